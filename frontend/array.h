@@ -1,0 +1,46 @@
+#pragma once
+#include "ir/graph.h"
+#include "runtime/storage.h"
+
+#include <kiln/tensor.h>
+
+namespace kiln {
+class Trace;
+}
+
+namespace kiln::detail {
+
+/// What all handles and views of one array share. Concrete: the storage holds the elements. Traced: the storage is empty and
+/// `value` is the node output that holds the whole array's contents at this point of the program; a write replaces it.
+struct Array final : Storage {
+  explicit Array(Buffer buffer) : Storage(std::move(buffer)) {}
+  Array(Trace* t, ir::Entry v, const Shape& s, bool known) : Storage(Buffer()), trace(t), value(std::move(v)), shape(s), shape_known(known) {}
+
+  bool traced() const { return value.node != nullptr; }
+
+  Trace* trace = nullptr;  // null for a traced array that belongs to a Symbol
+  ir::Entry value;
+  Shape shape;              // of the whole array; traced only
+  bool shape_known = true;
+};
+
+struct TensorAccess {
+  static Tensor make(std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape, DType dtype) {
+    Tensor t;
+    t.array_ = std::move(array);
+    t.offset_ = offset;
+    t.shape_ = shape;
+    t.dtype_ = dtype;
+    return t;
+  }
+  /// A concrete tensor with uninitialised elements.
+  static Tensor empty(const Shape& shape, DType dtype) {
+    return make(std::make_shared<Array>(Buffer(static_cast<std::size_t>(shape.elements()) * size_of(dtype))), 0, shape, dtype);
+  }
+  static const std::shared_ptr<Array>& array(const Tensor& t) { return t.array_; }
+  static std::int64_t offset(const Tensor& t) { return t.offset_; }
+  static const Shape& shape(const Tensor& t) { return t.shape_; }
+  static DType dtype(const Tensor& t) { return t.dtype_; }
+};
+
+}  // namespace kiln::detail

@@ -1,0 +1,232 @@
+#pragma once
+#include <kiln/dtype.h>
+#include <kiln/error.h>
+#include <kiln/export.h>
+#include <kiln/shape.h>
+
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+class Operand;
+class Tensor;
+
+namespace detail {
+struct Array;        // what the handles and views of one array share; frontend/array.h
+struct TensorAccess; // the library's own door into a Tensor; frontend/array.h
+}  // namespace detail
+
+/// Where an array lives. This version knows the cpu.
+struct Device {
+  enum class Kind { cpu } kind = Kind::cpu;
+  int id = 0;
+  bool operator==(const Device&) const = default;
+  KILN_API std::string str() const;  ///< "cpu(0)"
+};
+inline Device cpu(int id = 0) { return {Device::Kind::cpu, id}; }
+
+/// A slice of one axis as Python writes it: begin:end:step with holes.
+struct Slice {
+  std::optional<std::int64_t> begin, end, step;
+};
+/// One index of x[...]: an integer (the axis goes away) or a slice.
+class Index {
+ public:
+  Index(int i) : integer_(i) {}
+  Index(std::int64_t i) : integer_(i) {}
+  Index(Slice s) : slice_(s) {}
+  const std::optional<std::int64_t>& integer() const { return integer_; }
+  const Slice& slice() const { return slice_; }
+
+ private:
+  std::optional<std::int64_t> integer_;
+  Slice slice_;
+};
+/// slice(1, 3) is 1:3, slice() is everything.
+inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::int64_t> end = {},
+                   std::optional<std::int64_t> step = {}) {
+  return {begin, end, step};
+}
+
+/// x[...] on the left of an assignment: writes to the elements; read, it is the tensor of them.
+class KILN_API IndexedTensor {
+ public:
+  IndexedTensor(Tensor& base, std::vector<Index> index, std::source_location where);
+  /// Writes `value`, broadcast to the slice's shape, into the array: every handle and view of it sees the change.
+  void operator=(const Operand& value);
+  void operator=(const IndexedTensor& value);
+  void operator+=(const Operand& value);
+  void operator-=(const Operand& value);
+  void operator*=(const Operand& value);
+  void operator/=(const Operand& value);
+  operator Tensor() const;
+
+ private:
+  Tensor* base_;
+  std::vector<Index> index_;
+  std::source_location where_;
+};
+
+/// A handle to an array, as MXNet's NDArray: copying the handle shares the elements, and a write through one handle is
+/// seen by all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write through; other indexing
+/// copies. While a network is traced a Tensor stands for a value to come: shape and dtype are known, elements are not, and
+/// asking for them throws an Error that names the line.
+/// Thread rule: handles may be read from many threads; writes to one array are the program's to order.
+class KILN_API Tensor {
+ public:
+  /// No array. Every use but assignment and defined() throws.
+  Tensor() = default;
+  /// A vector, matrix, ... of the values in C order. `values.size()` must be shape.elements().
+  template <class T>
+  Tensor(std::span<const T> values, const Shape& shape) : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape)) {}
+  template <class T>
+  Tensor(const std::vector<T>& values, const Shape& shape) : Tensor(std::span<const T>(values), shape) {}
+  Tensor(std::initializer_list<double> values, DType dtype = DType::f32);
+  Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
+  Tensor(const IndexedTensor& indexed) : Tensor(static_cast<Tensor>(indexed)) {}
+
+  /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and must live, and stay
+  /// in place, until `release` is called (from whichever thread drops the last handle).
+  static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {});
+
+  bool defined() const { return array_ != nullptr; }
+  /// Throws for a symbol without shapes (sym::var outside a call), saying what to use instead.
+  const Shape& shape(std::source_location where = std::source_location::current()) const;
+  DType dtype() const;
+  Device device() const { return {}; }
+  int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
+  std::int64_t size(std::source_location where = std::source_location::current()) const { return shape(where).elements(); }
+  /// Whether this is a value to come: inside a call that is being traced, or composed from sym::var.
+  bool is_traced() const;
+  /// For a traced tensor the name of its node, else empty.
+  std::string name() const;
+
+  // Reading elements. These throw while tracing, naming the caller's line.
+  /// The value of an array of one element, converted.
+  template <class T>
+  T item(std::source_location where = std::source_location::current()) const {
+    return static_cast<T>(dtype() == DType::i64 ? static_cast<T>(item_integer(where)) : static_cast<T>(item_real(where)));
+  }
+  /// All elements, converted, in C order.
+  template <class T>
+  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+    std::vector<T> out(static_cast<std::size_t>(shape(where).elements()));
+    copy_to(out.data(), dtype_of<T>, where);
+    return out;
+  }
+  /// Writes size() elements, converted to `dtype`, to `data`.
+  void copy_to(void* data, DType dtype, std::source_location where = std::source_location::current()) const;
+  /// Replaces the elements by size() values of `dtype` at `data`.
+  void copy_from(const void* data, DType dtype, std::source_location where = std::source_location::current());
+  /// The elements in C order, size() of dtype(). Valid while a handle lives and nobody writes.
+  const void* data(std::source_location where = std::source_location::current()) const;
+  /// As data(), to write through: everything derived from the contents (packed weights) is made anew at the next call.
+  void* mutable_data(std::source_location where = std::source_location::current());
+
+  // Views and copies.
+  /// A view with another shape. -1: what is left; 0: the extent at the same place; -2: all remaining extents; -3: two
+  /// extents merged; -4: one extent split in the two that follow.
+  Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
+  IndexedTensor operator()(std::vector<Index> index, std::source_location where = std::source_location::current()) const;
+  Tensor operator[](int i) const;                 ///< a view
+  IndexedTensor operator[](Slice s);              ///< a view when the step is 1
+  Tensor operator[](Slice s) const;
+  Tensor copy(std::source_location where = std::source_location::current()) const;
+  Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
+  Tensor transpose(std::source_location where = std::source_location::current()) const;
+  Tensor T(std::source_location where = std::source_location::current()) const { return transpose(where); }
+  Tensor flatten(std::source_location where = std::source_location::current()) const;
+  Tensor sum(std::source_location where = std::source_location::current()) const;
+  Tensor mean(std::source_location where = std::source_location::current()) const;
+  Tensor relu(std::source_location where = std::source_location::current()) const;
+
+  Tensor& operator+=(const Operand& b);
+  Tensor& operator-=(const Operand& b);
+  Tensor& operator*=(const Operand& b);
+  Tensor& operator/=(const Operand& b);
+  Tensor& operator%=(const Operand& b);
+
+  /// Kiln has no asynchronous engine: results are there when a call returns. Kept for ported programs.
+  void wait_to_read() const {}
+
+ private:
+  friend struct detail::TensorAccess;
+  static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape);
+  double item_real(std::source_location where) const;
+  std::int64_t item_integer(std::source_location where) const;
+
+  std::shared_ptr<detail::Array> array_;
+  std::int64_t offset_ = 0;  // elements from the beginning of the array
+  Shape shape_;
+  DType dtype_ = DType::f32;
+};
+
+/// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1` records where.
+class Operand {
+ public:
+  Operand(const Tensor& t, std::source_location where = std::source_location::current()) : tensor_(&t), where_(where) {}
+  Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
+      : owned_(t), where_(where) {}
+  Operand(double v, std::source_location where = std::source_location::current()) : number_(v), where_(where) {}
+  Operand(float v, std::source_location where = std::source_location::current()) : number_(v), where_(where) {}
+  Operand(int v, std::source_location where = std::source_location::current())
+      : number_(v), integral_(true), where_(where) {}
+  Operand(std::int64_t v, std::source_location where = std::source_location::current())
+      : number_(static_cast<double>(v)), integral_(true), where_(where) {}
+  bool is_tensor() const { return tensor_ || owned_.defined(); }
+  const Tensor& tensor() const { return tensor_ ? *tensor_ : owned_; }
+  double number() const { return number_; }
+  /// Whether the number was written as an integer: MXNet's files then say "1", not "1.0".
+  bool integral() const { return integral_; }
+  std::source_location where() const { return where_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Tensor owned_;
+  double number_ = 0;
+  bool integral_ = false;
+  std::source_location where_;
+};
+
+// Elementwise with broadcasting; at least one side is a tensor. Comparisons give 1 and 0 in the tensors' dtype.
+KILN_API Tensor operator+(const Operand& a, const Operand& b);
+KILN_API Tensor operator-(const Operand& a, const Operand& b);
+KILN_API Tensor operator*(const Operand& a, const Operand& b);
+KILN_API Tensor operator/(const Operand& a, const Operand& b);
+/// The sign of the divisor, as in Python.
+KILN_API Tensor operator%(const Operand& a, const Operand& b);
+KILN_API Tensor operator==(const Operand& a, const Operand& b);
+KILN_API Tensor operator!=(const Operand& a, const Operand& b);
+KILN_API Tensor operator<(const Operand& a, const Operand& b);
+KILN_API Tensor operator<=(const Operand& a, const Operand& b);
+KILN_API Tensor operator>(const Operand& a, const Operand& b);
+KILN_API Tensor operator>=(const Operand& a, const Operand& b);
+KILN_API Tensor operator-(const Tensor& a);
+/// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
+KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
+KILN_API std::string to_string(const Tensor& t);
+
+// Arrays from nothing.
+KILN_API Tensor zeros(const Shape& shape, DType dtype = DType::f32,
+                      std::source_location where = std::source_location::current());
+KILN_API Tensor ones(const Shape& shape, DType dtype = DType::f32,
+                     std::source_location where = std::source_location::current());
+KILN_API Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
+                     std::source_location where = std::source_location::current());
+/// start, start+step, ... below stop; each `repeat` times. With one number: from 0 to it.
+KILN_API Tensor arange(double stop, std::source_location where = std::source_location::current());
+KILN_API Tensor arange(double start, double stop, double step = 1, int repeat = 1, DType dtype = DType::f32,
+                       std::source_location where = std::source_location::current());
+
+/// Returns when all results are there: at once, since Kiln computes before it returns.
+inline void waitall() {}
+
+}  // namespace kiln

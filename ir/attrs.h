@@ -1,0 +1,91 @@
+#pragma once
+#include <kiln/dtype.h>
+#include <kiln/export.h>
+#include <kiln/shape.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace kiln::ir {
+
+/// The attribute `None`.
+struct None {
+  bool operator==(const None&) const = default;
+};
+
+/// A tuple with holes, as slice's `begin=(None, 1)`.
+using OptionalInts = std::vector<std::optional<std::int64_t>>;
+
+/// One attribute's value. A tuple is a Shape; an enumerated word, a dtype and free text are strings.
+using AttrValue = std::variant<None, bool, std::int64_t, double, std::string, Shape, OptionalInts>;
+
+/// How an attribute's text is read, and so what its value may hold.
+enum class AttrKind {
+  boolean,
+  integer,
+  real,
+  tuple,          // "(3, 3)", "[3, 3]", "3"
+  optional_ints,  // "(None, 1)"
+  word,           // one of `words`
+  dtype,          // a word that names a dtype
+  text,
+};
+
+struct AttrSpec {
+  std::string_view name;
+  AttrKind kind;
+  /// What a missing attribute means; nothing for a required one.
+  std::optional<AttrValue> fallback;
+  /// Whether the text "None" is a value too.
+  bool or_none = false;
+  /// The words of an enumeration, in the order in which messages list them.
+  std::vector<std::string_view> words = {};
+};
+
+/// The attributes given to one node: a few (name, value) pairs in the order given. Names are string literals of the
+/// operator's row.
+class Attrs {
+ public:
+  struct Item {
+    std::string_view name;
+    AttrValue value;
+    bool operator==(const Item&) const = default;
+  };
+
+  Attrs() = default;
+  Attrs(std::initializer_list<Item> items) : items_(items) {}
+
+  void set(std::string_view name, AttrValue value);
+  const AttrValue* find(std::string_view name) const;
+  const std::vector<Item>& items() const { return items_; }
+  bool empty() const { return items_.empty(); }
+
+  // The value of an attribute that is present with the right kind: the row's defaults were filled in by
+  // OpDef::complete(). Anything else is an internal error.
+  bool boolean(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  const Shape& tuple(std::string_view name) const;
+  const std::string& word(std::string_view name) const;
+  DType dtype(std::string_view name) const;
+  bool is_none(std::string_view name) const;
+
+  bool operator==(const Attrs&) const = default;
+
+ private:
+  std::vector<Item> items_;
+};
+
+/// MXNet's text of a value: True, 4, 0.5, 1e-05, (3, 3), (3,), None.
+KILN_API std::string to_text(const AttrValue& value);
+/// Reads `text` as MXNet does (golden FORMATS, section 3). The error says what was expected; the caller adds the node.
+KILN_API AttrValue parse_attr(const AttrSpec& spec, std::string_view text);
+/// A double as Python's repr prints it: 0.5, 1e-05, 2.0, inf.
+KILN_API std::string python_float(double v);
+
+}  // namespace kiln::ir

@@ -1,0 +1,81 @@
+#pragma once
+#include "ir/op_def.h"
+
+#include <kiln/error.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// The operator graph: what a trace records, what a Symbol composes and what a -symbol.json holds. Plain C++.
+namespace kiln::ir {
+
+struct Node;
+using NodePtr = std::shared_ptr<Node>;
+
+/// Output `output` of a node. `version` counts the writes to an auxiliary state, as MXNet's files do; nothing computes
+/// with it.
+struct Entry {
+  NodePtr node;
+  std::uint32_t output = 0;
+  std::uint32_t version = 0;
+};
+
+/// A variable (`op_name` "null") or an operator applied to entries. A node is complete when it is made and changes no
+/// more, but for `types`.
+struct Node {
+  /// Null for a variable, and for an operator that Kiln does not have (such a node can be printed, not run).
+  const OpDef* op = nullptr;
+  /// The name the node was composed with: "null", the operator's name or an alias.
+  std::string op_name = "null";
+  std::string name;
+  /// The attributes as text, in the form they were given; hidden ones (`__shape__`) are among them.
+  std::map<std::string, std::string, std::less<>> attr_text;
+  /// The same, read and completed by the operator's row.
+  Attrs attrs;
+  std::vector<Entry> inputs;
+  /// Raw JSON of control flow subgraphs, kept for re-saving.
+  std::vector<std::string> subgraphs;
+  std::vector<std::string> control_deps;
+  SourceLocation location;
+  /// Types of the counted outputs; empty while they are unknown.
+  std::vector<TensorType> types;
+
+  bool is_variable() const { return op_name == "null"; }
+  /// Long chains are taken apart in a loop: a recursive destructor would overflow the stack.
+  ~Node();
+};
+
+/// What compile() takes: nodes in execution order with all types known.
+struct Graph {
+  std::string name = "graph";
+  /// Variables bound to the executable's arguments, in argument order. Their types are in Node::types.
+  std::vector<NodePtr> inputs;
+  /// Which inputs are parameters: they seldom change, so layouts made from them are kept as snapshots.
+  std::vector<bool> is_parameter;
+  /// All nodes, each after its inputs; in program order where a trace recorded them. Variables may be left out.
+  std::vector<NodePtr> nodes;
+  std::vector<Entry> outputs;
+  /// New contents of inputs, written when the call is over: in-place operators and auxiliary states beyond those that
+  /// operators declare (see OpDef::aux, which compile() handles by itself).
+  struct Write {
+    std::size_t input;
+    Entry value;
+  };
+  std::vector<Write> writes;
+  bool train = false;
+};
+
+/// The nodes that `outputs` need: post-order, depth first, inputs left to right; MXNet's order in files.
+std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs);
+
+/// Fills Node::types of all nodes of `order` from those of the variables that have them; where an operator's row can
+/// work backwards (weights from data), from the operators too. Throws, naming node, operator and shapes, on a
+/// contradiction. Returns whether everything is known.
+bool infer_types(const std::vector<NodePtr>& order, bool train);
+
+/// The stage "trace" of a dump: one line per node with types, attributes and source line.
+std::string to_string(const Graph& graph);
+
+}  // namespace kiln::ir

@@ -1,0 +1,165 @@
+#pragma once
+#include "runtime/tensor_type.h"
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+/// The vocabulary in which operators are written: about 50 primitives, one method each. An operator composes them once;
+/// one implementation of `emit` only keeps types (shape inference), another builds the kiln dialect.
+///
+/// Every method checks its operands, throws kiln::Error with the shapes in it, and works out the type of its result:
+/// this is the one place where shape rules are written. What a primitive computes, bit for bit, stands in the dialect
+/// (ir/KilnOps.td).
+namespace kiln::ir {
+
+/// A value of the graph under construction.
+struct Value {
+  std::uint32_t id = ~0u;
+  bool valid() const { return id != ~0u; }
+};
+
+enum class Unary {
+  neg, abs, sign, ceil, floor, round, rint, trunc, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin, cos,
+  tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, logical_not,
+};
+enum class Binary { add, sub, mul, div, mod, pow, max, min, hypot, logical_and, logical_or, logical_xor };
+enum class Compare { eq, ne, lt, le, gt, ge };
+enum class Reduce { sum, prod, max, min };
+
+/// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its last two axes.
+struct DotSpec {
+  bool transpose_lhs = false;
+  bool transpose_rhs = false;
+};
+
+/// A window that slides over the spatial axes (2 and up) of an (N, C, spatial...) array.
+struct Window {
+  Shape kernel, stride, dilate;
+  Shape pad_low, pad_high;
+};
+
+struct ConvSpec {
+  Window window;
+  std::int64_t groups = 1;
+};
+
+class Primitives {
+ public:
+  virtual ~Primitives() = default;
+
+  const TensorType& type(Value v) const { return types_[v.id]; }
+  const Shape& shape(Value v) const { return types_[v.id].shape; }
+  DType dtype(Value v) const { return types_[v.id].dtype; }
+  /// Whether the graph is for training: BatchNorm and Dropout differ.
+  bool train() const { return train_; }
+
+  // Pointwise: operands of one shape and dtype.
+  Value unary(Unary op, Value x);
+  Value binary(Binary op, Value a, Value b);
+  /// A bool tensor.
+  Value compare(Compare op, Value a, Value b);
+  /// Where `condition` (bool) holds, `a`, else `b`.
+  Value select(Value condition, Value a, Value b);
+  Value cast(Value x, DType to);
+
+  // Made from nothing.
+  /// All elements `value`, converted to the dtype (integers: truncated, wrapped).
+  Value full(const TensorType& type, double value);
+  /// As full, for integers that a double cannot hold.
+  Value full_integer(const TensorType& type, std::int64_t value);
+  /// Elements in C order, type.bytes() of them; copied.
+  Value constant(const TensorType& type, std::span<const std::byte> elements);
+  /// The index along `axis`, converted to the dtype.
+  Value iota(const TensorType& type, int axis);
+  /// Uniform in [0, 1), float32: element i is word 0 of Philox 4x32-10 with counter (i, call counter + node index) and
+  /// the seed as key, its upper 24 bits times 2^-24. Each use takes the next node index.
+  Value random_uniform(const Shape& shape);
+
+  // Data movement.
+  /// Axis i of x becomes axis dims[i] of the result; other axes, and axes where x has extent 1, repeat.
+  Value broadcast(Value x, const Shape& to, const Shape& dims);
+  Value reshape(Value x, const Shape& to);
+  Value transpose(Value x, const Shape& permutation);
+  /// Elements start, start+step, ... below limit on each axis; step > 0.
+  Value slice(Value x, const Shape& start, const Shape& limit, const Shape& step);
+  Value reverse(Value x, const Shape& axes);
+  /// `value` is a scalar constant; low and high are per axis and not negative.
+  Value pad(Value x, double value, const Shape& low, const Shape& high);
+  Value concatenate(std::span<const Value> parts, int axis);
+  /// x with the slice start, start+step, ... (of update's extents) replaced by update.
+  Value insert(Value x, Value update, const Shape& start, const Shape& step);
+  /// Rows of x along `axis` chosen by integer indices (any shape), which are clamped to the axis.
+  Value gather(Value x, Value indices, int axis);
+
+  // Sums of many.
+  /// Removes the axes (sorted, distinct, not negative). A reduction of everything gives rank 0.
+  Value reduce(Reduce op, Value x, const Shape& axes);
+  Value dot(Value lhs, Value rhs, const DotSpec& spec);
+  /// x (N, C, spatial...), w (O, C/groups, kernel...) -> (N, O, spatial'...).
+  Value convolution(Value x, Value w, const ConvSpec& spec);
+  /// sum or max over each window; positions outside x do not take part.
+  Value reduce_window(Reduce op, Value x, const Window& window);
+
+  // Compositions that many operators share.
+  Value add(Value a, Value b) { return binary(Binary::add, a, b); }
+  Value sub(Value a, Value b) { return binary(Binary::sub, a, b); }
+  Value mul(Value a, Value b) { return binary(Binary::mul, a, b); }
+  Value div(Value a, Value b) { return binary(Binary::div, a, b); }
+  /// A constant of the shape and dtype of x.
+  Value like(Value x, double value) { return full(type(x), value); }
+  /// x broadcast as numpy does: aligned from the right.
+  Value broadcast_to(Value x, const Shape& to);
+  /// x (one axis) along `axis` of the shape `to`.
+  Value broadcast_along(Value x, const Shape& to, int axis);
+  /// Puts axes of extent 1 back where a reduction removed them.
+  Value keep_dims(Value reduced, const Shape& original, const Shape& axes);
+
+ protected:
+  explicit Primitives(bool train) : train_(train) {}
+  /// What emit gets beside operands and result type; each primitive uses a few of the fields.
+  struct Params {
+    Unary unary{};
+    Binary binary{};
+    Compare compare{};
+    Reduce reduce{};
+    double number = 0;
+    std::int64_t integer = 0;
+    bool is_integer = false;
+    std::span<const std::byte> bytes;
+    int axis = 0;
+    Shape a, b, c;  // broadcast dims; permutation; axes; start, limit, step; low, high
+    DotSpec dot;
+    ConvSpec convolution;
+    Window window;
+  };
+  enum class Kind {
+    unary, binary, compare, select, cast, full, constant, iota, random_uniform, broadcast, reshape, transpose, slice, reverse,
+    pad, concatenate, insert, gather, reduce, dot, convolution, reduce_window,
+  };
+  /// Records the primitive; the base has made the Value for it and knows its type.
+  virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;
+  /// A value that no primitive made: an input of the graph.
+  Value add_value(const TensorType& type);
+
+ private:
+  Value record(Kind kind, std::span<const Value> operands, const Params& params, const TensorType& type);
+  std::deque<TensorType> types_;
+  bool train_;
+};
+
+/// numpy's rule: aligned from the right, 1 stretches. Throws with both shapes in the message.
+Shape broadcast_shapes(const Shape& a, const Shape& b);
+
+/// Only types: what an operator's results would be.
+class ShapeInference final : public Primitives {
+ public:
+  explicit ShapeInference(bool train) : Primitives(train) {}
+  Value input(const TensorType& type) { return add_value(type); }
+
+ private:
+  void emit(Kind, std::span<const Value>, const Params&, Value) override {}
+};
+
+}  // namespace kiln::ir

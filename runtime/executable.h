@@ -1,0 +1,101 @@
+#pragma once
+#include "runtime/storage.h"
+#include "runtime/tensor_type.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// A compiled graph: a list of kernel launches over a planned set of buffers. Knows no LLVM: a kernel is a function
+/// pointer, kept alive by an opaque handle.
+namespace kiln {
+
+/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the code was left
+/// general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only its output operands.
+using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin, std::int64_t end);
+
+/// A loaded kernel. Shared by all executables that use it; the code is unloaded with the last of them.
+struct Kernel {
+  KernelFn entry = nullptr;
+  std::string name;               ///< symbol in debuggers: names of the operators in it
+  std::uint64_t key[2] = {0, 0};  ///< hash of what was compiled
+  std::shared_ptr<void> code;     ///< keeps the machine code mapped
+};
+
+/// An argument of a call: a storage and where in it the array begins.
+struct Argument {
+  Storage* storage;
+  std::size_t offset = 0;  ///< bytes
+};
+
+/// Where a value lives during a call.
+struct BufferRef {
+  enum class Space : std::uint8_t { input, output, arena, constant, snapshot, rng };
+  Space space = Space::arena;
+  std::uint32_t index = 0;   ///< which input, output, constant or snapshot
+  std::int64_t offset = 0;   ///< bytes from its beginning; for the arena, from the arena's
+};
+
+struct Step {
+  std::shared_ptr<const Kernel> kernel;  ///< null: copy `copy_bytes` from operand 0 to operand 1
+  std::vector<BufferRef> operands;
+  std::vector<std::int64_t> params;
+  std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
+  std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
+  std::int64_t copy_bytes = 0;
+  std::string name;          ///< for profiles and dumps
+  std::vector<std::string> locations;  ///< "file:line" of the operators in it
+};
+
+/// A layout made from a parameter, kept on its storage while the version does not move.
+struct SnapshotPlan {
+  std::size_t input;
+  std::uint64_t key;       ///< hash of the layout
+  std::int64_t bytes;
+  std::vector<Step> steps; ///< operand spaces: input and snapshot (the one being made)
+};
+
+struct ExecutablePlan {
+  std::string name;
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> outputs;
+  /// New contents of inputs, copied over them when all steps are done: output number -> input number. Those outputs are
+  /// after the visible ones, live in the arena, and are not handed out.
+  struct WriteBack {
+    std::size_t input;
+    BufferRef value;
+    std::int64_t bytes;
+  };
+  std::vector<WriteBack> write_backs;
+  std::vector<std::shared_ptr<const Buffer>> constants;
+  std::vector<SnapshotPlan> snapshots;
+  std::vector<Step> steps;
+  std::int64_t arena_bytes = 0;
+  std::int64_t arena_lower_bound = 0;  ///< largest sum of simultaneously live temporaries
+  int random_draws = 0;                ///< values of the random counter that a call takes
+  double compile_ms = 0;
+};
+
+/// The seed and the counter that a call's random numbers start from; 16 bytes that kernels read as two u64.
+struct RandomState {
+  std::uint64_t seed = 0;
+  std::uint64_t counter = 0;
+};
+
+/// Immutable; any number of threads may call run at once, each with arguments and outputs of its own.
+class KILN_API Executable {
+ public:
+  explicit Executable(ExecutablePlan plan);
+  const ExecutablePlan& plan() const { return plan_; }
+
+  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets the
+  /// floating-point environment (round to nearest, subnormals kept) and restores the caller's.
+  void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
+
+ private:
+  ExecutablePlan plan_;
+};
+
+}  // namespace kiln

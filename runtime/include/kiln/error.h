@@ -1,0 +1,35 @@
+#pragma once
+#include <kiln/export.h>
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+namespace kiln {
+
+/// What Kiln throws, and all it throws. `what()` is for a user: what is wrong, where in the program or file, and
+/// what to do. An internal error is a defect of Kiln and says so.
+class KILN_API Error : public std::runtime_error {
+ public:
+  enum class Kind { user, internal };
+  explicit Error(std::string message, Kind kind = Kind::user);
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+/// Where in the user's program something was asked for. An empty file means that nobody knows.
+struct SourceLocation {
+  std::string file;
+  unsigned line = 0;
+  unsigned column = 0;
+  SourceLocation() = default;
+  SourceLocation(std::source_location l) : file(l.file_name()), line(l.line()), column(l.column()) {}
+  SourceLocation(std::string f, unsigned l, unsigned c) : file(std::move(f)), line(l), column(c) {}
+  bool known() const { return !file.empty(); }
+  /// "net.cpp:12", or "" when it is not known.
+  KILN_API std::string str() const;
+};
+
+}  // namespace kiln

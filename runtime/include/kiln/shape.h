@@ -1,0 +1,60 @@
+#pragma once
+#include <kiln/export.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace kiln {
+
+/// The extents of an array, outermost first; also any short list of integers that goes with one (axes, strides).
+/// Kept in place, so that comparing and copying shapes allocates nothing. In a shape that MXNet would infer, 0
+/// stands for "not known yet".
+class Shape {
+ public:
+  static constexpr int max_rank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  /// Throws kiln::Error for more than max_rank dimensions.
+  KILN_API explicit Shape(std::span<const std::int64_t> dims);
+  /// `rank` dimensions of extent `fill`.
+  static Shape filled(int rank, std::int64_t fill) {
+    Shape s;
+    for (int i = 0; i < rank; ++i) s.push_back(fill);
+    return s;
+  }
+
+  int rank() const { return rank_; }
+  std::size_t size() const { return static_cast<std::size_t>(rank_); }
+  bool empty() const { return rank_ == 0; }
+  std::int64_t operator[](std::size_t i) const { return dims_[i]; }
+  std::int64_t& operator[](std::size_t i) { return dims_[i]; }
+  std::int64_t back() const { return dims_[static_cast<std::size_t>(rank_ - 1)]; }
+  const std::int64_t* begin() const { return dims_.data(); }
+  const std::int64_t* end() const { return dims_.data() + rank_; }
+  std::int64_t* begin() { return dims_.data(); }
+  std::int64_t* end() { return dims_.data() + rank_; }
+  std::span<const std::int64_t> dims() const { return {begin(), end()}; }
+  KILN_API void push_back(std::int64_t dim);
+
+  /// The product of the extents; 1 for rank 0. Throws kiln::Error when it does not fit in 64 bits.
+  KILN_API std::int64_t elements() const;
+  /// As Python prints a tuple: "(2, 3)", "(3,)", "()".
+  KILN_API std::string str() const;
+
+  bool operator==(const Shape& o) const {
+    if (rank_ != o.rank_) return false;
+    for (int i = 0; i < rank_; ++i)
+      if (dims_[static_cast<std::size_t>(i)] != o.dims_[static_cast<std::size_t>(i)]) return false;
+    return true;
+  }
+
+ private:
+  std::array<std::int64_t, max_rank> dims_{};
+  int rank_ = 0;
+};
+
+}  // namespace kiln

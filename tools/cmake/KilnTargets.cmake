@@ -1,0 +1,60 @@
+# The few rules that every folder's CMakeLists shares: what a layer is, and how the layers become one library.
+include(GNUInstallDirs)
+
+# Flags that are Kiln's own; nothing of this reaches a program that links it.
+add_library(kiln_flags INTERFACE)
+target_compile_features(kiln_flags INTERFACE cxx_std_20)
+target_compile_options(kiln_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+                                            -fvisibility=hidden -fvisibility-inlines-hidden)
+if(KILN_WERROR)
+  target_compile_options(kiln_flags INTERFACE -Werror)
+endif()
+foreach(sanitizer IN LISTS KILN_SANITIZE)
+  target_compile_options(kiln_flags INTERFACE -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  target_link_options(kiln_flags INTERFACE -fsanitize=${sanitizer})
+  string(TOUPPER ${sanitizer} upper)
+  target_compile_definitions(kiln_flags INTERFACE KILN_SANITIZE_${upper}=1)
+endforeach()
+target_include_directories(
+  kiln_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include"
+                       "${PROJECT_SOURCE_DIR}/frontend/include")
+
+# What only ir, passes and codegen may include.
+add_library(kiln_mlir_headers INTERFACE)
+set_property(GLOBAL PROPERTY kiln_layers "")
+
+# kiln_layer(NAME [MLIR] SOURCES files...): the sources of one folder, compiled once.
+function(kiln_layer name)
+  cmake_parse_arguments(arg "MLIR" "" "SOURCES" ${ARGN})
+  add_library(kiln_${name} OBJECT ${arg_SOURCES})
+  set_target_properties(kiln_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(kiln_${name} PRIVATE kiln_flags fmt::fmt nlohmann_json::nlohmann_json TBB::tbb)
+  if(arg_MLIR)
+    target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+    target_include_directories(kiln_${name} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}")
+    add_dependencies(kiln_${name} kiln_ods)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY kiln_layers kiln_${name})
+endfunction()
+
+# The shared library kiln::kiln, from all layers. LLVM and MLIR are linked privately and never seen by users.
+function(kiln_library)
+  get_property(layers GLOBAL PROPERTY kiln_layers)
+  add_library(kiln SHARED)
+  foreach(layer IN LISTS layers)
+    target_sources(kiln PRIVATE $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  add_library(kiln::kiln ALIAS kiln)
+  target_link_libraries(kiln PRIVATE MLIR LLVM fmt::fmt nlohmann_json::nlohmann_json TBB::tbb)
+  target_link_options(kiln PRIVATE -Wl,--no-undefined)
+  if(KILN_SANITIZE)
+    string(REPLACE ";" "," sanitizers "${KILN_SANITIZE}")
+    target_link_options(kiln PUBLIC -fsanitize=${sanitizers} PRIVATE -Wl,-z,undefs)
+  endif()
+  target_compile_features(kiln PUBLIC cxx_std_20)
+  target_include_directories(
+    kiln PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/frontend/include>
+                $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include> $<INSTALL_INTERFACE:include>)
+  set_target_properties(kiln PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+endfunction()
