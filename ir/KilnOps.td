@@ -1,0 +1,344 @@
+//===- KilnOps.td - the kiln dialect --------------------------------------===//
+//
+// Semantics, stated once for all operations
+//
+// * Values are ranked tensors with static shapes. Element types: f32, f64, f16, bf16, i8, ui8 (MXNet's uint8), i32, i64 and
+//   i1 (bool; one byte, 0 or 1, in memory). An array of rank 0 has one element.
+// * Every operation is total and its result is fixed bit by bit by its operands and attributes; all NaNs count as one. No pass,
+//   layout, vector width or number of threads may change it.
+// * Arithmetic is IEEE 754 binary, round to nearest even, subnormals kept, one rounding per operation: nothing is
+//   contracted or reassociated. f16 and bf16 are computed in f32 and rounded after every operation, in a fused chain too.
+// * Integers wrap modulo 2^n. x / 0 = 0, the least integer / -1 wraps, x mod 0 = 0.
+// * Operations have no side effects. A call's writes (in-place operators, auxiliary states) are further results of the
+//   function, listed in its attribute `kiln.writes`.
+// * Locations are NameLoc(node name, FileLineColLoc(the user's line)).
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_OPS
+#define KILN_OPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Kiln_Dialect : Dialect {
+  let name = "kiln";
+  let cppNamespace = "::kiln::ir";
+  let summary = "Tensor primitives whose results are fixed bit by bit";
+  let hasConstantMaterializer = 1;
+}
+
+class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+def Kiln_Tensor : StaticShapeTensorOf<[AnyType]>;
+
+//===----------------------------------------------------------------------===//
+// Pointwise
+//===----------------------------------------------------------------------===//
+
+class Kiln_Enum<string name, list<string> words>
+    : I32EnumAttr<name, "", !foreach(i, !range(!size(words)), I32EnumAttrCase<words[i], i>)> {
+  let cppNamespace = "::kiln::ir";
+  let genSpecializedAttr = 0;
+}
+
+// The order is that of the C++ enums in ir/primitives.h, which dialect.cpp checks.
+def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
+  "neg", "abs", "sign", "ceil", "floor", "round", "rint", "trunc", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log",
+  "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+  "erf", "logical_not"]>;
+def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
+  "add", "sub", "mul", "div", "mod", "pow", "max", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
+def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
+def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "min"]>;
+
+def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
+  let summary = "a function of each element";
+  let description = [{
+    `round` rounds halves away from zero, `rint` to even, `trunc` towards zero. `sign` of NaN is NaN, of a zero that zero.
+    `sqrt` is rounded correctly; `rsqrt` is 1 / sqrt(x), two roundings. `logical_not` is 1 where x is zero, else 0.
+    The transcendental functions are Kiln's own (codegen/math), each with its bound in ULP.
+  }];
+  let arguments = (ins Kiln_UnaryEnum:$kind, Kiln_Tensor:$x);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
+  let summary = "a function of two elements";
+  let description = [{
+    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins. `logical_*`: 1 or 0 by whether the
+    operands are nonzero.
+  }];
+  let arguments = (ins Kiln_BinaryEnum:$kind, Kiln_Tensor:$lhs, Kiln_Tensor:$rhs);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs)";
+  let hasFolder = 1;
+}
+
+def CompareOp : Kiln_Op<"compare", [SameTypeOperands, SameOperandsAndResultShape]> {
+  let summary = "an ordered comparison of two elements; `ne` alone holds for NaN";
+  let arguments = (ins Kiln_CompareEnum:$kind, Kiln_Tensor:$lhs, Kiln_Tensor:$rhs);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def SelectOp : Kiln_Op<"select", [AllTypesMatch<["on_true", "on_false", "result"]>]> {
+  let summary = "one of two elements, by a bool";
+  let arguments = (ins Kiln_Tensor:$condition, Kiln_Tensor:$on_true, Kiln_Tensor:$on_false);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def CastOp : Kiln_Op<"cast", [SameOperandsAndResultShape]> {
+  let summary = "each element in another type";
+  let description = [{
+    A float becomes an integer by truncation through i64 (NaN and what i64 cannot hold become its least value) and then wraps; to bool by
+    x != 0. Integers wrap. Between floats the nearest value is taken, ties to even.
+  }];
+  let arguments = (ins Kiln_Tensor:$x);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Made from nothing
+//===----------------------------------------------------------------------===//
+
+def ConstantOp : Kiln_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "known elements; arrays of one value stay splats";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+}
+
+def IotaOp : Kiln_Op<"iota"> {
+  let summary = "the index along an axis, in the element type";
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def RandomUniformOp : Kiln_Op<"random_uniform"> {
+  let summary = "uniform in [0, 1)";
+  let description = [{
+    Element i (in C order) is word 0 of Philox 4x32-10 with the counter (i, c + draw) and the seed as key, its upper 24 bits times 2^-24;
+    c is the random counter that the call starts from.
+  }];
+  let arguments = (ins I64Attr:$draw);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$draw attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+def BroadcastOp : Kiln_Op<"broadcast"> {
+  let summary = "axis i of x becomes axis dims[i]; other axes, and those where x has extent 1, repeat";
+  let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $dims attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def ReshapeOp : Kiln_Op<"reshape"> {
+  let summary = "the same elements in C order under another shape";
+  let arguments = (ins Kiln_Tensor:$x);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TransposeOp : Kiln_Op<"transpose"> {
+  let summary = "axis i of the result is axis permutation[i] of x";
+  let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$permutation);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $permutation attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def SliceOp : Kiln_Op<"slice"> {
+  let summary = "elements start, start + step, ... below limit on each axis";
+  let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $start `to` $limit `by` $step attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def ReverseOp : Kiln_Op<"reverse", [SameOperandsAndResultType]> {
+  let summary = "the elements in opposite order along the axes";
+  let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $axes attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def PadOp : Kiln_Op<"pad"> {
+  let summary = "x with `low` and `high` more elements of one value around it on each axis";
+  let arguments = (ins Kiln_Tensor:$x, TypedAttrInterface:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $value $low $high attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ConcatenateOp : Kiln_Op<"concatenate"> {
+  let summary = "the parts one after the other along an axis";
+  let arguments = (ins Variadic<Kiln_Tensor>:$parts, I64Attr:$axis);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$parts `axis` $axis attr-dict `:` functional-type($parts, $result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def InsertOp : Kiln_Op<"insert", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "x with the slice start, start + step, ... replaced by `update`";
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$update, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$update `into` $x $start `by` $step attr-dict `:` type($update) `into` type($x)";
+  let hasVerifier = 1;
+}
+
+def GatherOp : Kiln_Op<"gather"> {
+  let summary = "slices of x along an axis, chosen by integer indices that are clamped to the axis";
+  let description = [{ The result has the indices' axes in the place of `axis`. }];
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$indices, I64Attr:$axis);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x $indices `axis` $axis attr-dict `:` type($x) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of many
+//===----------------------------------------------------------------------===//
+
+def ReduceOp : Kiln_Op<"reduce"> {
+  let summary = "sum, product, maximum or minimum over axes";
+  let description = [{
+    The reduced elements are numbered r = 0, 1, ... in C order over the reduced axes. The order of operations depends on the
+    logical shape alone:
+
+    * nothing kept (of extent above 1) after the last reduced axis: blocks of 1024 consecutive r; in each, partial p[j] for j in 0..63 starts from
+      the identity and takes r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for j < 32, and so on down to p[0]; the blocks'
+      results are combined in order, from the identity.
+    * else: blocks of 512 consecutive r; each block is one chain from the identity in order; block results are
+      combined in order: the first block's result as it is, then the others.
+
+    The identity is +0, 1, -inf (least integer) or +inf (greatest). For max and min NaN wins.
+  }];
+  let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $x $axes attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def DotOp : Kiln_Op<"dot"> {
+  let summary = "matrix products: (batch..., m, k) times (batch..., k, n)";
+  let description = [{
+    With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
+    k is cut into chunks of 512 (the last is shorter); each chunk is one chain of fused multiply-adds from +0 in ascending
+    order, and the chunk sums are added in order, the first as it is. Where m * n < 16 it is instead the product, rounded, and then
+    the first order of `reduce`. Integers multiply and add with wrapping.
+  }];
+  let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+class Kiln_Window<dag operands> {
+  dag arguments = !con(operands, (ins DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilate, DenseI64ArrayAttr:$pad_low,
+                                      DenseI64ArrayAttr:$pad_high));
+}
+
+def ConvolutionOp : Kiln_Op<"convolution"> {
+  let summary = "cross-correlation: x (n, c, spatial...), w (o, c / groups, kernel...)";
+  let description = [{
+    The contracted index runs over blocks of 16 input channels, then the kernel's axes, then the channel within the block, and is
+    summed as `dot` sums. A tap in the padding multiplies +0.
+  }];
+  let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups)>.arguments;
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ReduceWindowOp : Kiln_Op<"reduce_window"> {
+  let summary = "sum or maximum over a window that slides over the spatial axes of (n, c, spatial...)";
+  let description = [{
+    Along the last axis first: a chain over the taps in order; then the axis before it, and so on. Positions outside x
+    count as the identity.
+  }];
+  let arguments = Kiln_Window<(ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$kernel)>.arguments;
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What passes make
+//===----------------------------------------------------------------------===//
+
+def PackOp : Kiln_Op<"pack"> {
+  let summary = "the right operand of a product in panels of `panel` columns, zeros behind the last column";
+  let description = [{
+    For a dot, rhs (batch..., k, n), or (batch..., n, k) with `transposed`, becomes (batch..., panels, k, panel). For a convolution
+    (`convolution`), weights (o, c, kernel...) become (groups, panels, k, panel) with k in the order of the contraction.
+    A pack of a parameter is made once per version of it.
+  }];
+  let arguments = (ins Kiln_Tensor:$x, I64Attr:$panel, UnitAttr:$transposed, UnitAttr:$convolution, I64Attr:$groups);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def PackedDotOp : Kiln_Op<"packed_dot"> {
+  let summary = "dot with a packed right operand";
+  let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+}
+
+def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
+  let summary = "convolution of a padded input (nothing is added at its border) with packed weights";
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
+                       DenseI64ArrayAttr:$dilate);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+}
+
+def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "one kernel";
+  let description = [{
+    The body holds at most one of `reduce`, `packed_dot`, `packed_convolution` (the root), pointwise operations before a `reduce` and after any
+    root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
+    arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root.
+  }];
+  let arguments = (ins Variadic<Kiln_Tensor>:$operands);
+  let results = (outs Variadic<Kiln_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def YieldOp : Op<Kiln_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"FusionOp">]> {
+  let summary = "the results of a fusion";
+  let arguments = (ins Variadic<Kiln_Tensor>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+#endif  // KILN_OPS

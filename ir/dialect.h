@@ -1,0 +1,48 @@
+#pragma once
+// The kiln dialect in C++: generated classes and the small things every user of it needs.
+#include "ir/primitives.h"
+#include "runtime/tensor_type.h"
+
+#include <mlir/Bytecode/BytecodeOpInterface.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinAttributes.h>
+#include <mlir/IR/BuiltinTypes.h>
+#include <mlir/IR/Dialect.h>
+#include <mlir/IR/OpDefinition.h>
+#include <mlir/IR/OpImplementation.h>
+#include <mlir/Interfaces/ControlFlowInterfaces.h>
+#include <mlir/Interfaces/InferTypeOpInterface.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "ir/KilnDialect.h.inc"
+#include "ir/KilnEnums.h.inc"
+#define GET_OP_CLASSES
+#include "ir/KilnOps.h.inc"
+
+namespace kiln::ir {
+
+// Attributes of a function that is a graph.
+inline constexpr llvm::StringLiteral writes_attr = "kiln.writes";          // DenseI64Array: inputs that the last results replace
+inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";    // UnitAttr of an argument
+inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";     // I64: random counters a call takes
+
+/// Element and tensor types between the two worlds.
+mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
+mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType& type);
+DType dtype_of_element(mlir::Type element);
+TensorType to_tensor_type(mlir::Type type);
+inline mlir::RankedTensorType ranked(mlir::Value v) { return llvm::cast<mlir::RankedTensorType>(v.getType()); }
+
+/// Whether the operation computes each element of its result from the elements at the same place.
+bool is_pointwise(mlir::Operation* op);
+/// Broadcast, transpose, slice, reverse or reshape: the same elements at other places.
+bool is_movement(mlir::Operation* op);
+
+/// The window of a convolution or reduce_window as plain data.
+Window window_of(ConvolutionOp op);
+Window window_of(ReduceWindowOp op);
+
+/// Prepares a context: the kiln and func dialects, one thread.
+void load_dialects(mlir::MLIRContext& context);
+
+}  // namespace kiln::ir
