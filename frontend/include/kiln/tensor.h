@@ -20,8 +20,8 @@ class Operand;
 class Tensor;
 
 namespace detail {
-struct Array;        // what the handles and views of one array share; frontend/array.h
-struct TensorAccess; // the library's own door into a Tensor; frontend/array.h
+struct Array;         // what the handles and views of one array share; frontend/array.h
+struct TensorAccess;  // the library's own door into a Tensor; frontend/array.h
 }  // namespace detail
 
 /// Where an array lives. This version knows the cpu.
@@ -60,7 +60,8 @@ inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::in
 class KILN_API IndexedTensor {
  public:
   IndexedTensor(Tensor& base, std::vector<Index> index, std::source_location where);
-  /// Writes `value`, broadcast to the slice's shape, into the array: every handle and view of it sees the change.
+  /// Writes `value`, broadcast to the slice's shape, into the array: every handle and view of it sees the
+  /// change.
   void operator=(const Operand& value);
   void operator=(const IndexedTensor& value);
   void operator+=(const Operand& value);
@@ -75,26 +76,26 @@ class KILN_API IndexedTensor {
   std::source_location where_;
 };
 
-/// A handle to an array, as MXNet's NDArray: copying the handle shares the elements, and a write through one handle is
-/// seen by all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write through; other indexing
-/// copies. While a network is traced a Tensor stands for a value to come: shape and dtype are known, elements are not, and
-/// asking for them throws an Error that names the line.
-/// Thread rule: handles may be read from many threads; writes to one array are the program's to order.
+/// A handle to an array, as MXNet's NDArray: copying the handle shares the elements, and a write through one
+/// handle is seen by all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write
+/// through; other indexing copies. While a network is traced a Tensor stands for a value to come: shape and
+/// dtype are known, elements are not, and asking for them throws an Error that names the line. Thread rule:
+/// handles may be read from many threads; writes to one array are the program's to order.
 class KILN_API Tensor {
  public:
   /// No array. Every use but assignment and defined() throws.
   Tensor() = default;
   /// A vector, matrix, ... of the values in C order. `values.size()` must be shape.elements().
   template <class T>
-  Tensor(std::span<const T> values, const Shape& shape) : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape)) {}
+  Tensor(std::span<const T> values, const Shape& shape)
+      : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape)) {}
   template <class T>
   Tensor(const std::vector<T>& values, const Shape& shape) : Tensor(std::span<const T>(values), shape) {}
   Tensor(std::initializer_list<double> values, DType dtype = DType::f32);
   Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
-  Tensor(const IndexedTensor& indexed) : Tensor(static_cast<Tensor>(indexed)) {}
 
-  /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and must live, and stay
-  /// in place, until `release` is called (from whichever thread drops the last handle).
+  /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and
+  /// must live, and stay in place, until `release` is called (from whichever thread drops the last handle).
   static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {});
 
   bool defined() const { return array_ != nullptr; }
@@ -103,7 +104,9 @@ class KILN_API Tensor {
   DType dtype() const;
   Device device() const { return {}; }
   int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
-  std::int64_t size(std::source_location where = std::source_location::current()) const { return shape(where).elements(); }
+  std::int64_t size(std::source_location where = std::source_location::current()) const {
+    return shape(where).elements();
+  }
   /// Whether this is a value to come: inside a call that is being traced, or composed from sym::var.
   bool is_traced() const;
   /// For a traced tensor the name of its node, else empty.
@@ -113,7 +116,8 @@ class KILN_API Tensor {
   /// The value of an array of one element, converted.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const {
-    return static_cast<T>(dtype() == DType::i64 ? static_cast<T>(item_integer(where)) : static_cast<T>(item_real(where)));
+    return static_cast<T>(dtype() == DType::i64 ? static_cast<T>(item_integer(where))
+                                                : static_cast<T>(item_real(where)));
   }
   /// All elements, converted, in C order.
   template <class T>
@@ -128,16 +132,18 @@ class KILN_API Tensor {
   void copy_from(const void* data, DType dtype, std::source_location where = std::source_location::current());
   /// The elements in C order, size() of dtype(). Valid while a handle lives and nobody writes.
   const void* data(std::source_location where = std::source_location::current()) const;
-  /// As data(), to write through: everything derived from the contents (packed weights) is made anew at the next call.
+  /// As data(), to write through: everything derived from the contents (packed weights) is made anew at the
+  /// next call.
   void* mutable_data(std::source_location where = std::source_location::current());
 
   // Views and copies.
-  /// A view with another shape. -1: what is left; 0: the extent at the same place; -2: all remaining extents; -3: two
-  /// extents merged; -4: one extent split in the two that follow.
+  /// A view with another shape. -1: what is left; 0: the extent at the same place; -2: all remaining extents;
+  /// -3: two extents merged; -4: one extent split in the two that follow.
   Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
-  IndexedTensor operator()(std::vector<Index> index, std::source_location where = std::source_location::current()) const;
-  Tensor operator[](int i) const;                 ///< a view
-  IndexedTensor operator[](Slice s);              ///< a view when the step is 1
+  IndexedTensor operator()(std::vector<Index> index,
+                           std::source_location where = std::source_location::current()) const;
+  Tensor operator[](int i) const;     ///< a view
+  IndexedTensor operator[](Slice s);  ///< a view when the step is 1
   Tensor operator[](Slice s) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
@@ -169,14 +175,18 @@ class KILN_API Tensor {
   DType dtype_ = DType::f32;
 };
 
-/// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1` records where.
+/// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1`
+/// records where.
 class Operand {
  public:
-  Operand(const Tensor& t, std::source_location where = std::source_location::current()) : tensor_(&t), where_(where) {}
+  Operand(const Tensor& t, std::source_location where = std::source_location::current())
+      : tensor_(&t), where_(where) {}
   Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
       : owned_(t), where_(where) {}
-  Operand(double v, std::source_location where = std::source_location::current()) : number_(v), where_(where) {}
-  Operand(float v, std::source_location where = std::source_location::current()) : number_(v), where_(where) {}
+  Operand(double v, std::source_location where = std::source_location::current())
+      : number_(v), where_(where) {}
+  Operand(float v, std::source_location where = std::source_location::current())
+      : number_(v), where_(where) {}
   Operand(int v, std::source_location where = std::source_location::current())
       : number_(v), integral_(true), where_(where) {}
   Operand(std::int64_t v, std::source_location where = std::source_location::current())
@@ -196,7 +206,8 @@ class Operand {
   std::source_location where_;
 };
 
-// Elementwise with broadcasting; at least one side is a tensor. Comparisons give 1 and 0 in the tensors' dtype.
+// Elementwise with broadcasting; at least one side is a tensor. Comparisons give 1 and 0 in the tensors'
+// dtype.
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
 KILN_API Tensor operator*(const Operand& a, const Operand& b);

@@ -1,0 +1,313 @@
+#pragma once
+#include <kiln/f_options.h>
+#include <kiln/tensor.h>
+
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+/// The operators, spelled as in Gluon code. `hybrid_forward(F& F, ...)` receives one, so that `F.relu(x)`
+/// computes at once when the network runs eagerly and records a node while it is traced; outside of networks
+/// the same functions are `nd::relu(x)`. An F has no state.
+///
+/// Every function takes, last, the caller's source location, which errors, dumps and profiles show. All throw
+/// kiln::Error for shapes and dtypes that do not fit, naming operator, shapes and line. Results are new
+/// arrays. All inputs of one call have one dtype unless said otherwise. Thread rule: as Tensor.
+class KILN_API F {
+ public:
+  using Where = std::source_location;
+  using Tensors = std::vector<Tensor>;
+
+  /// "ndarray" when operators compute at once, "symbol" while they are recorded.
+  static std::string_view name();
+  /// "mxnet.ndarray" or "mxnet.symbol": what the tutorials print.
+  static std::string module_name();
+
+  // Element by element: same shape and dtype.
+  static Tensor relu(const Tensor& data, Where where = Where::current());
+  static Tensor sigmoid(const Tensor& data, Where where = Where::current());
+  static Tensor tanh(const Tensor& data, Where where = Where::current());
+  static Tensor softsign(const Tensor& data, Where where = Where::current());
+  static Tensor exp(const Tensor& data, Where where = Where::current());
+  static Tensor log(const Tensor& data, Where where = Where::current());
+  static Tensor log2(const Tensor& data, Where where = Where::current());
+  static Tensor log10(const Tensor& data, Where where = Where::current());
+  static Tensor log1p(const Tensor& data, Where where = Where::current());
+  static Tensor expm1(const Tensor& data, Where where = Where::current());
+  static Tensor sqrt(const Tensor& data, Where where = Where::current());
+  static Tensor rsqrt(const Tensor& data, Where where = Where::current());
+  static Tensor cbrt(const Tensor& data, Where where = Where::current());
+  static Tensor rcbrt(const Tensor& data, Where where = Where::current());
+  static Tensor square(const Tensor& data, Where where = Where::current());
+  static Tensor reciprocal(const Tensor& data, Where where = Where::current());
+  static Tensor abs(const Tensor& data, Where where = Where::current());
+  static Tensor sign(const Tensor& data, Where where = Where::current());
+  static Tensor negative(const Tensor& data, Where where = Where::current());
+  static Tensor floor(const Tensor& data, Where where = Where::current());
+  static Tensor ceil(const Tensor& data, Where where = Where::current());
+  static Tensor round(const Tensor& data, Where where = Where::current());
+  static Tensor rint(const Tensor& data, Where where = Where::current());
+  static Tensor trunc(const Tensor& data, Where where = Where::current());
+  static Tensor fix(const Tensor& data, Where where = Where::current());
+  static Tensor sin(const Tensor& data, Where where = Where::current());
+  static Tensor cos(const Tensor& data, Where where = Where::current());
+  static Tensor tan(const Tensor& data, Where where = Where::current());
+  static Tensor arcsin(const Tensor& data, Where where = Where::current());
+  static Tensor arccos(const Tensor& data, Where where = Where::current());
+  static Tensor arctan(const Tensor& data, Where where = Where::current());
+  static Tensor sinh(const Tensor& data, Where where = Where::current());
+  static Tensor cosh(const Tensor& data, Where where = Where::current());
+  static Tensor arcsinh(const Tensor& data, Where where = Where::current());
+  static Tensor arccosh(const Tensor& data, Where where = Where::current());
+  static Tensor arctanh(const Tensor& data, Where where = Where::current());
+  static Tensor erf(const Tensor& data, Where where = Where::current());
+  static Tensor erfinv(const Tensor& data, Where where = Where::current());
+  static Tensor gamma(const Tensor& data, Where where = Where::current());
+  static Tensor gammaln(const Tensor& data, Where where = Where::current());
+  static Tensor degrees(const Tensor& data, Where where = Where::current());
+  static Tensor radians(const Tensor& data, Where where = Where::current());
+  static Tensor logical_not(const Tensor& data, Where where = Where::current());
+  static Tensor zeros_like(const Tensor& data, Where where = Where::current());
+  static Tensor ones_like(const Tensor& data, Where where = Where::current());
+  static Tensor identity(const Tensor& data, Where where = Where::current());
+  static Tensor BlockGrad(const Tensor& data, Where where = Where::current());
+  static Tensor stop_gradient(const Tensor& data, Where where = Where::current());
+  static Tensor MakeLoss(const Tensor& data, Where where = Where::current());
+  static Tensor make_loss(const Tensor& data, Where where = Where::current());
+  static Tensor flatten(const Tensor& data, Where where = Where::current());
+  static Tensor Flatten(const Tensor& data, Where where = Where::current());
+  static Tensor shape_array(const Tensor& data, Where where = Where::current());
+  static Tensor size_array(const Tensor& data, Where where = Where::current());
+  static Tensor clip(const Tensor& data, Number a_min, Number a_max, Where where = Where::current());
+  static Tensor clip(const Tensor& data, const ClipOptions& options, Where where = Where::current());
+  /// Converts the elements.
+  static Tensor cast(const Tensor& data, DType dtype, Where where = Where::current());
+  static Tensor Cast(const Tensor& data, DType dtype, Where where = Where::current());
+
+  // Two tensors. elemwise_*: equal shapes; broadcast_*: aligned from the right, an extent of 1 stretches.
+  static Tensor elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor elemwise_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_plus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_minus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_mod(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_power(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_maximum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_minimum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_hypot(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_not_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_greater(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_greater_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor broadcast_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  static Tensor reshape_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  // Tensors or numbers, at least one tensor; broadcasting. Comparisons give 1 and 0 in the tensors' dtype.
+  static Tensor add(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor subtract(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor multiply(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor divide(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor modulo(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor power(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor maximum(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor minimum(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor hypot(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor not_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor greater(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor greater_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor lesser(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor lesser_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor logical_and(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor logical_or(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// Sum of arrays of one shape.
+  static Tensor add_n(const Tensors& args, Where where = Where::current());
+  /// Elements of x where condition is not zero, else of y.
+  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
+                      Where where = Where::current());
+
+  // Layers.
+  /// data (N, ...) . weight (num_hidden, K) transposed + bias (num_hidden).
+  static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const Tensor& bias,
+                               const FullyConnectedOptions& options, Where where = Where::current());
+  static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const FullyConnectedOptions& options,
+                               Where where = Where::current());
+  /// data (N, C, spatial...), weight (num_filter, C / num_group, kernel...), bias (num_filter).
+  static Tensor Convolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
+                            const ConvolutionOptions& options, Where where = Where::current());
+  static Tensor Convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
+                            Where where = Where::current());
+  static Tensor Pooling(const Tensor& data, const PoolingOptions& options, Where where = Where::current());
+  /// While training, normalises by the batch's statistics and updates moving_mean and moving_var in place.
+  static Tensor BatchNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                          const Tensor& moving_mean, const Tensor& moving_var,
+                          const BatchNormOptions& options = {}, Where where = Where::current());
+  static Tensor LayerNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                          const LayerNormOptions& options = {}, Where where = Where::current());
+  /// Identity unless training.
+  static Tensor Dropout(const Tensor& data, const DropoutOptions& options = {},
+                        Where where = Where::current());
+  /// act_type: relu, sigmoid, tanh, softrelu, softsign.
+  static Tensor Activation(const Tensor& data, const ActivationOptions& options,
+                           Where where = Where::current());
+  /// act_type: leaky, elu, selu, gelu; prelu with gamma.
+  static Tensor LeakyReLU(const Tensor& data, const LeakyReLUOptions& options = {},
+                          Where where = Where::current());
+  static Tensor LeakyReLU(const Tensor& data, const Tensor& gamma, const LeakyReLUOptions& options,
+                          Where where = Where::current());
+  static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
+                            Where where = Where::current());
+  /// data: integers (any dtype); weight (input_dim, output_dim).
+  static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
+                          Where where = Where::current());
+
+  // Products.
+  static Tensor dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
+                    Where where = Where::current());
+  /// (B, n, k) . (B, k, m).
+  static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
+                          Where where = Where::current());
+
+  // Reductions; of all axes when none is given, then of shape (1,).
+  static Tensor sum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor mean(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor prod(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor max(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor min(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor nansum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor nanprod(const Tensor& data, const ReduceOptions& options = {},
+                        Where where = Where::current());
+  static Tensor norm(const Tensor& data, const NormOptions& options = {}, Where where = Where::current());
+  static Tensor argmax(const Tensor& data, const ArgReduceOptions& options = {},
+                       Where where = Where::current());
+  static Tensor argmin(const Tensor& data, const ArgReduceOptions& options = {},
+                       Where where = Where::current());
+
+  // Shapes.
+  /// 0 keeps an extent, -1 is what is left; -2, -3, -4 as Tensor::reshape.
+  template <class = void>  // so that {.shape = ...} prefers the options
+  static Tensor reshape(const Tensor& data, const Shape& shape, Where where = Where::current()) {
+    return reshape(data, ReshapeOptions{.shape = shape}, where);
+  }
+  static Tensor reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
+  static Tensor Reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
+  /// Without axes all are reversed.
+  static Tensor transpose(const Tensor& data, Where where = Where::current());
+  template <class = void>  // so that {.axes = ...} prefers the options
+  static Tensor transpose(const Tensor& data, const Shape& axes, Where where = Where::current()) {
+    return transpose(data, TransposeOptions{.axes = axes}, where);
+  }
+  static Tensor transpose(const Tensor& data, const TransposeOptions& options,
+                          Where where = Where::current());
+  static Tensor swapaxes(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
+  static Tensor expand_dims(const Tensor& data, int axis, Where where = Where::current());
+  static Tensor expand_dims(const Tensor& data, const AxisOptions& options, Where where = Where::current());
+  static Tensor squeeze(const Tensor& data, const SqueezeOptions& options = {},
+                        Where where = Where::current());
+  static Tensor broadcast_to(const Tensor& data, const Shape& shape, Where where = Where::current());
+  static Tensor tile(const Tensor& data, const Shape& reps, Where where = Where::current());
+  static Tensor repeat(const Tensor& data, const RepeatOptions& options, Where where = Where::current());
+  static Tensor flip(const Tensor& data, const Shape& axis, Where where = Where::current());
+  static Tensor pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
+  static Tensor concat(const Tensors& data, const ConcatOptions& options = {},
+                       Where where = Where::current());
+  static Tensor Concat(const Tensors& data, const ConcatOptions& options = {},
+                       Where where = Where::current());
+  static Tensor stack(const Tensors& data, const StackOptions& options = {}, Where where = Where::current());
+  static Tensors split(const Tensor& data, const SplitOptions& options, Where where = Where::current());
+  static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
+  static Tensor slice_axis(const Tensor& data, const SliceAxisOptions& options,
+                           Where where = Where::current());
+  static Tensor slice_like(const Tensor& data, const Tensor& shape_like, const Shape& axes = {},
+                           Where where = Where::current());
+
+  // Choosing by index; indices may have any dtype.
+  static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
+                     Where where = Where::current());
+  static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
+                     Where where = Where::current());
+  static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
+  static Tensor one_hot(const Tensor& indices, const OneHotOptions& options, Where where = Where::current());
+
+  // From nothing.
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor ones(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor full(const Shape& shape, Number value, DType dtype = DType::f32,
+                     Where where = Where::current());
+  static Tensor arange(Number stop, Where where = Where::current());
+  static Tensor arange(Number start, Number stop, Number step = 1, int repeat = 1, DType dtype = DType::f32,
+                       Where where = Where::current());
+  static Tensor array(std::initializer_list<double> values, DType dtype = DType::f32) {
+    return Tensor(values, dtype);
+  }
+  static Tensor array(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32) {
+    return Tensor(values, dtype);
+  }
+  template <class V>
+  static Tensor array(const std::vector<V>& values, const Shape& shape) {
+    return Tensor(values, shape);
+  }
+  static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
+                               Where where = Where::current());
+  static Tensor random_uniform(const RandomUniformOptions& options, Where where = Where::current());
+  static Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
+                              Where where = Where::current());
+  static Tensor random_normal(const RandomNormalOptions& options, Where where = Where::current());
+  static void waitall() {}
+
+  /// `F.random().uniform(...)`, `nd::random::uniform(...)`.
+  struct KILN_API random {
+    static Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                          Where where = Where::current()) {
+      return random_uniform(low, high, shape, dtype, where);
+    }
+    static Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                         Where where = Where::current()) {
+      return random_normal(loc, scale, shape, dtype, where);
+    }
+  };
+  static struct random random() { return {}; }
+
+  /// The spellings of MXNet's numpy extension, `F.npx().relu(x)`: the same operators.
+  struct npx;
+  static struct npx npx();
+  static F np() { return {}; }
+};
+
+struct F::npx : F {
+  static Tensor batch_flatten(const Tensor& data, Where where = Where::current()) {
+    return Flatten(data, where);
+  }
+  static Tensor fully_connected(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                const FullyConnectedOptions& options, Where where = Where::current()) {
+    return FullyConnected(x, weight, bias, options, where);
+  }
+  static Tensor activation(const Tensor& data, const ActivationOptions& options,
+                           Where where = Where::current()) {
+    return Activation(data, options, where);
+  }
+  static Tensor dropout(const Tensor& data, const DropoutOptions& options = {},
+                        Where where = Where::current()) {
+    return Dropout(data, options, where);
+  }
+};
+inline struct F::npx F::npx() { return {}; }
+
+/// The operators outside of networks, as MXNet's module: `nd::zeros({2, 3})`, `nd::random::normal(0, 1,
+/// {3})`.
+using nd = F;
+
+}  // namespace kiln

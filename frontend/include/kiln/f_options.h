@@ -1,0 +1,273 @@
+#pragma once
+#include <kiln/dtype.h>
+#include <kiln/shape.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// The named arguments of operators, spelled and ordered as MXNet's. Write them with designated initialisers:
+/// `F.Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8})`. Only what is written is recorded in the
+/// graph and in exported files; the rest means the operator's default. `name` names the node; the current
+/// name scope's prefix comes before it.
+namespace kiln {
+
+/// A number that remembers whether it was written as an integer: files then say "1" and not "1.0".
+class Number {
+ public:
+  Number(double v) : value_(v) {}
+  Number(float v) : value_(v) {}
+  Number(int v) : value_(v), integral_(true) {}
+  Number(std::int64_t v) : value_(static_cast<double>(v)), integral_(true) {}
+  double value() const { return value_; }
+  bool integral() const { return integral_; }
+
+ private:
+  double value_;
+  bool integral_ = false;
+};
+
+/// One axis, several, or (the default) not given.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(int axis) : shape_{axis}, given_(true), single_(true) {}
+  Axes(std::initializer_list<std::int64_t> axes) : shape_(axes), given_(true) {}
+  Axes(const Shape& axes) : shape_(axes), given_(true) {}
+  bool given() const { return given_; }
+  bool single() const { return single_; }
+  const Shape& shape() const { return shape_; }
+
+ private:
+  Shape shape_;
+  bool given_ = false;
+  bool single_ = false;
+};
+
+/// Bounds of a slice, one per axis; std::nullopt is Python's None.
+using Bounds = std::vector<std::optional<std::int64_t>>;
+
+struct FullyConnectedOptions {
+  std::int64_t num_hidden = 0;
+  std::optional<bool> no_bias = {};
+  std::optional<bool> flatten = {};
+  std::string name = {};
+};
+
+struct ConvolutionOptions {
+  Shape kernel = {};
+  Shape stride = {};
+  Shape dilate = {};
+  Shape pad = {};
+  std::int64_t num_filter = 0;
+  std::optional<std::int64_t> num_group = {};
+  std::optional<std::int64_t> workspace = {};
+  std::optional<bool> no_bias = {};
+  std::optional<std::string> layout = {};
+  std::string name = {};
+};
+
+struct PoolingOptions {
+  Shape kernel = {};
+  std::optional<std::string> pool_type = {};
+  std::optional<bool> global_pool = {};
+  std::optional<std::string> pooling_convention = {};
+  Shape stride = {};
+  Shape pad = {};
+  std::optional<std::int64_t> p_value = {};
+  std::optional<bool> count_include_pad = {};
+  std::optional<std::string> layout = {};
+  std::string name = {};
+};
+
+struct BatchNormOptions {
+  std::optional<Number> eps = {};
+  std::optional<Number> momentum = {};
+  std::optional<bool> fix_gamma = {};
+  std::optional<bool> use_global_stats = {};
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct LayerNormOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<Number> eps = {};
+  std::string name = {};
+};
+
+struct DropoutOptions {
+  std::optional<Number> p = {};
+  std::optional<std::string> mode = {};
+  Shape axes = {};
+  std::string name = {};
+};
+
+struct ActivationOptions {
+  std::string act_type = {};
+  std::string name = {};
+};
+
+struct LeakyReLUOptions {
+  std::optional<std::string> act_type = {};
+  std::optional<Number> slope = {};
+  std::optional<Number> lower_bound = {};
+  std::optional<Number> upper_bound = {};
+  std::string name = {};
+};
+
+struct SoftmaxOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<Number> temperature = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct DotOptions {
+  std::optional<bool> transpose_a = {};
+  std::optional<bool> transpose_b = {};
+  std::string name = {};
+};
+
+struct ReduceOptions {
+  Axes axis = {};
+  std::optional<bool> keepdims = {};
+  std::optional<bool> exclude = {};
+  std::string name = {};
+};
+
+struct NormOptions {
+  std::optional<std::int64_t> ord = {};
+  Axes axis = {};
+  std::optional<bool> keepdims = {};
+  std::string name = {};
+};
+
+struct ArgReduceOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<bool> keepdims = {};
+  std::string name = {};
+};
+
+struct ReshapeOptions {
+  Shape shape = {};
+  std::optional<bool> reverse = {};
+  std::string name = {};
+};
+
+struct TransposeOptions {
+  Shape axes = {};
+  std::string name = {};
+};
+
+struct AxisOptions {
+  std::int64_t axis = 0;
+  std::string name = {};
+};
+
+struct SqueezeOptions {
+  Axes axis = {};
+  std::string name = {};
+};
+
+struct ConcatOptions {
+  std::optional<std::int64_t> dim = {};
+  std::string name = {};
+};
+
+struct StackOptions {
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct SplitOptions {
+  std::int64_t num_outputs = 1;
+  std::optional<std::int64_t> axis = {};
+  std::optional<bool> squeeze_axis = {};
+  std::string name = {};
+};
+
+struct SliceOptions {
+  Bounds begin = {};
+  Bounds end = {};
+  Bounds step = {};
+  std::string name = {};
+};
+
+struct SliceAxisOptions {
+  std::int64_t axis = 0;
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end = {};  ///< nothing: to the end of the axis
+  std::string name = {};
+};
+
+struct ClipOptions {
+  Number a_min = 0;
+  Number a_max = 0;
+  std::string name = {};
+};
+
+struct OneHotOptions {
+  std::int64_t depth = 0;
+  std::optional<Number> on_value = {};
+  std::optional<Number> off_value = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct TakeOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<std::string> mode = {};
+  std::string name = {};
+};
+
+struct PickOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<bool> keepdims = {};
+  std::optional<std::string> mode = {};
+  std::string name = {};
+};
+
+struct EmbeddingOptions {
+  std::int64_t input_dim = 0;
+  std::int64_t output_dim = 0;
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct PadOptions {
+  std::string mode = {};
+  Shape pad_width = {};
+  std::optional<Number> constant_value = {};
+  std::string name = {};
+};
+
+struct RepeatOptions {
+  std::int64_t repeats = 1;
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct SwapAxesOptions {
+  std::int64_t dim1 = 0;
+  std::int64_t dim2 = 0;
+  std::string name = {};
+};
+
+struct RandomUniformOptions {
+  std::optional<Number> low = {};
+  std::optional<Number> high = {};
+  Shape shape = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct RandomNormalOptions {
+  std::optional<Number> loc = {};
+  std::optional<Number> scale = {};
+  Shape shape = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+}  // namespace kiln

@@ -1,0 +1,34 @@
+#pragma once
+#include <kiln/f.h>
+
+namespace kiln {
+
+/// Random numbers. One counter for the process: each call that draws takes the next numbers, in program
+/// order, whether it runs eagerly or inside a hybridized network, so a seed fixes all that follows. Safe from
+/// any thread.
+namespace random {
+
+/// Starts the sequence again: two programs that draw alike after the same seed get the same numbers.
+KILN_API void seed(std::uint64_t seed);
+
+inline Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                      std::source_location where = std::source_location::current()) {
+  return F::random_uniform(low, high, shape, dtype, where);
+}
+inline Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                     std::source_location where = std::source_location::current()) {
+  return F::random_normal(loc, scale, shape, dtype, where);
+}
+
+}  // namespace random
+
+inline Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
+                             std::source_location where = std::source_location::current()) {
+  return F::random_uniform(low, high, shape, dtype, where);
+}
+inline Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
+                            std::source_location where = std::source_location::current()) {
+  return F::random_normal(loc, scale, shape, dtype, where);
+}
+
+}  // namespace kiln
