@@ -42,7 +42,6 @@ def Kiln_Tensor : StaticShapeTensorOf<[AnyType]>;
 class Kiln_Enum<string name, list<string> words>
     : I32EnumAttr<name, "", !foreach(i, !range(!size(words)), I32EnumAttrCase<words[i], i>)> {
   let cppNamespace = "::kiln::ir";
-  let genSpecializedAttr = 0;
 }
 
 // The order is that of the C++ enums in ir/primitives.h, which dialect.cpp checks.

@@ -1,0 +1,204 @@
+#include "ir/build.h"
+
+#include "ir/dialect.h"
+#include "runtime/fail.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/Verifier.h>
+
+#include <cmath>
+#include <unordered_map>
+
+namespace kiln::ir {
+namespace {
+
+/// Primitives that build the dialect at the end of a function.
+class DialectBuilder final : public Primitives {
+ public:
+  DialectBuilder(mlir::OpBuilder& builder, bool train) : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()) {}
+
+  Value wrap(mlir::Value v) {
+    Value value = add_value(to_tensor_type(v.getType()));
+    set(value, v);
+    return value;
+  }
+  mlir::Value unwrap(Value v) const { return values_[v.id]; }
+  void set_location(mlir::Location loc) { loc_ = loc; }
+  std::int64_t draws() const { return draws_; }
+
+ private:
+  void set(Value value, mlir::Value v) {
+    if (values_.size() <= value.id) values_.resize(value.id + 1);
+    values_[value.id] = v;
+  }
+
+  static mlir::DenseI64ArrayAttr list(mlir::OpBuilder& b, const Shape& s) {
+    return b.getDenseI64ArrayAttr(llvm::ArrayRef<std::int64_t>(s.begin(), s.size()));
+  }
+
+  /// A number in the element type: floats rounded once, integers truncated and wrapped.
+  mlir::TypedAttr number(DType dtype, double v) {
+    mlir::Type t = element_type(builder_.getContext(), dtype);
+    if (llvm::isa<mlir::FloatType>(t)) return builder_.getFloatAttr(t, v);
+    if (dtype == DType::boolean) return integer(dtype, v != 0);
+    // The same rule as `cast`: through i64, whose least value stands for what it cannot hold.
+    bool fits = v > -9223372036854775809.0 && v < 9223372036854775808.0;
+    return integer(dtype, fits ? static_cast<std::int64_t>(v) : INT64_MIN);
+  }
+  mlir::TypedAttr integer(DType dtype, std::int64_t v) {
+    auto t = llvm::cast<mlir::IntegerType>(element_type(builder_.getContext(), dtype));
+    if (is_floating(dtype)) return builder_.getFloatAttr(t, static_cast<double>(v));
+    return mlir::IntegerAttr::get(t, llvm::APInt(64, static_cast<std::uint64_t>(v)).trunc(t.getWidth()));
+  }
+
+  mlir::DenseElementsAttr elements(mlir::RankedTensorType type, std::span<const std::byte> bytes) {
+    if (!type.getElementType().isInteger(1))
+      return mlir::DenseElementsAttr::getFromRawBuffer(type, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    llvm::SmallVector<bool> bits;
+    for (std::byte b : bytes) bits.push_back(b != std::byte{0});
+    return mlir::DenseElementsAttr::get(type, bits);
+  }
+
+  void emit(Kind kind, std::span<const Value> operands, const Params& p, Value result) override {
+    auto in = [&](std::size_t i) { return unwrap(operands[i]); };
+    auto& b = builder_;
+    mlir::RankedTensorType type = tensor_type(b.getContext(), this->type(result));
+    auto ints = [&](const Shape& s) { return list(b, s); };
+    auto make = [&](auto op) { set(result, op->getResult(0)); };
+    switch (kind) {
+      case Kind::unary: return make(UnaryOp::create(b, loc_, type, static_cast<UnaryKind>(p.unary), in(0)));
+      case Kind::binary: return make(BinaryOp::create(b, loc_, type, static_cast<BinaryKind>(p.binary), in(0), in(1)));
+      case Kind::compare: return make(CompareOp::create(b, loc_, type, static_cast<CompareKind>(p.compare), in(0), in(1)));
+      case Kind::select: return make(SelectOp::create(b, loc_, type, in(0), in(1), in(2)));
+      case Kind::cast: return make(CastOp::create(b, loc_, type, in(0)));
+      case Kind::full: {
+        DType d = dtype(result);
+        mlir::TypedAttr v = p.is_integer && !is_floating(d) ? integer(d, p.integer)
+                                                            : number(d, p.is_integer ? static_cast<double>(p.integer) : p.number);
+        return make(ConstantOp::create(b, loc_, type, mlir::DenseElementsAttr::get(type, mlir::Attribute(v))));
+      }
+      case Kind::constant: return make(ConstantOp::create(b, loc_, type, elements(type, p.bytes)));
+      case Kind::iota: return make(IotaOp::create(b, loc_, type, p.axis));
+      case Kind::random_uniform: return make(RandomUniformOp::create(b, loc_, type, draws_++));
+      case Kind::broadcast: return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::reshape: return make(ReshapeOp::create(b, loc_, type, in(0)));
+      case Kind::transpose: return make(TransposeOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::slice: return make(SliceOp::create(b, loc_, type, in(0), ints(p.a), ints(p.b), ints(p.c)));
+      case Kind::reverse: return make(ReverseOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::pad: return make(PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
+      case Kind::concatenate: {
+        llvm::SmallVector<mlir::Value> parts;
+        for (Value v : operands) parts.push_back(unwrap(v));
+        return make(ConcatenateOp::create(b, loc_, type, parts, p.axis));
+      }
+      case Kind::insert: return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
+      case Kind::gather: return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
+      case Kind::reduce: return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
+      case Kind::dot: return make(DotOp::create(b, loc_, type, in(0), in(1), p.dot.transpose_lhs, p.dot.transpose_rhs));
+      case Kind::convolution: {
+        const Window& w = p.convolution.window;
+        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups, ints(w.stride), ints(w.dilate),
+                                          ints(w.pad_low), ints(w.pad_high)));
+      }
+      case Kind::reduce_window: {
+        const Window& w = p.window;
+        return make(ReduceWindowOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(w.kernel),
+                                           ints(w.stride), ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
+      }
+    }
+  }
+
+  mlir::OpBuilder& builder_;
+  mlir::Location loc_;
+  std::vector<mlir::Value> values_;
+  std::int64_t draws_ = 0;
+};
+
+mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
+  mlir::Location where = mlir::UnknownLoc::get(context);
+  if (node.location.known())
+    where = mlir::FileLineColLoc::get(context, node.location.file, node.location.line, node.location.column);
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name), where);
+}
+
+}  // namespace
+
+mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph) {
+  mlir::OpBuilder builder(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(builder.getUnknownLoc()));
+  builder.setInsertionPointToStart(module->getBody());
+
+  llvm::SmallVector<mlir::Type> argument_types;
+  for (const NodePtr& input : graph.inputs) {
+    if (input->types.size() != 1) fail_internal("input '{}' of graph '{}' has no type", input->name, graph.name);
+    argument_types.push_back(tensor_type(&context, input->types[0]));
+  }
+  auto function = mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), graph.name,
+                                             builder.getFunctionType(argument_types, {}));
+  mlir::Block* block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  DialectBuilder primitives(builder, graph.train);
+
+  std::unordered_map<const Node*, std::vector<Value>> results;
+  std::unordered_map<const Node*, std::size_t> input_index;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    mlir::BlockArgument argument = block->getArgument(static_cast<unsigned>(i));
+    argument.setLoc(location_of(&context, *graph.inputs[i]));
+    results[graph.inputs[i].get()] = {primitives.wrap(argument)};
+    input_index[graph.inputs[i].get()] = i;
+    function.setArgAttr(static_cast<unsigned>(i), "kiln.name", builder.getStringAttr(graph.inputs[i]->name));
+    if (i < graph.is_parameter.size() && graph.is_parameter[i])
+      function.setArgAttr(static_cast<unsigned>(i), parameter_attr, builder.getUnitAttr());
+  }
+
+  auto value_of = [&](const Entry& e) -> Value {
+    auto found = results.find(e.node.get());
+    if (found == results.end()) fail("'{}' is used before it has a value: it is neither an input nor computed", e.node->name);
+    if (e.output >= found->second.size() || !found->second[e.output].valid())
+      fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
+    return found->second[e.output];
+  };
+
+  // Later writes to an input replace earlier ones: two BatchNorms that share a moving mean see each other's result.
+  std::vector<Value> written(graph.inputs.size());
+  for (const NodePtr& node : graph.nodes) {
+    if (node->is_variable()) continue;
+    if (!node->op) fail("operator '{}' of node '{}' is not one that Kiln has", node->op_name, node->name);
+    std::vector<Value> inputs;
+    for (const Entry& e : node->inputs) inputs.push_back(value_of(e));
+    primitives.set_location(location_of(&context, *node));
+    std::vector<Value> out = node->op->compose(primitives, inputs, node->attrs);
+    auto counted = static_cast<std::size_t>(node->op->outputs_counted(node->attrs));
+    for (std::size_t k = 0; k < node->op->aux.size() && counted + k < out.size(); ++k) {
+      if (!out[counted + k].valid()) continue;
+      const Entry& target = node->inputs[static_cast<std::size_t>(node->op->aux[k])];
+      auto at = input_index.find(target.node.get());
+      if (at == input_index.end())
+        fail("'{}' ({}) updates its input '{}', which is computed and so cannot be updated", node->name, node->op_name,
+             target.node->name);
+      written[at->second] = out[counted + k];
+      results[target.node.get()] = {out[counted + k]};
+    }
+    out.resize(counted);
+    results[node.get()] = std::move(out);
+  }
+  for (const Graph::Write& w : graph.writes) written[w.input] = value_of(w.value);
+
+  llvm::SmallVector<mlir::Value> returned;
+  llvm::SmallVector<std::int64_t> writes;
+  for (const Entry& e : graph.outputs) returned.push_back(primitives.unwrap(value_of(e)));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (!written[i].valid()) continue;
+    writes.push_back(static_cast<std::int64_t>(i));
+    returned.push_back(primitives.unwrap(written[i]));
+  }
+  mlir::func::ReturnOp::create(builder, builder.getUnknownLoc(), returned);
+  llvm::SmallVector<mlir::Type> result_types;
+  for (mlir::Value v : returned) result_types.push_back(v.getType());
+  function.setFunctionType(builder.getFunctionType(argument_types, result_types));
+  if (!writes.empty()) function->setAttr(writes_attr, builder.getDenseI64ArrayAttr(writes));
+  if (primitives.draws() > 0) function->setAttr(draws_attr, builder.getI64IntegerAttr(primitives.draws()));
+  return module;
+}
+
+}  // namespace kiln::ir

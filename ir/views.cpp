@@ -1,0 +1,157 @@
+#include "ir/views.h"
+
+namespace kiln::ir {
+namespace {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+
+Dims dense_strides(llvm::ArrayRef<std::int64_t> shape) {
+  Dims strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+/// Strides for `to` over the elements that `view` walks in C order, or nothing. Both shapes are cut into the smallest runs of equal
+/// product; within a run the view's axes must walk as one.
+std::optional<Dims> reshaped_strides(const View& view, llvm::ArrayRef<std::int64_t> to) {
+  if (view.is_contiguous()) return dense_strides(to);
+  Dims strides(to.size(), 0);
+  std::size_t i = 0, j = 0;
+  const auto& from = view.shape;
+  while (i < from.size() || j < to.size()) {
+    std::int64_t a = 1, b = 1;
+    std::size_t i0 = i, j0 = j;
+    if (i < from.size()) a = from[i++];
+    if (j < to.size()) b = to[j++];
+    while (a != b) {
+      if (a < b) {
+        if (i == from.size()) return std::nullopt;
+        a *= from[i++];
+      } else {
+        if (j == to.size()) return std::nullopt;
+        b *= to[j++];
+      }
+    }
+    // One stride for the run: its innermost axis of extent above 1, if the others continue it.
+    std::int64_t step = 0, run = 1;
+    bool first = true;
+    for (std::size_t k = i; k-- > i0;) {
+      if (from[k] == 1) continue;
+      if (first) {
+        step = view.strides[k];
+        first = false;
+      } else if (view.strides[k] != step * run) {
+        return std::nullopt;
+      }
+      run *= from[k];
+    }
+    std::int64_t inner = step;
+    for (std::size_t k = j; k-- > j0;) {
+      strides[k] = inner;
+      inner *= to[k];
+    }
+  }
+  return strides;
+}
+
+}  // namespace
+
+View View::whole(mlir::Value base) {
+  View v;
+  v.base = base;
+  v.shape.assign(ranked(base).getShape().begin(), ranked(base).getShape().end());
+  v.strides = dense_strides(v.shape);
+  return v;
+}
+
+bool View::is_contiguous() const {
+  if (offset != 0) return false;
+  Dims dense = dense_strides(shape);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] != 1 && strides[i] != dense[i]) return false;
+  std::int64_t elements = 1;
+  for (std::int64_t d : shape) elements *= d;
+  return elements == ranked(base).getNumElements();
+}
+
+std::optional<View> apply_movement(mlir::Operation* op, const View& view) {
+  View out;
+  out.base = view.base;
+  out.offset = view.offset;
+  auto result = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getShape();
+  out.shape.assign(result.begin(), result.end());
+  if (auto broadcast = llvm::dyn_cast<BroadcastOp>(op)) {
+    out.strides.assign(result.size(), 0);
+    for (auto [i, d] : llvm::enumerate(broadcast.getDims()))
+      if (view.shape[i] != 1) out.strides[static_cast<std::size_t>(d)] = view.strides[i];
+    return out;
+  }
+  if (auto transpose = llvm::dyn_cast<TransposeOp>(op)) {
+    for (std::int64_t p : transpose.getPermutation()) out.strides.push_back(view.strides[static_cast<std::size_t>(p)]);
+    return out;
+  }
+  if (auto slice = llvm::dyn_cast<SliceOp>(op)) {
+    for (std::size_t i = 0; i < view.strides.size(); ++i) {
+      out.offset += slice.getStart()[i] * view.strides[i];
+      out.strides.push_back(view.strides[i] * slice.getStep()[i]);
+    }
+    return out;
+  }
+  if (auto reverse = llvm::dyn_cast<ReverseOp>(op)) {
+    out.strides = view.strides;
+    for (std::int64_t axis : reverse.getAxes()) {
+      auto i = static_cast<std::size_t>(axis);
+      if (view.shape[i] > 0) out.offset += (view.shape[i] - 1) * view.strides[i];
+      out.strides[i] = -view.strides[i];
+    }
+    return out;
+  }
+  if (llvm::isa<ReshapeOp>(op)) {
+    auto strides = reshaped_strides(view, result);
+    if (!strides) return std::nullopt;
+    out.strides = *strides;
+    return out;
+  }
+  return std::nullopt;
+}
+
+View view_of(mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  if (!op || !is_movement(op)) return View::whole(v);
+  if (auto view = apply_movement(op, view_of(op->getOperand(0)))) return *view;
+  return View::whole(v);
+}
+
+void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents, llvm::SmallVectorImpl<Dims>& strides,
+                   std::size_t* boundary) {
+  std::size_t kept = 0;
+  std::size_t old_boundary = boundary ? *boundary : 0, new_boundary = 0;
+  bool boundary_seen = boundary == nullptr;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (!boundary_seen && i >= old_boundary) {
+      new_boundary = kept;
+      boundary_seen = true;
+    }
+    if (extents[i] == 1) continue;
+    bool joins = kept > 0 && !(boundary && boundary_seen && kept == new_boundary);
+    for (auto& s : strides)
+      if (joins && s[kept - 1] != s[i] * extents[i]) joins = false;
+    if (joins) {
+      extents[kept - 1] *= extents[i];
+      for (auto& s : strides) s[kept - 1] = s[i];
+    } else {
+      extents[kept] = extents[i];
+      for (auto& s : strides) s[kept] = s[i];
+      ++kept;
+    }
+  }
+  if (boundary) *boundary = boundary_seen ? new_boundary : kept;
+  extents.resize(kept);
+  for (auto& s : strides) s.resize(kept);
+}
+
+}  // namespace kiln::ir
