@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
-/// A compiled graph: a list of kernel launches over a planned set of buffers. Knows no LLVM: a kernel is a function
-/// pointer, kept alive by an opaque handle.
+/// A compiled graph: a list of kernel launches over a planned set of buffers. Knows no LLVM: a kernel is a
+/// function pointer, kept alive by an opaque handle.
 namespace kiln {
 
-/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the code was left
-/// general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only its output operands.
-using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin, std::int64_t end);
+/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the
+/// code was left general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only
+/// its output operands.
+using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin,
+                          std::int64_t end);
 
 /// A loaded kernel. Shared by all executables that use it; the code is unloaded with the last of them.
 struct Kernel {
@@ -34,8 +36,8 @@ struct Argument {
 struct BufferRef {
   enum class Space : std::uint8_t { input, output, arena, constant, snapshot, rng };
   Space space = Space::arena;
-  std::uint32_t index = 0;   ///< which input, output, constant or snapshot
-  std::int64_t offset = 0;   ///< bytes from its beginning; for the arena, from the arena's
+  std::uint32_t index = 0;  ///< which input, output, constant or snapshot
+  std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
 };
 
 struct Step {
@@ -45,24 +47,24 @@ struct Step {
   std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
   std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
   std::int64_t copy_bytes = 0;
-  std::string name;          ///< for profiles and dumps
+  std::string name;                    ///< for profiles and dumps
   std::vector<std::string> locations;  ///< "file:line" of the operators in it
 };
 
 /// A layout made from a parameter, kept on its storage while the version does not move.
 struct SnapshotPlan {
   std::size_t input;
-  std::uint64_t key;       ///< hash of the layout
+  std::uint64_t key;  ///< hash of the layout
   std::int64_t bytes;
-  std::vector<Step> steps; ///< operand spaces: input and snapshot (the one being made)
+  std::vector<Step> steps;  ///< operand spaces: input and snapshot (the one being made)
 };
 
 struct ExecutablePlan {
   std::string name;
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
-  /// New contents of inputs, copied over them when all steps are done: output number -> input number. Those outputs are
-  /// after the visible ones, live in the arena, and are not handed out.
+  /// New contents of inputs, copied over them when all steps are done: output number -> input number. Those
+  /// outputs are after the visible ones, live in the arena, and are not handed out.
   struct WriteBack {
     std::size_t input;
     BufferRef value;
@@ -88,14 +90,43 @@ struct RandomState {
 class KILN_API Executable {
  public:
   explicit Executable(ExecutablePlan plan);
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
   const ExecutablePlan& plan() const { return plan_; }
 
-  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets the
-  /// floating-point environment (round to nearest, subnormals kept) and restores the caller's.
+  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets
+  /// the floating-point environment (round to nearest, subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
 
  private:
+  /// The plan as run() reads it: operand i of a launch is base[operands[first + i].base] + operands[first +
+  /// i].offset, where the bases are the inputs, outputs, constants, snapshots, the arena and the random
+  /// state, in this order.
+  struct Operand {
+    std::uint32_t base;
+    std::int64_t offset;
+  };
+  struct Launch {
+    KernelFn entry;  // null: copy
+    const std::int64_t* params;
+    std::uint32_t first, count;
+    std::int64_t extent, grain, copy_bytes;
+  };
+
+  Operand resolve(const BufferRef& ref, bool in_snapshot) const;
+  Launch add_launch(const Step& step, bool in_snapshot);
+  void launch(const Launch& l, std::byte* const* bases, void** operands) const;
+  std::shared_ptr<const Buffer> make_snapshot(std::size_t index, const Argument& input) const;
+  void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
+
   ExecutablePlan plan_;
+  std::vector<Operand> operands_;
+  std::vector<Launch> launches_;
+  std::vector<std::vector<Launch>> snapshot_launches_;
+  std::vector<Operand> write_back_values_;
+  bool write_backs_overlap_ = false;  // a value to be written lies in an input
+  std::uint32_t first_constant_ = 0, first_snapshot_ = 0, arena_base_ = 0, bases_ = 0;
+  std::uint32_t widest_ = 0;  // most operands of a launch
 };
 
 }  // namespace kiln

@@ -12,34 +12,43 @@
 
 namespace kiln {
 
-/// Memory that holds the elements of an array: from Kiln's pool, or the caller's own. Aligned to 64 bytes when it is
-/// Kiln's. Move-only; counts in the memory report while it lives (with the bytes asked for, not those rounded up).
+/// Memory that holds the elements of an array: from Kiln's pool, or the caller's own. Aligned to 64 bytes
+/// when it is Kiln's. Move-only; counts in the memory report while it lives (with the bytes asked for, not
+/// those rounded up).
 class KILN_API Buffer {
  public:
   Buffer() = default;
   /// `bytes` of uninitialised memory from the pool. Throws kiln::Error when there is none.
   explicit Buffer(std::size_t bytes);
-  /// The caller's memory; `release` runs when Kiln needs it no more (it may be empty). Not counted in the report.
+  /// The caller's memory; `release` runs when Kiln needs it no more (it may be empty). Not counted in the
+  /// report.
   Buffer(void* data, std::size_t bytes, std::function<void()> release);
-  Buffer(Buffer&& o) noexcept;
+  Buffer(Buffer&& o) noexcept
+      : data_(std::exchange(o.data_, nullptr)),
+        bytes_(std::exchange(o.bytes_, 0)),
+        release_(std::move(o.release_)) {}
   Buffer& operator=(Buffer&& o) noexcept;
-  ~Buffer();
+  ~Buffer() {
+    if (data_ != nullptr || release_ != nullptr) free();
+  }
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool foreign() const { return foreign_; }
+  bool foreign() const { return release_ != nullptr; }
 
  private:
+  void free() noexcept;
+
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  bool foreign_ = false;
-  std::function<void()> release_;
+  std::unique_ptr<std::function<void()>> release_;  // foreign memory only, and then never null
 };
 
-/// What all handles and views of one array share. `version` moves on every write through Kiln and on every mutable
-/// pointer handed out; snapshots derived from the contents (packed weights) are kept beside them with the version
-/// they were made from. Foreign memory is never snapshot: its owner may write at any time.
-/// Thread rule: the counter and the snapshots may be used from any thread; the elements as the user's program orders.
+/// What all handles and views of one array share. `version` moves on every write through Kiln and on every
+/// mutable pointer handed out; snapshots derived from the contents (packed weights) are kept beside them with
+/// the version they were made from. Foreign memory is never snapshot: its owner may write at any time. Thread
+/// rule: the counter and the snapshots may be used from any thread; the elements as the user's program
+/// orders.
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
@@ -52,14 +61,15 @@ class KILN_API Storage {
   bool foreign() const { return buffer_.foreign(); }
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   void touch() { version_.fetch_add(1, std::memory_order_acq_rel); }
-  /// For a storage whose memory is found later (deferred initialisation). No other thread may use it meanwhile.
+  /// For a storage whose memory is found later (deferred initialisation). No other thread may use it
+  /// meanwhile.
   void reset(Buffer buffer) {
     buffer_ = std::move(buffer);
     touch();
   }
 
-  /// The snapshot called `key` (a hash of the layout) of the contents from `offset` on, made by `make` if there is
-  /// none for the current version. `make` may run while others read the storage.
+  /// The snapshot called `key` (a hash of the layout) of the contents from `offset` on, made by `make` if
+  /// there is none for the current version. `make` may run while others read the storage.
   std::shared_ptr<const Buffer> snapshot(std::uint64_t key, const std::function<Buffer()>& make);
 
  private:

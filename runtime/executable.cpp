@@ -1,0 +1,198 @@
+#include "runtime/executable.h"
+
+#include "runtime/fail.h"
+#include "runtime/float_env.h"
+#include "runtime/memory_pool.h"
+#include "runtime/small_array.h"
+#include "runtime/threads.h"
+
+#include <kiln/threads.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+/// The arena of one call; counts as such in the memory report.
+class Arena {
+ public:
+  explicit Arena(std::int64_t bytes) : bytes_(bytes) {
+    if (bytes_ == 0) return;
+    data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_)));
+    memory::count_arena(bytes_);
+  }
+  ~Arena() {
+    if (bytes_ == 0) return;
+    memory::deallocate(data_, static_cast<std::size_t>(bytes_));
+    memory::count_arena(-bytes_);
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  std::int64_t bytes_;
+  std::byte* data_ = nullptr;
+};
+
+struct Call {
+  KernelFn entry;
+  void* const* operands;
+  const std::int64_t* params;
+};
+
+void run_piece(void* context, std::int64_t begin, std::int64_t end) {
+  const Call& c = *static_cast<const Call*>(context);
+  c.entry(c.operands, c.params, begin, end);
+}
+
+}  // namespace
+
+Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
+  const auto count = [](const auto& v) { return static_cast<std::uint32_t>(v.size()); };
+  first_constant_ = count(plan_.inputs) + count(plan_.outputs);
+  first_snapshot_ = first_constant_ + count(plan_.constants);
+  arena_base_ = first_snapshot_ + count(plan_.snapshots);
+  bases_ = arena_base_ + 2;
+  for (const Step& s : plan_.steps) launches_.push_back(add_launch(s, false));
+  for (const SnapshotPlan& p : plan_.snapshots) {
+    if (p.input >= plan_.inputs.size()) fail_internal("snapshot of input {} in {}", p.input, plan_.name);
+    auto& list = snapshot_launches_.emplace_back();
+    for (const Step& s : p.steps) list.push_back(add_launch(s, true));
+  }
+  for (const auto& w : plan_.write_backs) {
+    if (w.input >= plan_.inputs.size()) fail_internal("write to input {} in {}", w.input, plan_.name);
+    write_back_values_.push_back(resolve(w.value, false));
+    write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
+  }
+}
+
+/// Within a snapshot's steps base 0 is the input and base 1 what is being made.
+Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) const {
+  using Space = BufferRef::Space;
+  const auto check = [&](std::size_t n) {
+    if (ref.index >= n)
+      fail_internal("operand {} of {} in space {} of {}", ref.index, n, static_cast<int>(ref.space),
+                    plan_.name);
+    return ref.index;
+  };
+  if (in_snapshot) {
+    if (ref.space == Space::input) return {0, ref.offset};
+    if (ref.space == Space::snapshot) return {1, ref.offset};
+    fail_internal("a snapshot's step in {} reads space {}", plan_.name, static_cast<int>(ref.space));
+  }
+  switch (ref.space) {
+    case Space::input:
+      return {check(plan_.inputs.size()), ref.offset};
+    case Space::output:
+      return {static_cast<std::uint32_t>(plan_.inputs.size()) + check(plan_.outputs.size()), ref.offset};
+    case Space::constant:
+      return {first_constant_ + check(plan_.constants.size()), ref.offset};
+    case Space::snapshot:
+      return {first_snapshot_ + check(plan_.snapshots.size()), ref.offset};
+    case Space::arena:
+      if (ref.offset < 0 || ref.offset > plan_.arena_bytes)
+        fail_internal("offset beyond the arena of {}", plan_.name);
+      return {arena_base_, ref.offset};
+    case Space::rng:
+      return {arena_base_ + 1, ref.offset};
+  }
+  fail_internal("unknown space in {}", plan_.name);
+}
+
+Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
+  Launch l{.entry = step.kernel ? step.kernel->entry : nullptr,
+           .params = step.params.data(),
+           .first = static_cast<std::uint32_t>(operands_.size()),
+           .count = static_cast<std::uint32_t>(step.operands.size()),
+           .extent = step.extent,
+           .grain = std::max<std::int64_t>(step.grain, 1),
+           .copy_bytes = step.copy_bytes};
+  if (step.kernel && l.entry == nullptr)
+    fail_internal("kernel {} of {} has no code", step.kernel->name, plan_.name);
+  if (!step.kernel && l.count != 2)
+    fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
+  for (const BufferRef& r : step.operands) operands_.push_back(resolve(r, in_snapshot));
+  widest_ = std::max(widest_, l.count);
+  return l;
+}
+
+inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands) const {
+  const Operand* refs = operands_.data() + l.first;
+  for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
+  if (l.entry == nullptr) {
+    if (l.copy_bytes > 0) std::memmove(operands[1], operands[0], static_cast<std::size_t>(l.copy_bytes));
+    return;
+  }
+  if (l.extent > l.grain) {
+    if (const int threads = num_threads(); threads > 1) {
+      Call call{l.entry, operands, l.params};
+      parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
+      return;
+    }
+  }
+  if (l.extent > 0) l.entry(operands, l.params, 0, l.extent);
+}
+
+std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const Argument& input) const {
+  const SnapshotPlan& p = plan_.snapshots[index];
+  const auto make = [&] {
+    Buffer made(static_cast<std::size_t>(p.bytes));
+    std::byte* const bases[2] = {input.storage->data() + input.offset, made.data()};
+    SmallArray<void*, 32> operands(widest_);
+    for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
+    return made;
+  };
+  if (input.storage->foreign()) return std::make_shared<const Buffer>(make());
+  return input.storage->snapshot(p.key ^ (input.offset * 0x9e3779b97f4a7c15ull), make);
+}
+
+/// The values are all known before the first is written: one may be another's old contents.
+void Executable::write_back(std::span<const Argument> inputs, std::byte* const* bases) const {
+  const auto value = [&](std::size_t i) {
+    return bases[write_back_values_[i].base] + write_back_values_[i].offset;
+  };
+  const auto& list = plan_.write_backs;
+  std::vector<Buffer> copies;
+  if (write_backs_overlap_ && list.size() > 1) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      copies.emplace_back(static_cast<std::size_t>(list[i].bytes));
+      std::memcpy(copies[i].data(), value(i), static_cast<std::size_t>(list[i].bytes));
+    }
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::byte* from = copies.empty() ? value(i) : copies[i].data();
+    std::memmove(bases[list[i].input], from, static_cast<std::size_t>(list[i].bytes));
+    inputs[list[i].input].storage->touch();
+  }
+}
+
+void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                     const RandomState& random) const {
+  if (inputs.size() != plan_.inputs.size() || outputs.size() != plan_.outputs.size())
+    fail_internal("{} takes {} inputs and {} outputs, got {} and {}", plan_.name, plan_.inputs.size(),
+                  plan_.outputs.size(), inputs.size(), outputs.size());
+  const FloatEnv env;
+  SmallArray<std::byte*, 64> bases(bases_);
+  SmallArray<void*, 32> operands(widest_);
+  SmallArray<std::shared_ptr<const Buffer>, 8> snapshots(plan_.snapshots.size());
+
+  std::byte** base = bases.data();
+  for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
+  for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
+  for (const auto& c : plan_.constants) *base++ = c->data();
+  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i) {
+    snapshots[i] = make_snapshot(i, inputs[plan_.snapshots[i].input]);
+    *base++ = snapshots[i]->data();
+  }
+  const Arena arena(plan_.arena_bytes);
+  RandomState state = random;
+  *base++ = arena.data();
+  *base++ = reinterpret_cast<std::byte*>(&state);
+
+  for (const Launch& l : launches_) launch(l, bases.data(), operands.data());
+  if (!plan_.write_backs.empty()) write_back(inputs, bases.data());
+}
+
+}  // namespace kiln

@@ -1,0 +1,22 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+/// Blocks of memory for elements, aligned to 64 bytes and uninitialised. Freed blocks are kept: small ones
+/// (up to 32 KiB) in a list of the thread that frees them, the others and a thread's surplus in a list of the
+/// process, up to a limit. Reuse keeps large arrays from paying for fresh pages at every call. With the
+/// address sanitizer nothing is kept, and each block ends where it was asked to end. Thread rule: any thread
+/// may free what another allocated.
+namespace kiln::memory {
+
+/// Throws kiln::Error, naming the size, when the system has no more even after the pool was emptied.
+void* allocate(std::size_t bytes);
+/// `bytes` as they were asked for.
+void deallocate(void* block, std::size_t bytes) noexcept;
+
+/// For the report: bytes asked for by an array (or given back, when negative).
+void count_live(std::int64_t bytes) noexcept;
+/// The same for temporaries of a running call.
+void count_arena(std::int64_t bytes) noexcept;
+
+}  // namespace kiln::memory

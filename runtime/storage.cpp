@@ -1,0 +1,60 @@
+#include "runtime/storage.h"
+
+#include "runtime/memory_pool.h"
+
+#include <algorithm>
+
+namespace kiln {
+
+Buffer::Buffer(std::size_t bytes) : data_(static_cast<std::byte*>(memory::allocate(bytes))), bytes_(bytes) {
+  memory::count_live(static_cast<std::int64_t>(bytes));
+}
+
+Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release)
+    : data_(static_cast<std::byte*>(data)),
+      bytes_(bytes),
+      release_(std::make_unique<std::function<void()>>(std::move(release))) {}
+
+Buffer& Buffer::operator=(Buffer&& o) noexcept {
+  if (this == &o) return *this;
+  if (data_ != nullptr || release_ != nullptr) free();
+  data_ = std::exchange(o.data_, nullptr);
+  bytes_ = std::exchange(o.bytes_, 0);
+  release_ = std::move(o.release_);
+  return *this;
+}
+
+void Buffer::free() noexcept {
+  if (release_ != nullptr) {
+    if (*release_) (*release_)();
+    release_ = nullptr;
+    return;
+  }
+  memory::deallocate(data_, bytes_);
+  memory::count_live(-static_cast<std::int64_t>(bytes_));
+}
+
+std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, const std::function<Buffer()>& make) {
+  // Read before the contents are: what is made is then never older than it says.
+  const std::uint64_t now = version();
+  {
+    const std::lock_guard lock(snapshots_mutex_);
+    for (const Snapshot& s : snapshots_)
+      if (s.key == key && s.version == now) return s.buffer;
+  }
+  auto made = std::make_shared<const Buffer>(make());
+  std::vector<Snapshot> stale;  // freed after the lock
+  const std::lock_guard lock(snapshots_mutex_);
+  for (const Snapshot& s : snapshots_) {
+    if (s.version > now) return made;  // made from contents that others have left behind: for this call only
+    if (s.key == key && s.version == now) return s.buffer;
+  }
+  const auto first_stale = std::partition(snapshots_.begin(), snapshots_.end(),
+                                          [&](const Snapshot& s) { return s.version == now; });
+  stale.assign(std::make_move_iterator(first_stale), std::make_move_iterator(snapshots_.end()));
+  snapshots_.erase(first_stale, snapshots_.end());
+  snapshots_.push_back({key, now, made});
+  return made;
+}
+
+}  // namespace kiln

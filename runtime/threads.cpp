@@ -1,0 +1,173 @@
+#include "runtime/threads.h"
+
+#include "runtime/env.h"
+#include "runtime/fail.h"
+#include "runtime/float_env.h"
+
+#include <kiln/threads.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <optional>
+#include <sched.h>
+#include <string>
+#include <thread>
+
+namespace kiln {
+namespace {
+
+int allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+/// The cgroup's quota in whole cores, rounded up; 0 for none. Version 2 first, then version 1.
+int cgroup_cores() {
+  std::string quota;
+  double period = 0;
+  if (std::ifstream f("/sys/fs/cgroup/cpu.max"); f >> quota >> period) {
+    if (quota == "max" || period <= 0) return 0;
+    return static_cast<int>((std::atof(quota.c_str()) + period - 1) / period);
+  }
+  double q = 0;
+  std::ifstream quota_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+  std::ifstream period_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (quota_file >> q && period_file >> period && q > 0 && period > 0)
+    return static_cast<int>((q + period - 1) / period);
+  return 0;
+}
+
+constexpr int most_threads = 1024;
+
+int default_threads() {
+  if (const auto text = env("KILN_NUM_THREADS"))
+    if (const auto n = parse_size(*text); n && *n >= 1)
+      return static_cast<int>(std::min<std::size_t>(*n, most_threads));
+  const int cores = allowed_cores();
+  const int quota = cgroup_cores();
+  return std::clamp(quota > 0 ? std::min(cores, quota) : cores, 1, most_threads);
+}
+
+std::atomic<int> process_threads{0};             // 0: not asked for yet
+constinit thread_local int limit_of_thread = 0;  // 0: none, the process's number counts
+
+void check(int n) {
+  if (n < 1) fail("the number of threads must be at least 1, got {}", n);
+}
+
+/// oneTBB starts as many workers as the machine has cores; a program that asks for more threads gets them.
+void raise_worker_limit(int n) {
+  static const int natural = tbb::info::default_concurrency();
+  if (n <= natural) return;
+  static std::mutex mutex;
+  static int raised = 0;
+  static auto* control = new std::optional<tbb::global_control>;
+  const std::lock_guard lock(mutex);
+  if (n <= raised) return;
+  control->emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
+  raised = n;
+}
+
+/// An arena of its own for each calling thread: callers do not wait for each other, and while one waits for
+/// its workers it takes up no task but its own.
+tbb::task_arena& arena_for(int threads) {
+  static thread_local std::unique_ptr<tbb::task_arena> arena;
+  static thread_local int size = 0;
+  if (size != threads) {
+    raise_worker_limit(threads);
+    arena = std::make_unique<tbb::task_arena>(threads);
+    size = threads;
+  }
+  return *arena;
+}
+
+/// One loop, on the caller's stack. What workers need to know of each other goes through these atomics and
+/// not through oneTBB alone, whose inside the thread sanitizer does not see.
+struct Loop {
+  PieceFn piece;
+  void* context;
+  std::int64_t extent, grain, grains, parts;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<bool> open{false};
+  std::atomic<int> finished{0};
+
+  void work() {
+    const FloatEnv env;
+    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+      const auto edge = [&](std::int64_t part) {
+        // grains * part / parts without overflow
+        const std::int64_t g = grains / parts * part + grains % parts * part / parts;
+        return part == parts ? extent : g * grain;
+      };
+      piece(context, edge(i), edge(i + 1));
+    }
+  }
+};
+
+struct Worker {
+  Loop* loop;
+  void operator()() const {
+    (void)loop->open.load(std::memory_order_acquire);
+    loop->work();
+    loop->finished.fetch_add(1, std::memory_order_release);
+  }
+};
+
+}  // namespace
+
+int num_threads() {
+  if (limit_of_thread > 0) return limit_of_thread;
+  int n = process_threads.load(std::memory_order_relaxed);
+  if (n == 0) {
+    int none = 0;
+    n = default_threads();
+    if (!process_threads.compare_exchange_strong(none, n)) n = none;
+  }
+  return n;
+}
+
+void set_num_threads(int n) {
+  check(n);
+  process_threads.store(std::min(n, most_threads));
+}
+
+ThreadLimit::ThreadLimit(int n) : outer_(limit_of_thread) {
+  check(n);
+  limit_of_thread = std::min(n, most_threads);
+}
+
+ThreadLimit::~ThreadLimit() { limit_of_thread = outer_; }
+
+void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context) {
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t grains = extent / grain + (extent % grain != 0);
+  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, grains));
+  if (workers <= 1) {
+    const FloatEnv env;
+    if (extent > 0) piece(context, 0, extent);
+    return;
+  }
+  // Some more parts than threads, so that a thread that was held up costs a part and not its whole share.
+  const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
+  Loop loop{
+      .piece = piece, .context = context, .extent = extent, .grain = grain, .grains = grains, .parts = parts};
+  arena_for(threads).execute([&loop, workers] {
+    tbb::task_group group;
+    loop.open.store(true, std::memory_order_release);
+    for (int i = 1; i < workers; ++i) group.run(Worker{&loop});
+    loop.work();
+    group.wait();
+    while (loop.finished.load(std::memory_order_acquire) != workers - 1) std::this_thread::yield();
+  });
+}
+
+}  // namespace kiln

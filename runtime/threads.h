@@ -1,0 +1,15 @@
+#pragma once
+#include <cstdint>
+
+/// The parallel loop of kernels, on oneTBB's workers: threads of a program that uses oneTBB itself are shared
+/// with it, and idle ones sleep.
+namespace kiln {
+
+/// A part of a loop: called with bounds, from any thread, must not throw.
+using PieceFn = void (*)(void* context, std::int64_t begin, std::int64_t end);
+
+/// Calls `piece` on parts that cover [0, extent) once, on at most `threads` threads, the caller's among them.
+/// Parts begin at multiples of `grain`. Each part runs with the floating-point environment of float_env.h.
+void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context);
+
+}  // namespace kiln
