@@ -4,6 +4,7 @@
 #include <kiln/export.h>
 #include <kiln/shape.h>
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -16,6 +17,7 @@
 
 namespace kiln {
 
+class IndexedTensor;
 class Operand;
 class Tensor;
 
@@ -35,44 +37,29 @@ inline Device cpu(int id = 0) { return {Device::Kind::cpu, id}; }
 
 /// A slice of one axis as Python writes it: begin:end:step with holes.
 struct Slice {
-  std::optional<std::int64_t> begin, end, step;
+  std::optional<std::int64_t> begin = {}, end = {}, step = {};
+  std::source_location where = std::source_location::current();
 };
-/// One index of x[...]: an integer (the axis goes away) or a slice.
+/// slice(1, 3) is 1:3, slice() is everything.
+inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::int64_t> end = {},
+                   std::optional<std::int64_t> step = {},
+                   std::source_location where = std::source_location::current()) {
+  return {begin, end, step, where};
+}
+/// One index of x[...]: an integer (the axis goes away) or a slice. Remembers the line it stands on.
 class Index {
  public:
-  Index(int i) : integer_(i) {}
-  Index(std::int64_t i) : integer_(i) {}
-  Index(Slice s) : slice_(s) {}
+  template <std::integral I>
+  Index(I i, std::source_location where = std::source_location::current())
+      : integer_(static_cast<std::int64_t>(i)), where_(where) {}
+  Index(const Slice& s) : slice_(s), where_(s.where) {}
   const std::optional<std::int64_t>& integer() const { return integer_; }
   const Slice& slice() const { return slice_; }
+  std::source_location where() const { return where_; }
 
  private:
   std::optional<std::int64_t> integer_;
   Slice slice_;
-};
-/// slice(1, 3) is 1:3, slice() is everything.
-inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::int64_t> end = {},
-                   std::optional<std::int64_t> step = {}) {
-  return {begin, end, step};
-}
-
-/// x[...] on the left of an assignment: writes to the elements; read, it is the tensor of them.
-class KILN_API IndexedTensor {
- public:
-  IndexedTensor(Tensor& base, std::vector<Index> index, std::source_location where);
-  /// Writes `value`, broadcast to the slice's shape, into the array: every handle and view of it sees the
-  /// change.
-  void operator=(const Operand& value);
-  void operator=(const IndexedTensor& value);
-  void operator+=(const Operand& value);
-  void operator-=(const Operand& value);
-  void operator*=(const Operand& value);
-  void operator/=(const Operand& value);
-  operator Tensor() const;
-
- private:
-  Tensor* base_;
-  std::vector<Index> index_;
   std::source_location where_;
 };
 
@@ -140,11 +127,14 @@ class KILN_API Tensor {
   /// A view with another shape. -1: what is left; 0: the extent at the same place; -2: all remaining extents;
   /// -3: two extents merged; -4: one extent split in the two that follow.
   Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
+  /// x({slice(1, 3), 0}): several axes at once. Assigned to, it writes into this array.
   IndexedTensor operator()(std::vector<Index> index,
-                           std::source_location where = std::source_location::current()) const;
-  Tensor operator[](int i) const;     ///< a view
-  IndexedTensor operator[](Slice s);  ///< a view when the step is 1
-  Tensor operator[](Slice s) const;
+                           std::source_location where = std::source_location::current());
+  Tensor operator()(std::vector<Index> index,
+                    std::source_location where = std::source_location::current()) const;
+  /// The first axis. A view, unless the step is not 1.
+  IndexedTensor operator[](const Index& i);
+  Tensor operator[](const Index& i) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
   Tensor transpose(std::source_location where = std::source_location::current()) const;
@@ -175,6 +165,58 @@ class KILN_API Tensor {
   DType dtype_ = DType::f32;
 };
 
+/// x[...]: assigned to, it writes to the elements of x; otherwise it is the tensor of them, and converts to
+/// it.
+class KILN_API IndexedTensor {
+ public:
+  IndexedTensor(const Tensor& base, std::vector<Index> index, std::source_location where)
+      : base_(base), index_(std::move(index)), where_(where) {}
+  IndexedTensor(const IndexedTensor&) = default;
+  /// Writes `value`, converted to x's dtype and broadcast to the slice's shape, into the array: every handle
+  /// and view of it sees the change.
+  void operator=(const Operand& value);
+  void operator=(const IndexedTensor& value);
+  void operator+=(const Operand& value);
+  void operator-=(const Operand& value);
+  void operator*=(const Operand& value);
+  void operator/=(const Operand& value);
+
+  /// The elements as a tensor: a view of x where the index is one slice or integer of the first axis, else a
+  /// copy.
+  Tensor get() const;
+  operator Tensor() const { return get(); }
+  IndexedTensor operator[](const Index& i) const { return {get(), {i}, i.where()}; }
+  Shape shape(std::source_location where = std::source_location::current()) const {
+    return get().shape(where);
+  }
+  DType dtype() const { return base_.dtype(); }
+  std::int64_t size(std::source_location where = std::source_location::current()) const {
+    return get().size(where);
+  }
+  template <class T>
+  T item(std::source_location where = std::source_location::current()) const {
+    return get().item<T>(where);
+  }
+  template <class T>
+  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+    return get().to_vector<T>(where);
+  }
+  Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const {
+    return get().reshape(shape, where);
+  }
+  Tensor copy(std::source_location where = std::source_location::current()) const {
+    return get().copy(where);
+  }
+  Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const {
+    return get().astype(dtype, where);
+  }
+
+ private:
+  Tensor base_;
+  std::vector<Index> index_;
+  std::source_location where_;
+};
+
 /// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1`
 /// records where.
 class Operand {
@@ -182,7 +224,7 @@ class Operand {
   Operand(const Tensor& t, std::source_location where = std::source_location::current())
       : tensor_(&t), where_(where) {}
   Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
-      : owned_(t), where_(where) {}
+      : owned_(t.get()), where_(where) {}
   Operand(double v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
   Operand(float v, std::source_location where = std::source_location::current())
