@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace kiln::memory {
@@ -25,8 +26,14 @@ struct FreeBlock {
 
 /// How many blocks of a small class a thread keeps: 32 KiB worth of them, at least 2 and at most 64.
 constexpr std::uint32_t thread_limit(std::size_t c) {
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(small_bytes / class_bytes(c), 2, 64));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(small_bytes / std::max(class_bytes(c), std::size_t{1}), 2, 64));
 }
+constexpr auto limits = [] {
+  std::array<std::uint32_t, small_classes> a{};
+  for (std::size_t c = 0; c < small_classes; ++c) a[c] = thread_limit(c);
+  return a;
+}();
 
 /// The freed blocks of the process. Blocks of the least recently used class go first when the limit is
 /// passed.
@@ -149,30 +156,38 @@ Shared& shared() {
 struct ThreadCache {
   struct List {
     FreeBlock* head = nullptr;
-    std::uint32_t count = 0;
+    std::atomic<std::uint32_t> count{0};  // written by the cache's thread only; the report reads it
+
+    std::uint32_t add(std::uint32_t n) noexcept {
+      const std::uint32_t now = count.load(std::memory_order_relaxed) + n;
+      count.store(now, std::memory_order_relaxed);
+      return now;
+    }
+    void* pop() noexcept {
+      FreeBlock* b = head;
+      head = b->next;
+      add(-1u);
+      return b;
+    }
   };
   std::array<List, small_classes> lists{};
-  std::atomic<std::size_t> bytes{0};  // written by its thread only
 
-  void add_bytes(std::size_t n) {
-    bytes.store(bytes.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  std::size_t bytes() const {
+    std::size_t n = 0;
+    for (std::size_t c = 0; c < small_classes; ++c)
+      n += lists[c].count.load(std::memory_order_relaxed) * class_bytes(c);
+    return n;
   }
 
   void flush(std::size_t c, std::uint32_t keep) noexcept {
     List& l = lists[c];
     FreeBlock* out = nullptr;
-    std::size_t moved = 0;
-    while (l.count > keep) {
-      FreeBlock* b = l.head;
-      l.head = b->next;
-      --l.count;
+    for (std::uint32_t n = l.count.load(std::memory_order_relaxed); n > keep; --n) {
+      auto* b = static_cast<FreeBlock*>(l.pop());
       b->next = out;
       out = b;
-      moved += class_bytes(c);
     }
-    if (out == nullptr) return;
-    add_bytes(-moved);
-    shared().put(c, out);
+    if (out != nullptr) shared().put(c, out);
   }
   void flush_all() noexcept {
     for (std::size_t c = 0; c < small_classes; ++c) flush(c, 0);
@@ -260,47 +275,63 @@ void deallocate(void* block, std::size_t bytes) noexcept { system_free(block, by
 
 #else
 
-void* allocate(std::size_t bytes) {
+namespace {
+
+[[gnu::noinline]] void* allocate_slow(std::size_t bytes) {
   if (bytes > max_bytes) return allocate_from_system(bytes, bytes);
   const std::size_t c = class_of(bytes);
-  if (c >= small_classes) {
-    void* block = shared().take(c);
-    return block != nullptr ? block : allocate_from_system(bytes, class_bytes(c));
-  }
-  ThreadCache* cache = cache_of_thread;
-  if (cache == nullptr) cache = make_thread_cache();
+  ThreadCache* cache = nullptr;
+  if (c < small_classes) cache = cache_of_thread != nullptr ? cache_of_thread : make_thread_cache();
   if (cache == nullptr) {
     void* block = shared().take(c);
     return block != nullptr ? block : allocate_from_system(bytes, class_bytes(c));
   }
   ThreadCache::List& l = cache->lists[c];
   if (l.head == nullptr) {
-    l.head = shared().take_some(c, thread_limit(c) / 2, &l.count);
+    std::uint32_t taken = 0;
+    l.head = shared().take_some(c, thread_limit(c) / 2, &taken);
     if (l.head == nullptr) return allocate_from_system(bytes, class_bytes(c));
-    cache->add_bytes(l.count * class_bytes(c));
+    l.add(taken);
   }
-  FreeBlock* b = l.head;
-  l.head = b->next;
-  --l.count;
-  cache->add_bytes(-class_bytes(c));
-  return b;
+  return l.pop();
+}
+
+/// A block that the thread has no list or no room for.
+[[gnu::noinline]] void deallocate_slow(std::size_t c, FreeBlock* b) noexcept {
+  if (c < small_classes && make_thread_cache() != nullptr) {
+    b->next = std::exchange(cache_of_thread->lists[c].head, b);
+    if (cache_of_thread->lists[c].add(1) > thread_limit(c)) cache_of_thread->flush(c, thread_limit(c) / 2);
+    return;
+  }
+  b->next = nullptr;
+  shared().put(c, b);
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  ThreadCache* cache = cache_of_thread;
+  if (bytes <= small_bytes && cache != nullptr) [[likely]] {
+    ThreadCache::List& l = cache->lists[class_of(bytes)];
+    if (l.head != nullptr) [[likely]]
+      return l.pop();
+  }
+  return allocate_slow(bytes);
 }
 
 void deallocate(void* block, std::size_t bytes) noexcept {
   const std::size_t c = class_of(bytes);
   auto* b = static_cast<FreeBlock*>(block);
-  ThreadCache* cache = c < small_classes ? cache_of_thread : nullptr;
-  if (cache == nullptr && c < small_classes) cache = make_thread_cache();
-  if (cache == nullptr) {
-    b->next = nullptr;
-    shared().put(c, b);
+  ThreadCache* cache = cache_of_thread;
+  if (bytes <= small_bytes && cache != nullptr) [[likely]] {
+    ThreadCache::List& l = cache->lists[c];
+    b->next = l.head;
+    l.head = b;
+    if (l.add(1) > limits[c]) [[unlikely]]
+      cache->flush(c, limits[c] / 2);
     return;
   }
-  ThreadCache::List& l = cache->lists[c];
-  b->next = l.head;
-  l.head = b;
-  cache->add_bytes(class_bytes(c));
-  if (++l.count > thread_limit(c)) cache->flush(c, thread_limit(c) / 2);
+  deallocate_slow(c, b);
 }
 
 #endif
@@ -319,7 +350,7 @@ MemoryReport memory_report() {
   r.pooled_bytes = shared().bytes();
   CacheList& l = cache_list();
   const std::lock_guard lock(l.mutex);
-  for (const ThreadCache* c : l.caches) r.pooled_bytes += c->bytes.load(std::memory_order_relaxed);
+  for (const ThreadCache* c : l.caches) r.pooled_bytes += c->bytes();
   return r;
 }
 
