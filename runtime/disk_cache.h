@@ -1,0 +1,73 @@
+#pragma once
+#include <kiln/cache.h>
+#include <kiln/export.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Compiled kernels on disk, found by a hash of what was compiled. Files are private to the user, appear
+/// whole or not at all (written beside and renamed), and are checked before they are used: size, key, stamp,
+/// checksum. One that fails is a miss. Nothing here throws for what lies on the disk.
+namespace kiln {
+
+/// 128 bits of XXH3.
+struct CacheKey {
+  std::uint64_t hi = 0;
+  std::uint64_t lo = 0;
+  bool operator==(const CacheKey&) const = default;
+  KILN_API std::string hex() const;
+};
+KILN_API CacheKey cache_key(std::string_view contents);
+
+struct DiskCacheOptions {
+  enum class Mode { off, read_only, read_write };
+  std::string folder;  ///< empty: off
+  Mode mode = Mode::read_write;
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;
+
+  /// KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln; KILN_CACHE=off|ro|rw; KILN_CACHE_MAX_SIZE.
+  KILN_API static DiskCacheOptions from_environment();
+};
+
+/// Thread rule: any thread, any number of processes. Two that store one key at once both succeed; one's file
+/// stays.
+class KILN_API DiskCache {
+ public:
+  explicit DiskCache(DiskCacheOptions options);
+
+  /// The bytes stored under `key`, if they are whole and their `stamp` is this one. The stamp says what the
+  /// bytes need to be good: versions of Kiln and LLVM, CPU features. A hit counts as a use (to the hour) for
+  /// eviction.
+  std::optional<std::vector<std::byte>> load(const CacheKey& key, std::string_view stamp);
+  /// Keeps the bytes; does nothing where it cannot. `description` is what `kiln cache ls` shows. May evict
+  /// the entries that were not used for longest.
+  void store(const CacheKey& key, std::string_view stamp, std::span<const std::byte> bytes,
+             std::string_view description);
+
+  bool enabled();  ///< the folder exists, or can be made, and is safe to use
+  const std::string& path() const { return options_.folder; }
+  std::vector<cache::Entry> list();  ///< least recently used first
+  cache::Check verify();  ///< reads every entry; damaged ones are removed unless the cache is read-only
+  std::uint64_t prune(std::uint64_t max_bytes);  ///< evicts down to this size; bytes freed
+
+ private:
+  enum class State { unknown, usable, unusable };
+
+  std::string file_of(const CacheKey& key) const;
+  std::uint64_t evict(std::uint64_t above, std::uint64_t down_to);
+
+  DiskCacheOptions options_;
+  std::atomic<State> state_{State::unknown};
+  std::atomic<std::uint64_t> stored_since_scan_{0};
+};
+
+/// The process's own, with the options of the environment at the first call.
+DiskCache& disk_cache();
+
+}  // namespace kiln

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// The cache's folder: FOLDER/ab/<32 hexadecimal digits>.kernel, "ab" being the first two of the digits.
+namespace kiln::cache_folder {
+
+/// Makes the folder (private, parents too) and looks whether it is safe to load code from. Returns what is
+/// wrong; empty when nothing is.
+std::string prepare(const std::string& folder, bool may_create);
+
+struct File {
+  std::string path;
+  std::string key;  ///< the digits
+  std::uint64_t bytes = 0;
+  std::int64_t used_ns = 0;  ///< modification time
+};
+/// All entries, least recently used first. Removes leftovers of writers that died.
+std::vector<File> scan(const std::string& folder);
+
+inline constexpr const char* suffix = ".kernel";
+
+}  // namespace kiln::cache_folder

@@ -1,0 +1,83 @@
+#include "runtime/log.h"
+
+#include "runtime/env.h"
+
+#include <array>
+#include <cstdio>
+#include <mutex>
+#include <set>
+
+namespace kiln {
+namespace {
+
+constexpr std::array<std::string_view, 2> categories{"compile", "cache"};
+
+struct State {
+  std::mutex mutex;
+  LogSink sink;
+  std::set<std::string, std::less<>> said;
+};
+/// Never destroyed: static objects of a program may still have something to say.
+State& state() {
+  static State* s = new State;
+  return *s;
+}
+
+void say(State& s, LogLevel level, const std::string& line) {
+  if (s.sink)
+    s.sink(level, line);
+  else
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+/// A bit for each category that KILN_LOG names.
+unsigned read_categories() {
+  unsigned mask = 0;
+  std::string_view rest = env("KILN_LOG").value_or("");
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (word.empty()) continue;
+    bool known = word == "all";
+    if (known) mask = ~0u;
+    for (std::size_t i = 0; i < categories.size(); ++i)
+      if (word == categories[i]) {
+        mask |= 1u << i;
+        known = true;
+      }
+    if (!known)
+      warn_once(
+          "KILN_LOG",
+          fmt::format("KILN_LOG: no category is called \"{}\"; there are compile, cache and all", word));
+  }
+  return mask;
+}
+
+}  // namespace
+
+void set_log_sink(LogSink sink) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.sink = std::move(sink);
+}
+
+bool log_enabled(LogCategory category) {
+  static const unsigned mask = read_categories();
+  return (mask >> static_cast<unsigned>(category) & 1) != 0;
+}
+
+void log_info(LogCategory category, const std::string& text) {
+  if (!log_enabled(category)) return;
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  say(s, LogLevel::info, fmt::format("kiln: {}: {}", categories[static_cast<std::size_t>(category)], text));
+}
+
+void warn_once(std::string_view cause, const std::string& text) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  if (!s.said.emplace(cause).second) return;
+  say(s, LogLevel::warning, fmt::format("kiln: warning: {}", text));
+}
+
+}  // namespace kiln
