@@ -1,0 +1,234 @@
+#pragma once
+#include <kiln/f.h>
+#include <kiln/options.h>
+#include <kiln/parameter.h>
+#include <kiln/tensor.h>
+
+#include <concepts>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+class Block;
+class Symbol;
+
+namespace detail {
+struct BlockState;  // what the copies of one block share; frontend/block_state.h
+struct BlockAccess;
+}  // namespace detail
+
+using Tensors = std::vector<Tensor>;
+
+/// While it lives, blocks that this thread makes get the owner's prefix, and are numbered within it.
+class KILN_API BlockScope {
+ public:
+  ~BlockScope();
+  BlockScope(const BlockScope&) = delete;
+  BlockScope& operator=(const BlockScope&) = delete;
+
+ private:
+  friend class Block;
+  struct Impl;
+  explicit BlockScope(std::shared_ptr<detail::BlockState> block);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Takes a hook off its block; doing nothing keeps it.
+class KILN_API HookHandle {
+ public:
+  void detach();
+
+ private:
+  friend class Block;
+  std::weak_ptr<detail::BlockState> block_;
+  std::uint64_t id_ = 0;
+};
+
+/// A part of a network: parameters, children and a computation on tensors. A program derives from it (or rather from
+/// HybridBlock), makes its children and parameters in the constructor and overrides forward().
+/// A block is a handle: copies share parameters, children, hooks and compiled code; only plain members of a program's own
+/// class are copied. `net.add(Residual(8))` thus keeps a copy that is the same block.
+/// Thread rule: calls may come from many threads at once; everything else is the program's to order.
+class KILN_API Block {
+ public:
+  explicit Block(const BlockOptions& options = {});
+  virtual ~Block();
+  Block(const Block&) = default;
+  Block(Block&&) = default;
+  Block& operator=(const Block&) = default;
+  Block& operator=(Block&&) = default;
+
+  /// "hybridsequential0_": what names of parameters begin with.
+  const std::string& prefix() const;
+  /// The prefix without its last underscore.
+  std::string name() const;
+  /// The name of the class, as printed forms show it.
+  virtual std::string class_name() const;
+  /// The parameters of this block alone, without those of its children.
+  ParameterDict params() const;
+  /// All parameters of the tree; with `select`, a regular expression, those whose full name begins with a match.
+  ParameterDict collect_params(const std::string& select = "") const;
+  [[nodiscard]] BlockScope name_scope() const;
+
+  /// Makes `block` a child, by its number when `name` is empty. The children of a HybridBlock must be HybridBlocks.
+  void register_child(std::shared_ptr<Block> block, const std::string& name = "");
+  template <std::derived_from<Block> B>
+  void register_child(const B& block, const std::string& name = "") {
+    register_child(std::static_pointer_cast<Block>(std::make_shared<B>(block)), name);
+  }
+  std::size_t size() const;  ///< number of children
+  /// Child number i; negative counts from the end.
+  Block& operator[](int i) const;
+  /// The child of that name.
+  Block& child(std::string_view name) const;
+  std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;
+  /// This block as what it is: `net[0].as<nn::Dense>().weight`. Throws when it is something else.
+  template <class B>
+  B& as() {
+    if (auto* block = dynamic_cast<B*>(this)) return *block;
+    wrong_type(typeid(B));
+  }
+
+  void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
+  /// Compiles: on a HybridBlock this block and all below, on a plain Block the hybrid children.
+  void hybridize(const HybridizeOptions& options = {}) const;
+  template <std::same_as<bool> Bool>
+  void hybridize(Bool active) const {
+    hybridize(HybridizeOptions{.active = active});
+  }
+  /// All parameters, and the tensors given later, in another dtype.
+  virtual void cast(DType dtype);
+  /// Runs fn on all descendants, children first, then on this block.
+  void apply(const std::function<void(Block&)>& fn);
+
+  /// Values of all parameters by their path in the tree: "0.weight", "features.1.gamma".
+  void save_parameters(const std::string& path) const;
+  void load_parameters(const std::string& path, const LoadOptions& options = {}) const;
+  void save_params(const std::string& path) const { save_parameters(path); }
+  void load_params(const std::string& path, const LoadOptions& options = {}) const { load_parameters(path, options); }
+
+  /// Runs the network on `inputs` and prints its layers with output shapes and numbers of parameters. Not for a network that
+  /// is hybridized.
+  void summary(const Tensors& inputs, std::ostream& os = std::cout);
+  void summary(const Tensor& x, std::ostream& os = std::cout) { summary(Tensors{x}, os); }
+
+  using PreHook = std::function<void(Block&, const Tensors& inputs)>;
+  using Hook = std::function<void(Block&, const Tensors& inputs, const Tensors& outputs)>;
+  HookHandle register_forward_pre_hook(PreHook hook) const;
+  HookHandle register_forward_hook(Hook hook) const;
+
+  // Calls. The forms with one result throw where the block gives several: pass a vector then.
+  using Where = std::source_location;
+  Tensor operator()(const Tensor& x, Where where = Where::current());
+  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current());
+  Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current());
+  Tensors operator()(const Tensors& inputs, Where where = Where::current());
+  /// Composes: the network applied to a symbol, without shapes.
+  Symbol operator()(const Symbol& x, Where where = Where::current());
+  Symbol operator()(const std::vector<Symbol>& inputs, Where where = Where::current());
+
+  /// The printed form: the class, and the children by name.
+  virtual std::string str() const;
+
+ protected:
+  /// `kind`: what names are made from ("dense"); the library's layers know it before their class is complete.
+  Block(const BlockOptions& options, std::string_view kind);
+
+  // Override the one that fits. Calls with a vector, and several results, take the last.
+  virtual Tensor forward(const Tensor& x);
+  virtual Tensor forward(const Tensor& x, const Tensor& y);
+  virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z);
+  virtual Tensors forward(const Tensors& inputs);
+  virtual bool is_hybrid() const { return false; }
+  /// What hybridize() does to this block itself; the children follow.
+  virtual void set_active(const HybridizeOptions& options) const;
+
+ private:
+  friend struct detail::BlockAccess;
+  friend class HybridBlock;
+  template <class B>
+  friend class Child;
+  detail::BlockState& state() const;
+  [[noreturn]] void wrong_type(const std::type_info& wanted) const;
+  Tensors call(std::span<const Tensor> inputs, Where where);
+  Tensor call_for_one(std::span<const Tensor> inputs, Where where);
+
+  std::shared_ptr<detail::BlockState> state_;
+};
+
+/// A block whose computation can be compiled. A program overrides hybrid_forward, in the form with as many tensors as the block
+/// takes (with a vector for more than three, or for several results), and computes with `F` and the tensors' operators.
+/// Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs once for each combination of input shapes,
+/// dtypes and mode, on values to come, and the recording is compiled. What it reads besides tensors (a flag, a float) is
+/// then part of the recording.
+class KILN_API HybridBlock : public Block {
+ public:
+  explicit HybridBlock(const BlockOptions& options = {}) : Block(options) {}
+
+  /// Writes the graph of the latest hybridized call as PREFIX-symbol.json and the parameters as PREFIX-000N.params. Throws
+  /// before hybridize() and a first call.
+  void export_model(const std::string& path_prefix, int epoch = 0) const;
+  void cast(DType dtype) override;
+
+  /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them by composing
+  /// hybrid_forward without shapes, as MXNet does; override it where that cannot tell (see Parameter::set_shape).
+  virtual void infer_shape(const Tensors& inputs);
+
+ protected:
+  HybridBlock(const BlockOptions& options, std::string_view kind) : Block(options, kind) {}
+
+  virtual Tensor hybrid_forward(F& F, const Tensor& x);
+  virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y);
+  virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y, const Tensor& z);
+  virtual Tensors hybrid_forward(F& F, const Tensors& inputs);
+
+  Tensors forward(const Tensors& inputs) final;
+  bool is_hybrid() const final { return true; }
+  void set_active(const HybridizeOptions& options) const override;
+
+ private:
+  friend struct detail::BlockAccess;
+  using Block::forward;
+};
+
+/// A member that is a child: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 = nn::Dense(120);`. The
+/// assignment registers it; the name is its key in printed forms and in saved files.
+template <class B>
+class Child {
+ public:
+  Child(Block* owner, std::string name) : owner_(*owner), name_(std::move(name)) {}
+  Child& operator=(const B& block) {
+    block_ = std::make_shared<B>(block);
+    owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
+    return *this;
+  }
+  bool defined() const { return block_ != nullptr; }
+  B& operator*() const { return *block_; }
+  B* operator->() const { return block_.get(); }
+
+  using Where = std::source_location;
+  Tensor operator()(const Tensor& x, Where where = Where::current()) const { return get()(x, where); }
+  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const { return get()(x, y, where); }
+  Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current()) const {
+    return get()(x, y, z, where);
+  }
+  Tensors operator()(const Tensors& inputs, Where where = Where::current()) const { return get()(inputs, where); }
+
+ private:
+  Block& get() const {
+    if (!block_) throw Error("The child '" + name_ + "' is used before a block was assigned to it.");
+    return *block_;
+  }
+  Block owner_;  // shares the owner's state
+  std::string name_;
+  std::shared_ptr<B> block_;
+};
+
+KILN_API std::ostream& operator<<(std::ostream& os, const Block& block);
+
+}  // namespace kiln

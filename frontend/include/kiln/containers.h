@@ -1,0 +1,139 @@
+#pragma once
+#include <kiln/block.h>
+
+#include <type_traits>
+
+namespace kiln {
+namespace nn {
+
+/// Runs its children one after the other. Children may be any blocks.
+class KILN_API Sequential : public Block {
+ public:
+  explicit Sequential(const BlockOptions& options = {});
+  /// Adds children, numbered from 0.
+  template <std::derived_from<Block>... B>
+  void add(const B&... blocks) {
+    (register_child(blocks), ...);
+  }
+  void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
+  using Block::operator[];
+  /// The children [begin, end) as a network of their own; they are shared.
+  Sequential operator[](Slice s) const;
+  std::string str() const override;
+
+ protected:
+  Tensors forward(const Tensors& inputs) override;
+  void set_active(const HybridizeOptions& options) const override;
+};
+
+/// Runs its children one after the other and can be compiled as one. All children are HybridBlocks.
+class KILN_API HybridSequential : public HybridBlock {
+ public:
+  explicit HybridSequential(const BlockOptions& options = {});
+  template <std::derived_from<Block>... B>
+  void add(const B&... blocks) {
+    (register_child(blocks), ...);
+  }
+  void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
+  using Block::operator[];
+  HybridSequential operator[](Slice s) const;
+  std::string str() const override;
+
+ protected:
+  HybridSequential(const BlockOptions& options, std::string_view kind) : HybridBlock(options, kind) {}
+  Tensors hybrid_forward(F& F, const Tensors& inputs) override;
+};
+
+/// Gives its input to every child and joins the results along `axis`.
+class KILN_API Concurrent : public Sequential {
+ public:
+  explicit Concurrent(int axis = -1, const BlockOptions& options = {});
+
+ protected:
+  Tensors forward(const Tensors& inputs) override;
+
+ private:
+  int axis_;
+};
+
+struct HybridConcurrentOptions {
+  int axis = -1;
+  std::optional<std::string> prefix = {};
+};
+class KILN_API HybridConcurrent : public HybridSequential {
+ public:
+  explicit HybridConcurrent(int axis = -1, const BlockOptions& options = {});
+  explicit HybridConcurrent(const HybridConcurrentOptions& options)
+      : HybridConcurrent(options.axis, BlockOptions{.prefix = options.prefix}) {}
+
+ protected:
+  Tensors hybrid_forward(F& F, const Tensors& inputs) override;
+
+ private:
+  int axis_;
+};
+
+/// Gives back its input.
+class KILN_API Identity : public HybridBlock {
+ public:
+  explicit Identity(const BlockOptions& options = {}) : HybridBlock(options, "identity") {}
+
+ protected:
+  Tensor hybrid_forward(F&, const Tensor& x) override { return x; }
+};
+
+/// An operator by its name ("relu"), or a function of F and tensors, as a block.
+class KILN_API HybridLambda : public HybridBlock {
+ public:
+  using Function = std::function<Tensors(F& F, const Tensors& inputs)>;
+  explicit HybridLambda(const std::string& op_name, const BlockOptions& options = {});
+  explicit HybridLambda(const char* op_name, const BlockOptions& options = {})
+      : HybridLambda(std::string(op_name), options) {}
+  template <class Fn>
+    requires std::is_invocable_v<Fn, F&, const Tensor&>
+  explicit HybridLambda(Fn fn, const BlockOptions& options = {})
+      : HybridLambda(1, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0])}; }, options) {}
+  template <class Fn>
+    requires std::is_invocable_v<Fn, F&, const Tensor&, const Tensor&>
+  explicit HybridLambda(Fn fn, const BlockOptions& options = {})
+      : HybridLambda(2, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0], in[1])}; }, options) {}
+  std::string str() const override;
+
+ protected:
+  Tensors hybrid_forward(F& F, const Tensors& inputs) override;
+
+ private:
+  HybridLambda(std::size_t arity, Function fn, const BlockOptions& options);
+  std::size_t arity_ = 0;  // 0: an operator
+  std::string op_name_;
+  Function fn_;
+};
+
+/// The same where the function reads values, and so cannot be compiled.
+class KILN_API Lambda : public Block {
+ public:
+  using Function = std::function<Tensor(const Tensor&)>;
+  explicit Lambda(const std::string& op_name, const BlockOptions& options = {});
+  explicit Lambda(const char* op_name, const BlockOptions& options = {}) : Lambda(std::string(op_name), options) {}
+  explicit Lambda(Function fn, const BlockOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  Tensor forward(const Tensor& x) override;
+
+ private:
+  std::string op_name_;
+  Function fn_;
+};
+
+}  // namespace nn
+
+using nn::Concurrent;
+using nn::HybridConcurrent;
+using nn::HybridLambda;
+using nn::HybridSequential;
+using nn::Identity;
+using nn::Lambda;
+using nn::Sequential;
+
+}  // namespace kiln

@@ -1,0 +1,350 @@
+#pragma once
+#include <kiln/containers.h>
+
+namespace kiln {
+
+namespace detail {
+struct LayerConfig;  // the operator and its attributes; frontend/nn_layer.h
+}
+
+/// Layers, with MXNet's names, defaults and printed forms. Inputs are (batch, ...); extents that are not given are known
+/// after the first call.
+namespace nn {
+
+/// One number for all axes of a window, or one for each.
+class Extents {
+ public:
+  Extents(int all) : all_(all) {}
+  Extents(std::initializer_list<std::int64_t> each) : each_(each) {}
+  Extents(const Shape& each) : each_(each) {}
+  /// For `rank` axes. Throws when another number of extents was given; `what` is for the message.
+  KILN_API Shape of_rank(int rank, const char* what) const;
+
+ private:
+  std::optional<int> all_;
+  Shape each_;
+};
+
+/// What the layers share: an operator with its attributes.
+class KILN_API Layer : public HybridBlock {
+ protected:
+  Layer(const BlockOptions& options, std::string_view kind, std::shared_ptr<const detail::LayerConfig> config)
+      : HybridBlock(options, kind), config_(std::move(config)) {}
+  /// The operator applied to these tensors, as the node "fwd" of this block.
+  Tensor apply_op(std::initializer_list<Tensor> inputs) const;
+  std::shared_ptr<const detail::LayerConfig> config_;
+};
+
+/// activation(x): "relu", "sigmoid", "tanh", "softrelu" or "softsign".
+class KILN_API Activation : public Layer {
+ public:
+  explicit Activation(const std::string& act_type, const BlockOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  std::string act_type_;
+};
+
+struct DenseOptions {
+  std::string activation = {};  ///< applied to the result; empty for none
+  bool use_bias = true;
+  bool flatten = true;  ///< all axes but the first are one; else only the last is multiplied
+  DType dtype = DType::f32;
+  Initializer weight_initializer = {};
+  Initializer bias_initializer = "zeros";
+  std::int64_t in_units = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// x weight^T + bias: (batch, in) -> (batch, units). weight is (units, in), bias (units).
+class KILN_API Dense : public Layer {
+ public:
+  explicit Dense(std::int64_t units, const DenseOptions& options = {});
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+  Parameter weight, bias;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  bool flatten_;
+  std::shared_ptr<Activation> act_;
+};
+
+struct ConvOptions {
+  Extents kernel_size = 1;
+  Extents strides = 1;
+  Extents padding = 0;
+  Extents dilation = 1;
+  std::int64_t groups = 1;
+  std::string activation = {};
+  bool use_bias = true;
+  Initializer weight_initializer = {};
+  Initializer bias_initializer = "zeros";
+  std::int64_t in_channels = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels, in_channels/groups, kernel...).
+class KILN_API Conv : public Layer {
+ public:
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+  Parameter weight, bias;
+
+ protected:
+  Conv(int rank, std::int64_t channels, const ConvOptions& options);
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  Shape kernel_, stride_, pad_, dilate_;
+  std::int64_t groups_;
+  std::shared_ptr<Activation> act_;
+};
+struct KILN_API Conv1D : Conv {
+  Conv1D(std::int64_t channels, const ConvOptions& options) : Conv(1, channels, options) {}
+  Conv1D(std::int64_t channels, int kernel_size) : Conv(1, channels, {.kernel_size = kernel_size}) {}
+};
+struct KILN_API Conv2D : Conv {
+  Conv2D(std::int64_t channels, const ConvOptions& options) : Conv(2, channels, options) {}
+  Conv2D(std::int64_t channels, int kernel_size) : Conv(2, channels, {.kernel_size = kernel_size}) {}
+};
+struct KILN_API Conv3D : Conv {
+  Conv3D(std::int64_t channels, const ConvOptions& options) : Conv(3, channels, options) {}
+  Conv3D(std::int64_t channels, int kernel_size) : Conv(3, channels, {.kernel_size = kernel_size}) {}
+};
+
+struct PoolOptions {
+  Extents pool_size = 2;
+  std::optional<Extents> strides = {};  ///< pool_size when not given
+  Extents padding = 0;
+  bool ceil_mode = false;               ///< the last window may stick out
+  bool count_include_pad = true;        ///< average pooling: padding counts as zeros; else it does not count
+  std::optional<std::string> prefix = {};
+};
+/// The largest element, or the mean, of each window.
+class KILN_API Pool : public Layer {
+ public:
+  std::string str() const override;
+
+ protected:
+  Pool(int rank, const char* type, bool global, const PoolOptions& options);
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  Shape size_, stride_, pad_;
+  bool ceil_, global_;
+  const char* type_;
+};
+#define KILN_POOL(NAME, RANK, TYPE)                                                  \
+  struct KILN_API NAME : Pool {                                                      \
+    explicit NAME(const PoolOptions& options = {}) : Pool(RANK, TYPE, false, options) {} \
+    explicit NAME(int pool_size) : NAME(PoolOptions{.pool_size = pool_size}) {}      \
+    NAME(int pool_size, int strides, int padding = 0)                                \
+        : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}) {} \
+  }
+KILN_POOL(MaxPool1D, 1, "max");
+KILN_POOL(MaxPool2D, 2, "max");
+KILN_POOL(MaxPool3D, 3, "max");
+KILN_POOL(AvgPool1D, 1, "avg");
+KILN_POOL(AvgPool2D, 2, "avg");
+KILN_POOL(AvgPool3D, 3, "avg");
+#undef KILN_POOL
+/// One value per channel: (batch, channels, ...) -> (batch, channels, 1, ...).
+#define KILN_GLOBAL_POOL(NAME, RANK, TYPE)                                                                  \
+  struct KILN_API NAME : Pool {                                                                             \
+    explicit NAME(const BlockOptions& options = {})                                                         \
+        : Pool(RANK, TYPE, true, {.pool_size = 1, .ceil_mode = true, .prefix = options.prefix}) {} \
+  }
+KILN_GLOBAL_POOL(GlobalMaxPool1D, 1, "max");
+KILN_GLOBAL_POOL(GlobalMaxPool2D, 2, "max");
+KILN_GLOBAL_POOL(GlobalMaxPool3D, 3, "max");
+KILN_GLOBAL_POOL(GlobalAvgPool1D, 1, "avg");
+KILN_GLOBAL_POOL(GlobalAvgPool2D, 2, "avg");
+KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
+#undef KILN_GLOBAL_POOL
+
+struct BatchNormOptions {
+  int axis = 1;
+  double momentum = 0.9;
+  double epsilon = 1e-5;
+  bool center = true;             ///< false: beta stays 0
+  bool scale = true;              ///< false: gamma counts as 1
+  bool use_global_stats = false;  ///< the running statistics in training too
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  Initializer running_mean_initializer = "zeros";
+  Initializer running_variance_initializer = "ones";
+  std::int64_t in_channels = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// Mean 0 and variance 1 per channel, then gamma and beta. Training takes the batch's statistics and updates the running ones.
+class KILN_API BatchNorm : public Layer {
+ public:
+  explicit BatchNorm(const BatchNormOptions& options = {});
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+  /// Statistics stay float32 under float16, as in MXNet.
+  void cast(DType dtype) override;
+  Parameter gamma, beta, running_mean, running_var;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  int axis_;
+};
+
+struct NormOptions {
+  int axis = -1;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  std::int64_t in_channels = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// Mean 0 and variance 1 along one axis of each sample, then gamma and beta.
+class KILN_API LayerNorm : public Layer {
+ public:
+  explicit LayerNorm(const NormOptions& options = {});
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+  Parameter gamma, beta;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  NormOptions options_;
+};
+/// The same per sample and channel, over all other axes. MXNet's defaults: axis 1, gamma fixed.
+class KILN_API InstanceNorm : public Layer {
+ public:
+  explicit InstanceNorm(const NormOptions& options = {.axis = 1, .scale = false});
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+  Parameter gamma, beta;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  NormOptions options_;
+};
+
+struct DropoutOptions {
+  Shape axes = {};  ///< axes along which one mask holds
+  std::optional<std::string> prefix = {};
+};
+/// In training zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate); else the identity.
+class KILN_API Dropout : public Layer {
+ public:
+  explicit Dropout(double rate, const DropoutOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  double rate_;
+  Shape axes_;
+};
+
+/// (batch, a, b, ...) -> (batch, a*b*...).
+class KILN_API Flatten : public Layer {
+ public:
+  explicit Flatten(const BlockOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+
+struct EmbeddingOptions {
+  DType dtype = DType::f32;
+  Initializer weight_initializer = {};
+  bool sparse_grad = false;  ///< changes nothing: gradients are dense
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// Rows of a table: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
+class KILN_API Embedding : public Layer {
+ public:
+  Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});
+  std::string str() const override;
+  Parameter weight;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  std::int64_t input_dim_, output_dim_;
+};
+
+/// x where x > 0, else alpha * x.
+class KILN_API LeakyReLU : public Layer {
+ public:
+  explicit LeakyReLU(double alpha, const BlockOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  double alpha_;
+};
+/// The same with a slope that is learnt.
+class KILN_API PReLU : public Layer {
+ public:
+  explicit PReLU(const Initializer& alpha_initializer = init::Constant(0.25), std::int64_t in_channels = 1,
+                 const BlockOptions& options = {});
+  Parameter alpha;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+/// x where x > 0, else alpha * (exp(x) - 1).
+class KILN_API ELU : public Layer {
+ public:
+  explicit ELU(double alpha = 1, const BlockOptions& options = {});
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+class KILN_API SELU : public Layer {
+ public:
+  explicit SELU(const BlockOptions& options = {});
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+/// x * Phi(x), Phi being the normal distribution function.
+class KILN_API GELU : public Layer {
+ public:
+  explicit GELU(const BlockOptions& options = {});
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+/// x * sigmoid(beta * x).
+class KILN_API Swish : public HybridBlock {
+ public:
+  explicit Swish(double beta = 1, const BlockOptions& options = {}) : HybridBlock(options, "swish"), beta_(beta) {}
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  double beta_;
+};
+
+}  // namespace nn
+}  // namespace kiln
