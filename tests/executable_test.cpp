@@ -1,0 +1,228 @@
+// What run() does around kernels: operands, arena, snapshots, write-backs. The kernels here are plain
+// functions.
+#include "runtime/executable.h"
+
+#include <kiln/error.h>
+#include <kiln/memory.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+using namespace kiln;
+using Space = BufferRef::Space;
+
+namespace {
+
+std::shared_ptr<const Kernel> kernel(KernelFn f) {
+  auto k = std::make_shared<Kernel>();
+  k->entry = f;
+  k->name = "test";
+  return k;
+}
+
+// operand 2 = operand 0 * params[0] + operand 1
+void scale_add(void* const* b, const std::int64_t* p, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    static_cast<float*>(b[2])[i] =
+        static_cast<const float*>(b[0])[i] * static_cast<float>(p[0]) + static_cast<const float*>(b[1])[i];
+}
+
+void negate(void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    static_cast<float*>(b[1])[i] = -static_cast<const float*>(b[0])[i];
+}
+
+Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
+          std::vector<std::int64_t> params = {}) {
+  return {.kernel = kernel(f),
+          .operands = std::move(operands),
+          .params = std::move(params),
+          .extent = extent,
+          .grain = 4};
+}
+
+constexpr std::int64_t n = 10;
+const TensorType vector_type{DType::f32, {n}};
+
+struct Vector : Storage {
+  explicit Vector(float first) : Storage(Buffer(n * sizeof(float))) {
+    std::iota(values(), values() + n, first);
+  }
+  float* values() { return reinterpret_cast<float*>(data()); }
+};
+
+}  // namespace
+
+TEST_CASE("steps run in order on inputs, constants, the arena and outputs", "[executable]") {
+  ExecutablePlan plan;
+  plan.inputs = {vector_type};
+  plan.outputs = {vector_type};
+  plan.arena_bytes = 128;
+  Buffer constant(n * sizeof(float));
+  std::fill_n(reinterpret_cast<float*>(constant.data()), n, 100.0f);
+  plan.constants = {std::make_shared<const Buffer>(std::move(constant))};
+  plan.steps = {step(scale_add, {{Space::input, 0}, {Space::constant, 0}, {Space::arena, 0, 64}}, n, {2}),
+                step(negate, {{Space::arena, 0, 64}, {Space::output, 0}}, n)};
+  const Executable e(std::move(plan));
+
+  Vector in(1);
+  Vector out(0);
+  const Argument argument{&in};
+  void* results[] = {out.values()};
+  reset_peak_memory();
+  const std::size_t level = memory_report().live_bytes;
+  e.run({&argument, 1}, results, {});
+  for (int i = 0; i < n; ++i) CHECK(out.values()[i] == -(2.0f * static_cast<float>(1 + i) + 100));
+  CHECK(memory_report().peak_bytes == level + 128);
+  CHECK(memory_report().arena_bytes == 0);
+}
+
+TEST_CASE("a step without a kernel copies, an empty step does nothing", "[executable]") {
+  ExecutablePlan plan;
+  plan.inputs = {vector_type};
+  plan.outputs = {vector_type};
+  plan.steps = {{.operands = {{Space::input, 0, 8}, {Space::output, 0}}, .copy_bytes = 16},
+                step(negate, {{Space::input, 0}, {Space::output, 0}}, 0)};
+  const Executable e(std::move(plan));
+  Vector in(0);
+  Vector out(50);
+  const Argument argument{&in, 4};
+  void* results[] = {out.values()};
+  e.run({&argument, 1}, results, {});
+  CHECK(out.values()[0] == 3);
+  CHECK(out.values()[3] == 6);
+  CHECK(out.values()[4] == 54);
+}
+
+TEST_CASE("inputs are written when all steps are done, and their versions move", "[executable]") {
+  ExecutablePlan plan;
+  plan.inputs = {vector_type, vector_type};
+  const auto bytes = static_cast<std::int64_t>(n * sizeof(float));
+  SECTION("from the arena") {
+    plan.arena_bytes = bytes;
+    plan.steps = {step(negate, {{Space::input, 0}, {Space::arena, 0}}, n)};
+    plan.write_backs = {{0, {Space::arena, 0}, bytes}};
+    const Executable e(std::move(plan));
+    Vector a(1), b(2);
+    const Argument arguments[] = {{&a}, {&b}};
+    const auto version = a.version();
+    e.run(arguments, {}, {});
+    CHECK(a.values()[3] == -4);
+    CHECK(a.version() != version);
+    CHECK(b.version() == 1);
+  }
+  SECTION("two inputs change places") {
+    plan.write_backs = {{0, {Space::input, 1}, bytes}, {1, {Space::input, 0}, bytes}};
+    const Executable e(std::move(plan));
+    Vector a(1), b(20);
+    const Argument arguments[] = {{&a}, {&b}};
+    e.run(arguments, {}, {});
+    CHECK(a.values()[0] == 20);
+    CHECK(b.values()[0] == 1);
+  }
+}
+
+TEST_CASE("packed parameters are made once per version, and anew each call for foreign memory",
+          "[executable]") {
+  ExecutablePlan plan;
+  plan.inputs = {vector_type};
+  plan.outputs = {vector_type};
+  plan.snapshots = {{.input = 0,
+                     .key = 5,
+                     .bytes = static_cast<std::int64_t>(n * sizeof(float)),
+                     .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n)}}};
+  plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n)};
+  const Executable e(std::move(plan));
+  Vector out(0);
+  void* results[] = {out.values()};
+
+  Vector own(1);
+  const Argument argument{&own};
+  e.run({&argument, 1}, results, {});
+  CHECK(out.values()[0] == 1);
+  own.values()[0] = 7;
+  e.run({&argument, 1}, results, {});
+  CHECK(out.values()[0] == 1);  // nobody said that it changed
+  own.touch();
+  e.run({&argument, 1}, results, {});
+  CHECK(out.values()[0] == 7);
+
+  float memory[n] = {3};
+  Storage foreign{Buffer(memory, sizeof memory, {})};
+  const Argument wrapped{&foreign};
+  e.run({&wrapped, 1}, results, {});
+  CHECK(out.values()[0] == 3);
+  memory[0] = 4;
+  e.run({&wrapped, 1}, results, {});
+  CHECK(out.values()[0] == 4);
+}
+
+TEST_CASE("snapshots of different parts of one storage are different", "[executable]") {
+  const TensorType half{DType::f32, {n / 2}};
+  ExecutablePlan plan;
+  plan.inputs = {half};
+  plan.outputs = {half};
+  plan.snapshots = {{.input = 0,
+                     .key = 5,
+                     .bytes = 20,
+                     .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n / 2)}}};
+  plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n / 2)};
+  const Executable e(std::move(plan));
+  Vector in(0), out(0);
+  void* results[] = {out.values()};
+  const Argument first{&in, 0}, second{&in, 20};
+  e.run({&first, 1}, results, {});
+  CHECK(out.values()[1] == 1);
+  e.run({&second, 1}, results, {});
+  CHECK(out.values()[1] == 6);
+}
+
+TEST_CASE("kernels read the random state", "[executable]") {
+  ExecutablePlan plan;
+  plan.outputs = {{DType::i64, {2}}};
+  plan.steps = {{.operands = {{Space::rng, 0}, {Space::output, 0}}, .copy_bytes = 16}};
+  const Executable e(std::move(plan));
+  std::uint64_t out[2] = {};
+  void* results[] = {out};
+  e.run({}, results, {.seed = 42, .counter = 7});
+  CHECK(out[0] == 42);
+  CHECK(out[1] == 7);
+}
+
+TEST_CASE("many threads call one executable", "[executable]") {
+  ExecutablePlan plan;
+  plan.inputs = {vector_type};
+  plan.outputs = {vector_type};
+  plan.arena_bytes = 100'000;
+  plan.steps = {step(negate, {{Space::input, 0}, {Space::arena, 0, 4096}}, n),
+                step(negate, {{Space::arena, 0, 4096}, {Space::output, 0}}, n)};
+  const Executable e(std::move(plan));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      Vector in(static_cast<float>(t)), out(0);
+      const Argument argument{&in};
+      void* results[] = {out.values()};
+      for (int i = 0; i < 300; ++i) {
+        e.run({&argument, 1}, results, {});
+        if (!std::equal(in.values(), in.values() + n, out.values())) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a plan that refers to nothing is an internal error", "[executable]") {
+  ExecutablePlan plan;
+  plan.steps = {step(negate, {{Space::input, 3}, {Space::output, 0}}, 1)};
+  try {
+    const Executable e(std::move(plan));
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.kind() == Error::Kind::internal);
+  }
+}
