@@ -1,0 +1,83 @@
+#include "passes/canonicalize.h"
+
+#include "ir/dialect.h"
+#include "passes/sweep.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/Matchers.h>
+
+namespace kiln::passes {
+namespace {
+
+bool is_constant(mlir::Value v) { return v.getDefiningOp<ir::ConstantOp>() != nullptr; }
+
+/// a + b and a * b are symmetric in every bit (NaNs count as one), max and min are not where zeros of both signs meet.
+bool move_constant_right(mlir::Operation* op) {
+  auto binary = llvm::dyn_cast<ir::BinaryOp>(op);
+  if (!binary || !llvm::is_contained({ir::BinaryKind::add, ir::BinaryKind::mul}, binary.getKind())) return false;
+  if (!is_constant(binary.getLhs()) || is_constant(binary.getRhs())) return false;
+  mlir::Value lhs = binary.getLhs();
+  binary.getLhsMutable().assign(binary.getRhs());
+  binary.getRhsMutable().assign(lhs);
+  return true;
+}
+
+/// A broadcast of iota is iota along the axis that it lands on.
+bool move_iota(mlir::Operation* op) {
+  auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op);
+  auto iota = broadcast ? broadcast.getX().getDefiningOp<ir::IotaOp>() : nullptr;
+  if (!iota) return false;
+  auto from = static_cast<std::size_t>(iota.getAxis());
+  std::int64_t to = broadcast.getDims()[from];
+  if (ir::ranked(iota.getResult()).getDimSize(static_cast<unsigned>(from)) !=
+      ir::ranked(broadcast.getResult()).getDimSize(static_cast<unsigned>(to)))
+    return false;  // one zero, repeated
+  mlir::OpBuilder builder(op);
+  broadcast.replaceAllUsesWith(ir::IotaOp::create(builder, broadcast.getLoc(), broadcast.getType(), to).getResult());
+  return true;
+}
+
+/// Runs the operation's folder until it has nothing more to say. True when the operation's uses were replaced.
+bool fold_away(mlir::Operation* op) {
+  llvm::SmallVector<mlir::OpFoldResult, 1> results;
+  for (int rounds = 0; rounds < 16; ++rounds) {
+    results.clear();
+    if (mlir::failed(op->fold(results))) return false;
+    if (results.empty()) continue;  // changed in place
+    auto value = llvm::dyn_cast<mlir::Value>(results.front());
+    if (!value) {
+      mlir::OpBuilder builder(op);
+      auto* constant = op->getDialect()->materializeConstant(builder, llvm::cast<mlir::Attribute>(results.front()),
+                                                             op->getResult(0).getType(), op->getLoc());
+      if (!constant) return false;
+      value = constant->getResult(0);
+    }
+    op->getResult(0).replaceAllUsesWith(value);
+    return true;
+  }
+  return false;
+}
+
+class Canonicalize final : public mlir::PassWrapper<Canonicalize, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Canonicalize)
+  llvm::StringRef getArgument() const override { return "kiln-canonicalize"; }
+  llvm::StringRef getDescription() const override { return "Apply the dialect's identities and erase dead operations"; }
+
+  void runOnOperation() override {
+    mlir::Block& block = getOperation().front();
+    // Operands come first, so one walk forward sees each operation with its final operands.
+    for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
+      if (op.getNumResults() != 1 || llvm::isa<ir::ConstantOp>(op)) continue;
+      move_constant_right(&op);
+      if (!move_iota(&op)) fold_away(&op);
+    }
+    erase_dead(block);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_canonicalize_pass() { return std::make_unique<Canonicalize>(); }
+
+}  // namespace kiln::passes

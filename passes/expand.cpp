@@ -1,0 +1,254 @@
+#include "passes/expand.h"
+
+#include "ir/dialect.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace kiln::passes {
+namespace {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+
+/// A tree over one padded array up to this many taps: they become the operands of one kernel.
+constexpr std::int64_t max_taps_of_tree = 16;
+
+Dims iota(std::int64_t begin, std::int64_t end) {
+  Dims list;
+  for (std::int64_t i = begin; i < end; ++i) list.push_back(i);
+  return list;
+}
+
+Dims shape_of(mlir::Value v) { return Dims(ir::ranked(v).getShape()); }
+
+mlir::RankedTensorType with_shape(mlir::Value v, llvm::ArrayRef<std::int64_t> shape) {
+  return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
+}
+
+/// What a reduction starts from.
+mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    const llvm::fltSemantics& semantics = real.getFloatSemantics();
+    switch (kind) {
+      case ir::ReduceKind::sum: return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
+      case ir::ReduceKind::prod: return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
+      case ir::ReduceKind::max: return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
+      case ir::ReduceKind::min: return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
+    }
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool is_signed = type.isSignlessInteger() && width > 1;
+  switch (kind) {
+    case ir::ReduceKind::sum: return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
+    case ir::ReduceKind::prod: return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
+    case ir::ReduceKind::max:
+      return mlir::IntegerAttr::get(
+          type, is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width));
+    case ir::ReduceKind::min:
+      return mlir::IntegerAttr::get(
+          type, is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width));
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+ir::BinaryKind combiner(ir::ReduceKind kind) {
+  switch (kind) {
+    case ir::ReduceKind::sum: return ir::BinaryKind::add;
+    case ir::ReduceKind::prod: return ir::BinaryKind::mul;
+    case ir::ReduceKind::max: return ir::BinaryKind::max;
+    case ir::ReduceKind::min: return ir::BinaryKind::min;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+/// Builds the replacement of one operation, at its place and location.
+class Expander {
+ public:
+  explicit Expander(mlir::Operation* op) : builder_(op), loc_(op->getLoc()) {}
+
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation) {
+    Dims shape;
+    for (std::int64_t p : permutation) shape.push_back(shape_of(x)[static_cast<std::size_t>(p)]);
+    return builder_.createOrFold<ir::TransposeOp>(loc_, with_shape(x, shape), x, permutation);
+  }
+
+  mlir::Value swap_last(mlir::Value x) {
+    Dims permutation = iota(0, ir::ranked(x).getRank());
+    std::swap(permutation.back(), permutation[permutation.size() - 2]);
+    return transpose(x, permutation);
+  }
+
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape) {
+    return ir::ReshapeOp::create(builder_, loc_, with_shape(x, shape), x);
+  }
+
+  /// `value` around the spatial axes; x itself where the pads are zero.
+  mlir::Value pad_spatial(mlir::Value x, mlir::TypedAttr value, const Shape& low, const Shape& high) {
+    Dims shape = shape_of(x), l(shape.size(), 0), h(shape.size(), 0);
+    bool any = false;
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      l[i + 2] = low[i];
+      h[i + 2] = high[i];
+      shape[i + 2] += low[i] + high[i];
+      any |= low[i] > 0 || high[i] > 0;
+    }
+    return any ? ir::PadOp::create(builder_, loc_, with_shape(x, shape), x, value, l, h).getResult() : x;
+  }
+
+  //===--- reduce ---------------------------------------------------------===//
+
+  /// Both orders of summation are kept: the tree needs that nothing is kept behind the reduced axes, chains that something is.
+  mlir::Value reduce(ir::ReduceOp op) {
+    Dims shape = shape_of(op.getX());
+    llvm::ArrayRef<std::int64_t> axes = op.getAxes();
+    if (axes.empty()) return {};
+    auto is_reduced = [&](std::int64_t i) { return llvm::is_contained(axes, i); };
+    auto rank = static_cast<std::int64_t>(shape.size());
+    std::int64_t last_reduced = axes.back();
+    // Kept axes inside of the group go before it. Those behind the last reduced axis stay behind: they decide the order.
+    bool seen = false, between = false;
+    for (std::int64_t i = 0; i <= last_reduced; ++i) {
+      if (shape[static_cast<std::size_t>(i)] == 1) continue;
+      if (is_reduced(i)) seen = true;
+      else if (seen) between = true;
+    }
+    if (!between) return {};
+    Dims order, new_axes;
+    for (std::int64_t i = 0; i <= last_reduced; ++i)
+      if (!is_reduced(i)) order.push_back(i);
+    for (std::int64_t axis : axes) {
+      new_axes.push_back(static_cast<std::int64_t>(order.size()));
+      order.push_back(axis);
+    }
+    for (std::int64_t i = last_reduced + 1; i < rank; ++i) order.push_back(i);
+    return ir::ReduceOp::create(builder_, loc_, op.getType(), op.getKind(), transpose(op.getX(), order), new_axes);
+  }
+
+  //===--- dot ------------------------------------------------------------===//
+
+  mlir::Value dot(ir::DotOp op) {
+    Dims result = shape_of(op.getResult());
+    std::size_t b = result.size() - 2;
+    if (result[b] * result[b + 1] >= 16) return {};
+    mlir::Value lhs = op.getTransposeLhs() ? swap_last(op.getLhs()) : op.getLhs();  // (batch..., m, k)
+    mlir::Value rhs = op.getTransposeRhs() ? op.getRhs() : swap_last(op.getRhs());  // (batch..., n, k)
+    auto k = static_cast<std::int64_t>(result.size());
+    Dims products = result, lhs_dims = iota(0, k + 1), rhs_dims = iota(0, k + 1);
+    products.push_back(shape_of(lhs).back());
+    lhs_dims.erase(lhs_dims.begin() + static_cast<std::ptrdiff_t>(b) + 1);
+    rhs_dims.erase(rhs_dims.begin() + static_cast<std::ptrdiff_t>(b));
+    auto type = with_shape(lhs, products);
+    mlir::Value l = ir::BroadcastOp::create(builder_, loc_, type, lhs, lhs_dims);
+    mlir::Value r = ir::BroadcastOp::create(builder_, loc_, type, rhs, rhs_dims);
+    mlir::Value p = ir::BinaryOp::create(builder_, loc_, type, ir::BinaryKind::mul, l, r);
+    return ir::ReduceOp::create(builder_, loc_, op.getType(), ir::ReduceKind::sum, p, llvm::ArrayRef<std::int64_t>{k});
+  }
+
+  //===--- windows --------------------------------------------------------===//
+
+  mlir::Value convolution(ir::ConvolutionOp op) {
+    ir::Window w = ir::window_of(op);
+    auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
+    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high), weights = op.getW();
+    bool line = ir::ranked(x).getRank() == 3;
+    if (x == op.getX() && !line) return {};
+    Dims stride(op.getStride()), dilate(op.getDilate()), result = shape_of(op.getResult());
+    if (line) {
+      auto with_height = [&](mlir::Value v) {
+        Dims shape = shape_of(v);
+        shape.insert(shape.begin() + 2, 1);
+        return reshape(v, shape);
+      };
+      x = with_height(x);
+      weights = with_height(weights);
+      stride.insert(stride.begin(), 1);
+      dilate.insert(dilate.begin(), 1);
+      result.insert(result.begin() + 2, 1);
+    }
+    Dims none(stride.size(), 0);
+    mlir::Value y = ir::ConvolutionOp::create(builder_, loc_, with_shape(x, result), x, weights, op.getGroups(), stride, dilate,
+                                              none, none);
+    return line ? reshape(y, shape_of(op.getResult())) : y;
+  }
+
+  mlir::Value reduce_window(ir::ReduceWindowOp op) {
+    ir::Window w = ir::window_of(op);
+    kind_ = combiner(op.getKind());
+    mlir::Value x = pad_spatial(op.getX(), identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()), w.pad_low,
+                                w.pad_high);
+    out_ = shape_of(op.getResult());
+    std::int64_t taps = 1;
+    for (std::size_t i = 0; i < w.kernel.size(); ++i) taps *= w.kernel[i];
+    if (taps <= max_taps_of_tree) {
+      Dims start(out_.size(), 0), step(out_.size(), 1);
+      return tree(x, w, 0, start, step);
+    }
+    for (std::size_t i = w.kernel.size(); i-- > 0;) {
+      mlir::Value sum;
+      for (std::int64_t t = 0; t < w.kernel[i]; ++t) {
+        Dims shape = shape_of(x), start(shape.size(), 0), step(shape.size(), 1);
+        shape[i + 2] = out_[i + 2];
+        start[i + 2] = t * w.dilate[i];
+        step[i + 2] = w.stride[i];
+        sum = combine(sum, slice(x, start, step, shape));
+      }
+      x = sum;
+    }
+    return x;
+  }
+
+ private:
+  /// The taps over spatial axes `axis` and up, for the taps of the axes before that `start` holds.
+  mlir::Value tree(mlir::Value x, const ir::Window& w, std::size_t axis, Dims& start, Dims& step) {
+    if (axis == w.kernel.size()) return slice(x, start, step, out_);
+    mlir::Value sum;
+    step[axis + 2] = w.stride[axis];
+    for (std::int64_t t = 0; t < w.kernel[axis]; ++t) {
+      start[axis + 2] = t * w.dilate[axis];
+      sum = combine(sum, tree(x, w, axis + 1, start, step));
+    }
+    return sum;
+  }
+
+  mlir::Value slice(mlir::Value x, const Dims& start, const Dims& step, const Dims& shape) {
+    Dims limit;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      limit.push_back(shape[i] == 0 ? start[i] : start[i] + (shape[i] - 1) * step[i] + 1);
+    return builder_.createOrFold<ir::SliceOp>(loc_, with_shape(x, shape), x, start, limit, step);
+  }
+
+  mlir::Value combine(mlir::Value sum, mlir::Value tap) {
+    return sum ? ir::BinaryOp::create(builder_, loc_, tap.getType(), kind_, sum, tap).getResult() : tap;
+  }
+
+  mlir::OpBuilder builder_;
+  mlir::Location loc_;
+  ir::BinaryKind kind_ = ir::BinaryKind::add;
+  Dims out_;
+};
+
+class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
+  llvm::StringRef getArgument() const override { return "kiln-expand"; }
+  llvm::StringRef getDescription() const override { return "Rewrite windows, paddings and small products into simpler operations"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+
+  void runOnOperation() override {
+    for (mlir::Operation& op : llvm::make_early_inc_range(getOperation().front().without_terminator())) {
+      mlir::Value value;
+      if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) value = Expander(&op).reduce(reduce);
+      else if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) value = Expander(&op).dot(dot);
+      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op)) value = Expander(&op).convolution(convolution);
+      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op)) value = Expander(&op).reduce_window(window);
+      if (!value) continue;
+      op.getResult(0).replaceAllUsesWith(value);
+      op.erase();
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_expand_pass() { return std::make_unique<Expand>(); }
+
+}  // namespace kiln::passes
