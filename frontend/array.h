@@ -4,24 +4,37 @@
 
 #include <kiln/tensor.h>
 
+#include <vector>
+
 namespace kiln {
 class Trace;
 }
 
 namespace kiln::detail {
 
-/// What all handles and views of one array share. Concrete: the storage holds the elements. Traced: the storage is empty and
-/// `value` is the node output that holds the whole array's contents at this point of the program; a write replaces it.
+/// What all handles and views of one array share. Concrete: the storage holds the elements. Traced: the
+/// storage is empty and `value` is the node output that holds the whole array's contents at this point of the
+/// program; a write replaces it.
 struct Array final : Storage {
   explicit Array(Buffer buffer) : Storage(std::move(buffer)) {}
-  Array(Trace* t, ir::Entry v, const Shape& s, bool known) : Storage(Buffer()), trace(t), value(std::move(v)), shape(s), shape_known(known) {}
+  Array(Trace* t, ir::Entry v, const Shape& s, bool known);
 
   bool traced() const { return value.node != nullptr; }
 
-  Trace* trace = nullptr;  // null for a traced array that belongs to a Symbol
+  /// What a view of a traced array reads, as long as `of` is the array's value.
+  struct View {
+    std::int64_t offset;
+    Shape shape;
+    ir::Entry of;
+    ir::Entry value;
+  };
+
+  Trace* trace = nullptr;    // null for a traced array that belongs to a Symbol
+  std::uint64_t serial = 0;  // tells the trace from later ones at the same address
   ir::Entry value;
-  Shape shape;              // of the whole array; traced only
+  Shape shape;  // of the whole array; traced only
   bool shape_known = true;
+  std::vector<View> views;
 };
 
 struct TensorAccess {
@@ -35,7 +48,8 @@ struct TensorAccess {
   }
   /// A concrete tensor with uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype) {
-    return make(std::make_shared<Array>(Buffer(static_cast<std::size_t>(shape.elements()) * size_of(dtype))), 0, shape, dtype);
+    return make(std::make_shared<Array>(Buffer(static_cast<std::size_t>(shape.elements()) * size_of(dtype))),
+                0, shape, dtype);
   }
   static const std::shared_ptr<Array>& array(const Tensor& t) { return t.array_; }
   static std::int64_t offset(const Tensor& t) { return t.offset_; }

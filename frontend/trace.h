@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/array.h"
+#include "frontend/naming.h"
 
 #include <kiln/tensor.h>
 
@@ -11,15 +12,15 @@
 namespace kiln {
 
 /// Applies an operator to tensors: the one door for F, the operators of Tensor and the layers.
-/// Concrete inputs and no trace running: compiled as a graph of one node (or found in the cache) and run. A traced input, or a
-/// trace running on this thread: a node is recorded. Returns the visible outputs.
-/// `given` are the attributes that the program wrote, which is what an exported file shows; the row's defaults complete them.
-/// `name` is the node's; when empty it is the operator's name in lower case with a number.
-std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given, std::source_location where,
-                           std::string name = {});
+/// Concrete inputs and no trace running: compiled as a graph of one node (or found in the cache) and run. A
+/// traced input, or a trace running on this thread: a node is recorded. Returns the visible outputs. `given`
+/// are the attributes that the program wrote, which is what an exported file shows; the row's defaults
+/// complete them. `name` is the node's; when empty it is the operator's name in lower case with a number.
+std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
+                           std::source_location where, std::string name = {});
 /// The first output of the same. `op_name` must be the name of a row.
-Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given, std::source_location where,
-              std::string name = {});
+Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
+              std::source_location where, std::string name = {});
 
 /// Whether operators run for training on this thread (`record`/train mode): BatchNorm and Dropout differ.
 bool is_training();
@@ -34,14 +35,23 @@ class Trace {
   static Trace* current();  ///< null when the thread is not tracing
 
   bool shapes_known() const { return shapes_known_; }
+  std::uint64_t serial() const { return serial_; }
+  /// Whether a traced array is a value of this trace, and not one that outlived an earlier trace.
+  bool owns(const detail::Array& array) const { return array.trace == this && array.serial == serial_; }
+  /// The tensor as a value of this trace: itself, or a view of the captured array.
+  Tensor resolve(const Tensor& t);
+  /// Whether the concrete array has been written while tracing, so that its elements are not what the program
+  /// means.
+  bool has_written(const detail::Array* array) const;
   /// An input of the traced call. Its array may be written; see finish().
   Tensor input(const std::string& name, const TensorType& type);
-  /// A concrete array that the program uses while tracing, a parameter or any captured tensor: the same array gives
-  /// the same variable. `hidden_attrs` are the `__shape__`, ... of a parameter's variable.
+  /// A concrete array that the program uses while tracing, a parameter or any captured tensor: the same array
+  /// gives the same variable. `hidden_attrs` are the `__shape__`, ... of a parameter's variable.
   Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
                  const std::map<std::string, std::string, std::less<>>& hidden_attrs = {});
   /// The same for a parameter without values (shapes not known): only the variable.
-  Tensor variable(const std::string& name, const std::map<std::string, std::string, std::less<>>& hidden_attrs,
+  Tensor variable(const std::string& name,
+                  const std::map<std::string, std::string, std::less<>>& hidden_attrs,
                   const std::optional<TensorType>& type);
 
   struct Captured {
@@ -51,20 +61,39 @@ class Trace {
   };
   const std::vector<Captured>& captured() const { return captured_; }
 
-  /// The recorded graph with these results: inputs are the traced inputs, then the captured tensors. In-place writes to either
-  /// become Graph::writes.
+  /// The recorded graph with these results: inputs are the traced inputs, then the captured tensors. In-place
+  /// writes to either become Graph::writes.
   ir::Graph finish(std::span<const Tensor> results);
 
   void record(ir::NodePtr node) { nodes_.push_back(std::move(node)); }
 
  private:
   bool shapes_known_;
+  std::uint64_t serial_;
   Trace* outer_;
-  std::vector<Tensor> inputs_;
+  NameScope names_;
+  struct InputSlot {
+    Tensor tensor;  // holds the array's value of the moment
+    ir::NodePtr variable;
+  };
+  std::vector<InputSlot> inputs_;
   std::vector<Captured> captured_;
   std::vector<Tensor> captured_traced_;
   std::unordered_map<const detail::Array*, std::size_t> capture_index_;
   std::vector<ir::NodePtr> nodes_;
+  std::unordered_map<std::string, Tensor> variables_;
+};
+
+/// While it lives, its thread is not tracing: what runs inside computes at once (initialising a parameter,
+/// say).
+class TracePause {
+ public:
+  TracePause();
+  ~TracePause();
+  TracePause(const TracePause&) = delete;
+
+ private:
+  Trace* paused_;
 };
 
 }  // namespace kiln

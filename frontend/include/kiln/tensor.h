@@ -262,7 +262,7 @@ KILN_API Tensor operator<(const Operand& a, const Operand& b);
 KILN_API Tensor operator<=(const Operand& a, const Operand& b);
 KILN_API Tensor operator>(const Operand& a, const Operand& b);
 KILN_API Tensor operator>=(const Operand& a, const Operand& b);
-KILN_API Tensor operator-(const Tensor& a);
+KILN_API Tensor operator-(const Operand& a);
 /// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
 KILN_API std::string to_string(const Tensor& t);

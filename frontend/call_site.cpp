@@ -1,0 +1,17 @@
+#include "frontend/call_site.h"
+
+namespace kiln {
+namespace {
+thread_local const CallSite* innermost = nullptr;
+}
+
+CallSite::CallSite(std::optional<std::source_location> where) : where_(where), outer_(innermost) {
+  innermost = this;
+}
+CallSite::~CallSite() { innermost = outer_; }
+
+std::source_location CallSite::resolve(std::source_location where) {
+  return innermost && innermost->where_ ? *innermost->where_ : where;
+}
+
+}  // namespace kiln

@@ -1,0 +1,30 @@
+#pragma once
+#include <kiln/dtype.h>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+/// Element types on the host's side: what reading and writing elements needs. Operators never use this.
+namespace kiln {
+
+float half_to_float(std::uint16_t bits);
+/// Rounds to nearest even.
+std::uint16_t float_to_half(float value);
+/// From double directly, rounding once.
+std::uint16_t double_to_half(double value);
+inline float bfloat_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+std::uint16_t double_to_bfloat(double value);
+
+/// Element `i` of an array.
+double real_at(const void* data, DType dtype, std::size_t i);
+std::int64_t integer_at(const void* data, DType dtype, std::size_t i);
+
+/// Copies n elements, converting: floats round to nearest even, integers wrap, a float that no 64-bit integer
+/// holds becomes its least one, bool is "not zero".
+void convert_elements(const void* from, DType from_type, void* to, DType to_type, std::size_t n);
+
+}  // namespace kiln

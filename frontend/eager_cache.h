@@ -1,0 +1,22 @@
+#pragma once
+#include "frontend/invoke.h"
+#include "runtime/executable.h"
+
+#include <memory>
+
+namespace kiln {
+
+/// The code for one operator with given attributes on inputs of given types: what an eager call needs to run.
+struct EagerEntry {
+  std::string key;
+  std::shared_ptr<const Executable> executable;
+  std::vector<TensorType> outputs;  // the visible ones
+  int random_draws = 0;
+};
+
+/// The entry for a call, compiled if this is its first of the kind in the process. Looked up by a key built
+/// on the stack, first among the thread's own recent entries, then in a table shared by all threads. The
+/// reference is good until the thread's next look-up.
+const EagerEntry& eager_entry(const Call& call);
+
+}  // namespace kiln

@@ -1,0 +1,253 @@
+// F's reductions, shapes, choices by index and random numbers.
+#include "frontend/f_call.h"
+#include "frontend/trace.h"
+
+namespace kiln {
+
+std::string_view F::name() { return Trace::current() ? "symbol" : "ndarray"; }
+std::string F::module_name() { return "mxnet." + std::string(name()); }
+
+namespace {
+
+Given<3> attributes(const ReduceOptions& o) {
+  Given<3> given;
+  given.set("axis", o.axis);
+  given.set("keepdims", o.keepdims);
+  given.set("exclude", o.exclude);
+  return given;
+}
+
+Given<2> attributes(const ArgReduceOptions& o) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("keepdims", o.keepdims);
+  return given;
+}
+
+Given<2> attributes(const ReshapeOptions& o) {
+  Given<2> given;
+  given.set("shape", ir::AttrValue(o.shape));
+  given.set("reverse", o.reverse);
+  return given;
+}
+
+Given<1> attributes(const ConcatOptions& o) {
+  Given<1> given;
+  given.set("dim", o.dim);
+  return given;
+}
+
+template <OpName op, class T>
+Tensor with_attribute(const Tensor& x, std::string_view attr, T value, F::Where where,
+                      std::string_view name = {}) {
+  Given<1> given;
+  given.set(attr, ir::AttrValue(std::move(value)));
+  return call<op>({&x}, given, where, name);
+}
+
+}  // namespace
+
+Tensor F::sum(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"sum">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::mean(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"mean">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::prod(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"prod">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::max(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"max">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::min(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"min">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::nansum(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"nansum">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::nanprod(const Tensor& x, const ReduceOptions& o, Where where) {
+  return call<"nanprod">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::norm(const Tensor& x, const NormOptions& o, Where where) {
+  Given<3> given;
+  given.set("ord", o.ord);
+  given.set("axis", o.axis);
+  given.set("keepdims", o.keepdims);
+  return call<"norm">({&x}, given, where, o.name);
+}
+
+Tensor F::argmax(const Tensor& x, const ArgReduceOptions& o, Where where) {
+  return call<"argmax">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::argmin(const Tensor& x, const ArgReduceOptions& o, Where where) {
+  return call<"argmin">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::reshape(const Tensor& x, const ReshapeOptions& o, Where where) {
+  return call<"reshape">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::Reshape(const Tensor& x, const ReshapeOptions& o, Where where) {
+  return call<"Reshape">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::transpose(const Tensor& x, Where where) { return call<"transpose">({&x}, where); }
+
+Tensor F::transpose(const Tensor& x, const TransposeOptions& o, Where where) {
+  Given<1> given;
+  given.set_tuple("axes", o.axes);
+  return call<"transpose">({&x}, given, where, o.name);
+}
+
+Tensor F::swapaxes(const Tensor& x, const SwapAxesOptions& o, Where where) {
+  Given<2> given;
+  given.set("dim1", ir::AttrValue(o.dim1));
+  given.set("dim2", ir::AttrValue(o.dim2));
+  return call<"swapaxes">({&x}, given, where, o.name);
+}
+
+Tensor F::expand_dims(const Tensor& x, int axis, Where where) {
+  return with_attribute<"expand_dims">(x, "axis", std::int64_t{axis}, where);
+}
+Tensor F::expand_dims(const Tensor& x, const AxisOptions& o, Where where) {
+  return with_attribute<"expand_dims">(x, "axis", o.axis, where, o.name);
+}
+
+Tensor F::squeeze(const Tensor& x, const SqueezeOptions& o, Where where) {
+  Given<1> given;
+  given.set("axis", o.axis);
+  return call<"squeeze">({&x}, given, where, o.name);
+}
+
+Tensor F::broadcast_to(const Tensor& x, const Shape& shape, Where where) {
+  return with_attribute<"broadcast_to">(x, "shape", shape, where);
+}
+Tensor F::tile(const Tensor& x, const Shape& reps, Where where) {
+  return with_attribute<"tile">(x, "reps", reps, where);
+}
+Tensor F::flip(const Tensor& x, const Shape& axis, Where where) {
+  return with_attribute<"flip">(x, "axis", axis, where);
+}
+
+Tensor F::repeat(const Tensor& x, const RepeatOptions& o, Where where) {
+  Given<2> given;
+  given.set("repeats", ir::AttrValue(o.repeats));
+  given.set("axis", o.axis);
+  return call<"repeat">({&x}, given, where, o.name);
+}
+
+Tensor F::pad(const Tensor& x, const PadOptions& o, Where where) {
+  Given<3> given;
+  given.set("mode", ir::AttrValue(o.mode));
+  given.set_tuple("pad_width", o.pad_width);
+  given.set("constant_value", o.constant_value);
+  return call<"pad">({&x}, given, where, o.name);
+}
+
+Tensor F::concat(const Tensors& data, const ConcatOptions& o, Where where) {
+  return call_list<"concat">(data, attributes(o), where, o.name);
+}
+Tensor F::Concat(const Tensors& data, const ConcatOptions& o, Where where) {
+  return call_list<"Concat">(data, attributes(o), where, o.name);
+}
+Tensor F::stack(const Tensors& data, const StackOptions& o, Where where) {
+  Given<1> given;
+  given.set("axis", o.axis);
+  return call_list<"stack">(data, given, where, o.name);
+}
+F::Tensors F::split(const Tensor& x, const SplitOptions& o, Where where) {
+  Given<3> given;
+  given.set("num_outputs", ir::AttrValue(o.num_outputs));
+  given.set("axis", o.axis);
+  given.set("squeeze_axis", o.squeeze_axis);
+  const Tensor* inputs[] = {&x};
+  return invoke_all({.op = row("split"),
+                     .inputs = inputs,
+                     .given = given.items(),
+                     .where = where,
+                     .name = o.name,
+                     .hint = "split"});
+}
+
+Tensor F::slice(const Tensor& x, const SliceOptions& o, Where where) {
+  Given<3> given;
+  given.set("begin", ir::AttrValue(o.begin));
+  given.set("end", ir::AttrValue(o.end));
+  if (!o.step.empty()) given.set("step", ir::AttrValue(o.step));
+  return call<"slice">({&x}, given, where, o.name);
+}
+Tensor F::slice_axis(const Tensor& x, const SliceAxisOptions& o, Where where) {
+  Given<3> given;
+  given.set("axis", ir::AttrValue(o.axis));
+  given.set("begin", ir::AttrValue(o.begin));
+  given.set("end", o.end ? ir::AttrValue(*o.end) : ir::AttrValue(ir::None{}));
+  return call<"slice_axis">({&x}, given, where, o.name);
+}
+Tensor F::slice_like(const Tensor& x, const Tensor& shape_like, const Shape& axes, Where where) {
+  Given<1> given;
+  given.set_tuple("axes", axes);
+  return call<"slice_like">({&x, &shape_like}, given, where);
+}
+
+Tensor F::take(const Tensor& a, const Tensor& indices, const TakeOptions& o, Where where) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("mode", o.mode);
+  return call<"take">({&a, &indices}, given, where, o.name);
+}
+
+Tensor F::pick(const Tensor& x, const Tensor& index, const PickOptions& o, Where where) {
+  Given<3> given;
+  given.set("axis", o.axis);
+  given.set("keepdims", o.keepdims);
+  given.set("mode", o.mode);
+  return call<"pick">({&x, &index}, given, where, o.name);
+}
+
+Tensor F::one_hot(const Tensor& indices, int depth, Where where) {
+  return one_hot(indices, OneHotOptions{.depth = depth}, where);
+}
+
+Tensor F::one_hot(const Tensor& indices, const OneHotOptions& o, Where where) {
+  Given<4> given;
+  given.set("depth", ir::AttrValue(o.depth));
+  given.set("on_value", o.on_value);
+  given.set("off_value", o.off_value);
+  given.set("dtype", o.dtype);
+  return call<"one_hot">({&indices}, given, where, o.name);
+}
+
+Tensor F::random_uniform(Number low, Number high, const Shape& shape, DType dtype, Where where) {
+  return random_uniform(RandomUniformOptions{.low = low, .high = high, .shape = shape, .dtype = dtype},
+                        where);
+}
+Tensor F::random_uniform(const RandomUniformOptions& o, Where where) {
+  Given<4> given;
+  given.set("low", o.low);
+  given.set("high", o.high);
+  given.set_tuple("shape", o.shape);
+  given.set("dtype", o.dtype);
+  return call<"_random_uniform">({}, given, where, o.name);
+}
+Tensor F::random_normal(Number loc, Number scale, const Shape& shape, DType dtype, Where where) {
+  return random_normal(RandomNormalOptions{.loc = loc, .scale = scale, .shape = shape, .dtype = dtype},
+                       where);
+}
+Tensor F::random_normal(const RandomNormalOptions& o, Where where) {
+  Given<4> given;
+  given.set("loc", o.loc);
+  given.set("scale", o.scale);
+  given.set_tuple("shape", o.shape);
+  given.set("dtype", o.dtype);
+  return call<"_random_normal">({}, given, where, o.name);
+}
+
+}  // namespace kiln

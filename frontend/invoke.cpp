@@ -1,0 +1,155 @@
+#include "frontend/invoke.h"
+
+#include "frontend/call_site.h"
+#include "frontend/eager_cache.h"
+#include "frontend/random_state.h"
+#include "frontend/trace.h"
+#include "runtime/fail.h"
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+
+std::string input_name(const ir::OpDef& op, std::size_t i) {
+  if (op.variadic || i >= op.inputs.size()) return "number " + std::to_string(i);
+  return "'" + std::string(op.inputs[i]) + "'";
+}
+
+// A user's error gets the line it belongs to.
+[[noreturn]] void rethrow_with_line(const Error& e, const Call& call) {
+  if (e.kind() != Error::Kind::user) throw e;
+  const std::string line = line_prefix(call.where);
+  const std::string_view what = e.what();
+  if (!line.empty() && what.find(line.substr(0, line.size() - 2)) != std::string_view::npos) throw e;
+  throw Error(line + e.what());
+}
+
+template <class Body>
+auto with_line(const Call& call, Body body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    rethrow_with_line(e, call);
+  }
+}
+
+}  // namespace
+
+ir::Attrs given_attrs(const Call& call) {
+  ir::Attrs given;
+  for (const ir::Attrs::Item& item : call.given) given.set(item.name, item.value);
+  if (call.op.variadic && !call.op.count_attr.empty() && !given.find(call.op.count_attr))
+    given.set(call.op.count_attr, static_cast<std::int64_t>(call.inputs.size()));
+  return given;
+}
+
+std::string line_prefix(std::source_location where) {
+  const std::string line = SourceLocation(CallSite::resolve(where)).str();
+  return line.empty() ? line : line + ": ";
+}
+
+const ir::OpDef& row(std::string_view op_name) {
+  const ir::OpDef* op = ir::find_op(op_name);
+  if (!op) fail_internal("there is no operator '{}'", op_name);
+  return *op;
+}
+
+bool must_record(const Call& call) {
+  Trace* const trace = Trace::current();
+  bool record = trace != nullptr;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Array* array = TensorAccess::array(*call.inputs[i]).get();
+    if (!array) {
+      fail("{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
+           line_prefix(call.where), call.op.name, input_name(call.op, i));
+    }
+    if (!array->traced()) continue;
+    record = true;
+    if (array->trace ? !(trace && trace->owns(*array)) : (trace && trace->shapes_known())) {
+      fail(
+          "{}{}: the input {} is <Symbol {}>, a value of another trace: it has no elements here. A tensor "
+          "made inside "
+          "hybrid_forward must not be kept and used after it; return it instead",
+          line_prefix(call.where), call.op.name, input_name(call.op, i), array->value.node->name);
+    }
+  }
+  return record;
+}
+
+void run_eagerly(const Call& call, std::span<Tensor> outputs) {
+  constexpr std::size_t few = 8;
+  const EagerEntry& entry = eager_entry(call);
+  const std::size_t inputs = call.inputs.size();
+  if (outputs.size() > entry.outputs.size() || entry.outputs.size() > 64)
+    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
+
+  std::array<Argument, few> few_arguments;
+  std::vector<Argument> many_arguments;
+  Argument* arguments = few_arguments.data();
+  if (inputs > few) {
+    many_arguments.resize(inputs);
+    arguments = many_arguments.data();
+  }
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const Tensor& t = *call.inputs[i];
+    arguments[i] = {TensorAccess::array(t).get(),
+                    static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t))};
+  }
+  std::array<void*, 64> results;
+  std::vector<Buffer> unwanted;
+  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+    const TensorType& type = entry.outputs[i];
+    if (i < outputs.size()) {
+      outputs[i] = TensorAccess::empty(type.shape, type.dtype);
+      results[i] = TensorAccess::array(outputs[i])->data();
+    } else {
+      unwanted.emplace_back(static_cast<std::size_t>(type.bytes()));
+      results[i] = unwanted.back().data();
+    }
+  }
+  const Executable& executable = *entry.executable;
+  const RandomState random = entry.random_draws ? reserve_random(entry.random_draws) : RandomState{};
+  executable.run({arguments, inputs}, {results.data(), entry.outputs.size()}, random);
+  for (const auto& write : executable.plan().write_backs) arguments[write.input].storage->touch();
+}
+
+Tensor invoke_one(const Call& call) {
+  return with_line(call, [&]() -> Tensor {
+    if (must_record(call)) return record_node(call).at(0);
+    Tensor out;
+    run_eagerly(call, {&out, 1});
+    return out;
+  });
+}
+
+std::vector<Tensor> invoke_all(const Call& call) {
+  return with_line(call, [&]() -> std::vector<Tensor> {
+    if (must_record(call)) return record_node(call);
+    std::vector<Tensor> out(eager_entry(call).outputs.size());
+    run_eagerly(call, out);
+    return out;
+  });
+}
+
+std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
+                           std::source_location where, std::string name) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_all({.op = op, .inputs = pointers, .given = given.items(), .where = where, .name = name});
+}
+
+Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
+              std::source_location where, std::string name) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_one({.op = row(op_name),
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .name = name,
+                     .hint = op_name});
+}
+
+}  // namespace kiln

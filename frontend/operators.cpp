@@ -1,0 +1,212 @@
+#include "frontend/operators.h"
+
+#include "frontend/invoke.h"
+#include "frontend/trace.h"
+#include "frontend/view.h"
+#include "ir/graph.h"
+#include "runtime/fail.h"
+
+namespace kiln {
+namespace {
+
+using detail::TensorAccess;
+
+// Which operators one of Python's becomes, and what MXNet calls the nodes that come of it.
+struct Names {
+  Arithmetic op;
+  const char* symbol;
+  const char* same_shape;  // equal shapes, and symbols
+  const char* broadcast;
+  const char* right_scalar;  // tensor op number
+  const char* left_scalar;   // number op tensor
+  const char* same_shape_hint;
+  const char* right_hint;
+  const char* left_hint;
+};
+
+constexpr Names table[] = {
+    {Arithmetic::add, "+", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar", "_plus",
+     "_plusscalar", "_plusscalar"},
+    {Arithmetic::sub, "-", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar", "_minus",
+     "_minusscalar", "_rminusscalar"},
+    {Arithmetic::mul, "*", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar", "_mul",
+     "_mulscalar", "_mulscalar"},
+    {Arithmetic::div, "/", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar", "_div",
+     "_divscalar", "_rdivscalar"},
+    {Arithmetic::mod, "%", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar", "_mod", "_modscalar",
+     "_rmodscalar"},
+    {Arithmetic::pow, "power", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar", "_power",
+     "_powerscalar", "_rpowerscalar"},
+    {Arithmetic::max, "maximum", "_maximum", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar",
+     "_maximum", "_maximumscalar", "_maximumscalar"},
+    {Arithmetic::min, "minimum", "_minimum", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar",
+     "_minimum", "_minimumscalar", "_minimumscalar"},
+    {Arithmetic::hypot, "hypot", "_hypot", "broadcast_hypot", "_hypot_scalar", "_hypot_scalar", "_hypot",
+     "_hypotscalar", "_hypotscalar"},
+    {Arithmetic::eq, "==", "_equal", "broadcast_equal", "_equal_scalar", "_equal_scalar", "_equal",
+     "_equal_scalar", "_equal_scalar"},
+    {Arithmetic::ne, "!=", "_not_equal", "broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar",
+     "_not_equal", "_not_equal_scalar", "_not_equal_scalar"},
+    {Arithmetic::lt, "<", "_lesser", "broadcast_lesser", "_lesser_scalar", "_greater_scalar", "_lesser",
+     "_lesser_scalar", "_greater_scalar"},
+    {Arithmetic::le, "<=", "_lesser_equal", "broadcast_lesser_equal", "_lesser_equal_scalar",
+     "_greater_equal_scalar", "_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"},
+    {Arithmetic::gt, ">", "_greater", "broadcast_greater", "_greater_scalar", "_lesser_scalar", "_greater",
+     "_greater_scalar", "_lesser_scalar"},
+    {Arithmetic::ge, ">=", "_greater_equal", "broadcast_greater_equal", "_greater_equal_scalar",
+     "_lesser_equal_scalar", "_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"},
+    {Arithmetic::logical_and, "logical_and", "_logical_and", "broadcast_logical_and", "_logical_and_scalar",
+     "_logical_and_scalar", "_logical_and", "_logical_and_scalar", "_logical_and_scalar"},
+    {Arithmetic::logical_or, "logical_or", "_logical_or", "broadcast_logical_or", "_logical_or_scalar",
+     "_logical_or_scalar", "_logical_or", "_logical_or_scalar", "_logical_or_scalar"},
+    {Arithmetic::logical_xor, "logical_xor", "_logical_xor", "broadcast_logical_xor", "_logical_xor_scalar",
+     "_logical_xor_scalar", "_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar"},
+};
+constexpr std::size_t rows = std::size(table);
+static_assert(table[rows - 1].op == Arithmetic::logical_xor &&
+              static_cast<std::size_t>(Arithmetic::logical_xor) == rows - 1);
+
+// The table with its operators found, made once.
+struct Rows {
+  const ir::OpDef* same_shape = nullptr;
+  const ir::OpDef* broadcast = nullptr;
+  const ir::OpDef* right_scalar = nullptr;
+  const ir::OpDef* left_scalar = nullptr;
+};
+const Rows& rows_of(Arithmetic op) {
+  static const std::array<Rows, rows> all = [] {
+    std::array<Rows, rows> out;
+    for (std::size_t i = 0; i < rows; ++i) {
+      out[i] = {ir::find_op(table[i].same_shape), ir::find_op(table[i].broadcast),
+                ir::find_op(table[i].right_scalar), ir::find_op(table[i].left_scalar)};
+    }
+    return out;
+  }();
+  return all[static_cast<std::size_t>(op)];
+}
+
+const ir::OpDef& existing(const ir::OpDef* op, const Names& names, std::source_location where) {
+  if (!op) fail("{}operator {} is not available for these operands", line_prefix(where), names.symbol);
+  return *op;
+}
+
+// The enumerator, as a program writes it.
+std::string_view spelling(DType d) {
+  switch (d) {
+    case DType::f32:
+      return "f32";
+    case DType::f64:
+      return "f64";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::u8:
+      return "u8";
+    case DType::i8:
+      return "i8";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::boolean:
+      return "boolean";
+  }
+  return "f32";
+}
+
+void check_dtypes(const Tensor& a, const Tensor& b, const Names& names, std::source_location where) {
+  if (!a.defined() || !b.defined()) return;  // invoke has a message for those
+  const DType x = TensorAccess::dtype(a);
+  const DType y = TensorAccess::dtype(b);
+  if (x == y) return;
+  const auto unknown = [](const Tensor& t) { return !TensorAccess::array(t)->shape_known; };
+  if (unknown(a) || unknown(b)) return;
+  fail(
+      "{}operator {} takes two tensors of one dtype, and these are {} and {}: convert one, as in "
+      "b.astype(DType::{})",
+      line_prefix(where), names.symbol, name_of(x), name_of(y), spelling(x));
+}
+
+bool shapes_unknown(const Tensor& t) {
+  return t.defined() && TensorAccess::array(t)->traced() && !TensorAccess::array(t)->shape_known;
+}
+
+}  // namespace
+
+Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
+  const Names& names = table[static_cast<std::size_t>(op)];
+  const Rows& found = rows_of(op);
+  if (a.is_tensor() && b.is_tensor()) {
+    const Tensor& x = a.tensor();
+    const Tensor& y = b.tensor();
+    check_dtypes(x, y, names, where);
+    const bool same =
+        shapes_unknown(x) || shapes_unknown(y) || TensorAccess::shape(x) == TensorAccess::shape(y);
+    const bool elementwise = same && found.same_shape;
+    const Tensor* inputs[] = {&x, &y};
+    return invoke_one({.op = existing(elementwise ? found.same_shape : found.broadcast, names, where),
+                       .inputs = inputs,
+                       .given = {},
+                       .where = where,
+                       .hint = elementwise ? names.same_shape_hint : std::string_view(names.broadcast)});
+  }
+  const bool number_right = a.is_tensor();
+  if (!number_right && !b.is_tensor())
+    fail("{}operator {} needs a tensor on one side; an undefined Tensor was given", line_prefix(where),
+         names.symbol);
+  const Operand& number = number_right ? b : a;
+  Given<1> given;
+  given.set("scalar", number.integral() ? ir::AttrValue(static_cast<std::int64_t>(number.number()))
+                                        : ir::AttrValue(number.number()));
+  const Tensor* inputs[] = {&(number_right ? a : b).tensor()};
+  return invoke_one({.op = existing(number_right ? found.right_scalar : found.left_scalar, names, where),
+                     .inputs = inputs,
+                     .given = given.items(),
+                     .where = where,
+                     .hint = number_right ? names.right_hint : names.left_hint});
+}
+
+Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b) {
+  return arithmetic(op, a, b, a.is_tensor() ? a.where() : b.where());
+}
+
+Tensor operator+(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::add, a, b); }
+Tensor operator-(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::sub, a, b); }
+Tensor operator*(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::mul, a, b); }
+Tensor operator/(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::div, a, b); }
+Tensor operator%(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::mod, a, b); }
+Tensor operator==(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::eq, a, b); }
+Tensor operator!=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::ne, a, b); }
+Tensor operator<(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::lt, a, b); }
+Tensor operator<=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::le, a, b); }
+Tensor operator>(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::gt, a, b); }
+Tensor operator>=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::ge, a, b); }
+// Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits.
+Tensor operator-(const Operand& a) {
+  return arithmetic(Arithmetic::mul, a, Operand(-1.0, a.where()), a.where());
+}
+
+namespace {
+
+Tensor& assign(Tensor& target, Arithmetic op, const Operand& b) {
+  const Tensor result = arithmetic(op, Operand(target, b.where()), b, b.where());
+  const bool unknown = shapes_unknown(target);
+  if (!unknown && TensorAccess::shape(result) != TensorAccess::shape(target)) {
+    fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(b.where()),
+         TensorAccess::shape(target).str(), TensorAccess::shape(result).str(),
+         table[static_cast<std::size_t>(op)].symbol);
+  }
+  write_view(target, result, b.where());
+  return target;
+}
+
+}  // namespace
+
+Tensor& Tensor::operator+=(const Operand& b) { return assign(*this, Arithmetic::add, b); }
+Tensor& Tensor::operator-=(const Operand& b) { return assign(*this, Arithmetic::sub, b); }
+Tensor& Tensor::operator*=(const Operand& b) { return assign(*this, Arithmetic::mul, b); }
+Tensor& Tensor::operator/=(const Operand& b) { return assign(*this, Arithmetic::div, b); }
+Tensor& Tensor::operator%=(const Operand& b) { return assign(*this, Arithmetic::mod, b); }
+
+}  // namespace kiln

@@ -1,0 +1,135 @@
+// numpy/core/arrayprint.py, _formatArray and _leading_trailing, and MXNet's NDArray.__repr__ around them.
+#include "frontend/print.h"
+
+#include "frontend/array.h"
+#include "frontend/convert.h"
+#include "frontend/number_format.h"
+#include "frontend/view.h"
+
+#include <ostream>
+
+namespace kiln {
+namespace {
+
+constexpr std::int64_t threshold = 1000;  // more elements than this are abridged
+constexpr std::int64_t edge = 3;          // to so many at each end of an axis
+constexpr int line_width = 75;
+
+bool abridged(const Shape& shape) { return shape.elements() > threshold; }
+
+class ArrayPrinter {
+ public:
+  ArrayPrinter(const Shape& shape, const std::function<std::string(std::int64_t)>& element)
+      : shape_(shape), element_(element), abridge_(abridged(shape)) {}
+
+  std::string print(int axis, std::int64_t first, const std::string& indent, int width) const {
+    const int left = shape_.rank() - axis;
+    if (left == 0) return element_(first);
+    const std::int64_t extent = shape_[static_cast<std::size_t>(axis)];
+    std::int64_t stride = 1;
+    for (int i = axis + 1; i < shape_.rank(); ++i) stride *= shape_[static_cast<std::size_t>(i)];
+    const bool summary = abridge_ && 2 * edge < extent;
+    std::string out;
+    std::string line = indent;
+    for (std::int64_t i = 0; i < extent; ++i) {
+      const bool last = i == extent - 1;
+      const bool dots = summary && i == edge;
+      if (dots) i = extent - edge - 1;  // the dots stand for the elements up to here
+      if (left == 1) {
+        const std::string word = dots ? "..." : element_(first + i * stride);
+        extend(out, line, word, width - 1, indent);
+        if (!last) line += ' ';
+      } else {
+        out += indent + (dots ? "..." : print(axis + 1, first + i * stride, indent + ' ', width - 1));
+        if (!last) out.append(static_cast<std::size_t>(left - 1), '\n');
+      }
+    }
+    if (left == 1) out += line;
+    return '[' + out.substr(indent.size()) + ']';
+  }
+
+ private:
+  // Appends a word to the line, or begins a new one when it does not fit and that would help.
+  static void extend(std::string& out, std::string& line, const std::string& word, int width,
+                     const std::string& indent) {
+    if (static_cast<int>(line.size() + word.size()) > width && line.size() > indent.size()) {
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+      line = indent;
+    }
+    line += word;
+  }
+
+  const Shape& shape_;
+  const std::function<std::string(std::int64_t)>& element_;
+  bool abridge_;
+};
+
+void collect(const Shape& shape, int axis, std::int64_t first, bool abridge, std::vector<std::int64_t>& out) {
+  if (axis == shape.rank()) {
+    out.push_back(first);
+    return;
+  }
+  const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+  std::int64_t stride = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) stride *= shape[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < extent; ++i) {
+    if (abridge && 2 * edge < extent && i == edge) i = extent - edge;
+    collect(shape, axis + 1, first + i * stride, abridge, out);
+  }
+}
+
+std::string elements_text(const Tensor& t) {
+  const Shape& shape = detail::TensorAccess::shape(t);
+  const DType dtype = t.dtype();
+  if (shape.elements() == 0) return "[]";
+  const void* data = elements_of(t);
+  const std::vector<std::int64_t> shown = shown_elements(shape);
+  if (is_floating(dtype)) {
+    std::vector<double> values;
+    for (std::int64_t i : shown) values.push_back(real_at(data, dtype, static_cast<std::size_t>(i)));
+    const NumberFormat format(values, dtype);
+    return format_array(
+        shape, [&](std::int64_t i) { return format(real_at(data, dtype, static_cast<std::size_t>(i))); });
+  }
+  if (dtype == DType::boolean) {
+    const char* yes = shape.empty() ? "True" : " True";
+    return format_array(shape, [&](std::int64_t i) {
+      return std::string(integer_at(data, dtype, static_cast<std::size_t>(i)) ? yes : "False");
+    });
+  }
+  std::size_t width = 0;
+  const auto text = [&](std::int64_t i) {
+    return std::to_string(integer_at(data, dtype, static_cast<std::size_t>(i)));
+  };
+  for (std::int64_t i : shown) width = std::max(width, text(i).size());
+  return format_array(shape, [&](std::int64_t i) {
+    std::string s = text(i);
+    return std::string(width - s.size(), ' ') + s;
+  });
+}
+
+}  // namespace
+
+std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element) {
+  return ArrayPrinter(shape, element).print(0, 0, " ", line_width);
+}
+
+std::vector<std::int64_t> shown_elements(const Shape& shape) {
+  std::vector<std::int64_t> out;
+  collect(shape, 0, 0, abridged(shape), out);
+  return out;
+}
+
+std::string to_string(const Tensor& t) {
+  if (!t.defined()) return "<NDArray without elements>";
+  if (t.is_traced()) return "<Symbol " + t.name() + ">";
+  std::string extents;
+  for (std::int64_t d : detail::TensorAccess::shape(t))
+    extents += (extents.empty() ? "" : "x") + std::to_string(d);
+  return "\n" + elements_text(t) + "\n<NDArray " + extents + " @" + t.device().str() + ">";
+}
+
+std::ostream& operator<<(std::ostream& os, const Tensor& t) { return os << to_string(t); }
+
+}  // namespace kiln

@@ -1,0 +1,47 @@
+#include "frontend/random_state.h"
+
+#include <kiln/random.h>
+
+#include <mutex>
+
+namespace kiln {
+namespace {
+
+// The initialisers' key is a fixed distance away from the program's.
+constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
+
+struct Streams {
+  std::mutex mutex;
+  RandomState streams[2] = {{0, 0}, {initializer_key, 0}};
+};
+
+Streams& all_streams() {
+  static Streams streams;
+  return streams;
+}
+
+thread_local RandomStream current = RandomStream::program;
+
+}  // namespace
+
+RandomState reserve_random(int draws) {
+  if (draws <= 0) return {};
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  RandomState& stream = all.streams[static_cast<int>(current)];
+  const RandomState taken = stream;
+  stream.counter += static_cast<std::uint64_t>(draws);
+  return taken;
+}
+
+RandomStreamScope::RandomStreamScope(RandomStream stream) : outer_(current) { current = stream; }
+RandomStreamScope::~RandomStreamScope() { current = outer_; }
+
+void random::seed(std::uint64_t seed) {
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  all.streams[0] = {seed, 0};
+  all.streams[1] = {seed ^ initializer_key, 0};
+}
+
+}  // namespace kiln

@@ -1,0 +1,65 @@
+// The half of invoke() that records: a node for a trace, or for a Symbol outside of any trace.
+#include "frontend/call_site.h"
+#include "frontend/invoke.h"
+#include "frontend/trace.h"
+#include "frontend/view.h"
+#include "ir/graph.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+
+// An operator that updates an input counts the updates in the entry's version, as MXNet's files do.
+void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tensor, ir::Entry& entry) {
+  if (std::find(op.aux.begin(), op.aux.end(), static_cast<int>(input)) == op.aux.end()) return;
+  Array& array = *TensorAccess::array(tensor);
+  entry.version = ++array.value.version;
+}
+
+bool infer(const ir::NodePtr& node) {
+  std::vector<ir::NodePtr> order;
+  for (const ir::Entry& e : node->inputs)
+    if (e.node->is_variable() && std::find(order.begin(), order.end(), e.node) == order.end())
+      order.push_back(e.node);
+  order.push_back(node);
+  return ir::infer_types(order, is_training());
+}
+
+}  // namespace
+
+std::vector<Tensor> record_node(const Call& call) {
+  Trace* const trace = Trace::current();
+  const ir::Attrs given = given_attrs(call);
+  auto node = std::make_shared<ir::Node>();
+  node->op = &call.op;
+  node->op_name = std::string(call.op.name);
+  node->attrs = call.op.complete(given);
+  for (const ir::Attrs::Item& item : given.items())
+    node->attr_text[std::string(item.name)] = ir::to_text(item.value);
+  node->location = CallSite::resolve(call.where);
+  bool known = trace ? trace->shapes_known() : false;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Tensor t = trace ? trace->resolve(*call.inputs[i]) : *call.inputs[i];
+    ir::Entry entry = value_of(t, call.where);
+    count_aux_update(call.op, i, t, entry);
+    node->inputs.push_back(std::move(entry));
+  }
+  node->name = NameScope::node_name(call.name, call.hint.empty() ? call.op.name : call.hint);
+  if (known) known = infer(node);
+  if (trace) trace->record(node);
+
+  std::vector<Tensor> out;
+  for (int i = 0; i < call.op.outputs_visible(node->attrs); ++i) {
+    const TensorType type = known ? node->types.at(static_cast<std::size_t>(i)) : TensorType{};
+    const ir::Entry entry{node, static_cast<std::uint32_t>(i), 0};
+    out.push_back(TensorAccess::make(std::make_shared<Array>(trace, entry, type.shape, known), 0, type.shape,
+                                     type.dtype));
+  }
+  return out;
+}
+
+}  // namespace kiln

@@ -1,0 +1,139 @@
+#include "frontend/trace.h"
+
+#include "frontend/invoke.h"
+#include "frontend/view.h"
+#include "runtime/fail.h"
+
+#include <atomic>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
+
+thread_local Trace* current_trace = nullptr;
+std::atomic<std::uint64_t> next_serial{1};
+
+ir::NodePtr make_variable(const std::string& name, const HiddenAttrs& hidden, const TensorType* type) {
+  auto node = std::make_shared<ir::Node>();
+  node->name = name;
+  for (const auto& [key, value] : hidden) node->attr_text[key] = value;
+  if (type) node->types = {*type};
+  return node;
+}
+
+}  // namespace
+
+detail::Array::Array(Trace* t, ir::Entry v, const Shape& s, bool known)
+    : Storage(Buffer()),
+      trace(t),
+      serial(t ? t->serial() : 0),
+      value(std::move(v)),
+      shape(s),
+      shape_known(known) {}
+
+Trace::Trace(bool shapes_known)
+    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), names_("") {
+  current_trace = this;
+}
+
+Trace::~Trace() { current_trace = outer_; }
+
+Trace* Trace::current() { return current_trace; }
+
+Tensor Trace::input(const std::string& name, const TensorType& type) {
+  const ir::NodePtr node = make_variable(name, {}, shapes_known_ ? &type : nullptr);
+  auto array = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, shapes_known_ ? type.shape : Shape{},
+                                       shapes_known_);
+  inputs_.push_back({TensorAccess::make(array, 0, array->shape, type.dtype), node});
+  return inputs_.back().tensor;
+}
+
+Tensor Trace::capture(const Tensor& concrete, const std::string& name, bool parameter,
+                      const HiddenAttrs& hidden) {
+  const std::shared_ptr<Array>& array = TensorAccess::array(concrete);
+  if (!array || array->traced()) fail_internal("capture() takes a concrete tensor");
+  const Shape& shape = TensorAccess::shape(concrete);
+  const DType dtype = TensorAccess::dtype(concrete);
+  const std::int64_t offset = TensorAccess::offset(concrete);
+  auto found = capture_index_.find(array.get());
+  if (found == capture_index_.end()) {
+    // The variable stands for the whole array, so that other views of it are views of the same variable.
+    const auto elements = static_cast<std::int64_t>(array->bytes() / size_of(dtype));
+    const bool all = offset == 0 && shape.elements() == elements;
+    const Tensor whole = TensorAccess::make(array, 0, all ? shape : Shape{elements}, dtype);
+    const TensorType type{dtype, TensorAccess::shape(whole)};
+    const std::string unnamed = name.empty() ? "captured" + std::to_string(captured_.size()) : name;
+    const ir::NodePtr node = make_variable(unnamed, hidden, shapes_known_ ? &type : nullptr);
+    auto traced = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, type.shape, shapes_known_);
+    captured_traced_.push_back(TensorAccess::make(traced, 0, type.shape, dtype));
+    captured_.push_back({whole, node, parameter});
+    found = capture_index_.emplace(array.get(), captured_.size() - 1).first;
+  }
+  const Tensor& traced = captured_traced_[found->second];
+  if (!shapes_known_) return traced;
+  return TensorAccess::make(TensorAccess::array(traced), offset, shape, dtype);
+}
+
+Tensor Trace::variable(const std::string& name, const HiddenAttrs& hidden,
+                       const std::optional<TensorType>& type) {
+  const auto found = variables_.find(name);
+  if (found != variables_.end()) return found->second;
+  const bool known = type.has_value() && shapes_known_;
+  const ir::NodePtr node = make_variable(name, hidden, known ? &*type : nullptr);
+  const TensorType shown = type.value_or(TensorType{});
+  auto array = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, shown.shape, known);
+  const Tensor t = TensorAccess::make(array, 0, shown.shape, shown.dtype);
+  captured_.push_back({Tensor(), node, true});
+  captured_traced_.push_back(t);
+  variables_.emplace(name, t);
+  return t;
+}
+
+Tensor Trace::resolve(const Tensor& t) {
+  return TensorAccess::array(t)->traced() ? t : capture(t, "", false);
+}
+
+bool Trace::has_written(const detail::Array* array) const {
+  const auto found = capture_index_.find(array);
+  if (found == capture_index_.end()) return false;
+  return TensorAccess::array(captured_traced_[found->second])->value.node !=
+         captured_[found->second].variable;
+}
+
+ir::Graph Trace::finish(std::span<const Tensor> results) {
+  ir::Graph graph;
+  graph.train = is_training();
+  for (const Tensor& result : results) {
+    if (!result.defined())
+      fail("hybrid_forward returned an undefined Tensor (made by Tensor() and never assigned)");
+    const Tensor t = resolve(result);
+    const Array& array = *TensorAccess::array(t);
+    if (array.trace != nullptr && !owns(array)) {
+      fail(
+          "hybrid_forward returned <Symbol {}>, a value of another trace; a tensor made inside "
+          "hybrid_forward must not "
+          "be kept for a later call",
+          array.value.node->name);
+    }
+    graph.outputs.push_back(value_of(t, {}));
+  }
+  const auto add_input = [&](const Tensor& traced, const ir::NodePtr& variable, bool parameter) {
+    const ir::Entry& now = TensorAccess::array(traced)->value;
+    if (now.node != variable) graph.writes.push_back({graph.inputs.size(), now});
+    graph.inputs.push_back(variable);
+    graph.is_parameter.push_back(parameter);
+  };
+  for (const InputSlot& slot : inputs_) add_input(slot.tensor, slot.variable, false);
+  for (std::size_t i = 0; i < captured_.size(); ++i)
+    add_input(captured_traced_[i], captured_[i].variable, captured_[i].parameter);
+  graph.nodes = nodes_;
+  return graph;
+}
+
+TracePause::TracePause() : paused_(current_trace) { current_trace = nullptr; }
+TracePause::~TracePause() { current_trace = paused_; }
+
+}  // namespace kiln

@@ -1,0 +1,34 @@
+#pragma once
+#include "frontend/array.h"
+
+#include <kiln/tensor.h>
+
+/// Views: a handle covers the elements [offset, offset + size) of its array, in C order. Reading and writing
+/// through one, concrete or traced.
+namespace kiln {
+
+/// The elements of a concrete tensor.
+std::byte* elements_of(const Tensor& t);
+
+/// The elements of `t` for the program: throws for a traced tensor, naming the line and `what` was asked for.
+const std::byte* readable_elements(const Tensor& t, const char* what, std::source_location where);
+
+/// The value of a traced tensor at this point of the program. Records the nodes that cut it out of its array,
+/// if need be.
+ir::Entry value_of(const Tensor& t, std::source_location where);
+
+/// Another view of t's array.
+Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape);
+
+/// Replaces the elements that `view` covers by those of `value`, which has as many and the same dtype. Every
+/// handle of the array sees it.
+void write_view(const Tensor& view, const Tensor& value, std::source_location where);
+
+/// The shape that MXNet's reshape makes of `from`: 0, -1, -2, -3, -4 as Tensor::reshape says.
+Shape reshaped(const Shape& from, const Shape& spec, std::source_location where);
+
+/// The shape, or an error that says why there is none (a symbol without shapes, an undefined tensor). `what`
+/// is what the program asked for.
+const Shape& known_shape(const Tensor& t, const char* what, std::source_location where);
+
+}  // namespace kiln
