@@ -6,6 +6,7 @@
 #include <kiln/f.h>
 #include <kiln/io.h>
 #include <kiln/memory.h>
+#include <kiln/model.h>
 #include <kiln/nn.h>
 #include <kiln/random.h>
 #include <kiln/symbol.h>
