@@ -1,9 +1,14 @@
 #pragma once
+#include <llvm/ADT/StringRef.h>
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
 
 namespace kiln::passes {
+
+inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";                      // array of strings, of an operation
+inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, of the function
+inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, of the function
 
 /// Decides where every value lives.
 ///

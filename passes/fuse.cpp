@@ -1,0 +1,144 @@
+#include "passes/fuse.h"
+
+#include "passes/fusion_groups.h"
+#include "passes/sweep.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace kiln::passes {
+namespace {
+
+/// Operations that code generation takes as they are.
+bool stays(mlir::Operation* op) {
+  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp, ir::ConstantOp>(op);
+}
+
+/// Writes the groups behind the block's old operations, one new operation each.
+class Emitter {
+ public:
+  Emitter(mlir::Block& block, const Movement& movement)
+      : builder_(block.getTerminator()), movement_(movement), terminator_(block.getTerminator()) {}
+
+  void emit(const FusionGroup& group) {
+    mlir::Operation* only = group.ops.size() == 1 ? group.ops.front() : nullptr;
+    if (only == terminator_) {
+      for (mlir::OpOperand& use : only->getOpOperands()) use.set(buffer(use.get()));
+    } else if (only && stays(only) && !is_nullary(only)) {
+      for (mlir::Value v : only->getOperands()) buffer(v);
+      builder_.clone(*only, buffers_);
+    } else {
+      emit_kernel(group);
+    }
+  }
+
+ private:
+  /// The whole array `v` in the new program. A reshape that only renames one is written here.
+  mlir::Value buffer(mlir::Value v) {
+    if (mlir::Value known = buffers_.lookupOrNull(v)) return known;
+    mlir::Value base = movement_.base(v), result = base;
+    if (base != v) {
+      result = buffer(base);
+      if (result.getType() != v.getType()) result = ir::ReshapeOp::create(builder_, v.getLoc(), v.getType(), result);
+    }
+    buffers_.map(v, result);
+    return result;
+  }
+
+  void emit_kernel(const FusionGroup& group) {
+    llvm::SmallVector<mlir::Location> locations;
+    llvm::SmallVector<mlir::Type> types;
+    for (mlir::Operation* op : group.ops) locations.push_back(op->getLoc());
+    for (mlir::Operation* op : group.results) types.push_back(op->getResult(0).getType());
+    mlir::Location loc = mlir::FusedLoc::get(builder_.getContext(), locations);
+
+    auto body = std::make_unique<mlir::Region>();
+    mlir::Block& block = body->emplaceBlock();
+    Inside inside{mlir::OpBuilder::atBlockEnd(&block), {}, {}};
+    for (mlir::Operation* op : group.ops) {
+      for (mlir::Value v : op->getOperands()) {
+        if (takes_elements(op)) bring_in(inside, block, v);
+        else if (ir::is_movement(op)) bring_in_base(inside, block, v);
+        else bring_in_buffer(inside, block, v);
+      }
+      inside.builder.clone(*op, inside.map);
+    }
+    llvm::SmallVector<mlir::Value> values;
+    for (mlir::Operation* op : group.results) values.push_back(inside.map.lookup(op->getResult(0)));
+    ir::YieldOp::create(inside.builder, loc, values);
+
+    auto fusion = ir::FusionOp::create(builder_, loc, types, inside.operands);
+    fusion.getBody().takeBody(*body);
+    if (!group.refused.empty()) {
+      llvm::SmallVector<llvm::StringRef> reasons(group.refused.begin(), group.refused.end());
+      fusion->setAttr(refused_attr, builder_.getStrArrayAttr(reasons));
+    }
+    for (auto [op, result] : llvm::zip(group.results, fusion.getResults())) buffers_.map(op->getResult(0), result);
+  }
+
+  struct Inside {
+    mlir::OpBuilder builder;
+    mlir::IRMapping map;
+    llvm::SmallVector<mlir::Value> operands;
+  };
+
+  /// Makes `v` known in a kernel: splats, iota and views are cloned, buffers become arguments.
+  void bring_in(Inside& inside, mlir::Block& block, mlir::Value v) {
+    if (inside.map.contains(v)) return;
+    mlir::Operation* op = v.getDefiningOp();
+    bool view = op && ir::is_movement(op) && !movement_.is_buffer(op);
+    if (view) bring_in_base(inside, block, op->getOperand(0));
+    if (view || is_nullary(op)) inside.builder.clone(*op, inside.map);
+    else bring_in_buffer(inside, block, v);
+  }
+
+  /// Below a view, splats and iota are buffers.
+  void bring_in_base(Inside& inside, mlir::Block& block, mlir::Value v) {
+    if (is_nullary(v.getDefiningOp())) bring_in_buffer(inside, block, v);
+    else bring_in(inside, block, v);
+  }
+
+  void bring_in_buffer(Inside& inside, mlir::Block& block, mlir::Value v) {
+    mlir::Value outer = buffer(v);
+    for (auto [i, known] : llvm::enumerate(inside.operands))
+      if (known == outer) return inside.map.map(v, block.getArgument(static_cast<unsigned>(i)));
+    inside.operands.push_back(outer);
+    inside.map.map(v, block.addArgument(outer.getType(), v.getLoc()));
+  }
+
+  mlir::OpBuilder builder_;
+  const Movement& movement_;
+  mlir::Operation* terminator_;
+  mlir::IRMapping buffers_;
+};
+
+class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fuse)
+  explicit Fuse(bool fuse) { fuse_ = fuse; }
+  Fuse(const Fuse& other) : PassWrapper(other) {}
+  llvm::StringRef getArgument() const override { return "kiln-fuse"; }
+  llvm::StringRef getDescription() const override { return "Form kernels"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+
+  void runOnOperation() override {
+    mlir::Block& block = getOperation().front();
+    erase_dead(block);
+    Movement movement(block, fuse_);
+    std::vector<FusionGroup> groups = form_groups(block, movement, fuse_);
+    llvm::SmallVector<mlir::Operation*> old;
+    for (mlir::Operation& op : block.without_terminator()) old.push_back(&op);
+    Emitter emitter(block, movement);
+    for (const FusionGroup& group : groups) emitter.emit(group);
+    for (mlir::Operation* op : llvm::reverse(old)) op->erase();
+  }
+
+ private:
+  Option<bool> fuse_{*this, "fuse", llvm::cl::desc("false: a kernel for each operation"), llvm::cl::init(true)};
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_fuse_pass(bool fuse) { return std::make_unique<Fuse>(fuse); }
+
+}  // namespace kiln::passes

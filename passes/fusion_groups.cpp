@@ -1,0 +1,308 @@
+#include "passes/fusion_groups.h"
+
+#include <llvm/ADT/SmallSet.h>
+
+#include <queue>
+
+namespace kiln::passes {
+namespace {
+
+// A kernel's limits: streams that it reads, values that it writes, operations (registers and code size).
+constexpr std::size_t max_streams = 24;
+constexpr std::size_t max_results = 8;
+constexpr std::size_t max_ops = 64;
+
+bool is_root(mlir::Operation* op) { return llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp>(op); }
+/// Can be in front of others in a kernel without a root.
+bool is_elementwise(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp>(op); }
+
+std::string describe(mlir::Operation* op) {
+  std::string name = op->getName().stripDialect().str();
+  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) name += " " + ir::stringifyUnaryKind(unary.getKind()).str();
+  if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op)) name += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+  return name;
+}
+
+class Former {
+ public:
+  Former(mlir::Block& block, const Movement& movement) : movement_(movement) {
+    for (mlir::Operation& op : block)
+      if (is_node(&op)) {
+        index_[&op] = nodes_.size();
+        nodes_.push_back({&op, {}, {}});
+        groups_.push_back({{nodes_.size() - 1}, {}});
+        group_of_.push_back(nodes_.size() - 1);
+      }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      for (mlir::Value v : nodes_[i].op->getOperands()) {
+        if (takes_elements(nodes_[i].op) && is_nullary(v.getDefiningOp())) continue;
+        mlir::Value base = movement_.base(v);
+        if (mlir::Operation* def = base.getDefiningOp()) {
+          std::size_t from = index_.lookup(def);
+          nodes_[from].consumers.push_back({i, base == v});
+          nodes_[i].producers.push_back(from);
+        }
+      }
+  }
+
+  /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one takes it.
+  void grow_epilogues() {
+    for (std::size_t i = nodes_.size(); i-- > 0;)
+      if (is_root(nodes_[i].op)) grow_epilogue(i);
+  }
+
+  void grow_reductions() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
+  }
+
+  void join_pointwise() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!is_elementwise(nodes_[i].op)) continue;
+      for (mlir::Value v : nodes_[i].op->getOperands()) {
+        auto found = index_.find(v.getDefiningOp());
+        if (found == index_.end() || is_nullary(v.getDefiningOp())) continue;
+        std::size_t from = group_of_[found->second], to = group_of_[i];
+        if (from == to || !is_elementwise(nodes_[found->second].op) || has_root(from) || has_root(to)) continue;
+        Members both = groups_[from].members;
+        both.append(groups_[to].members.begin(), groups_[to].members.end());
+        if (const char* why = refuses(from, to, both)) refuse(to, found->second, why);
+        else merge(from, to);
+      }
+    }
+  }
+
+  std::vector<FusionGroup> schedule() const {
+    std::vector<std::size_t> waits(groups_.size(), 0);
+    auto each_edge = [&](std::size_t g, auto&& visit) {
+      for (std::size_t i : groups_[g].members)
+        for (auto [j, direct] : nodes_[i].consumers)
+          if (group_of_[j] != g) visit(group_of_[j]);
+    };
+    for (std::size_t g = 0; g < groups_.size(); ++g) each_edge(g, [&](std::size_t to) { ++waits[to]; });
+    using Entry = std::pair<std::size_t, std::size_t>;  // last member, group
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+    auto push = [&](std::size_t g) { ready.emplace(*llvm::max_element(groups_[g].members), g); };
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (!groups_[g].members.empty() && waits[g] == 0) push(g);
+    std::vector<FusionGroup> order;
+    while (!ready.empty()) {
+      std::size_t g = ready.top().second;
+      ready.pop();
+      order.push_back(finished(g));
+      each_edge(g, [&](std::size_t to) {
+        if (--waits[to] == 0) push(to);
+      });
+    }
+    return order;
+  }
+
+ private:
+  using Members = llvm::SmallVector<std::size_t, 4>;
+  struct Edge {
+    std::size_t to;
+    bool direct;  // not through movement
+  };
+  struct Node {
+    mlir::Operation* op;
+    llvm::SmallVector<Edge, 2> consumers;
+    llvm::SmallVector<std::size_t, 2> producers;
+  };
+  struct Group {
+    Members members;
+    std::vector<std::string> refused;
+  };
+
+  /// Everything but views and what is cloned into its users.
+  bool is_node(mlir::Operation* op) const {
+    if (ir::is_movement(op)) return movement_.is_buffer(op);
+    if (!is_nullary(op)) return true;
+    return llvm::any_of(op->getUsers(), [](mlir::Operation* user) { return !takes_elements(user); });
+  }
+
+  bool has_root(std::size_t g) const {
+    return llvm::any_of(groups_[g].members, [&](std::size_t i) { return is_root(nodes_[i].op); });
+  }
+
+  //===--- conditions -----------------------------------------------------===//
+
+  /// A path from group a to group b through a third.
+  bool reaches(std::size_t a, std::size_t b) const {
+    std::vector<bool> seen(groups_.size(), false);
+    llvm::SmallVector<std::size_t> stack{a};
+    seen[a] = true;
+    while (!stack.empty()) {
+      std::size_t g = stack.pop_back_val();
+      for (std::size_t i : groups_[g].members)
+        for (auto [j, direct] : nodes_[i].consumers) {
+          std::size_t to = group_of_[j];
+          if (to == b && g != a) return true;
+          if (to == b || seen[to]) continue;
+          seen[to] = true;
+          stack.push_back(to);
+        }
+    }
+    return false;
+  }
+
+  bool moved_between(std::size_t a, std::size_t b) const {
+    auto from_to = [&](std::size_t from, std::size_t to) {
+      for (std::size_t i : groups_[from].members)
+        for (auto [j, direct] : nodes_[i].consumers)
+          if (!direct && group_of_[j] == to) return true;
+      return false;
+    };
+    return from_to(a, b) || from_to(b, a);
+  }
+
+  Members escaping(const Members& set) const {
+    Members out;
+    for (std::size_t i : set)
+      if (llvm::any_of(nodes_[i].consumers, [&](Edge e) { return !llvm::is_contained(set, e.to); })) out.push_back(i);
+    return out;
+  }
+
+  /// Distinct views that the set reads from outside.
+  std::size_t streams(const Members& set) const {
+    llvm::SmallPtrSet<mlir::Operation*, 16> inside;
+    for (std::size_t i : set) inside.insert(nodes_[i].op);
+    llvm::SmallDenseSet<mlir::Value, 16> outside;
+    for (std::size_t i : set)
+      for (mlir::Value v : nodes_[i].op->getOperands())
+        if (!inside.contains(v.getDefiningOp()) && !is_nullary(v.getDefiningOp())) outside.insert(v);
+    return outside.size();
+  }
+
+  /// Why two groups cannot be one, or null.
+  const char* refuses(std::size_t a, std::size_t b, const Members& both) const {
+    if (both.size() > max_ops) return "the kernel has enough operations";
+    if (streams(both) > max_streams) return "the kernel has enough operands";
+    if (escaping(both).size() > max_results) return "the kernel has enough results";
+    if (moved_between(a, b)) return "its value is moved within the kernel";
+    if (reaches(a, b) || reaches(b, a)) return "a value between them comes from another kernel";
+    return nullptr;
+  }
+
+  void refuse(std::size_t group, std::size_t node, llvm::StringRef why) {
+    groups_[group].refused.push_back(describe(nodes_[node].op) + ": " + why.str());
+  }
+
+  void merge(std::size_t from, std::size_t into) {
+    for (std::size_t i : groups_[from].members) group_of_[i] = into;
+    groups_[into].members.append(groups_[from].members);
+    llvm::append_range(groups_[into].refused, groups_[from].refused);
+    groups_[from] = {};
+  }
+
+  //===--- growth ---------------------------------------------------------===//
+
+  /// Takes pointwise users of the root, one after the other in program order, as far as one value leaves the kernel.
+  void grow_epilogue(std::size_t root) {
+    std::size_t group = group_of_[root];
+    Members members = groups_[group].members, best = members;
+    llvm::SmallSet<std::size_t, 8> tried;
+    while (true) {
+      std::size_t next = nodes_.size();
+      for (std::size_t i : members)
+        for (auto [j, direct] : nodes_[i].consumers)
+          if (direct && !tried.contains(j) && ir::is_pointwise(nodes_[j].op) && groups_[group_of_[j]].members.size() == 1)
+            next = std::min(next, j);
+      if (next == nodes_.size()) break;
+      tried.insert(next);
+      Members both = members;
+      both.push_back(next);
+      // The group on trial is what reaches() sees, so the members join for now.
+      if (const char* why = refuses(group, group_of_[next], both)) {
+        refuse(group, next, why);
+        continue;
+      }
+      merge(group_of_[next], group);
+      members = both;
+      if (escaping(members).size() <= 1) best = members;
+    }
+    for (std::size_t i : members) {
+      if (llvm::is_contained(best, i)) continue;
+      groups_[i].members = {i};  // group i is where node i began, and is empty since
+      group_of_[i] = i;
+      refuse(group, i, "more than one value would leave the kernel");
+    }
+    groups_[group].members = best;
+  }
+
+  /// Takes producers of a reduction from the last to the first, those that nothing else uses.
+  void grow_reduction(std::size_t root) {
+    std::size_t group = group_of_[root];
+    auto reduce = llvm::cast<ir::ReduceOp>(nodes_[root].op);
+    llvm::SmallVector<mlir::Operation*> front{reduce};
+    llvm::SmallSet<std::size_t, 8> tried;
+    while (true) {
+      std::size_t next = 0;
+      bool found = false;
+      for (mlir::Operation* op : front)
+        for (mlir::Value v : op->getOperands()) {
+          auto def = index_.find(v.getDefiningOp());
+          if (def == index_.end() || tried.contains(def->second) || !ir::is_pointwise(nodes_[def->second].op)) continue;
+          if (groups_[group_of_[def->second]].members.size() != 1) continue;
+          next = found ? std::max(next, def->second) : def->second;
+          found = true;
+        }
+      if (!found) return;
+      tried.insert(next);
+      mlir::Operation* op = nodes_[next].op;
+      Members both = groups_[group].members;
+      both.push_back(next);
+      llvm::SmallVector<mlir::Operation*> longer = front;
+      longer.push_back(op);
+      if (!llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return llvm::is_contained(front, user); })) {
+        refuse(group, next, "its value is used elsewhere");
+      } else if (!reduces_one_axis(reduce, outside(longer), movement_)) {
+        refuse(group, next, "its operands do not walk the reduced axes as one");
+      } else if (const char* why = refuses(group, group_of_[next], both)) {
+        refuse(group, next, why);
+      } else {
+        merge(group_of_[next], group);
+        front = longer;
+      }
+    }
+  }
+
+  llvm::SmallVector<mlir::Value> outside(llvm::ArrayRef<mlir::Operation*> ops) const {
+    llvm::SmallVector<mlir::Value> values;
+    for (mlir::Operation* op : ops)
+      for (mlir::Value v : op->getOperands())
+        if (!llvm::is_contained(ops, v.getDefiningOp())) values.push_back(v);
+    return values;
+  }
+
+  FusionGroup finished(std::size_t g) const {
+    FusionGroup group;
+    Members members = groups_[g].members;
+    llvm::sort(members);
+    for (std::size_t i : members) group.ops.push_back(nodes_[i].op);
+    for (std::size_t i : escaping(members)) group.results.push_back(nodes_[i].op);
+    group.refused = groups_[g].refused;
+    llvm::sort(group.refused);
+    group.refused.erase(llvm::unique(group.refused), group.refused.end());
+    return group;
+  }
+
+  const Movement& movement_;
+  std::vector<Node> nodes_;
+  std::vector<Group> groups_;  // group i begins as node i alone
+  std::vector<std::size_t> group_of_;
+  llvm::DenseMap<mlir::Operation*, std::size_t> index_;
+};
+
+}  // namespace
+
+std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement, bool fuse) {
+  Former former(block, movement);
+  if (fuse) {
+    former.grow_epilogues();
+    former.grow_reductions();
+    former.join_pointwise();
+  }
+  return former.schedule();
+}
+
+}  // namespace kiln::passes

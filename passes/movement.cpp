@@ -1,0 +1,74 @@
+#include "passes/movement.h"
+
+namespace kiln::passes {
+
+bool is_nullary(mlir::Operation* op) {
+  if (!op) return false;
+  if (llvm::isa<ir::IotaOp>(op)) return true;
+  auto constant = llvm::dyn_cast<ir::ConstantOp>(op);
+  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+  return dense && dense.isSplat();
+}
+
+bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::ReduceOp>(op); }
+
+Movement::Movement(mlir::Block& block, bool views) {
+  if (!views)
+    for (mlir::Operation& op : block)
+      if (ir::is_movement(&op) && !llvm::isa<ir::ReshapeOp>(op)) buffers_.insert(&op);
+  // A new buffer changes the strides of what is behind it, so until nothing changes; each round but the last adds a buffer.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (mlir::Operation& op : block) {
+      if (ir::is_movement(&op) && !is_buffer(&op)) continue;
+      for (mlir::Value v : op.getOperands()) changed |= settle(&op, v);
+    }
+  }
+}
+
+std::optional<ir::View> Movement::try_view(mlir::Value v, mlir::Value& blocked) const {
+  mlir::Operation* op = v.getDefiningOp();
+  if (!op || !ir::is_movement(op) || is_buffer(op)) return ir::View::whole(v);
+  auto inner = try_view(op->getOperand(0), blocked);
+  if (!inner) return std::nullopt;
+  auto view = ir::apply_movement(op, *inner);
+  if (!view) blocked = op->getOperand(0);
+  return view;
+}
+
+ir::View Movement::view(mlir::Value v) const {
+  mlir::Value blocked;
+  auto view = try_view(v, blocked);
+  return view ? *view : ir::View::whole(v);
+}
+
+bool Movement::settle(mlir::Operation* user, mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  if (!op || !ir::is_movement(op) || is_buffer(op)) return false;
+  mlir::Value blocked;
+  auto view = try_view(v, blocked);
+  if (!view) return buffers_.insert(blocked.getDefiningOp()).second;
+  if (ir::is_pointwise(user) || ir::is_movement(user)) return false;
+  auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
+  bool fits = reduce ? reduces_one_axis(reduce, v, *this) : view->is_contiguous();
+  return !fits && buffers_.insert(op).second;
+}
+
+bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement) {
+  auto shape = ir::ranked(reduce.getX()).getShape();
+  llvm::SmallVector<std::int64_t> extents;
+  for (std::int64_t axis : reduce.getAxes()) extents.push_back(shape[static_cast<std::size_t>(axis)]);
+  llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides;
+  for (mlir::Value v : operands) {
+    auto iota = v.getDefiningOp<ir::IotaOp>();
+    if (!iota && is_nullary(v.getDefiningOp())) continue;
+    ir::View view = movement.view(v);
+    auto& list = strides.emplace_back();
+    for (std::int64_t axis : reduce.getAxes())
+      list.push_back(iota ? axis == static_cast<std::int64_t>(iota.getAxis()) : view.strides[static_cast<std::size_t>(axis)]);
+  }
+  ir::collapse_axes(extents, strides);
+  return extents.size() <= 1;
+}
+
+}  // namespace kiln::passes

@@ -1,0 +1,39 @@
+#pragma once
+#include "ir/views.h"
+
+#include <mlir/IR/Block.h>
+
+namespace kiln::passes {
+
+/// Cheap operations without operands, which every kernel that uses them makes anew: splats and iota.
+bool is_nullary(mlir::Operation* op);
+
+/// Takes its operands element by element, so that they can be views, splats and iota: pointwise operations and reduce.
+bool takes_elements(mlir::Operation* op);
+
+/// Which movement operations of a block need an array of their own, and what the others are: strides on a buffer.
+///
+/// A movement operation is a buffer (a strided copy) where another movement operation cannot express itself in strides on it, where its
+/// user needs a whole array (a product, concatenate, the caller, ...) and it is more than another shape of a whole buffer, and where
+/// a reduction could not walk its axes as one.
+class Movement {
+ public:
+  /// `views` false: all but reshapes are buffers.
+  explicit Movement(mlir::Block& block, bool views = true);
+
+  bool is_buffer(mlir::Operation* op) const { return buffers_.contains(op); }
+  /// Strides of `v` on the nearest buffer, which may be `v`.
+  ir::View view(mlir::Value v) const;
+  /// That buffer.
+  mlir::Value base(mlir::Value v) const { return view(v).base; }
+
+ private:
+  std::optional<ir::View> try_view(mlir::Value v, mlir::Value& blocked) const;
+  bool settle(mlir::Operation* user, mlir::Value v);
+  llvm::DenseSet<mlir::Operation*> buffers_;
+};
+
+/// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front of it.
+bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement);
+
+}  // namespace kiln::passes

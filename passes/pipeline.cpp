@@ -1,0 +1,95 @@
+#include "passes/pipeline.h"
+
+#include "passes/canonicalize.h"
+#include "passes/expand.h"
+#include "passes/fold.h"
+#include "passes/fuse.h"
+#include "passes/layout.h"
+#include "passes/plan_buffers.h"
+#include "runtime/fail.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Verifier.h>
+#include <mlir/Pass/PassRegistry.h>
+#include <mlir/Transforms/Passes.h>
+
+namespace kiln::passes {
+namespace {
+
+void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options) {
+  // Splats that were broadcast or reshaped are splats again, so that folding sees what is constant.
+  pm.addPass(create_canonicalize_pass());
+  // The constant part, by running it. Before anything else: nothing later has to think about it.
+  pm.addPass(create_fold_pass(options.evaluate));
+  // Identities with the new constants.
+  pm.addPass(create_canonicalize_pass());
+  // Two operators often compose the same broadcast or cast of one value.
+  pm.addPass(mlir::createCSEPass());
+}
+
+void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
+  // Fewer kinds of operations; what is left of windows and small products takes part in fusion.
+  pm.addPass(create_expand_pass());
+  // Packs become visible: of parameters, they leave the call.
+  pm.addPass(create_layout_pass(options.lanes));
+  // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same weights.
+  pm.addPass(create_canonicalize_pass());
+  pm.addPass(mlir::createCSEPass());
+  // Kernels. Last before memory: the order of operations is final from here.
+  pm.addPass(create_fuse_pass(options.fuse));
+}
+
+void add_memory(mlir::OpPassManager& pm) {
+  // Lifetimes are known when the schedule is; kernels get addresses as arguments and do not care.
+  pm.addPass(create_plan_buffers_pass());
+}
+
+/// Runs passes on each function; throws what they complain about.
+template <class Fill>
+void run(mlir::ModuleOp module, Fill fill) {
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler collect(module.getContext(), [&](mlir::Diagnostic& d) {
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error) complaints += (complaints.empty() ? "" : "; ") + d.str();
+    return mlir::success();
+  });
+  mlir::PassManager pm(module.getContext(), mlir::ModuleOp::getOperationName());
+  pm.enableVerifier(false);  // once per stage is enough
+  fill(pm.nest<mlir::func::FuncOp>());
+  if (mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module)))
+    fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);
+}
+
+}  // namespace
+
+void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
+  auto observe = [&](llvm::StringRef stage) {
+    if (options.observe) options.observe(stage, module);
+  };
+  run(module, [&](mlir::OpPassManager& pm) { add_simplification(pm, options); });
+  observe("kiln");
+  run(module, [&](mlir::OpPassManager& pm) { add_fusion(pm, options); });
+  observe("fused");
+  run(module, [&](mlir::OpPassManager& pm) { add_memory(pm); });
+  observe("buffers");
+}
+
+void register_passes() {
+  mlir::registerPass([] { return create_canonicalize_pass(); });
+  mlir::registerPass([] { return create_fold_pass(default_evaluate()); });
+  mlir::registerPass([] { return create_expand_pass(); });
+  mlir::registerPass([] { return create_layout_pass(); });
+  mlir::registerPass([] { return create_fuse_pass(); });
+  mlir::registerPass([] { return create_plan_buffers_pass(); });
+  mlir::registerPass([] { return mlir::createCSEPass(); });
+  mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them", [](mlir::OpPassManager& pm) {
+    PipelineOptions options;
+    options.evaluate = default_evaluate();
+    mlir::OpPassManager& functions = pm.nest<mlir::func::FuncOp>();
+    add_simplification(functions, options);
+    add_fusion(functions, options);
+    add_memory(functions);
+  });
+}
+
+}  // namespace kiln::passes

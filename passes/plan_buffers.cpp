@@ -1,0 +1,180 @@
+#include "passes/plan_buffers.h"
+
+#include "ir/views.h"
+#include "passes/arena.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+#include <string>
+
+namespace kiln::passes {
+namespace {
+
+std::int64_t bytes_of(mlir::Value v) {
+  auto type = ir::ranked(v);
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+/// The value whose memory `v` is: reshapes outside of fusions are names.
+mlir::Value memory_of(mlir::Value v) {
+  while (auto reshape = v.getDefiningOp<ir::ReshapeOp>()) v = reshape.getX();
+  return v;
+}
+
+bool is_snapshot(mlir::Operation* op) {
+  auto pack = llvm::dyn_cast_if_present<ir::PackOp>(op);
+  if (!pack) return false;
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(memory_of(pack.getX()));
+  if (!argument) return false;
+  auto function = llvm::cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
+  return function.getArgAttr(argument.getArgNumber(), ir::parameter_attr) != nullptr;
+}
+
+/// Whether one step of the call writes the value, into memory that is ours to choose.
+bool is_written(mlir::Value memory) {
+  mlir::Operation* op = memory.getDefiningOp();
+  return op && !llvm::isa<ir::ConstantOp>(op) && !is_snapshot(op);
+}
+
+/// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same place only.
+bool used_in_place(mlir::Value v) {
+  return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
+    if (ir::is_movement(user)) return ir::view_of(user->getResult(0)).is_contiguous() && used_in_place(user->getResult(0));
+    return ir::is_pointwise(user) || llvm::isa<ir::YieldOp>(user);
+  });
+}
+
+class Planner {
+ public:
+  explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
+
+  void run() {
+    give_results_memory();
+    number_steps();
+    for (mlir::Operation& op : block().without_terminator()) place(&op);
+    write_down();
+  }
+
+ private:
+  mlir::Block& block() { return function_.front(); }
+
+  //===--- results of the call --------------------------------------------===//
+
+  /// Every result of the call gets a value that one operation writes and no other result has.
+  void give_results_memory() {
+    mlir::Operation* ret = block().getTerminator();
+    builder_.setInsertionPoint(ret);
+    std::size_t written_back = 0;
+    if (auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr)) written_back = writes.size();
+    std::size_t visible = ret->getNumOperands() - written_back;
+    for (auto& use : ret->getOpOperands()) {
+      bool handed_out = use.getOperandNumber() < visible;
+      mlir::Value memory = memory_of(use.get());
+      if (!is_written(memory) || output_.contains(memory)) {
+        use.set(copy_of(use.get()));
+        memory = use.get();
+      }
+      // Further results in the memory of a visible one are copied; written-back ones may share.
+      if (handed_out) output_[memory] = use.getOperandNumber();
+    }
+  }
+
+  mlir::Value copy_of(mlir::Value v) {
+    auto fusion = ir::FusionOp::create(builder_, v.getLoc(), v.getType(), v);
+    mlir::Block& body = fusion.getBody().emplaceBlock();
+    mlir::Value argument = body.addArgument(v.getType(), v.getLoc());
+    auto inside = mlir::OpBuilder::atBlockEnd(&body);
+    ir::YieldOp::create(inside, v.getLoc(), argument);
+    return fusion.getResult(0);
+  }
+
+  //===--- lifetimes ------------------------------------------------------===//
+
+  void number_steps() {
+    std::size_t step = 0;
+    for (mlir::Operation& op : block()) {
+      for (mlir::Value v : op.getOperands()) last_use_[memory_of(v)] = step;
+      for (mlir::Value v : op.getResults()) last_use_.try_emplace(v, step);
+      step_[&op] = step++;
+    }
+  }
+
+  void place(mlir::Operation* op) {
+    if (llvm::isa<ir::ReshapeOp>(op)) return;
+    for (mlir::Value v : op->getResults()) {
+      if (!is_written(v) || output_.contains(v)) continue;
+      std::size_t step = step_.lookup(op);
+      auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v, step);
+      if (reused) {
+        slot_[v] = *reused;
+        slots_[*reused].end = last_use_.lookup(v);
+      } else {
+        slot_[v] = slots_.size();
+        slots_.push_back({bytes_of(v), step, last_use_.lookup(v)});
+      }
+    }
+  }
+
+  /// The slot of an operand that ends in this step and that the result may overwrite.
+  std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result, std::size_t step) {
+    if (!fusion) return std::nullopt;
+    for (mlir::Operation& op : fusion.getBody().front().without_terminator())
+      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) && !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
+        return std::nullopt;
+    for (mlir::Value v : fusion.getOperands()) {
+      mlir::Value memory = memory_of(v);
+      auto slot = slot_.find(memory);
+      if (slot == slot_.end() || last_use_.lookup(memory) != step || bytes_of(memory) != bytes_of(result)) continue;
+      if (slots_[slot->second].end != step) continue;  // another result of this kernel took it
+      bool in_place = true;
+      for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
+        if (memory_of(operand) == memory) in_place &= used_in_place(argument);
+      if (in_place) return slot->second;
+    }
+    return std::nullopt;
+  }
+
+  //===--- the plan as attributes -----------------------------------------===//
+
+  void write_down() {
+    ArenaPlan arena = plan_arena(slots_);
+    std::size_t constants = 0, snapshots = 0;
+    for (mlir::Operation& op : block().without_terminator()) {
+      llvm::SmallVector<std::string, 2> places;
+      for (mlir::Value v : op.getResults()) {
+        if (llvm::isa<ir::ReshapeOp>(op)) places.push_back("alias");
+        else if (llvm::isa<ir::ConstantOp>(op)) places.push_back("constant:" + std::to_string(constants++));
+        else if (is_snapshot(&op)) places.push_back("snapshot:" + std::to_string(snapshots++));
+        else if (auto output = output_.find(v); output != output_.end()) places.push_back("output:" + std::to_string(output->second));
+        else places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
+      }
+      llvm::SmallVector<llvm::StringRef, 2> texts(places.begin(), places.end());
+      op.setAttr(buffers_attr, builder_.getStrArrayAttr(texts));
+    }
+    function_->setAttr(arena_bytes_attr, builder_.getI64IntegerAttr(arena.bytes));
+    function_->setAttr(arena_lower_bound_attr, builder_.getI64IntegerAttr(arena.lower_bound));
+  }
+
+  mlir::func::FuncOp function_;
+  mlir::OpBuilder builder_;
+  llvm::DenseMap<mlir::Value, unsigned> output_;       // values that are a result of the call
+  llvm::DenseMap<mlir::Value, std::size_t> last_use_;  // step; of memories
+  llvm::DenseMap<mlir::Operation*, std::size_t> step_;
+  llvm::DenseMap<mlir::Value, std::size_t> slot_;
+  std::vector<Lifetime> slots_;
+};
+
+class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanBuffers)
+  llvm::StringRef getArgument() const override { return "kiln-plan-buffers"; }
+  llvm::StringRef getDescription() const override { return "Decide where every value lives"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  void runOnOperation() override { Planner(getOperation()).run(); }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_plan_buffers_pass() { return std::make_unique<PlanBuffers>(); }
+
+}  // namespace kiln::passes
