@@ -1,0 +1,22 @@
+# How lit runs the text tests: each file's RUN lines in bash, from a folder of its own.
+#
+#   kiln       the command of this build
+#   FileCheck  LLVM's; also `not` and `count`
+#   %golden    tests/golden
+#   %exit N    runs what follows and demands the exit status N
+import os
+
+import lit.formats
+
+config.test_format = lit.formats.ShTest(execute_external=True, preamble_commands=[])
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+
+here = os.path.dirname(config.kiln)
+config.environment["PATH"] = os.pathsep.join([here, config.llvm_tools, os.environ["PATH"]])
+for name in os.environ:
+    if name.startswith("KILN_") or name in ("XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%golden", config.golden))
+config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
