@@ -2,20 +2,23 @@
 #include <kiln/f.h>
 #include <kiln/options.h>
 #include <kiln/parameter.h>
+#include <kiln/symbol.h>
 #include <kiln/tensor.h>
 
 #include <concepts>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 namespace kiln {
 
 class Block;
-class Symbol;
 
 namespace detail {
 struct BlockState;  // what the copies of one block share; frontend/block_state.h
@@ -49,11 +52,11 @@ class KILN_API HookHandle {
   std::uint64_t id_ = 0;
 };
 
-/// A part of a network: parameters, children and a computation on tensors. A program derives from it (or rather from
-/// HybridBlock), makes its children and parameters in the constructor and overrides forward().
-/// A block is a handle: copies share parameters, children, hooks and compiled code; only plain members of a program's own
-/// class are copied. `net.add(Residual(8))` thus keeps a copy that is the same block.
-/// Thread rule: calls may come from many threads at once; everything else is the program's to order.
+/// A part of a network: parameters, children and a computation on tensors. A program derives from it (or
+/// rather from HybridBlock), makes its children and parameters in the constructor and overrides forward(). A
+/// block is a handle: copies share parameters, children, hooks and compiled code; only plain members of a
+/// program's own class are copied. `net.add(Residual(8))` thus keeps a copy that is the same block. Thread
+/// rule: calls may come from many threads at once; everything else is the program's to order.
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
@@ -71,11 +74,13 @@ class KILN_API Block {
   virtual std::string class_name() const;
   /// The parameters of this block alone, without those of its children.
   ParameterDict params() const;
-  /// All parameters of the tree; with `select`, a regular expression, those whose full name begins with a match.
+  /// All parameters of the tree; with `select`, a regular expression, those whose full name begins with a
+  /// match.
   ParameterDict collect_params(const std::string& select = "") const;
   [[nodiscard]] BlockScope name_scope() const;
 
-  /// Makes `block` a child, by its number when `name` is empty. The children of a HybridBlock must be HybridBlocks.
+  /// Makes `block` a child, by its number when `name` is empty. The children of a HybridBlock must be
+  /// HybridBlocks.
   void register_child(std::shared_ptr<Block> block, const std::string& name = "");
   template <std::derived_from<Block> B>
   void register_child(const B& block, const std::string& name = "") {
@@ -110,10 +115,12 @@ class KILN_API Block {
   void save_parameters(const std::string& path) const;
   void load_parameters(const std::string& path, const LoadOptions& options = {}) const;
   void save_params(const std::string& path) const { save_parameters(path); }
-  void load_params(const std::string& path, const LoadOptions& options = {}) const { load_parameters(path, options); }
+  void load_params(const std::string& path, const LoadOptions& options = {}) const {
+    load_parameters(path, options);
+  }
 
-  /// Runs the network on `inputs` and prints its layers with output shapes and numbers of parameters. Not for a network that
-  /// is hybridized.
+  /// Runs the network on `inputs` and prints its layers with output shapes and numbers of parameters. Not for
+  /// a network that is hybridized.
   void summary(const Tensors& inputs, std::ostream& os = std::cout);
   void summary(const Tensor& x, std::ostream& os = std::cout) { summary(Tensors{x}, os); }
 
@@ -130,7 +137,10 @@ class KILN_API Block {
   Tensors operator()(const Tensors& inputs, Where where = Where::current());
   /// Composes: the network applied to a symbol, without shapes.
   Symbol operator()(const Symbol& x, Where where = Where::current());
-  Symbol operator()(const std::vector<Symbol>& inputs, Where where = Where::current());
+  template <std::same_as<Symbol> S>  // so that `net({x, y})` means tensors
+  Symbol operator()(const std::vector<S>& inputs, Where where = Where::current()) {
+    return compose(inputs, where);
+  }
 
   /// The printed form: the class, and the children by name.
   virtual std::string str() const;
@@ -156,31 +166,33 @@ class KILN_API Block {
   detail::BlockState& state() const;
   [[noreturn]] void wrong_type(const std::type_info& wanted) const;
   Tensors call(std::span<const Tensor> inputs, Where where);
+  Symbol compose(std::span<const Symbol> inputs, Where where);
   Tensor call_for_one(std::span<const Tensor> inputs, Where where);
 
   std::shared_ptr<detail::BlockState> state_;
 };
 
-/// A block whose computation can be compiled. A program overrides hybrid_forward, in the form with as many tensors as the block
-/// takes (with a vector for more than three, or for several results), and computes with `F` and the tensors' operators.
-/// Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs once for each combination of input shapes,
-/// dtypes and mode, on values to come, and the recording is compiled. What it reads besides tensors (a flag, a float) is
-/// then part of the recording.
+/// A block whose computation can be compiled. A program overrides hybrid_forward, in the form with as many
+/// tensors as the block takes (with a vector for more than three, or for several results), and computes with
+/// `F` and the tensors' operators. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs
+/// once for each combination of input shapes, dtypes and mode, on values to come, and the recording is
+/// compiled. What it reads besides tensors (a flag, a float) is then part of the recording.
 class KILN_API HybridBlock : public Block {
  public:
-  explicit HybridBlock(const BlockOptions& options = {}) : Block(options) {}
+  explicit HybridBlock(const BlockOptions& options = {});
 
-  /// Writes the graph of the latest hybridized call as PREFIX-symbol.json and the parameters as PREFIX-000N.params. Throws
-  /// before hybridize() and a first call.
+  /// Writes the graph of the latest hybridized call as PREFIX-symbol.json and the parameters as
+  /// PREFIX-000N.params. Throws before hybridize() and a first call.
   void export_model(const std::string& path_prefix, int epoch = 0) const;
   void cast(DType dtype) override;
 
-  /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them by composing
-  /// hybrid_forward without shapes, as MXNet does; override it where that cannot tell (see Parameter::set_shape).
+  /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
+  /// by composing hybrid_forward without shapes, as MXNet does; override it where that cannot tell (see
+  /// Parameter::set_shape).
   virtual void infer_shape(const Tensors& inputs);
 
  protected:
-  HybridBlock(const BlockOptions& options, std::string_view kind) : Block(options, kind) {}
+  HybridBlock(const BlockOptions& options, std::string_view kind);
 
   virtual Tensor hybrid_forward(F& F, const Tensor& x);
   virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y);
@@ -193,11 +205,10 @@ class KILN_API HybridBlock : public Block {
 
  private:
   friend struct detail::BlockAccess;
-  using Block::forward;
 };
 
-/// A member that is a child: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 = nn::Dense(120);`. The
-/// assignment registers it; the name is its key in printed forms and in saved files.
+/// A member that is a child: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 =
+/// nn::Dense(120);`. The assignment registers it; the name is its key in printed forms and in saved files.
 template <class B>
 class Child {
  public:
@@ -213,11 +224,15 @@ class Child {
 
   using Where = std::source_location;
   Tensor operator()(const Tensor& x, Where where = Where::current()) const { return get()(x, where); }
-  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const { return get()(x, y, where); }
+  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const {
+    return get()(x, y, where);
+  }
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current()) const {
     return get()(x, y, z, where);
   }
-  Tensors operator()(const Tensors& inputs, Where where = Where::current()) const { return get()(inputs, where); }
+  Tensors operator()(const Tensors& inputs, Where where = Where::current()) const {
+    return get()(inputs, where);
+  }
 
  private:
   Block& get() const {

@@ -19,9 +19,9 @@ class KILN_API Sequential : public Block {
   using Block::operator[];
   /// The children [begin, end) as a network of their own; they are shared.
   Sequential operator[](Slice s) const;
-  std::string str() const override;
 
  protected:
+  Sequential(const BlockOptions& options, std::string_view kind) : Block(options, kind) {}
   Tensors forward(const Tensors& inputs) override;
   void set_active(const HybridizeOptions& options) const override;
 };
@@ -37,7 +37,6 @@ class KILN_API HybridSequential : public HybridBlock {
   void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
   using Block::operator[];
   HybridSequential operator[](Slice s) const;
-  std::string str() const override;
 
  protected:
   HybridSequential(const BlockOptions& options, std::string_view kind) : HybridBlock(options, kind) {}
@@ -114,7 +113,8 @@ class KILN_API Lambda : public Block {
  public:
   using Function = std::function<Tensor(const Tensor&)>;
   explicit Lambda(const std::string& op_name, const BlockOptions& options = {});
-  explicit Lambda(const char* op_name, const BlockOptions& options = {}) : Lambda(std::string(op_name), options) {}
+  explicit Lambda(const char* op_name, const BlockOptions& options = {})
+      : Lambda(std::string(op_name), options) {}
   explicit Lambda(Function fn, const BlockOptions& options = {});
   std::string str() const override;
 

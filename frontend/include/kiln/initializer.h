@@ -9,17 +9,20 @@
 
 namespace kiln {
 
-/// How a parameter gets its first values. A cheap handle; immutable. Values are drawn from a stream of their own that
-/// random::seed restarts: when a parameter is initialised (at once or with the first call) does not move the random
-/// numbers that the program draws otherwise.
+/// How a parameter gets its first values. A cheap handle; immutable. Values are drawn from a stream of their
+/// own that random::seed restarts: when a parameter is initialised (at once or with the first call) does not
+/// move the random numbers that the program draws otherwise.
 class KILN_API Initializer {
  public:
-  /// Writes values for an array of `shape`, in C order; `uniform` gives numbers in [0, 1) and may be called any number of times.
-  using Fill = std::function<void(std::span<double> values, const Shape& shape, const std::function<double()>& uniform)>;
+  /// Writes values for an array of `shape`, in C order; `uniform` gives numbers in [0, 1) and may be called
+  /// any number of times.
+  using Fill = std::function<void(std::span<double> values, const Shape& shape,
+                                  const std::function<double()>& uniform)>;
 
   /// None: a parameter without one takes what initialize() was given.
   Initializer() = default;
-  /// By MXNet's name: "zeros", "ones", "uniform", "normal", "xavier", ... Throws for another word, listing them.
+  /// By MXNet's name: "zeros", "ones", "uniform", "normal", "xavier", ... Throws for another word, listing
+  /// them.
   Initializer(const char* name) : Initializer(std::string(name)) {}
   Initializer(const std::string& name);
   /// A program's own. `text` is what exported files say of it (`__init__`).
@@ -52,8 +55,8 @@ struct XavierOptions {
   std::string factor_type = "avg";   ///< "avg", "in" or "out"
   double magnitude = 3;
 };
-/// Scale sqrt(magnitude / factor), the factor being fan-in, fan-out or their mean (Glorot and Bengio 2010). For shapes with
-/// two or more axes: axis 0 counts outputs, axis 1 inputs, the rest the window.
+/// Scale sqrt(magnitude / factor), the factor being fan-in, fan-out or their mean (Glorot and Bengio 2010).
+/// For shapes with two or more axes: axis 0 counts outputs, axis 1 inputs, the rest the window.
 KILN_API Initializer Xavier(const XavierOptions& options = {});
 /// Xavier for a PReLU of that slope (He et al. 2015).
 KILN_API Initializer MSRAPrelu(const std::string& factor_type = "avg", double slope = 0.25);

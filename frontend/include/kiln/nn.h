@@ -7,8 +7,8 @@ namespace detail {
 struct LayerConfig;  // the operator and its attributes; frontend/nn_layer.h
 }
 
-/// Layers, with MXNet's names, defaults and printed forms. Inputs are (batch, ...); extents that are not given are known
-/// after the first call.
+/// Layers, with MXNet's names, defaults and printed forms. Inputs are (batch, ...); extents that are not
+/// given are known after the first call.
 namespace nn {
 
 /// One number for all axes of a window, or one for each.
@@ -89,7 +89,8 @@ struct ConvOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels, in_channels/groups, kernel...).
+/// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels,
+/// in_channels/groups, kernel...).
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
@@ -122,8 +123,8 @@ struct PoolOptions {
   Extents pool_size = 2;
   std::optional<Extents> strides = {};  ///< pool_size when not given
   Extents padding = 0;
-  bool ceil_mode = false;               ///< the last window may stick out
-  bool count_include_pad = true;        ///< average pooling: padding counts as zeros; else it does not count
+  bool ceil_mode = false;         ///< the last window may stick out
+  bool count_include_pad = true;  ///< average pooling: padding counts as zeros; else it does not count
   std::optional<std::string> prefix = {};
 };
 /// The largest element, or the mean, of each window.
@@ -140,11 +141,11 @@ class KILN_API Pool : public Layer {
   bool ceil_, global_;
   const char* type_;
 };
-#define KILN_POOL(NAME, RANK, TYPE)                                                  \
-  struct KILN_API NAME : Pool {                                                      \
-    explicit NAME(const PoolOptions& options = {}) : Pool(RANK, TYPE, false, options) {} \
-    explicit NAME(int pool_size) : NAME(PoolOptions{.pool_size = pool_size}) {}      \
-    NAME(int pool_size, int strides, int padding = 0)                                \
+#define KILN_POOL(NAME, RANK, TYPE)                                                            \
+  struct KILN_API NAME : Pool {                                                                \
+    explicit NAME(const PoolOptions& options = {}) : Pool(RANK, TYPE, false, options) {}       \
+    explicit NAME(int pool_size) : NAME(PoolOptions{.pool_size = pool_size}) {}                \
+    NAME(int pool_size, int strides, int padding = 0)                                          \
         : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}) {} \
   }
 KILN_POOL(MaxPool1D, 1, "max");
@@ -155,9 +156,9 @@ KILN_POOL(AvgPool2D, 2, "avg");
 KILN_POOL(AvgPool3D, 3, "avg");
 #undef KILN_POOL
 /// One value per channel: (batch, channels, ...) -> (batch, channels, 1, ...).
-#define KILN_GLOBAL_POOL(NAME, RANK, TYPE)                                                                  \
-  struct KILN_API NAME : Pool {                                                                             \
-    explicit NAME(const BlockOptions& options = {})                                                         \
+#define KILN_GLOBAL_POOL(NAME, RANK, TYPE)                                                         \
+  struct KILN_API NAME : Pool {                                                                    \
+    explicit NAME(const BlockOptions& options = {})                                                \
         : Pool(RANK, TYPE, true, {.pool_size = 1, .ceil_mode = true, .prefix = options.prefix}) {} \
   }
 KILN_GLOBAL_POOL(GlobalMaxPool1D, 1, "max");
@@ -183,7 +184,8 @@ struct BatchNormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Mean 0 and variance 1 per channel, then gamma and beta. Training takes the batch's statistics and updates the running ones.
+/// Mean 0 and variance 1 per channel, then gamma and beta. Training takes the batch's statistics and updates
+/// the running ones.
 class KILN_API BatchNorm : public Layer {
  public:
   explicit BatchNorm(const BatchNormOptions& options = {});
@@ -244,7 +246,8 @@ struct DropoutOptions {
   Shape axes = {};  ///< axes along which one mask holds
   std::optional<std::string> prefix = {};
 };
-/// In training zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate); else the identity.
+/// In training zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate); else the
+/// identity.
 class KILN_API Dropout : public Layer {
  public:
   explicit Dropout(double rate, const DropoutOptions& options = {});
@@ -337,7 +340,8 @@ class KILN_API GELU : public Layer {
 /// x * sigmoid(beta * x).
 class KILN_API Swish : public HybridBlock {
  public:
-  explicit Swish(double beta = 1, const BlockOptions& options = {}) : HybridBlock(options, "swish"), beta_(beta) {}
+  explicit Swish(double beta = 1, const BlockOptions& options = {})
+      : HybridBlock(options, "swish"), beta_(beta) {}
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;

@@ -15,18 +15,18 @@ struct BlockOptions {
   const ParameterDict* params = nullptr;
 };
 
-/// How a hybridized network runs. Names and defaults of the first block are MXNet's; Kiln plans all memory and knows all
-/// shapes in any case, so that most of them are accepted and change nothing, as each says.
+/// How a hybridized network runs. Names and defaults of the first block are MXNet's; Kiln plans all memory
+/// and knows all shapes in any case, so that most of them are accepted and change nothing, as each says.
 struct HybridizeOptions {
-  bool active = true;                ///< false: back to running eagerly
-  bool static_alloc = false;         ///< changes nothing: temporaries always have planned places
-  bool static_shape = false;         ///< changes nothing: code is always made for the shapes of the call
-  int inline_limit = 2;              ///< changes nothing: children are always inlined
-  int forward_bulk_size = 15;        ///< changes nothing: there is no engine to feed in bulk
-  int backward_bulk_size = 15;       ///< changes nothing, likewise
+  bool active = true;           ///< false: back to running eagerly
+  bool static_alloc = false;    ///< changes nothing: temporaries always have planned places
+  bool static_shape = false;    ///< changes nothing: code is always made for the shapes of the call
+  int inline_limit = 2;         ///< changes nothing: children are always inlined
+  int forward_bulk_size = 15;   ///< changes nothing: there is no engine to feed in bulk
+  int backward_bulk_size = 15;  ///< changes nothing, likewise
   // Kiln's own.
-  bool fuse = true;                  ///< false: one kernel per primitive, to see what fusion does. Bits never depend on it.
-  std::string dump_dir = {};         ///< a folder that gets every stage of each compilation as a file (as KILN_DUMP)
+  bool fuse = true;  ///< false: one kernel per primitive, to see what fusion does. Bits never depend on it.
+  std::string dump_dir = {};  ///< a folder that gets every stage of each compilation as a file (as KILN_DUMP)
 };
 
 struct InitializeOptions {

@@ -29,6 +29,8 @@ struct ParameterOptions {
   Initializer init = {};
   bool allow_deferred_init = true;
   bool differentiable = true;
+  bool dtype_by_name =
+      false;  ///< printed as "float32" and not as "<class 'numpy.float32'>": MXNet's layers differ in this
 };
 
 /// Thrown where the values of a parameter are asked for whose shape only the first call will tell.
@@ -37,10 +39,10 @@ class KILN_API DeferredInitializationError : public Error {
   using Error::Error;
 };
 
-/// A weight of a network: a name, a shape that may be known in part (0 is an extent that the first call tells), and after
-/// initialize() the values. A handle: copies are the same parameter. In hybrid_forward it is used as a tensor:
-/// `F.dot(x, weight)`, `x * weight`; while a network is traced it stands for the parameter's variable.
-/// Thread rule: as Tensor; deferred initialisation is safe from many threads.
+/// A weight of a network: a name, a shape that may be known in part (0 is an extent that the first call
+/// tells), and after initialize() the values. A handle: copies are the same parameter. In hybrid_forward it
+/// is used as a tensor: `F.dot(x, weight)`, `x * weight`; while a network is traced it stands for the
+/// parameter's variable. Thread rule: as Tensor; deferred initialisation is safe from many threads.
 class KILN_API Parameter {
  public:
   /// No parameter: only defined() and assignment.
@@ -63,15 +65,19 @@ class KILN_API Parameter {
   const Initializer& init() const;
   void set_init(const Initializer& init);
 
-  /// Gives values: by `init` if it is defined, else by the parameter's own initializer, else by `default_init`. A shape known in part
-  /// defers it to the first call. One that has values keeps them, with a warning, unless `force_reinit`.
-  void initialize(const Initializer& init = {}, const Initializer& default_init = init::Uniform(), bool force_reinit = false);
+  /// Gives values: by `init` if it is defined, else by the parameter's own initializer, else by
+  /// `default_init`. A shape known in part defers it to the first call. One that has values keeps them, with
+  /// a warning, unless `force_reinit`.
+  void initialize(const Initializer& init = {}, const Initializer& default_init = init::Uniform(),
+                  bool force_reinit = false);
   bool is_initialized() const;
   /// Whether initialize() waits for the first call.
   bool is_deferred() const;
-  /// The values. Throws DeferredInitializationError before the first call told the shape, Error before initialize().
+  /// The values. Throws DeferredInitializationError before the first call told the shape, Error before
+  /// initialize().
   const Tensor& data() const;
-  /// Copies the elements of `data` into the parameter (which keeps its array, so that compiled code sees the new values).
+  /// Copies the elements of `data` into the parameter (which keeps its array, so that compiled code sees the
+  /// new values).
   void set_data(const Tensor& data);
   /// Converts the values; code compiled for the old dtype is made anew at the next call.
   void cast(DType dtype);
@@ -104,8 +110,8 @@ class KILN_API ParameterDict {
   ParameterDict(const std::string& prefix, const ParameterDict& shared);
 
   const std::string& prefix() const;
-  /// The parameter prefix()+name, made if there is none. One that exists must agree in shape, dtype and the rest where both say.
-  /// `shape`: 0 is an extent that the first call tells.
+  /// The parameter prefix()+name, made if there is none. One that exists must agree in shape, dtype and the
+  /// rest where both say. `shape`: 0 is an extent that the first call tells.
   Parameter get(std::string_view name, const Shape& shape = {}, const ParameterOptions& options = {}) const;
   /// The constant prefix()+name.
   Constant get_constant(std::string_view name, const Tensor& value) const;
@@ -119,6 +125,8 @@ class KILN_API ParameterDict {
   auto begin() const { return items().begin(); }
   auto end() const { return items().end(); }
   std::vector<std::string> keys() const;
+  /// Adds a parameter under its name. Throws when another one has it.
+  void add(const Parameter& p) const;
   /// Adds the parameters of `other`. Throws when another parameter has the name of one of them.
   void update(const ParameterDict& other) const;
 
@@ -129,12 +137,13 @@ class KILN_API ParameterDict {
   void cast(DType dtype) const;
   /// Writes all values as an NDArray list of full names, less `strip_prefix`.
   void save(const std::string& path, const std::string& strip_prefix = "") const;
-  /// Reads what save() or export_model() wrote ("arg:" and "aux:" are dropped); `restore_prefix` is put before the names.
-  void load(const std::string& path, const LoadOptions& options = {}, const std::string& restore_prefix = "") const;
+  /// Reads what save() or export_model() wrote ("arg:" and "aux:" are dropped); `restore_prefix` is put
+  /// before the names.
+  void load(const std::string& path, const LoadOptions& options = {},
+            const std::string& restore_prefix = "") const;
   std::string str() const;
 
  private:
-  friend class Block;
   std::shared_ptr<detail::ParameterDictState> state_;
 };
 

@@ -1,0 +1,294 @@
+// Blocks: names, children, calls. What a HybridBlock adds is in hybrid_block.cpp.
+#include "frontend/block_state.h"
+#include "frontend/cached_call.h"
+#include "frontend/call_site.h"
+#include "frontend/invoke.h"
+#include "frontend/naming.h"
+#include "frontend/text.h"
+#include "frontend/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <cctype>
+#include <typeinfo>
+
+namespace kiln {
+
+using detail::BlockState;
+
+// --- names
+
+struct BlockScope::Impl {
+  NameScope node_names;
+};
+
+namespace {
+
+/// The open scopes of this thread, the innermost last.
+std::vector<std::shared_ptr<BlockState>>& scopes() {
+  thread_local std::vector<std::shared_ptr<BlockState>> list;
+  return list;
+}
+
+std::string numbered(std::map<std::string, int, std::less<>>& counts, std::string_view kind) {
+  auto it = counts.find(kind);
+  if (it == counts.end()) it = counts.emplace(std::string(kind), 0).first;
+  return it->first + std::to_string(it->second++) + "_";
+}
+
+/// Outside of all scopes blocks are numbered over the life of the process.
+std::string process_wide(std::string_view kind) {
+  static std::mutex mutex;
+  static std::map<std::string, int, std::less<>> counts;
+  std::lock_guard lock(mutex);
+  return numbered(counts, kind);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+std::shared_ptr<BlockState> detail::current_block_scope() {
+  return scopes().empty() ? nullptr : scopes().back();
+}
+
+void BlockState::make_name(std::string_view kind) {
+  named = true;
+  const std::shared_ptr<BlockState> scope = std::exchange(made_in, nullptr);
+  prefix = given_prefix ? *given_prefix : scope ? numbered(scope->counts, kind) : process_wide(kind);
+  std::string params_prefix = prefix;
+  if (scope) {
+    params_prefix = scope->params.prefix() + prefix;
+    prefix = scope->prefix + prefix;
+  }
+  params =
+      shared_params ? ParameterDict(shared_params->prefix(), *shared_params) : ParameterDict(params_prefix);
+}
+
+BlockScope::BlockScope(std::shared_ptr<BlockState> block) {
+  if (block->prefix.empty()) return;  // MXNet: an empty prefix opens no scope
+  scopes().push_back(block);
+  impl_.reset(new Impl{NameScope(block->prefix)});
+}
+BlockScope::~BlockScope() {
+  if (impl_) scopes().pop_back();
+}
+
+// --- construction and the tree
+
+Block::Block(const BlockOptions& options) : state_(std::make_shared<BlockState>()) {
+  state_->given_prefix = options.prefix;
+  if (options.params) state_->shared_params = *options.params;
+  state_->made_in = detail::current_block_scope();
+  if (options.prefix) state_->make_name("");
+}
+
+Block::Block(const BlockOptions& options, std::string_view kind) : Block(options) {
+  state_->library = true;
+  if (!state_->named) state_->make_name(kind);
+}
+
+Block::~Block() = default;
+
+BlockState& Block::state() const {
+  if (!state_) fail("This block was moved from and cannot be used");
+  if (!state_->named) state_->make_name(lower(class_name()));
+  return *state_;
+}
+
+const std::string& Block::prefix() const { return state().prefix; }
+std::string Block::name() const {
+  const std::string& p = prefix();
+  return p.ends_with('_') ? p.substr(0, p.size() - 1) : p;
+}
+std::string Block::class_name() const { return detail::class_name_of(typeid(*this).name()); }
+ParameterDict Block::params() const { return state().params; }
+
+BlockScope Block::name_scope() const {
+  state();
+  return BlockScope(state_);
+}
+
+void Block::register_child(std::shared_ptr<Block> block, const std::string& name) {
+  if (!block) fail("A null pointer cannot be a child");
+  BlockState& s = *state_;  // not state(): a member that is a child only has a part of this object
+  if (s.hybrid && !block->is_hybrid())
+    fail(
+        "Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using Sequential, "
+        "please try "
+        "HybridSequential instead.",
+        block->str(), block->class_name());
+  if (block->state_ == state_) fail("A block cannot be its own child");
+  block->state();
+  const std::string key = name.empty() ? std::to_string(s.children.size()) : name;
+  for (auto& [other, child] : s.children) {
+    if (other != key) continue;
+    child = std::move(block);
+    return;
+  }
+  s.children.emplace_back(key, std::move(block));
+}
+
+std::size_t Block::size() const { return state_->children.size(); }
+
+Block& Block::operator[](int i) const {
+  const int n = static_cast<int>(size());
+  const int at = i < 0 ? i + n : i;
+  if (at < 0 || at >= n) fail("Child {} of a block with {} children", i, n);
+  return *state_->children[static_cast<std::size_t>(at)].second;
+}
+
+Block& Block::child(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [key, block] : state_->children) {
+    if (key == name) return *block;
+    names.push_back(key);
+  }
+  fail("This {} has no child '{}', but {}", class_name(), name, detail::brief_list(names));
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<Block>>> Block::children() const {
+  return state_->children;
+}
+
+void Block::wrong_type(const std::type_info& wanted) const {
+  fail("This block is a {}, not a {}", class_name(), detail::class_name_of(wanted.name()));
+}
+
+ParameterDict Block::collect_params(const std::string& select) const {
+  const detail::NamePattern pattern(select);
+  const ParameterDict all(params().prefix());
+  const auto collect = [&](const auto& self, const Block& block) -> void {
+    for (const Parameter& p : block.params())
+      if (select.empty() || pattern.matches(p.name())) all.add(p);
+    for (const auto& [key, child] : block.state_->children) self(self, *child);
+  };
+  collect(collect, *this);
+  return all;
+}
+
+void Block::initialize(const Initializer& init, const InitializeOptions& options) const {
+  collect_params().initialize(init, options);
+}
+
+void Block::apply(const std::function<void(Block&)>& fn) {
+  for (const auto& [key, child] : children()) child->apply(fn);
+  fn(*this);
+}
+
+void Block::cast(DType dtype) {
+  for (const auto& [key, child] : children()) child->cast(dtype);
+  params().cast(dtype);
+}
+
+void Block::hybridize(const HybridizeOptions& options) const {
+  set_active(options);
+  for (const auto& [key, child] : state().children) child->hybridize(options);
+}
+void Block::set_active(const HybridizeOptions&) const {}
+
+std::string Block::str() const {
+  std::string lines;
+  for (const auto& [key, child] : state_->children)
+    lines += (lines.empty() ? "" : "\n") + std::string("  (") + key + "): " + detail::indent(child->str(), 2);
+  return class_name() + "(\n" + lines + "\n)";
+}
+
+std::ostream& operator<<(std::ostream& os, const Block& block) { return os << block.str(); }
+
+// --- hooks
+
+HookHandle Block::register_forward_pre_hook(PreHook hook) const {
+  HookHandle handle;
+  handle.block_ = state_;
+  handle.id_ = state_->next_hook++;
+  state_->hooks.push_back({handle.id_, std::move(hook), nullptr});
+  return handle;
+}
+
+HookHandle Block::register_forward_hook(Hook hook) const {
+  HookHandle handle;
+  handle.block_ = state_;
+  handle.id_ = state_->next_hook++;
+  state_->hooks.push_back({handle.id_, nullptr, std::move(hook)});
+  return handle;
+}
+
+void HookHandle::detach() {
+  if (const auto block = block_.lock())
+    std::erase_if(block->hooks, [&](const auto& h) { return h.id == id_; });
+  block_.reset();
+}
+
+// --- calls
+
+Tensors Block::call(std::span<const Tensor> inputs, Where where) {
+  BlockState& s = state();
+  const std::source_location line = CallSite::resolve(where);
+  if (inputs.empty()) fail("{}The block {} is called without a tensor", line_prefix(line), name());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].defined())
+      fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
+  // A program's own forward gives its operators their own lines; those of the library's belong to the
+  // caller's.
+  const CallSite site(s.library ? std::optional(line) : std::nullopt);
+  const Tensors in(inputs.begin(), inputs.end());
+  if (s.hooks.empty()) return forward(in);
+  const auto hooks = s.hooks;
+  for (const auto& h : hooks)
+    if (h.before) h.before(*this, in);
+  Tensors out = forward(in);
+  for (const auto& h : hooks)
+    if (h.after) h.after(*this, in, out);
+  return out;
+}
+
+Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
+  if (state_ && state_->active && state_->hooks.empty() && !Trace::current()) {
+    Tensor out;
+    if (state_->cached->hit(inputs, out)) return out;
+  }
+  Tensors out = call(inputs, where);
+  if (out.size() != 1)
+    fail("{}The block {} gives {} tensors; call it with a vector of inputs to get all", line_prefix(where),
+         name(), out.size());
+  return std::move(out[0]);
+}
+
+Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }
+Tensor Block::operator()(const Tensor& x, const Tensor& y, Where where) {
+  const Tensor inputs[] = {x, y};
+  return call_for_one(inputs, where);
+}
+Tensor Block::operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where) {
+  const Tensor inputs[] = {x, y, z};
+  return call_for_one(inputs, where);
+}
+Tensors Block::operator()(const Tensors& inputs, Where where) { return call(inputs, where); }
+
+Tensor Block::forward(const Tensor&) { fail("{} defines no forward() of one tensor", class_name()); }
+Tensor Block::forward(const Tensor&, const Tensor&) {
+  fail("{} defines no forward() of two tensors", class_name());
+}
+Tensor Block::forward(const Tensor&, const Tensor&, const Tensor&) {
+  fail("{} defines no forward() of three tensors", class_name());
+}
+Tensors Block::forward(const Tensors& in) {
+  switch (in.size()) {
+    case 1:
+      return {forward(in[0])};
+    case 2:
+      return {forward(in[0], in[1])};
+    case 3:
+      return {forward(in[0], in[1], in[2])};
+    default:
+      fail("{} defines no forward() of {} tensors; override forward(const Tensors&)", class_name(),
+           in.size());
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,67 @@
+#pragma once
+#include <kiln/block.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kiln {
+class CachedCall;
+}
+
+namespace kiln::detail {
+
+/// What the copies of one block share.
+struct BlockState {
+  // Names. The prefix of a program's own class is made when it is first needed: only then, inside its
+  // constructor or after, is the class known from whose name it is made.
+  std::optional<std::string> given_prefix;
+  std::optional<ParameterDict> shared_params;
+  std::shared_ptr<BlockState> made_in;  // the scope that was open; dropped once the prefix is made
+  bool named = false;
+  std::string prefix;
+  ParameterDict params;
+  std::map<std::string, int, std::less<>> counts;  // of the blocks made in this one's scope
+
+  void make_name(std::string_view kind);
+
+  // The tree.
+  std::vector<std::pair<std::string, std::shared_ptr<Block>>> children;
+  bool hybrid = false;   // a HybridBlock: all its children are
+  bool library = false;  // one of Kiln's own: operators inside belong to the line that called it
+
+  struct Hook {
+    std::uint64_t id;
+    Block::PreHook before;
+    Block::Hook after;
+  };
+  std::vector<Hook> hooks;
+  std::uint64_t next_hook = 1;
+
+  // hybridize().
+  bool active = false;
+  std::shared_ptr<CachedCall> cached;
+};
+
+/// The innermost open name scope of this thread; null outside of all.
+std::shared_ptr<BlockState> current_block_scope();
+
+/// The library's own door into a Block.
+struct BlockAccess {
+  static BlockState& state(const Block& b) { return b.state(); }
+  /// hybrid_forward on values of this thread's trace, or at once when there is none; deferred parameters get
+  /// their values.
+  static Tensors run(HybridBlock& b, const Tensors& inputs);
+  static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
+    return b.call(inputs, where);
+  }
+  /// The trace of the latest hybridized call; null when there was none.
+  static std::shared_ptr<const struct TracedCall> latest(const HybridBlock& b);
+};
+
+}  // namespace kiln::detail

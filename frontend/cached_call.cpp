@@ -1,0 +1,187 @@
+#include "frontend/cached_call.h"
+
+#include "codegen/compile.h"
+#include "frontend/block_state.h"
+#include "frontend/random_state.h"
+#include "frontend/trace.h"
+#include "runtime/fail.h"
+#include "runtime/small_array.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+using detail::TracedCall;
+
+namespace {
+
+/// Input i's place in the arrays of the call.
+CallSignature::Input describe(std::span<const Tensor> inputs, std::size_t i) {
+  const Tensor& t = inputs[i];
+  CallSignature::Input out{TensorAccess::dtype(t), TensorAccess::shape(t), static_cast<std::uint32_t>(i), 0};
+  for (std::size_t j = 0; j < i; ++j) {
+    if (TensorAccess::array(inputs[j]) != TensorAccess::array(t)) continue;
+    out.array = static_cast<std::uint32_t>(j);
+    out.distance = TensorAccess::offset(t) - TensorAccess::offset(inputs[j]);
+    break;
+  }
+  return out;
+}
+
+std::size_t byte_offset(const Tensor& t) {
+  return static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
+}
+
+bool memory_overlaps(const Storage& a, const Storage& b) {
+  const std::less<const std::byte*> before;
+  return before(a.data(), b.data() + b.bytes()) && before(b.data(), a.data() + a.bytes());
+}
+
+}  // namespace
+
+CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train) : train(is_train) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) inputs.push_back(describe(tensors, i));
+}
+
+bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) const {
+  if (tensors.size() != inputs.size() || train != is_train) return false;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (!(describe(tensors, i) == inputs[i])) return false;
+  return true;
+}
+
+bool CallSignature::shares_arrays() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].array != i) return true;
+  return false;
+}
+
+bool TracedCall::current() const {
+  for (const Capture& c : captures)
+    if (c.parameter && TensorAccess::array(c.parameter->data) != TensorAccess::array(c.whole)) return false;
+  return true;
+}
+
+bool TracedCall::overlaps(std::span<const Tensor> inputs) const {
+  if (written_captures.empty() && !writes_inputs) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& in = *TensorAccess::array(inputs[i]);
+    for (const std::uint32_t w : written_captures)
+      if (memory_overlaps(in, *TensorAccess::array(captures[w].whole))) return true;
+    if (!writes_inputs) continue;
+    for (std::size_t j = 0; j < i; ++j)
+      if (memory_overlaps(in, *TensorAccess::array(inputs[j]))) return true;
+    for (const Capture& c : captures)
+      if (memory_overlaps(in, *TensorAccess::array(c.whole))) return true;
+  }
+  return false;
+}
+
+void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  SmallArray<Argument, 48> arguments(inputs.size() + captures.size());
+  Argument* next_argument = arguments.data();
+  for (const Tensor& t : inputs) *next_argument++ = {TensorAccess::array(t).get(), byte_offset(t)};
+  for (const Capture& c : captures) *next_argument++ = {TensorAccess::array(c.whole).get(), 0};
+
+  SmallArray<void*, 8> made(fresh.size());
+  SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    arrays[i] = std::make_shared<Array>(Buffer(static_cast<std::size_t>(fresh[i].bytes())));
+    made[i] = arrays[i]->data();
+  }
+  const int draws = executable->plan().random_draws;
+  const RandomState random = draws > 0 ? reserve_random(draws) : RandomState{};
+  executable->run({arguments.data(), inputs.size() + captures.size()}, {made.data(), fresh.size()}, random);
+
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Result& r = results[i];
+    switch (r.of) {
+      case Result::Of::fresh:
+        outputs[i] = TensorAccess::make(arrays[r.index], r.offset, r.shape, r.dtype);
+        break;
+      case Result::Of::input:
+        outputs[i] = TensorAccess::make(TensorAccess::array(inputs[r.index]),
+                                        TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
+        break;
+      case Result::Of::capture:
+        outputs[i] =
+            TensorAccess::make(TensorAccess::array(captures[r.index].whole), r.offset, r.shape, r.dtype);
+        break;
+    }
+  }
+}
+
+const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
+  for (const TracedCall* c = head_.load(std::memory_order_acquire); c; c = c->next)
+    if (c->signature.matches(inputs, train)) return c->current() ? c : nullptr;
+  return nullptr;
+}
+
+bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
+  for (const Tensor& t : inputs)
+    if (!t.defined()) return false;
+  const TracedCall* c = find(inputs, is_training());
+  if (!c || !c->executable || c->results.size() != 1 || c->overlaps(inputs)) return false;
+  c->run(inputs, {&out, 1});
+  return true;
+}
+
+Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
+  const TracedCall& c = find_or_trace(block, inputs, is_training());
+  // The recording assumes that what is written is seen through one argument only; else each operator runs by
+  // itself.
+  if (!c.executable || c.overlaps(inputs))
+    return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
+  Tensors out(c.results.size());
+  c.run(inputs, out);
+  return out;
+}
+
+const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train) {
+  if (const TracedCall* c = find(inputs, train)) return *c;
+  CallSignature signature(inputs, train);
+  std::unique_lock lock(mutex_);
+  const auto busy = [&] {
+    return std::any_of(in_progress_.begin(), in_progress_.end(),
+                       [&](const CallSignature* s) { return *s == signature; });
+  };
+  for (;;) {
+    if (const TracedCall* c = find(inputs, train)) return *c;
+    if (!busy()) break;
+    done_.wait(lock);
+  }
+  in_progress_.push_back(&signature);
+  lock.unlock();
+
+  std::shared_ptr<TracedCall> made;
+  std::exception_ptr error;
+  try {
+    made = trace(block, signature, inputs);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  std::erase(in_progress_, &signature);
+  done_.notify_all();
+  if (error) std::rethrow_exception(error);
+  made->next = head_.load(std::memory_order_relaxed);
+  published_.push_back(made);
+  head_.store(made.get(), std::memory_order_release);
+  return *made;
+}
+
+void CachedCall::clear() {
+  std::lock_guard lock(mutex_);
+  head_.store(nullptr, std::memory_order_release);
+  published_.clear();
+}
+
+std::shared_ptr<const TracedCall> CachedCall::latest() const {
+  std::lock_guard lock(mutex_);
+  return published_.empty() ? nullptr : published_.back();
+}
+
+}  // namespace kiln

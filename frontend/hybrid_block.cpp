@@ -1,0 +1,131 @@
+#include "frontend/block_state.h"
+#include "frontend/cached_call.h"
+#include "frontend/call_site.h"
+#include "frontend/invoke.h"
+#include "frontend/naming.h"
+#include "frontend/parameter_state.h"
+#include "frontend/symbol_tensor.h"
+#include "frontend/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln {
+
+using detail::BlockAccess;
+using detail::BlockState;
+using detail::ParameterAccess;
+using detail::TensorAccess;
+
+HybridBlock::HybridBlock(const BlockOptions& options) : Block(options) { state_->hybrid = true; }
+HybridBlock::HybridBlock(const BlockOptions& options, std::string_view kind) : Block(options, kind) {
+  state_->hybrid = true;
+}
+
+void HybridBlock::set_active(const HybridizeOptions& options) const {
+  BlockState& s = state();
+  s.active = options.active;
+  s.cached = options.active ? std::make_shared<CachedCall>(options) : nullptr;
+}
+
+void HybridBlock::cast(DType dtype) {
+  Block::cast(dtype);
+  BlockState& s = state();
+  if (s.cached) s.cached->clear();
+}
+
+Tensors HybridBlock::forward(const Tensors& inputs) {
+  const BlockState& s = state();
+  if (s.active && !Trace::current()) return s.cached->call(*this, inputs);
+  return BlockAccess::run(*this, inputs);
+}
+
+namespace {
+
+bool waits_for_shape(const ParameterDict& params) {
+  return std::any_of(params.begin(), params.end(), [](const Parameter& p) { return p.is_deferred(); });
+}
+
+std::string shapes_of(const Tensors& inputs) {
+  std::string out;
+  for (const Tensor& t : inputs) out += (out.empty() ? "" : ", ") + t.shape().str();
+  return out;
+}
+
+}  // namespace
+
+Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
+  const BlockState& s = b.state();
+  const Trace* trace = Trace::current();
+  const bool shapes_known = !trace || trace->shapes_known();
+  if (shapes_known && waits_for_shape(s.params)) {
+    try {
+      b.infer_shape(inputs);
+      TracePause pause;
+      for (const Parameter& p : s.params) ParameterAccess::finish_deferred(p);
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::user) throw;
+      throw DeferredInitializationError("Deferred initialization of " + b.name() +
+                                        " failed for inputs of shape " + shapes_of(inputs) + ": " + e.what());
+    }
+  }
+  std::optional<NameScope> names;
+  if (trace) names.emplace(s.prefix);
+  F f;
+  return b.hybrid_forward(f, inputs);
+}
+
+std::shared_ptr<const detail::TracedCall> BlockAccess::latest(const HybridBlock& b) {
+  const BlockState& s = b.state();
+  return s.active ? s.cached->latest() : nullptr;
+}
+
+void HybridBlock::infer_shape(const Tensors& inputs) {
+  detail::VariableScope variables;
+  Trace trace(/*shapes_known=*/false);
+  Tensors symbols;
+  std::vector<ir::NodePtr> order;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto node = std::make_shared<ir::Node>();
+    node->name = "data" + std::to_string(i);
+    node->types = {{TensorAccess::dtype(inputs[i]), TensorAccess::shape(inputs[i])}};
+    symbols.push_back(detail::symbol_tensor({node}, TensorAccess::dtype(inputs[i])));
+  }
+  std::vector<ir::Entry> outputs;
+  for (const Tensor& t : BlockAccess::run(*this, symbols))
+    outputs.push_back(TensorAccess::array(trace.resolve(t))->value);
+  order = ir::topological_order(outputs);
+  for (const Parameter& p : params())
+    if (const ir::NodePtr node = variables.find(p); node && p.is_initialized())
+      node->types = {{p.dtype(), p.shape()}};
+  ir::infer_types(order, is_training());
+  for (Parameter p : params())
+    if (const ir::NodePtr node = variables.find(p); node && !node->types.empty())
+      p.set_shape(node->types[0].shape);
+}
+
+Tensor HybridBlock::hybrid_forward(F&, const Tensor&) {
+  fail("{} defines no hybrid_forward() of one tensor", class_name());
+}
+Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&) {
+  fail("{} defines no hybrid_forward() of two tensors", class_name());
+}
+Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&, const Tensor&) {
+  fail("{} defines no hybrid_forward() of three tensors", class_name());
+}
+Tensors HybridBlock::hybrid_forward(F& F, const Tensors& in) {
+  switch (in.size()) {
+    case 1:
+      return {hybrid_forward(F, in[0])};
+    case 2:
+      return {hybrid_forward(F, in[0], in[1])};
+    case 3:
+      return {hybrid_forward(F, in[0], in[1], in[2])};
+    default:
+      fail("{} defines no hybrid_forward() of {} tensors; override hybrid_forward(F&, const Tensors&)",
+           class_name(), in.size());
+  }
+}
+
+}  // namespace kiln

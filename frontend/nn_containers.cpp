@@ -1,0 +1,121 @@
+#include "frontend/block_state.h"
+#include "frontend/call_site.h"
+#include "frontend/invoke.h"
+#include "frontend/text.h"
+#include "frontend/trace.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <kiln/containers.h>
+
+#include <algorithm>
+
+namespace kiln::nn {
+namespace {
+
+/// The children that a Python slice means.
+std::vector<std::shared_ptr<Block>> sliced(const Block& block, Slice s) {
+  const auto children = block.children();
+  const auto n = static_cast<std::int64_t>(children.size());
+  const std::int64_t step = s.step.value_or(1);
+  if (step == 0) fail("slice step cannot be zero");
+  const auto clamp = [&](std::int64_t i) {
+    if (i < 0) i += n;
+    return step > 0 ? std::clamp<std::int64_t>(i, 0, n) : std::clamp<std::int64_t>(i, -1, n - 1);
+  };
+  const std::int64_t begin = s.begin ? clamp(*s.begin) : step > 0 ? 0 : n - 1;
+  const std::int64_t end = s.end ? clamp(*s.end) : step > 0 ? n : -1;
+  std::vector<std::shared_ptr<Block>> out;
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
+    out.push_back(children[static_cast<std::size_t>(i)].second);
+  return out;
+}
+
+Tensors run_in_order(const Block& block, const Tensors& inputs) {
+  Tensors x = inputs;
+  for (const auto& [key, child] : detail::BlockAccess::state(block).children)
+    x = detail::BlockAccess::call(*child, x, std::source_location::current());
+  return x;
+}
+
+Tensors join(const Block& block, const Tensors& inputs, int axis) {
+  Tensors parts;
+  for (const auto& [key, child] : detail::BlockAccess::state(block).children)
+    for (Tensor& t : detail::BlockAccess::call(*child, inputs, std::source_location::current()))
+      parts.push_back(std::move(t));
+  if (parts.empty()) fail("{} has no children", block.class_name());
+  return {F::concat(parts, {.dim = axis})};
+}
+
+}  // namespace
+
+Sequential::Sequential(const BlockOptions& options) : Block(options, "sequential") {}
+Sequential Sequential::operator[](Slice s) const {
+  Sequential out(BlockOptions{.prefix = prefix()});
+  for (auto& child : sliced(*this, s)) out.add(std::move(child));
+  return out;
+}
+Tensors Sequential::forward(const Tensors& inputs) { return run_in_order(*this, inputs); }
+void Sequential::set_active(const HybridizeOptions& options) const {
+  const auto list = children();
+  if (!list.empty() && options.active && std::all_of(list.begin(), list.end(), [](const auto& c) {
+        return detail::BlockAccess::state(*c.second).hybrid;
+      }))
+    warn_once("sequential " + prefix(),
+              "All children of this Sequential layer '" + prefix() +
+                  "' are HybridBlocks. Consider using HybridSequential for the best performance.");
+}
+
+HybridSequential::HybridSequential(const BlockOptions& options) : HybridBlock(options, "hybridsequential") {}
+HybridSequential HybridSequential::operator[](Slice s) const {
+  HybridSequential out(BlockOptions{.prefix = prefix()});
+  for (auto& child : sliced(*this, s)) out.add(std::move(child));
+  return out;
+}
+Tensors HybridSequential::hybrid_forward(F&, const Tensors& inputs) { return run_in_order(*this, inputs); }
+
+Concurrent::Concurrent(int axis, const BlockOptions& options)
+    : Sequential(options, "concurrent"), axis_(axis) {}
+Tensors Concurrent::forward(const Tensors& inputs) { return join(*this, inputs, axis_); }
+
+HybridConcurrent::HybridConcurrent(int axis, const BlockOptions& options)
+    : HybridSequential(options, "hybridconcurrent"), axis_(axis) {}
+Tensors HybridConcurrent::hybrid_forward(F&, const Tensors& inputs) { return join(*this, inputs, axis_); }
+
+HybridLambda::HybridLambda(const std::string& op_name, const BlockOptions& options)
+    : HybridBlock(options, "hybridlambda"), op_name_(op_name) {
+  if (!ir::find_op(op_name)) fail("HybridLambda: there is no operator '{}'", op_name);
+}
+HybridLambda::HybridLambda(std::size_t arity, Function fn, const BlockOptions& options)
+    : HybridBlock(options, "hybridlambda"), arity_(arity), op_name_("<lambda>"), fn_(std::move(fn)) {}
+std::string HybridLambda::str() const { return "HybridLambda(" + op_name_ + ")"; }
+
+Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
+  if (fn_) {
+    if (inputs.size() != arity_) fail("{} takes {} tensors, got {}", str(), arity_, inputs.size());
+    const CallSite own_lines(std::nullopt);
+    return fn_(F, inputs);
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_all({.op = row(op_name_),
+                     .inputs = pointers,
+                     .given = {},
+                     .where = std::source_location::current(),
+                     .hint = op_name_});
+}
+
+Lambda::Lambda(const std::string& op_name, const BlockOptions& options)
+    : Block(options, "lambda"), op_name_(op_name) {
+  if (!ir::find_op(op_name)) fail("Lambda: there is no operator '{}'", op_name);
+}
+Lambda::Lambda(Function fn, const BlockOptions& options)
+    : Block(options, "lambda"), op_name_("<lambda>"), fn_(std::move(fn)) {}
+std::string Lambda::str() const { return "Lambda(" + op_name_ + ")"; }
+Tensor Lambda::forward(const Tensor& x) {
+  if (!fn_) return invoke(op_name_, {x}, {}, std::source_location::current());
+  const CallSite own_lines(std::nullopt);
+  return fn_(x);
+}
+
+}  // namespace kiln::nn

@@ -1,0 +1,98 @@
+#include "frontend/nn_layer.h"
+#include "runtime/fail.h"
+
+namespace kiln::nn {
+
+using detail::layer_config;
+
+namespace {
+
+const char* python(bool b) { return b ? "True" : "False"; }
+
+/// A parameter of one value per channel, whose number the first call may tell.
+Parameter per_channel(const Block& layer, const char* name, std::int64_t channels, const Initializer& init,
+                      bool learnt, bool differentiable) {
+  return layer.params().get(
+      name, {channels},
+      {.grad_req = learnt ? GradReq::write : GradReq::null, .init = init, .differentiable = differentiable});
+}
+
+void set_channels(std::initializer_list<Parameter> params, std::int64_t channels) {
+  for (Parameter p : params) p.set_shape({channels});
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(const BatchNormOptions& o)
+    : Layer({.prefix = o.prefix, .params = o.params}, "batchnorm",
+            layer_config("BatchNorm", {{"axis", std::int64_t{o.axis}},
+                                       {"eps", o.epsilon},
+                                       {"momentum", o.momentum},
+                                       {"fix_gamma", !o.scale},
+                                       {"use_global_stats", o.use_global_stats}})),
+      axis_(o.axis) {
+  gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, o.scale);
+  beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, o.center);
+  running_mean = per_channel(*this, "running_mean", o.in_channels, o.running_mean_initializer, false, false);
+  running_var =
+      per_channel(*this, "running_var", o.in_channels, o.running_variance_initializer, false, false);
+}
+
+std::string BatchNorm::str() const {
+  const ir::Attrs& a = config_->attrs;
+  const std::int64_t channels = gamma.shape()[0];
+  return fmt::format("{}(axis={}, eps={}, momentum={}, fix_gamma={}, use_global_stats={}, in_channels={})",
+                     class_name(), axis_, ir::python_float(a.real("eps")),
+                     ir::python_float(a.real("momentum")), python(a.boolean("fix_gamma")),
+                     python(a.boolean("use_global_stats")), channels ? std::to_string(channels) : "None");
+}
+
+void BatchNorm::infer_shape(const Tensors& inputs) {
+  set_channels({gamma, beta, running_mean, running_var}, detail::extent_of(*this, inputs.at(0), axis_));
+}
+void BatchNorm::cast(DType dtype) { HybridBlock::cast(dtype == DType::f16 ? DType::f32 : dtype); }
+Tensor BatchNorm::hybrid_forward(F&, const Tensor& x) {
+  return apply_op({x, gamma, beta, running_mean, running_var});
+}
+
+LayerNorm::LayerNorm(const NormOptions& o)
+    : Layer({.prefix = o.prefix, .params = o.params}, "layernorm",
+            layer_config("LayerNorm", {{"axis", std::int64_t{o.axis}}, {"eps", o.epsilon}})),
+      options_(o) {
+  gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, true);
+  beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, true);
+}
+std::string LayerNorm::str() const {
+  return fmt::format("{}(eps={}, axis={}, center={}, scale={}, in_channels={})", class_name(),
+                     ir::python_float(options_.epsilon), options_.axis, python(options_.center),
+                     python(options_.scale), gamma.shape()[0]);
+}
+void LayerNorm::infer_shape(const Tensors& inputs) {
+  set_channels({gamma, beta}, detail::extent_of(*this, inputs.at(0), options_.axis));
+}
+Tensor LayerNorm::hybrid_forward(F& F, const Tensor& x) {
+  return F.LayerNorm(x, gamma, beta, {.axis = options_.axis, .eps = options_.epsilon});
+}
+
+InstanceNorm::InstanceNorm(const NormOptions& o)
+    : Layer({.prefix = o.prefix, .params = o.params}, "instancenorm",
+            layer_config("InstanceNorm", {{"eps", o.epsilon}})),
+      options_(o) {
+  gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, true);
+  beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, true);
+}
+std::string InstanceNorm::str() const {
+  return fmt::format("{}(eps={}, axis={}, center={}, scale={}, in_channels={})", class_name(),
+                     ir::python_float(options_.epsilon), options_.axis, python(options_.center),
+                     python(options_.scale), gamma.shape()[0]);
+}
+void InstanceNorm::infer_shape(const Tensors& inputs) {
+  set_channels({gamma, beta}, detail::extent_of(*this, inputs.at(0), options_.axis));
+}
+Tensor InstanceNorm::hybrid_forward(F& F, const Tensor& x) {
+  if (options_.axis == 1) return apply_op({x, gamma, beta});
+  const Tensor channels_first = F.swapaxes(x, {.dim1 = 1, .dim2 = options_.axis});
+  return F.swapaxes(apply_op({channels_first, gamma, beta}), {.dim1 = 1, .dim2 = options_.axis});
+}
+
+}  // namespace kiln::nn
