@@ -37,7 +37,10 @@ struct Node {
   std::vector<Entry> inputs;
   /// Raw JSON of control flow subgraphs, kept for re-saving.
   std::vector<std::string> subgraphs;
-  std::vector<std::string> control_deps;
+  /// Nodes that come before this one for another reason than their values.
+  std::vector<NodePtr> control_deps;
+  /// For an operator that Kiln does not have: how many outputs the file it came from counts.
+  std::uint32_t counted_in_file = 0;
   SourceLocation location;
   /// Types of the counted outputs; empty while they are unknown.
   std::vector<TensorType> types;
