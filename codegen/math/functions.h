@@ -1,0 +1,65 @@
+#pragma once
+#include "codegen/math/num.h"
+
+/// The elementary functions, over vectors or scalars of f32 or f64, branch-free. Results for NaN, infinities,
+/// signed zeros, subnormals, poles and overflow are those of C's Annex F. Bounds are in units in the last
+/// place (ULP) of the result's type; tests/math_test.cpp holds them against a high-precision reference.
+///
+/// Those named _f32 compute in f32. The others compute in f64, and a float goes through them with
+/// Digits::single: shorter polynomials whose error, below 2^-34, leaves the result after rounding to f32
+/// within 0.51 ULP.
+namespace kiln::codegen {
+
+enum class Digits { single, full };
+
+Num exp_f32(Num x);   ///< 0.6 ULP
+Num exp2_f32(Num x);  ///< 0.6 ULP
+Num log_f32(Num x);   ///< 0.9 ULP
+Num tanh_f32(Num x);  ///< 1.2 ULP
+Num erf_f32(Num x);   ///< 1.2 ULP
+
+Num exp(Num x);
+Num exp2(Num x);
+/// 2^(v + tail), |tail| much less than 1.
+Num exp2(Num v, Num tail, Digits);
+Num expm1(Num x, Digits);
+/// expm1(x) / 4, which does not overflow below 710.5, nor does it vary above.
+Num expm1_quarter(Num x, Digits);
+
+Num log(Num x, Digits);
+Num log2(Num x, Digits);
+Num log10(Num x, Digits);
+Num log1p(Num x, Digits);
+
+/// For x that was a float; all floats.
+Num sin_of_f32(Num x);
+Num cos_of_f32(Num x);
+Num tan_of_f32(Num x);
+Num sin(Num x);
+Num cos(Num x);
+Num tan(Num x);
+Num asin(Num x, Digits);
+Num acos(Num x, Digits);
+Num atan(Num x, Digits);
+
+Num sinh(Num x, Digits);
+Num cosh(Num x, Digits);
+Num tanh(Num x);
+Num asinh(Num x, Digits);
+Num acosh(Num x, Digits);
+Num atanh(Num x, Digits);
+
+Num erf(Num x);
+Num cbrt(Num x, Digits);
+Num hypot(Num x, Num y, Digits);
+Num pow(Num x, Num y, Digits);
+
+/// Halves away from zero.
+Num round_half_away(Num x);
+/// The remainder with the sign of the divisor; 0 for a zero divisor.
+Num floor_mod(Num a, Num b);
+
+/// x kept within [low, high]; NaN passes.
+Num clamp(Num x, double low, double high);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,40 @@
+#pragma once
+#include "codegen/compile.h"
+#include "ir/primitives.h"
+
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/Location.h>
+#include <mlir/IR/Value.h>
+
+/// The arithmetic of pointwise primitives on values in registers: scalars, or vectors of any number of lanes.
+/// What each computes stands in ir/KilnOps.td; every lane gets the bits that a scalar would, on every target.
+///
+/// Registers hold f16 and bf16 as f32 (whose value the narrow type has: each operation rounds its result),
+/// bool as i1, uint8 as i8. A wider Isa only allows shorter code for the same bits; Isa::scalar is right
+/// everywhere.
+namespace kiln::codegen {
+
+mlir::Value emit_unary(mlir::OpBuilder&, mlir::Location, ir::Unary op, DType dtype, mlir::Value x,
+                       Isa isa = Isa::scalar);
+mlir::Value emit_binary(mlir::OpBuilder&, mlir::Location, ir::Binary op, DType dtype, mlir::Value a,
+                        mlir::Value b, Isa isa = Isa::scalar);
+/// `dtype` is that of the operands; the result is i1.
+mlir::Value emit_compare(mlir::OpBuilder&, mlir::Location, ir::Compare op, DType dtype, mlir::Value a,
+                         mlir::Value b);
+mlir::Value emit_select(mlir::OpBuilder&, mlir::Location, mlir::Value condition, mlir::Value a,
+                        mlir::Value b);
+mlir::Value emit_cast(mlir::OpBuilder&, mlir::Location, DType from, DType to, mlir::Value x, Isa isa);
+
+/// f32 in [0, 1), as Primitives::random_uniform says. seed and counter are i64 scalars, index an i64 or a
+/// vector of them.
+mlir::Value emit_philox_uniform(mlir::OpBuilder&, mlir::Location, mlir::Value seed, mlir::Value counter,
+                                mlir::Value index);
+
+/// The nearest number of the type f16 or bf16, still as f32; f64 operands are rounded once. Other types: x.
+mlir::Value round_to(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value x, Isa isa = Isa::scalar);
+/// From and to the form in memory: i16 bits for f16 and bf16, i8 for bool. Other types: unchanged. A bool is
+/// any byte that is not 0.
+mlir::Value load_convert(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value memory, Isa isa);
+mlir::Value store_convert(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value value, Isa isa);
+
+}  // namespace kiln::codegen
