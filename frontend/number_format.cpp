@@ -84,6 +84,7 @@ NumberFormat::NumberFormat(std::span<const double> values, DType dtype) : dtype_
   }
   exponent_ = largest > 0 && (largest >= 1e8 || least < 0.0001 || quotient(largest, least, dtype) > 1000);
   if (any_finite) {
+    int fraction = 0;  // set at the end: until then scientific() gives the shortest digits
     for (double v : values) {
       if (!std::isfinite(v)) continue;
       const std::string s = exponent_ ? scientific(v) : positional(v);
@@ -91,12 +92,13 @@ NumberFormat::NumberFormat(std::span<const double> values, DType dtype) : dtype_
       pad_left_ = std::max(pad_left_, point);
       if (exponent_) {
         const int e = static_cast<int>(s.find('e'));
-        fraction_ = std::max(fraction_, e - point - 1);
+        fraction = std::max(fraction, e - point - 1);
         exponent_size_ = std::max(exponent_size_, static_cast<int>(s.size()) - e - 2);
       } else {
         pad_right_ = std::max(pad_right_, static_cast<int>(s.size()) - point - 1);
       }
     }
+    fraction_ = fraction;
     if (exponent_) pad_right_ = exponent_size_ + 2 + fraction_;
   }
   if (any_other) {
@@ -130,9 +132,12 @@ std::string NumberFormat::scientific(double v) const {
   const std::string sign = std::signbit(v) ? "-" : "";
   const double magnitude = std::fabs(v);
   Digits d = split(shortest(magnitude, dtype_));
-  if (static_cast<int>(d.digits.size()) - 1 > precision)
-    d = split(chars(magnitude, std::chars_format::scientific, precision));
-  while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
+  const int decimals = static_cast<int>(d.digits.size()) - 1;
+  // More digits than the shortest ones are those of the exact value, not zeros.
+  if (decimals > precision) d = split(chars(magnitude, std::chars_format::scientific, precision));
+  if (decimals < fraction_) d = split(chars(magnitude, std::chars_format::scientific, fraction_));
+  while (d.digits.size() > 1 + static_cast<std::size_t>(fraction_) && d.digits.back() == '0')
+    d.digits.pop_back();
   std::string e = std::to_string(std::abs(d.exponent));
   if (e.size() < 2) e.insert(0, "0");
   return sign + d.digits.substr(0, 1) + "." + d.digits.substr(1) + (d.exponent < 0 ? "e-" : "e+") + e;

@@ -36,9 +36,10 @@ Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Sha
   return t;
 }
 
-Tensor::Tensor(std::initializer_list<double> values, DType dtype)
-    : Tensor(TensorAccess::empty({static_cast<std::int64_t>(values.size())}, dtype)) {
-  convert_elements(values.begin(), DType::f64, elements_of(*this), dtype, values.size());
+Tensor Tensor::from_list(std::initializer_list<double> values, DType dtype) {
+  const Tensor t = TensorAccess::empty({static_cast<std::int64_t>(values.size())}, dtype);
+  convert_elements(values.begin(), DType::f64, elements_of(t), dtype, values.size());
+  return t;
 }
 
 Tensor::Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype) {

@@ -250,6 +250,7 @@ class KILN_API F {
   static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, int repeat = 1, DType dtype = DType::f32,
                        Where where = Where::current());
+  template <class = void>
   static Tensor array(std::initializer_list<double> values, DType dtype = DType::f32) {
     return Tensor(values, dtype);
   }

@@ -78,7 +78,8 @@ class KILN_API Tensor {
       : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape)) {}
   template <class T>
   Tensor(const std::vector<T>& values, const Shape& shape) : Tensor(std::span<const T>(values), shape) {}
-  Tensor(std::initializer_list<double> values, DType dtype = DType::f32);
+  template <class = void>  // a template so that {{1}, {2}} prefers rows
+  Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
   Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
 
   /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and
@@ -155,6 +156,7 @@ class KILN_API Tensor {
 
  private:
   friend struct detail::TensorAccess;
+  static Tensor from_list(std::initializer_list<double> values, DType dtype);
   static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape);
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;

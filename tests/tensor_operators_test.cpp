@@ -1,0 +1,113 @@
+// Operators on tensors and numbers, eagerly.
+#include <kiln/kiln.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace kiln;
+using Floats = std::vector<float>;
+
+TEST_CASE("numbers stand on either side", "[tensor][operators]") {
+  const Tensor x = {1, 2, 4};
+  CHECK((x + 1).to_vector<float>() == Floats{2, 3, 5});
+  CHECK((1 + x).to_vector<float>() == Floats{2, 3, 5});
+  CHECK((x - 1).to_vector<float>() == Floats{0, 1, 3});
+  CHECK((1 - x).to_vector<float>() == Floats{0, -1, -3});
+  CHECK((x * 2.5).to_vector<float>() == Floats{2.5, 5, 10});
+  CHECK((x / 2).to_vector<float>() == Floats{0.5, 1, 2});
+  CHECK((8 / x).to_vector<float>() == Floats{8, 4, 2});
+  CHECK((x % 3).to_vector<float>() == Floats{1, 2, 1});
+  CHECK((-x).to_vector<float>() == Floats{-1, -2, -4});
+  CHECK((-x % 3).to_vector<float>() == Floats{2, 1, 2});  // the sign of the divisor, as in Python
+  CHECK((5 % x).to_vector<float>() == Floats{0, 1, 1});
+}
+
+TEST_CASE("comparisons give 1 and 0 in the tensors' dtype", "[tensor][operators]") {
+  const Tensor x = {1, 2, 4};
+  const Tensor y = {1, 5, 3};
+  CHECK((x == y).to_vector<float>() == Floats{1, 0, 0});
+  CHECK((x != y).to_vector<float>() == Floats{0, 1, 1});
+  CHECK((x < y).to_vector<float>() == Floats{0, 1, 0});
+  CHECK((x <= 2).to_vector<float>() == Floats{1, 1, 0});
+  CHECK((2 < x).to_vector<float>() == Floats{0, 0, 1});
+  CHECK((2 >= x).to_vector<float>() == Floats{1, 1, 0});
+  CHECK((x > y).dtype() == DType::f32);
+}
+
+TEST_CASE("tensors broadcast from the right", "[tensor][operators]") {
+  const Tensor x{{1, 2, 3}, {4, 5, 6}};
+  CHECK((x + Tensor{10, 20, 30}).to_vector<float>() == Floats{11, 22, 33, 14, 25, 36});
+  CHECK((x * Tensor{{1}, {2}}).to_vector<float>() == Floats{1, 2, 3, 8, 10, 12});
+  CHECK((Tensor{{1}, {2}} - Tensor{1, 2, 3}).shape() == Shape{2, 3});
+  CHECK(nd::maximum(x, 3).to_vector<float>() == Floats{3, 3, 3, 4, 5, 6});
+  CHECK(nd::power(2, Tensor{1, 2, 3}).to_vector<float>() == Floats{2, 4, 8});
+}
+
+TEST_CASE("shapes that do not fit name both and the line", "[tensor][operators][error]") {
+  const Tensor x = ones({2, 3});
+  const Tensor y = ones({4});
+  CHECK_THROWS_WITH(x + y, Catch::Contains("(2, 3)") && Catch::Contains("(4,)") &&
+                               Catch::Contains("tensor_operators_test.cpp:" + std::to_string(__LINE__ - 1)));
+}
+
+TEST_CASE("dtypes that differ name both, the line and the remedy", "[tensor][operators][error]") {
+  const Tensor x = ones({2});
+  const Tensor y = ones({2}, DType::i32);
+  CHECK_THROWS_WITH(x + y, Catch::Contains("float32") && Catch::Contains("int32") &&
+                               Catch::Contains("astype(DType::f32)") &&
+                               Catch::Contains("tensor_operators_test.cpp:" + std::to_string(__LINE__ - 1)));
+  CHECK((x + y.astype(DType::f32)).to_vector<float>() == Floats{2, 2});
+}
+
+TEST_CASE("integers wrap and divide as C does", "[tensor][operators]") {
+  const Tensor a({127, -7, 7}, DType::i8);
+  CHECK((a + 1).to_vector<int>() == std::vector<int>{-128, -6, 8});
+  CHECK((a / 2).to_vector<int>() == std::vector<int>{63, -3, 3});
+  const Tensor b({200, 100}, DType::u8);
+  CHECK((b + b).to_vector<int>() == std::vector<int>{144, 200});
+}
+
+TEST_CASE("half precision rounds once", "[tensor][operators]") {
+  const Tensor a({1, 2048}, DType::f16);
+  CHECK((a + 1).to_vector<float>() == Floats{2, 2048});
+  const Tensor b({1, 256}, DType::bf16);
+  CHECK((b + 1).to_vector<float>() == Floats{2, 256});
+}
+
+TEST_CASE("in-place operators change the array, whoever holds it", "[tensor][operators]") {
+  Tensor x = {1, 2, 3};
+  const Tensor same = x;
+  x += 1;
+  x *= Tensor{2, 2, 2};
+  x -= Tensor{1};
+  x /= 2;
+  CHECK(same.to_vector<float>() == Floats{1.5, 2.5, 3.5});
+  x %= 1;
+  CHECK(same.to_vector<float>() == Floats{0.5, 0.5, 0.5});
+  x += x;
+  CHECK(same.to_vector<float>() == Floats{1, 1, 1});
+  CHECK_THROWS_WITH(x += ones({2, 3}), Catch::Contains("in-place") && Catch::Contains("(2, 3)"));
+}
+
+TEST_CASE("a number that varies does not stop an eager loop", "[tensor][operators]") {
+  Tensor x = {0, 0};
+  float sum = 0;
+  for (int i = 0; i < 100; ++i) {
+    x += i * 0.25;
+    sum += static_cast<float>(i) * 0.25f;
+  }
+  CHECK(x.to_vector<float>() == Floats{sum, sum});
+}
+
+TEST_CASE("F's functions are nd's", "[tensor][operators]") {
+  const Tensor x{{-1, 2}, {3, -4}};
+  CHECK(nd::relu(x).to_vector<float>() == Floats{0, 2, 3, 0});
+  CHECK(x.relu().to_vector<float>() == Floats{0, 2, 3, 0});
+  CHECK(nd::sum(x, {.axis = 1}).to_vector<float>() == Floats{1, -1});
+  CHECK(nd::sum(x).shape() == Shape{1});
+  CHECK(nd::dot(x, x, {.transpose_b = true}).to_vector<float>() == Floats{5, -11, -11, 25});
+  CHECK(nd::transpose(x).to_vector<float>() == Floats{-1, 3, 2, -4});
+  CHECK(nd::concat({x, x}, {.dim = 0}).shape() == Shape{4, 2});
+  CHECK(nd::clip(x, -1, 1).to_vector<float>() == Floats{-1, 1, 1, -1});
+  CHECK(nd::name() == "ndarray");
+}
