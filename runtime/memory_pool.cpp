@@ -227,7 +227,7 @@ struct CacheOwner {
 };
 
 /// Null for a thread that is ending: its blocks go to the shared lists.
-ThreadCache* make_thread_cache() {
+[[maybe_unused]] ThreadCache* make_thread_cache() {
   if (thread_is_ending) return nullptr;
   static thread_local CacheOwner owner;
   return &owner.cache;

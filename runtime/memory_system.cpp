@@ -15,7 +15,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 }  // namespace
 
 void* system_allocate(std::size_t bytes) noexcept {
-#ifdef KILN_SANITIZE_ADDRESS
+#if defined(KILN_SANITIZE_ADDRESS) || defined(KILN_SANITIZE_THREAD)
+  // A sanitizer's allocator ends the process where the system's returns null.
+  if (bytes > std::size_t{1} << 36) return nullptr;
   void* block = nullptr;
   return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
 #else

@@ -3,19 +3,13 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
+#include "runtime/threads_tbb.h"
 
 #include <kiln/threads.h>
 
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <memory>
-#include <mutex>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
-#include <optional>
 #include <sched.h>
 #include <string>
 #include <thread>
@@ -64,32 +58,6 @@ void check(int n) {
   if (n < 1) fail("the number of threads must be at least 1, got {}", n);
 }
 
-/// oneTBB starts as many workers as the machine has cores; a program that asks for more threads gets them.
-void raise_worker_limit(int n) {
-  static const int natural = tbb::info::default_concurrency();
-  if (n <= natural) return;
-  static std::mutex mutex;
-  static int raised = 0;
-  static auto* control = new std::optional<tbb::global_control>;
-  const std::lock_guard lock(mutex);
-  if (n <= raised) return;
-  control->emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
-  raised = n;
-}
-
-/// An arena of its own for each calling thread: callers do not wait for each other, and while one waits for
-/// its workers it takes up no task but its own.
-tbb::task_arena& arena_for(int threads) {
-  static thread_local std::unique_ptr<tbb::task_arena> arena;
-  static thread_local int size = 0;
-  if (size != threads) {
-    raise_worker_limit(threads);
-    arena = std::make_unique<tbb::task_arena>(threads);
-    size = threads;
-  }
-  return *arena;
-}
-
 /// One loop, on the caller's stack. What workers need to know of each other goes through these atomics and
 /// not through oneTBB alone, whose inside the thread sanitizer does not see.
 struct Loop {
@@ -113,14 +81,12 @@ struct Loop {
   }
 };
 
-struct Worker {
-  Loop* loop;
-  void operator()() const {
-    (void)loop->open.load(std::memory_order_acquire);
-    loop->work();
-    loop->finished.fetch_add(1, std::memory_order_release);
-  }
-};
+void work_on(void* context) {
+  Loop& loop = *static_cast<Loop*>(context);
+  (void)loop.open.load(std::memory_order_acquire);
+  loop.work();
+  loop.finished.fetch_add(1, std::memory_order_release);
+}
 
 }  // namespace
 
@@ -160,14 +126,9 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
   const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
   Loop loop{
       .piece = piece, .context = context, .extent = extent, .grain = grain, .grains = grains, .parts = parts};
-  arena_for(threads).execute([&loop, workers] {
-    tbb::task_group group;
-    loop.open.store(true, std::memory_order_release);
-    for (int i = 1; i < workers; ++i) group.run(Worker{&loop});
-    loop.work();
-    group.wait();
-    while (loop.finished.load(std::memory_order_acquire) != workers - 1) std::this_thread::yield();
-  });
+  loop.open.store(true, std::memory_order_release);
+  run_on_workers(threads, workers, work_on, &loop);
+  while (loop.finished.load(std::memory_order_acquire) != workers) std::this_thread::yield();
 }
 
 }  // namespace kiln

@@ -1,0 +1,51 @@
+#include "runtime/threads_tbb.h"
+
+#include <memory>
+#include <mutex>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <optional>
+
+namespace kiln {
+namespace {
+
+/// oneTBB starts as many workers as the machine has cores; a program that asks for more threads gets them.
+void raise_worker_limit(int n) {
+  static const int natural = tbb::info::default_concurrency();
+  if (n <= natural) return;
+  static std::mutex mutex;
+  static int raised = 0;
+  static auto* control = new std::optional<tbb::global_control>;
+  const std::lock_guard lock(mutex);
+  if (n <= raised) return;
+  control->emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
+  raised = n;
+}
+
+/// An arena of its own for each calling thread: callers do not wait for each other, and while one waits for
+/// its workers it takes up no task but its own.
+tbb::task_arena& arena_for(int threads) {
+  static thread_local std::unique_ptr<tbb::task_arena> arena;
+  static thread_local int size = 0;
+  if (size != threads) {
+    raise_worker_limit(threads);
+    arena = std::make_unique<tbb::task_arena>(threads);
+    size = threads;
+  }
+  return *arena;
+}
+
+}  // namespace
+
+void run_on_workers(int threads, int times, void (*work)(void*), void* context) {
+  arena_for(threads).execute([=] {
+    tbb::task_group group;
+    for (int i = 1; i < times; ++i) group.run([=] { work(context); });
+    work(context);
+    group.wait();
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,11 @@
+#pragma once
+
+namespace kiln {
+
+/// Calls `work(context)` `times` times at once, on the caller's thread and workers of an arena of `threads`,
+/// and returns when all calls are over. With too few free workers the caller makes several of the calls, one
+/// after the other. This is all of oneTBB that Kiln uses. Its file is compiled without the thread sanitizer,
+/// which cannot follow oneTBB's own ordering; callers order what they share by atomics of their own.
+void run_on_workers(int threads, int times, void (*work)(void*), void* context);
+
+}  // namespace kiln
