@@ -54,7 +54,8 @@ class Emitter {
 
     auto body = std::make_unique<mlir::Region>();
     mlir::Block& block = body->emplaceBlock();
-    Inside inside{mlir::OpBuilder::atBlockEnd(&block), {}, {}};
+    Inside inside{mlir::OpBuilder(builder_.getContext()), {}, {}};
+    inside.builder.setInsertionPointToEnd(&block);
     for (mlir::Operation* op : group.ops) {
       for (mlir::Value v : op->getOperands()) {
         if (takes_elements(op)) bring_in(inside, block, v);
