@@ -1,0 +1,56 @@
+#pragma once
+#include "codegen/emit.h"
+#include "ir/dialect.h"
+#include "ir/views.h"
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <string>
+#include <vector>
+
+namespace kiln::codegen {
+
+/// Where the pointwise part of a fusion begins: a value that is read from memory (a window on an argument), numbered, drawn, gathered, or
+/// the root's result.
+struct Leaf {
+  enum class Kind { memory, iota, random, gather, root };
+  Kind kind;
+  mlir::Value value;      ///< in the body
+  DType dtype;            ///< of its elements
+  unsigned argument = 0;  ///< memory, gather: the argument it looks at
+  ir::View view;          ///< memory: over the argument
+  std::int64_t axis = 0;  ///< iota
+  std::int64_t draw = 0;  ///< random
+};
+
+/// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the box.
+class Body {
+ public:
+  /// `outputs` are values of the body; `root`, if any, is where the expressions end.
+  Body(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
+
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+  /// The expressions as text, without shapes: equal text, equal code.
+  const std::string& key() const { return key_; }
+  /// Element bytes of the widest and narrowest type that is computed with; decides the lanes.
+  std::size_t widest() const { return widest_; }
+
+  /// Emits the expressions for `lanes` lanes. `leaf(i)` gives leaf i in registers.
+  llvm::SmallVector<mlir::Value> emit(Emit& e, int lanes, const std::function<mlir::Value(std::size_t)>& leaf) const;
+
+ private:
+  void visit(mlir::Value v);
+  void note_type(mlir::Value v);
+
+  mlir::Value root_;
+  llvm::SmallVector<mlir::Value> outputs_;
+  std::vector<Leaf> leaves_;
+  std::vector<mlir::Operation*> order_;  // pointwise operations and constants, operands first
+  llvm::DenseMap<mlir::Value, std::size_t> leaf_index_, number_;
+  std::string key_;
+  std::size_t widest_ = 1;
+};
+
+inline DType dtype_of_value(mlir::Value v) { return ir::dtype_of_element(ir::ranked(v).getElementType()); }
+
+}  // namespace kiln::codegen

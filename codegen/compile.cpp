@@ -1,0 +1,155 @@
+#include "codegen/compile.h"
+
+#include "codegen/schedule.h"
+#include "codegen/stats.h"
+#include "ir/build.h"
+#include "passes/pipeline.h"
+#include "runtime/fail.h"
+
+#include <mlir/IR/AsmState.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace kiln {
+namespace codegen {
+
+Stats& stats() {
+  static Stats* s = new Stats;
+  return *s;
+}
+
+}  // namespace codegen
+
+namespace {
+
+using codegen::KernelTexts;
+using Stages = std::map<std::string, std::string>;
+
+Isa isa_from_environment() {
+  const char* text = std::getenv("KILN_TARGET_CPU");
+  std::string_view name = text ? text : "native";
+  if (name == "native" || name.empty()) return Isa::host;
+  if (name == "scalar") return Isa::scalar;
+  if (name == "avx2") return Isa::avx2;
+  if (name == "avx512") return Isa::avx512;
+  fail("KILN_TARGET_CPU={} is not known; use native, scalar, avx2 or avx512", name);
+}
+
+std::string print_module(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true, /*prettyForm=*/true).elideLargeElementsAttrs(16);
+  module.print(os, flags);
+  text += "\n";
+  return text;
+}
+
+/// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part of the module.
+using Clock = std::chrono::steady_clock;
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages,
+                                                 Clock::time_point started);
+
+llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const CompileOptions& options) {
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  llvm::SmallVector<mlir::RankedTensorType> types;
+  for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
+  auto executable = compile_module(module, options, nullptr, Clock::now());
+  std::vector<Buffer> outputs;
+  std::vector<void*> pointers;
+  for (const TensorType& t : executable->plan().outputs)
+    pointers.push_back(outputs.emplace_back(static_cast<std::size_t>(t.bytes())).data());
+  executable->run({}, pointers, {});
+  llvm::SmallVector<mlir::ElementsAttr> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const char* data = reinterpret_cast<const char*>(outputs[i].data());
+    if (types[i].getElementType().isInteger(1)) {
+      llvm::SmallVector<bool> bits;
+      for (std::int64_t k = 0; k < types[i].getNumElements(); ++k) bits.push_back(data[k] != 0);
+      results.push_back(mlir::DenseElementsAttr::get(types[i], bits));
+    } else {
+      results.push_back(mlir::DenseElementsAttr::getFromRawBuffer(types[i], {data, outputs[i].bytes()}));
+    }
+  }
+  return results;
+}
+
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages,
+                                                 Clock::time_point started) {
+  codegen::Target target = codegen::select_target(options.isa);
+  passes::PipelineOptions pipeline;
+  pipeline.lanes = target.lanes(4);
+  pipeline.fuse = options.fuse;
+  if (stages)
+    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { (*stages)[stage.str()] = print_module(m); };
+  pipeline.evaluate = [&](mlir::ModuleOp m) {
+    CompileOptions inner = options;
+    inner.stages = nullptr;
+    return evaluate(m, inner);
+  };
+  passes::run_pipeline(module, pipeline);
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  std::vector<KernelTexts> texts;
+  ExecutablePlan plan = codegen::make_plan(function, target, stages ? &texts : nullptr);
+  if (stages) {
+    for (const KernelTexts& t : texts) {
+      (*stages)["mlir"] += t.mlir;
+      (*stages)["llvm"] += t.llvm;
+      (*stages)["asm"] += t.assembly;
+    }
+  }
+  plan.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  return std::make_shared<Executable>(std::move(plan));
+}
+
+/// KILN_DUMP: one folder a compile, one file a stage, numbered in the order of the pipeline.
+void write_stages(const std::string& dir, const std::string& name, const Stages& stages) {
+  static std::atomic<int> count{0};
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(dir) / fmt::format("{:03}_{}", count++, name);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
+  const std::pair<const char*, const char*> files[] = {{"trace", "0_trace.txt"},   {"kiln", "1_kiln.mlir"},
+                                                       {"fused", "2_fused.mlir"},  {"buffers", "3_buffers.mlir"},
+                                                       {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
+                                                       {"asm", "6_kernels.s"}};
+  for (auto [stage, file] : files)
+    if (auto text = stages.find(stage); text != stages.end()) std::ofstream(folder / file) << text->second;
+}
+
+}  // namespace
+
+const CompileOptions& default_options() {
+  static const CompileOptions options = [] {
+    CompileOptions o;
+    o.isa = isa_from_environment();
+    if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
+    return o;
+  }();
+  return options;
+}
+
+std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
+  Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  ir::load_dialects(context);
+  auto module = ir::build_module(context, graph);
+  Stages dumped;
+  Stages* stages = options.stages ? options.stages : options.dump_dir.empty() ? nullptr : &dumped;
+  if (stages) (*stages)["trace"] = ir::to_string(graph);
+  auto executable = compile_module(*module, options, stages, started);
+  if (!options.dump_dir.empty()) write_stages(options.dump_dir, graph.name, *stages);
+  return executable;
+}
+
+CompileStats compile_stats() {
+  codegen::Stats& s = codegen::stats();
+  return {s.graphs, s.kernels_compiled, s.kernels_loaded, s.kernels_shared};
+}
+
+}  // namespace kiln

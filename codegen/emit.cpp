@@ -1,0 +1,169 @@
+#include "codegen/emit.h"
+
+#include "codegen/math/math.h"
+
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+
+namespace kiln::codegen {
+
+namespace LLVM = mlir::LLVM;
+namespace arith = mlir::arith;
+
+mlir::Type Emit::memory_type(DType d) {
+  switch (d) {
+    case DType::f32: return b.getF32Type();
+    case DType::f64: return b.getF64Type();
+    case DType::f16:
+    case DType::bf16: return b.getI16Type();
+    case DType::i32: return b.getI32Type();
+    case DType::i64: return b.getI64Type();
+    default: return b.getI8Type();
+  }
+}
+
+mlir::Type Emit::register_type(DType d) {
+  switch (d) {
+    case DType::f16:
+    case DType::bf16: return b.getF32Type();
+    case DType::boolean: return b.getI1Type();
+    default: return memory_type(d);
+  }
+}
+
+mlir::Value Emit::splat(Value scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
+}
+
+mlir::Value Emit::lane_numbers(int lanes) {
+  if (lanes == 1) return index(0);
+  llvm::SmallVector<std::int64_t> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(i);
+  return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
+}
+
+mlir::Value Emit::extract(Value vector, std::int64_t lane) {
+  if (!llvm::isa<mlir::VectorType>(vector.getType())) return vector;
+  return LLVM::ExtractElementOp::create(b, loc, vector, index(lane));
+}
+
+mlir::Value Emit::sub_vector(Value vector, int first, int count) {
+  if (count == 1) return extract(vector, first);
+  llvm::SmallVector<std::int32_t> lanes;
+  for (int i = 0; i < count; ++i) lanes.push_back(first + i);
+  return LLVM::ShuffleVectorOp::create(b, loc, vector, vector, lanes);
+}
+
+mlir::Value Emit::mask_below(Value count, int lanes) { return less(lane_numbers(lanes), splat(count, lanes)); }
+
+mlir::Value Emit::number(DType d, double v, int lanes) {
+  mlir::Type t = register_type(d);
+  mlir::TypedAttr attr;
+  if (llvm::isa<mlir::FloatType>(t)) {
+    attr = b.getFloatAttr(t, v);
+  } else {
+    unsigned width = t.getIntOrFloatBitWidth();
+    attr = mlir::IntegerAttr::get(t, llvm::APInt(64, static_cast<std::uint64_t>(static_cast<std::int64_t>(v))).trunc(width));
+  }
+  return splat(arith::ConstantOp::create(b, loc, attr), lanes);
+}
+
+mlir::Value Emit::element(Value base, Value index, DType d) {
+  return LLVM::GEPOp::create(b, loc, ptr(), memory_type(d), base, mlir::ValueRange{index});
+}
+
+mlir::Value Emit::bytes_behind(Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
+}
+
+mlir::Value Emit::param(Value params, std::int64_t i) {
+  return LLVM::LoadOp::create(b, loc, i64(), element(params, index(i), DType::i64), 8);
+}
+
+mlir::Value Emit::buffer(Value buffers, std::int64_t i) {
+  return LLVM::LoadOp::create(b, loc, ptr(), element(buffers, index(i), DType::i64), 8);
+}
+
+mlir::Value Emit::to_register(Value memory, DType d, int lanes) {
+  if (d == DType::boolean) {
+    mlir::Value zero = splat(arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0)), lanes);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, memory, zero);
+  }
+  if (d == DType::f16 || d == DType::bf16) return load_convert(b, loc, d, memory, target.isa);
+  return memory;
+}
+
+mlir::Value Emit::to_memory(Value reg, DType d, int lanes) {
+  if (d == DType::boolean) return arith::ExtUIOp::create(b, loc, lanes_of(b.getI8Type(), lanes), reg);
+  if (d == DType::f16 || d == DType::bf16) return store_convert(b, loc, d, reg, target.isa);
+  return reg;
+}
+
+mlir::Value Emit::load_scalar(Value address, DType d) {
+  return to_register(LLVM::LoadOp::create(b, loc, memory_type(d), address, alignment(d)), d, 1);
+}
+
+void Emit::store_scalar(Value value, Value address, DType d) {
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, 1), address, alignment(d));
+}
+
+mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(address, d);
+  mlir::Type t = lanes_of(memory_type(d), lanes);
+  if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(LLVM::MaskedLoadOp::create(b, loc, t, address, mask, zero, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))), d, lanes);
+}
+
+void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, address, d);
+  Value memory = to_memory(value, d, lanes);
+  if (mask)
+    LLVM::MaskedStoreOp::create(b, loc, memory, address, mask, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+  else
+    LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
+}
+
+mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(element(base, indices, d), d);
+  mlir::Type t = lanes_of(memory_type(d), lanes), pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(LLVM::masked_gather::create(b, loc, t, addresses, mask, mlir::ValueRange{zero}, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))), d, lanes);
+}
+
+void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, element(base, indices, d), d);
+  mlir::Type pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  LLVM::masked_scatter::create(b, loc, to_memory(value, d, lanes), addresses, mask, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+}
+
+mlir::Value Emit::lane_offsets(Value stride, int lanes) { return mul(lane_numbers(lanes), splat(stride, lanes)); }
+
+void Emit::loop(Value from, Value to, Value step, const Body& body) {
+  mlir::scf::ForOp::create(b, loc, from, to, step, mlir::ValueRange{},
+                           [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange) {
+                             body(i);
+                             mlir::scf::YieldOp::create(b, loc);
+                           });
+}
+
+mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body) {
+  auto loop = mlir::scf::ForOp::create(b, loc, from, to, step, initial,
+                                       [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
+                                         mlir::scf::YieldOp::create(b, loc, body(i, carried));
+                                       });
+  return loop.getResults();
+}
+
+void Emit::when(Value condition, const std::function<void()>& then) {
+  mlir::scf::IfOp::create(b, loc, condition, [&](mlir::OpBuilder&, mlir::Location) {
+    then();
+    mlir::scf::YieldOp::create(b, loc);
+  });
+}
+
+}  // namespace kiln::codegen

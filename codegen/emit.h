@@ -1,0 +1,102 @@
+#pragma once
+#include "codegen/target.h"
+#include "runtime/tensor_type.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
+
+
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace kiln::codegen {
+
+/// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
+///
+/// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and addresses LLVM pointers: extents
+/// and strides are arguments, so a memref would carry nothing but descriptors.
+/// A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
+class Emit {
+ public:
+  using Value = mlir::Value;
+
+  Emit(mlir::OpBuilder& builder, mlir::Location loc, const Target& target) : b(builder), loc(loc), target(target) {}
+
+  mlir::OpBuilder& b;
+  mlir::Location loc;
+  const Target& target;
+
+  // Types.
+  mlir::Type i64() { return b.getI64Type(); }
+  mlir::Type ptr() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
+  mlir::Type lanes_of(mlir::Type t, int lanes) { return lanes == 1 ? t : mlir::VectorType::get({lanes}, t); }
+  /// How an element lies in memory: floats as themselves but f16 and bf16 as their bits, bool as a byte.
+  mlir::Type memory_type(DType d);
+  /// How it is held in registers: f16 and bf16 as f32, bool as i1, uint8 as i8.
+  mlir::Type register_type(DType d);
+
+  // Index arithmetic.
+  Value index(std::int64_t v) { return mlir::arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)); }
+  Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return mlir::arith::SubIOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) { return mlir::arith::MulIOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) { return mlir::arith::DivUIOp::create(b, loc, x, y); }
+  Value rem(Value x, Value y) { return mlir::arith::RemUIOp::create(b, loc, x, y); }
+  Value min(Value x, Value y) { return mlir::arith::MinSIOp::create(b, loc, x, y); }
+  Value less(Value x, Value y) { return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y); }
+
+  // Lanes.
+  Value splat(Value scalar, int lanes);
+  /// 0, 1, ..., lanes - 1 as i64.
+  Value lane_numbers(int lanes);
+  Value extract(Value vector, std::int64_t lane);
+  /// Lanes [first, first + count) of a vector.
+  Value sub_vector(Value vector, int first, int count);
+  /// Whether lane l is below `count`.
+  Value mask_below(Value count, int lanes);
+  Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
+  /// The number in the register type of the dtype, in every lane.
+  Value number(DType d, double v, int lanes);
+
+  // Memory. Addresses are of elements; `mask` may be null (all lanes).
+  Value element(Value base, Value index, DType d);
+  Value bytes_behind(Value base, Value bytes);
+  Value param(Value params, std::int64_t i);
+  Value buffer(Value buffers, std::int64_t i);
+  Value load_scalar(Value address, DType d);
+  void store_scalar(Value value, Value address, DType d);
+  /// `lanes` neighbouring elements; masked lanes are zero.
+  Value load(Value address, DType d, int lanes, Value mask = {});
+  void store(Value value, Value address, DType d, int lanes, Value mask = {});
+  /// Elements `stride` apart, or at a vector of element indices.
+  Value gather(Value base, Value indices, DType d, int lanes, Value mask = {});
+  void scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask = {});
+  /// stride times lane number, for gather and scatter.
+  Value lane_offsets(Value stride, int lanes);
+
+  // Structure.
+  using Body = std::function<void(Value)>;
+  void loop(Value from, Value to, Value step, const Body& body);
+  using CarriedBody = std::function<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
+  mlir::ValueRange loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body);
+  void when(Value condition, const std::function<void()>& then);
+
+ private:
+  Value to_register(Value memory, DType d, int lanes);
+  Value to_memory(Value reg, DType d, int lanes);
+  unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }
+};
+
+/// A kernel before it is code. `key` says all that the code depends on; equal keys mean equal code.
+struct KernelRequest {
+  std::string name;  ///< for people; made a valid symbol by the compiler
+  std::string key;
+  mlir::Location location;
+  std::function<void(Emit&, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end)> emit;
+};
+
+}  // namespace kiln::codegen

@@ -1,0 +1,47 @@
+#pragma once
+#include "codegen/emit.h"
+#include "ir/dialect.h"
+
+namespace kiln::codegen {
+
+/// A kernel and how to run it for given shapes; the operands' places are added by schedule.cpp. Operands are numbered: the
+/// fusion's arguments, then its results, then the random state if it is used.
+struct Launch {
+  KernelRequest request;
+  std::vector<std::int64_t> params;
+  std::int64_t extent = 1;
+  std::int64_t grain = 1;
+  bool uses_random = false;
+  /// A table of i64 that the kernel reads as one more operand, after the random state; empty: none.
+  std::vector<std::int64_t> table;
+};
+
+/// The kernel of a fusion; throws an internal error for a body that no pass should have made.
+Launch launch_fusion(ir::FusionOp fusion, const Target& target);
+
+// The families that launch_fusion chooses from.
+Launch launch_pointwise(ir::FusionOp fusion, const Target& target);
+Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target);
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target);
+
+/// A pack: operand 0 to operand 1.
+Launch launch_pack(ir::PackOp pack, const Target& target);
+
+/// A box of elements copied from one strided window to another, and a window filled with one number. Operand 0 to operand 1;
+/// for fill, operand 0 is written. Shapes, strides and offsets are in elements.
+struct StridedBox {
+  llvm::SmallVector<std::int64_t, 6> shape;
+  llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
+  std::int64_t from_offset = 0, to_offset = 0;
+};
+Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc);
+Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target, mlir::Location loc);
+
+/// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
+std::string name_of_location(mlir::Location loc);
+
+/// Pieces of a loop that are worth a thread: about 32 Ki simple element operations.
+std::int64_t grain_for(std::int64_t cost_per_iteration, std::int64_t multiple);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,186 @@
+#include "codegen/lower.h"
+
+#include "runtime/fail.h"
+
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <mlir/Pass/Pass.h>  // before the conversions, which only declare it
+#include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
+#include <mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h>
+#include <mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h>
+#include <mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h>
+#include <mlir/Conversion/UBToLLVM/UBToLLVM.h>
+#include <mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h>
+#include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/Verifier.h>
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Export.h>
+
+#include <mutex>
+
+namespace kiln::codegen {
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
+  initialize_llvm();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string error;
+  const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvm_target) fail_internal("LLVM has no code generator for {}: {}", triple.str(), error);
+  llvm::TargetOptions options;
+  // A product and a sum stay two roundings; where one is meant the kernel says fma.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default,
+      /*JIT=*/true));
+}
+
+/// One machine per thread and target: they are not to be shared, and cost a millisecond to make.
+llvm::TargetMachine& machine_for(const Target& target) {
+  thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
+  auto& machine = machines[target.id()];
+  if (!machine) machine = make_machine(target);
+  return *machine;
+}
+
+void load_dialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
+                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const KernelRequest& request,
+                                              const std::string& symbol, const Target& target) {
+  mlir::OpBuilder builder(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(request.location));
+  builder.setInsertionPointToStart(module->getBody());
+  Emit e(builder, request.location, target);
+  auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context), {e.ptr(), e.ptr(), e.i64(), e.i64()});
+  auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);
+  mlir::Block* block = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(block);
+  request.emit(e, block->getArgument(0), block->getArgument(1), block->getArgument(2), block->getArgument(3));
+  mlir::LLVM::ReturnOp::create(builder, request.location, mlir::ValueRange{});
+  return module;
+}
+
+void to_llvm_dialect(mlir::ModuleOp module) {
+  mlir::PassManager pm(module.getContext());
+  pm.enableVerifier(false);
+  pm.addPass(mlir::createSCFToControlFlowPass());
+  pm.addPass(mlir::createConvertVectorToLLVMPass());
+  pm.addPass(mlir::createArithToLLVMConversionPass());
+  pm.addPass(mlir::createConvertControlFlowToLLVMPass());
+  pm.addPass(mlir::createUBToLLVMConversionPass());
+  pm.addPass(mlir::createReconcileUnrealizedCastsPass());
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& d) {
+    errors += d.str() + "\n";
+    return mlir::success();
+  });
+  if (mlir::failed(pm.run(module))) fail_internal("a kernel could not be lowered to LLVM: {}", errors);
+}
+
+/// The kernels come as finished vector code: what is left is cleaning up addresses. Longer pipelines cost ten times as much and
+/// gain nothing (loops are neither to be unrolled nor vectorised).
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(
+          passes, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),early-cse)"))
+    fail_internal("the LLVM pipeline does not parse: {}", llvm::toString(std::move(error)));
+#ifdef KILN_SANITIZE_ADDRESS
+  llvm::AddressSanitizerOptions options;
+  options.CompileKernel = false;
+  passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false));
+#endif
+  passes.run(module, modules);
+}
+
+/// The parts of the sanitizer's set-up that the program around has done already.
+void drop_constructors(llvm::Module& module) {
+  if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
+}
+
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true))
+    fail_internal("LLVM cannot write this kind of file");
+  passes.run(module);
+  return bytes;
+}
+
+}  // namespace
+
+KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
+                          const Target& target, KernelTexts* texts) {
+  load_dialects(context);
+  auto module = emit_module(context, request, symbol, target);
+#ifndef NDEBUG
+  if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);
+#endif
+  if (texts) llvm::raw_string_ostream(texts->mlir) << *module << "\n";
+  to_llvm_dialect(*module);
+
+  llvm::LLVMContext llvm_context;
+  std::unique_ptr<llvm::Module> llvm_module = mlir::translateModuleToLLVMIR(*module, llvm_context);
+  if (!llvm_module) fail_internal("kernel '{}' could not be translated to LLVM IR", request.name);
+  llvm::TargetMachine& machine = machine_for(target);
+  llvm_module->setDataLayout(machine.createDataLayout());
+  llvm_module->setTargetTriple(machine.getTargetTriple());
+  for (llvm::Function& f : *llvm_module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", target.cpu);
+    f.addFnAttr("target-features", target.features);
+    if (target.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
+    f.setDoesNotThrow();
+#ifdef KILN_SANITIZE_ADDRESS
+    f.addFnAttr(llvm::Attribute::SanitizeAddress);
+#endif
+  }
+  optimize(*llvm_module, machine);
+  drop_constructors(*llvm_module);
+  if (texts) {
+    llvm::raw_string_ostream(texts->llvm) << *llvm_module << "\n";
+    // Generating code changes the module, so the text is made from a copy.
+    auto copy = llvm::CloneModule(*llvm_module);
+    auto assembly = generate(*copy, machine, llvm::CodeGenFileType::AssemblyFile);
+    texts->assembly.append(assembly.begin(), assembly.end());
+  }
+  auto bytes = generate(*llvm_module, machine, llvm::CodeGenFileType::ObjectFile);
+  return {symbol, {bytes.begin(), bytes.end()}};
+}
+
+}  // namespace kiln::codegen

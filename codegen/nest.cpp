@@ -1,0 +1,145 @@
+#include "codegen/nest.h"
+
+#include <fmt/format.h>
+
+namespace kiln::codegen {
+
+int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
+
+Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes)
+    : extents_(std::move(extents)), streams_(std::move(streams)), lanes_(lanes) {
+  if (!extents_.empty()) return;
+  extents_.push_back(1);
+  for (Stream& s : streams_) s.strides.push_back(0);
+}
+
+void Nest::append_params(std::vector<std::int64_t>& params) const {
+  params.insert(params.end(), extents_.begin(), extents_.end());
+  for (const Stream& s : streams_) {
+    params.push_back(s.offset);
+    params.insert(params.end(), s.strides.begin(), s.strides.end());
+  }
+}
+
+std::int64_t Nest::elements() const {
+  std::int64_t n = 1;
+  for (std::int64_t e : extents_) n *= e;
+  return n;
+}
+
+std::string Nest::key() const {
+  std::string key = fmt::format("nest rank={} lanes={}", rank(), lanes_);
+  for (const Stream& s : streams_)
+    key += fmt::format(" {}:{}:{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()));
+  return key;
+}
+
+int Nest::At::inner_class(std::size_t stream) const { return stride_class(nest_->streams_[stream].strides.back()); }
+
+mlir::Value Nest::At::address(std::size_t stream) {
+  const Stream& s = nest_->streams_[stream];
+  switch (inner_class(stream)) {
+    case 0: return bases_[stream];
+    case 1: return e_->element(bases_[stream], j_, s.dtype);
+    default: return e_->element(bases_[stream], e_->mul(j_, inner_[stream]), s.dtype);
+  }
+}
+
+mlir::Value Nest::At::lane_offsets(std::size_t stream) {
+  switch (inner_class(stream)) {
+    case 0: return e_->splat(e_->index(0), lanes_);
+    case 1: return e_->lane_numbers(lanes_);
+    default: return e_->lane_offsets(inner_[stream], lanes_);
+  }
+}
+
+mlir::Value Nest::At::load(std::size_t stream) {
+  const Stream& s = nest_->streams_[stream];
+  switch (inner_class(stream)) {
+    case 0: return hoisted_[stream];
+    case 1: return e_->load(address(stream), s.dtype, lanes_, mask_);
+    default: return e_->gather(address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
+  }
+}
+
+void Nest::At::store(std::size_t stream, mlir::Value value) {
+  const Stream& s = nest_->streams_[stream];
+  if (inner_class(stream) == 1 || lanes_ == 1)
+    e_->store(value, address(stream), s.dtype, lanes_, mask_);
+  else
+    e_->scatter(value, address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
+}
+
+mlir::Value Nest::At::number(std::size_t stream) {
+  mlir::Value at = bases_[stream];
+  if (inner_class(stream) == 0) return e_->splat(at, lanes_);
+  at = e_->add(at, e_->mul(j_, inner_[stream]));
+  return e_->add(e_->splat(at, lanes_), e_->lane_offsets(inner_[stream], lanes_));
+}
+
+void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
+                mlir::Value end, const Body& body) const {
+  auto rank = static_cast<std::int64_t>(this->rank());
+  auto stream_param = [&](std::size_t s, std::int64_t i) {
+    return e.param(params, first_param + rank + (rank + 1) * static_cast<std::int64_t>(s) + i);
+  };
+  auto stride = [&](std::size_t s, std::int64_t axis) { return stream_param(s, 1 + axis); };
+  llvm::SmallVector<mlir::Value> operands;
+  for (const Stream& s : streams_) operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
+
+  auto innermost = [&](mlir::ArrayRef<mlir::Value> offsets, mlir::Value from, mlir::Value to) {
+    At at;
+    at.e_ = &e;
+    at.nest_ = this;
+    for (std::size_t s = 0; s < streams_.size(); ++s) {
+      at.bases_.push_back(streams_[s].operand < 0 ? offsets[s] : e.element(operands[s], offsets[s], streams_[s].dtype));
+      at.inner_.push_back(stride(s, rank - 1));
+    }
+    auto hoist = [&](int lanes) {
+      at.hoisted_.assign(streams_.size(), {});
+      for (std::size_t s = 0; s < streams_.size(); ++s)
+        if (streams_[s].operand >= 0 && at.inner_class(s) == 0 && streams_[s].read)
+          at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], streams_[s].dtype), lanes);
+    };
+    at.lanes_ = lanes_;
+    hoist(lanes_);
+    mlir::Value one = e.index(1);
+    if (lanes_ == 1) {
+      e.loop(from, to, one, [&](mlir::Value j) {
+        at.j_ = j;
+        body(at);
+      });
+      return;
+    }
+    mlir::Value width = e.index(lanes_);
+    mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+    e.loop(from, whole, width, [&](mlir::Value j) {
+      at.j_ = j;
+      body(at);
+    });
+    e.when(e.less(whole, to), [&] {
+      at.j_ = whole;
+      at.mask_ = e.mask_below(e.sub(to, whole), lanes_);
+      body(at);
+    });
+  };
+
+  std::function<void(std::int64_t, llvm::SmallVector<mlir::Value>)> level = [&](std::int64_t axis,
+                                                                               llvm::SmallVector<mlir::Value> offsets) {
+    mlir::Value from = axis == 0 ? begin : e.index(0);
+    mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
+    if (axis + 1 == rank) return innermost(offsets, from, to);
+    llvm::SmallVector<mlir::Value> strides;
+    for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
+    e.loop(from, to, e.index(1), [&](mlir::Value i) {
+      llvm::SmallVector<mlir::Value> inner;
+      for (std::size_t s = 0; s < streams_.size(); ++s) inner.push_back(e.add(offsets[s], e.mul(i, strides[s])));
+      level(axis + 1, inner);
+    });
+  };
+  llvm::SmallVector<mlir::Value> offsets;
+  for (std::size_t s = 0; s < streams_.size(); ++s) offsets.push_back(stream_param(s, 0));
+  level(0, offsets);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,76 @@
+#pragma once
+#include "codegen/emit.h"
+
+#include <llvm/ADT/SmallVector.h>
+
+namespace kiln::codegen {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+
+/// Something that a loop nest walks with a stride per axis: an operand's elements, or a number (the index along an axis).
+struct Stream {
+  DType dtype = DType::f32;
+  int operand = -1;  ///< of the step; -1: the stream is the number itself
+  Dims strides;      ///< in elements, one per axis of the nest
+  std::int64_t offset = 0;  ///< elements from the operand's beginning to the first one
+  bool read = true;         ///< loaded at every point: with an innermost stride of 0, once before the loop
+};
+
+/// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all sizes;
+/// only the rank, and whether the innermost stride is 0, 1 or another, is built in.
+class Nest {
+ public:
+  Nest(Dims extents, std::vector<Stream> streams, int lanes);
+
+  /// The step's parameters: extents, then each stream's offset and strides.
+  void append_params(std::vector<std::int64_t>& params) const;
+  std::size_t param_count() const { return rank() + (rank() + 1) * streams_.size(); }
+  /// What the code depends on.
+  std::string key() const;
+  std::size_t rank() const { return extents_.size(); }
+  std::int64_t outer_extent() const { return extents_[0]; }
+  std::int64_t elements() const;
+  const std::vector<Stream>& streams() const { return streams_; }
+  int lanes() const { return lanes_; }
+
+  /// One position of the innermost loop: `lanes` neighbouring points of the box.
+  class At {
+   public:
+    mlir::Value mask() const { return mask_; }
+    int lanes() const { return lanes_; }
+    mlir::Value load(std::size_t stream);
+    void store(std::size_t stream, mlir::Value value);
+    /// The number that stream is, for each lane, as i64.
+    mlir::Value number(std::size_t stream);
+    /// The address of the first lane's element.
+    mlir::Value address(std::size_t stream);
+    /// Element indices, relative to address(), of the lanes.
+    mlir::Value lane_offsets(std::size_t stream);
+    /// 0, 1, or 2 for a stride that is only known at run time.
+    int inner_class(std::size_t stream) const;
+
+   private:
+    friend class Nest;
+    Emit* e_;
+    const Nest* nest_;
+    llvm::SmallVector<mlir::Value> bases_;    // address, or number, at j = 0 of the innermost loop
+    llvm::SmallVector<mlir::Value> inner_;    // innermost strides
+    llvm::SmallVector<mlir::Value> hoisted_;  // loads with stride 0
+    mlir::Value j_, mask_;
+    int lanes_ = 1;
+  };
+  using Body = std::function<void(At&)>;
+  /// Emits the loops; [begin, end) is a part of the outermost axis. Parameters begin at params[first_param].
+  void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin, mlir::Value end,
+            const Body& body) const;
+
+ private:
+  Dims extents_;
+  std::vector<Stream> streams_;
+  int lanes_;
+};
+
+/// 0, 1 or 2 for a stride.
+int stride_class(std::int64_t stride);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,208 @@
+// Kernels without a sum: loops over a box, one expression per point. Copies and fills are expressions too.
+#include "codegen/body.h"
+#include "codegen/launch.h"
+#include "codegen/math/math.h"
+#include "codegen/nest.h"
+#include "runtime/fail.h"
+
+namespace kiln::codegen {
+namespace {
+
+/// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can fill.
+int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
+
+/// A nest whose neighbouring axes are joined where all streams allow it.
+Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes) {
+  llvm::SmallVector<Dims> strides;
+  for (Stream& s : streams) strides.push_back(s.strides);
+  ir::collapse_axes(extents, strides);
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
+  return Nest(std::move(extents), std::move(streams), lanes);
+}
+
+void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
+  nest.append_params(launch.params);
+  launch.extent = nest.outer_extent();
+  std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
+  // With one axis the loop is cut in elements, at whole vectors and cache lines.
+  launch.grain = grain_for(std::max<std::int64_t>(1, inner) * cost, nest.rank() == 1 ? 64 : 1);
+  if (nest.elements() == 0) launch.extent = 0;
+}
+
+/// Gathers: operands x and indices; the address depends on a loaded index.
+struct GatherLeaf {
+  std::size_t x_stream, index_stream;
+  std::int64_t axis_stride, axis_extent;
+  DType index_dtype;
+};
+
+Dims c_strides(llvm::ArrayRef<std::int64_t> shape) {
+  Dims strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+}  // namespace
+
+std::int64_t grain_for(std::int64_t cost_per_iteration, std::int64_t multiple) {
+  std::int64_t iterations = std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(1, cost_per_iteration));
+  return (iterations + multiple - 1) / multiple * multiple;
+}
+
+Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
+  mlir::Block& block = fusion.getBody().front();
+  llvm::SmallVector<mlir::Value> outputs(block.getTerminator()->getOperands());
+  Body body(outputs);
+  auto arguments = static_cast<int>(fusion.getNumOperands());
+  auto results = static_cast<int>(fusion.getNumResults());
+
+  llvm::ArrayRef<std::int64_t> shape = ir::ranked(fusion.getResult(0)).getShape();
+  Dims extents(shape.begin(), shape.end());
+  Dims dense = c_strides(shape);
+  std::vector<Stream> streams;
+  std::vector<std::size_t> leaf_stream;
+  std::vector<std::optional<GatherLeaf>> gathers;
+  bool uses_random = false;
+  for (const Leaf& leaf : body.leaves()) {
+    leaf_stream.push_back(streams.size());
+    gathers.emplace_back();
+    switch (leaf.kind) {
+      case Leaf::Kind::memory:
+        streams.push_back({leaf.dtype, static_cast<int>(leaf.argument), leaf.view.strides, leaf.view.offset});
+        break;
+      case Leaf::Kind::iota: {
+        Dims strides(shape.size(), 0);
+        strides[static_cast<std::size_t>(leaf.axis)] = 1;
+        streams.push_back({leaf.dtype, -1, strides});
+        break;
+      }
+      case Leaf::Kind::random:
+        uses_random = true;
+        streams.push_back({leaf.dtype, -1, dense});
+        break;
+      case Leaf::Kind::gather: {
+        auto op = leaf.value.getDefiningOp<ir::GatherOp>();
+        ir::View x = ir::view_of(op.getX()), index = ir::view_of(op.getIndices());
+        auto axis = static_cast<std::size_t>(op.getAxis());
+        std::size_t index_rank = index.shape.size();
+        Dims x_strides(shape.size(), 0), index_strides(shape.size(), 0);
+        for (std::size_t i = 0; i < x.shape.size(); ++i)
+          if (i != axis) x_strides[i < axis ? i : i + index_rank - 1] = x.strides[i];
+        for (std::size_t i = 0; i < index_rank; ++i) index_strides[axis + i] = index.strides[i];
+        auto operand = [](const ir::View& v) { return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber()); };
+        gathers.back() = {streams.size(), streams.size() + 1, x.strides[axis], x.shape[axis], dtype_of_value(op.getIndices())};
+        streams.push_back({leaf.dtype, operand(x), x_strides, x.offset, false});
+        streams.push_back({dtype_of_value(op.getIndices()), operand(index), index_strides, index.offset});
+        break;
+      }
+      case Leaf::Kind::root:
+        fail_internal("a pointwise fusion has no root");
+    }
+  }
+  std::size_t first_output = streams.size();
+  for (int i = 0; i < results; ++i)
+    streams.push_back({dtype_of_value(fusion.getResult(static_cast<unsigned>(i))), arguments + i, dense, 0, false});
+
+  Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()));
+  Launch launch{{name_of_location(fusion.getLoc()), "pointwise " + nest.key() + body.key(), fusion.getLoc(), {}}, {}};
+  launch.uses_random = uses_random;
+  set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
+  std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
+  for (std::size_t i = 0; i < body.leaves().size(); ++i) {
+    if (gathers[i]) {
+      launch.params.push_back(gathers[i]->axis_stride);
+      launch.params.push_back(gathers[i]->axis_extent);
+    }
+    if (body.leaves()[i].kind == Leaf::Kind::random) launch.params.push_back(body.leaves()[i].draw);
+  }
+
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+    mlir::Value seed, counter;
+    if (uses_random) {
+      mlir::Value state = e.buffer(buffers, arguments + results);
+      seed = e.load_scalar(state, DType::i64);
+      counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
+    }
+    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
+      std::int64_t next = extra;
+      auto values = body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
+        const Leaf& leaf = body.leaves()[i];
+        std::size_t s = leaf_stream[i];
+        switch (leaf.kind) {
+          case Leaf::Kind::iota:
+            return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(s), e.target.isa);
+          case Leaf::Kind::random: {
+            mlir::Value draw = e.param(params, next++);
+            return emit_philox_uniform(e.b, e.loc, seed, e.add(counter, draw), at.number(s));
+          }
+          case Leaf::Kind::gather: {
+            const GatherLeaf& g = *gathers[i];
+            mlir::Value stride = e.param(params, next++), extent = e.param(params, next++);
+            mlir::Value index = emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_stream), e.target.isa);
+            mlir::Value last = e.splat(e.sub(extent, e.index(1)), at.lanes());
+            index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), at.lanes()));
+            mlir::Value offsets = e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_stream));
+            return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
+          }
+          default:
+            return at.load(s);
+        }
+      });
+      for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
+    });
+  };
+  return launch;
+}
+
+Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
+  std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset}, {dtype, 1, box.to_strides, box.to_offset, false}};
+  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
+  Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
+  set_geometry(launch, nest, 1);
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) { at.store(1, at.load(0)); });
+  };
+  return launch;
+}
+
+Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target, mlir::Location loc) {
+  std::vector<Stream> streams{{dtype, 0, box.to_strides, box.to_offset, false}};
+  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  Launch launch{{"fill", "fill " + text + " " + nest.key(), loc, {}}, {}};
+  set_geometry(launch, nest, 1);
+  double number = 0;
+  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(value))
+    number = f.getValueAsDouble();
+  else
+    number = static_cast<double>(llvm::cast<mlir::IntegerAttr>(value).getValue().getSExtValue());
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) { at.store(0, e.number(dtype, number, at.lanes())); });
+  };
+  return launch;
+}
+
+std::string name_of_location(mlir::Location loc) {
+  std::string name;
+  auto append = [&](llvm::StringRef part) {
+    if (part.empty() || name.size() + part.size() > 80) return;
+    if (!name.empty()) name += "+";
+    name += part;
+  };
+  llvm::SmallVector<llvm::StringRef> seen;
+  loc->walk([&](mlir::Location inner) {
+    if (auto named = llvm::dyn_cast<mlir::NameLoc>(inner); named && !llvm::is_contained(seen, named.getName().getValue())) {
+      seen.push_back(named.getName().getValue());
+      append(named.getName());
+    }
+    return mlir::WalkResult::advance();
+  });
+  return name.empty() ? "kernel" : name;
+}
+
+}  // namespace kiln::codegen

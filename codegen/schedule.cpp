@@ -1,0 +1,244 @@
+#include "codegen/schedule.h"
+
+#include "codegen/kernel_cache.h"
+#include "codegen/launch.h"
+#include "ir/views.h"
+#include "runtime/fail.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/TypeSwitch.h>
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace kiln::codegen {
+namespace {
+
+using Space = BufferRef::Space;
+
+/// Elements of a constant as they lie in memory.
+std::shared_ptr<const Buffer> constant_buffer(ir::ConstantOp op) {
+  auto value = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
+  TensorType type = ir::to_tensor_type(op.getType());
+  auto buffer = std::make_shared<Buffer>(static_cast<std::size_t>(type.bytes()));
+  std::byte* out = buffer->data();
+  auto count = static_cast<std::size_t>(type.elements());
+  if (type.dtype == DType::boolean) {
+    std::size_t i = 0;
+    for (bool b : value.getValues<bool>()) out[i++] = std::byte{b};
+    return buffer;
+  }
+  llvm::ArrayRef<char> raw = value.getRawData();
+  std::size_t size = size_of(type.dtype);
+  if (value.isSplat())
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(out + i * size, raw.data(), size);
+  else
+    std::memcpy(out, raw.data(), raw.size());
+  return buffer;
+}
+
+std::vector<std::string> source_lines(mlir::Location loc) {
+  std::vector<std::string> lines;
+  loc->walk([&](mlir::Location inner) {
+    if (auto at = llvm::dyn_cast<mlir::FileLineColLoc>(inner)) {
+      std::string line = at.getFilename().str() + ":" + std::to_string(at.getLine());
+      if (!llvm::is_contained(lines, line)) lines.push_back(line);
+    }
+    return mlir::WalkResult::advance();
+  });
+  return lines;
+}
+
+class Scheduler {
+ public:
+  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts)
+      : function_(function), target_(target), texts_(texts) {}
+
+  ExecutablePlan run() {
+    plan_.name = function_.getName().str();
+    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_bytes")) plan_.arena_bytes = bytes.getInt();
+    if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_lower_bound"))
+      plan_.arena_lower_bound = bound.getInt();
+    if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
+      plan_.random_draws = static_cast<int>(draws.getInt());
+    for (mlir::BlockArgument a : function_.getArguments()) {
+      places_[a] = {Space::input, a.getArgNumber(), 0};
+      plan_.inputs.push_back(ir::to_tensor_type(a.getType()));
+    }
+    auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
+    std::size_t write_count = writes ? writes.size() : 0;
+    std::size_t output_count = function_.getNumResults() - write_count;
+    for (std::size_t i = 0; i < output_count; ++i)
+      plan_.outputs.push_back(ir::to_tensor_type(function_.getResultTypes()[i]));
+
+    for (mlir::Operation& op : function_.front().without_terminator()) {
+      place_results(op);
+      schedule(op);
+    }
+    mlir::Operation* end = function_.front().getTerminator();
+    for (std::size_t i = 0; i < write_count; ++i) {
+      mlir::Value v = end->getOperand(static_cast<unsigned>(output_count + i));
+      plan_.write_backs.push_back(
+          {static_cast<std::size_t>(writes[i]), place(v), ir::to_tensor_type(v.getType()).bytes()});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  BufferRef place(mlir::Value v) const {
+    auto found = places_.find(v);
+    if (found == places_.end()) fail_internal("a value of '{}' has no place in memory", plan_.name);
+    return found->second;
+  }
+
+  void place_results(mlir::Operation& op) {
+    auto list = op.getAttrOfType<mlir::ArrayAttr>("kiln.buffers");
+    if (!list || list.size() != op.getNumResults())
+      fail_internal("{} has no plan for its results", op.getName().getStringRef().str());
+    for (auto [attr, result] : llvm::zip(list, op.getResults())) {
+      auto [kind, number] = llvm::cast<mlir::StringAttr>(attr).getValue().split(':');
+      std::int64_t n = 0;
+      number.getAsInteger(10, n);
+      if (kind == "alias") {
+        places_[result] = place(op.getOperand(0));
+        continue;
+      }
+      auto space = llvm::StringSwitch<Space>(kind)
+                       .Case("output", Space::output)
+                       .Case("constant", Space::constant)
+                       .Case("snapshot", Space::snapshot)
+                       .Default(Space::arena);
+      if (space == Space::arena)
+        places_[result] = {space, 0, n};
+      else
+        places_[result] = {space, static_cast<std::uint32_t>(n), 0};
+    }
+  }
+
+  void schedule(mlir::Operation& op) {
+    llvm::TypeSwitch<mlir::Operation*>(&op)
+        .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
+        .Case([&](ir::ReshapeOp) {})
+        .Case([&](ir::FusionOp f) {
+          std::vector<BufferRef> operands;
+          for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
+          for (mlir::Value v : f.getResults()) operands.push_back(place(v));
+          add(launch_fusion(f, target_), std::move(operands), plan_.steps, op.getLoc());
+        })
+        .Case([&](ir::PackOp p) { schedule_pack(p); })
+        .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
+        .Case([&](ir::PadOp p) { schedule_pad(p); })
+        .Case([&](ir::InsertOp i) { schedule_insert(i); })
+        .Default([&](mlir::Operation* o) { fail_internal("{} reached code generation", o->getName().getStringRef().str()); });
+  }
+
+  void add(Launch launch, std::vector<BufferRef> operands, std::vector<Step>& steps, mlir::Location loc) {
+    if (launch.extent == 0) return;
+    if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
+    if (!launch.table.empty()) operands.push_back(table(launch.table));
+    KernelTexts* texts = texts_ ? &texts_->emplace_back() : nullptr;
+    Step step;
+    step.kernel = get_kernel(*function_.getContext(), launch.request, target_, texts);
+    step.operands = std::move(operands);
+    step.params = std::move(launch.params);
+    step.extent = launch.extent;
+    step.grain = launch.grain;
+    step.name = launch.request.name;
+    step.locations = source_lines(loc);
+    steps.push_back(std::move(step));
+  }
+
+  BufferRef table(const std::vector<std::int64_t>& values) {
+    // Tables follow the constants of the function, which the planner numbered.
+    auto buffer = std::make_shared<Buffer>(values.size() * sizeof(std::int64_t));
+    std::memcpy(buffer->data(), values.data(), values.size() * sizeof(std::int64_t));
+    tables_.push_back(buffer);
+    return {Space::constant, constant_count() + static_cast<std::uint32_t>(tables_.size()) - 1, 0};
+  }
+  std::uint32_t constant_count() {
+    if (!counted_) {
+      counted_ = 0;
+      for (mlir::Operation& op : function_.front()) *counted_ += llvm::isa<ir::ConstantOp>(op);
+    }
+    return *counted_;
+  }
+
+  void schedule_pack(ir::PackOp pack) {
+    BufferRef from = place(pack.getX()), to = place(pack.getResult());
+    Launch launch = launch_pack(pack, target_);
+    if (to.space != Space::snapshot) return add(std::move(launch), {from, to}, plan_.steps, pack.getLoc());
+    SnapshotPlan snapshot{from.index, 0, ir::to_tensor_type(pack.getType()).bytes(), {}};
+    // The layout's identity: what is made from which part of the parameter, and how.
+    std::string text = launch.request.key;
+    for (std::int64_t p : launch.params) text += "," + std::to_string(p);
+    for (std::int64_t t : launch.table) text += "," + std::to_string(t);
+    text += "@" + std::to_string(from.offset);
+    snapshot.key = XXH3_64bits(text.data(), text.size());
+    add(std::move(launch), {from, to}, snapshot.steps, pack.getLoc());
+    plan_.snapshots.push_back(std::move(snapshot));
+  }
+
+  void schedule_concatenate(ir::ConcatenateOp concat) {
+    std::int64_t at = 0;
+    ir::View whole = ir::View::whole(concat.getResult());
+    auto axis = static_cast<std::size_t>(concat.getAxis());
+    for (mlir::Value part : concat.getParts()) {
+      ir::View from = ir::View::whole(part);
+      StridedBox box{from.shape, from.strides, whole.strides, 0, at * whole.strides[axis]};
+      add(launch_copy(box, ir::to_tensor_type(part.getType()).dtype, target_, concat.getLoc()),
+          {place(part), place(concat.getResult())}, plan_.steps, concat.getLoc());
+      at += from.shape[axis];
+    }
+  }
+
+  void schedule_pad(ir::PadOp pad) {
+    ir::View whole = ir::View::whole(pad.getResult()), from = ir::View::whole(pad.getX());
+    DType dtype = ir::to_tensor_type(pad.getType()).dtype;
+    StridedBox all{whole.shape, whole.strides, whole.strides};
+    add(launch_fill(all, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
+        {place(pad.getResult())}, plan_.steps, pad.getLoc());
+    StridedBox inner{from.shape, from.strides, whole.strides};
+    for (std::size_t i = 0; i < from.shape.size(); ++i) inner.to_offset += pad.getLow()[i] * whole.strides[i];
+    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())}, plan_.steps,
+        pad.getLoc());
+  }
+
+  void schedule_insert(ir::InsertOp insert) {
+    ir::View whole = ir::View::whole(insert.getResult()), update = ir::View::whole(insert.getUpdate());
+    DType dtype = ir::to_tensor_type(insert.getType()).dtype;
+    BufferRef from = place(insert.getX()), to = place(insert.getResult());
+    bool in_place = from.space == to.space && from.index == to.index && from.offset == to.offset;
+    StridedBox all{whole.shape, whole.strides, whole.strides};
+    if (!in_place) add(launch_copy(all, dtype, target_, insert.getLoc()), {from, to}, plan_.steps, insert.getLoc());
+    StridedBox part{update.shape, update.strides, {}};
+    for (std::size_t i = 0; i < whole.strides.size(); ++i) {
+      part.to_strides.push_back(whole.strides[i] * insert.getStep()[i]);
+      part.to_offset += insert.getStart()[i] * whole.strides[i];
+    }
+    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, plan_.steps, insert.getLoc());
+  }
+
+  mlir::func::FuncOp function_;
+  const Target& target_;
+  std::vector<KernelTexts>* texts_;
+  ExecutablePlan plan_;
+  llvm::DenseMap<mlir::Value, BufferRef> places_;
+  std::vector<std::shared_ptr<const Buffer>> tables_;
+  std::optional<std::uint32_t> counted_;
+
+ public:
+  void append_tables(ExecutablePlan& plan) {
+    plan.constants.insert(plan.constants.end(), tables_.begin(), tables_.end());
+  }
+};
+
+}  // namespace
+
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts) {
+  Scheduler scheduler(function, target, texts);
+  ExecutablePlan plan = scheduler.run();
+  scheduler.append_tables(plan);
+  return plan;
+}
+
+}  // namespace kiln::codegen
