@@ -173,6 +173,26 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
   return *made;
 }
 
+std::vector<CompiledCall> CachedCall::describe() const {
+  std::lock_guard lock(mutex_);
+  std::vector<CompiledCall> out;
+  for (const auto& call : published_) {
+    CompiledCall c;
+    for (const auto& in : call->signature.inputs)
+      c.inputs += (c.inputs.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
+    c.train = call->signature.train;
+    c.compiled = call->executable != nullptr;
+    if (c.compiled) {
+      const ExecutablePlan& plan = call->executable->plan();
+      c.kernels = plan.steps.size();
+      c.arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
+      c.compile_ms = plan.compile_ms;
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
 void CachedCall::clear() {
   std::lock_guard lock(mutex_);
   head_.store(nullptr, std::memory_order_release);

@@ -94,6 +94,7 @@ class CachedCall {
   bool hit(std::span<const Tensor> inputs, Tensor& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   std::shared_ptr<const detail::TracedCall> latest() const;
+  std::vector<CompiledCall> describe() const;
   /// Forgets everything; no call may be running.
   void clear();
 

@@ -35,6 +35,11 @@ void HybridBlock::cast(DType dtype) {
   if (s.cached) s.cached->clear();
 }
 
+std::vector<CompiledCall> HybridBlock::compiled_calls() const {
+  const BlockState& s = state();
+  return s.active ? s.cached->describe() : std::vector<CompiledCall>();
+}
+
 Tensors HybridBlock::forward(const Tensors& inputs) {
   const BlockState& s = state();
   if (s.active && !Trace::current()) return s.cached->call(*this, inputs);

@@ -298,6 +298,8 @@ Parameter::operator Tensor() const {
   return detail::symbol_tensor({state_->symbol}, dtype());
 }
 
+Operand::Operand(const Parameter& p, std::source_location where) : owned_(p), where_(where) {}
+
 std::string Parameter::str() const {
   const auto& o = state_->options;
   const std::string dtype =

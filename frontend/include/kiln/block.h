@@ -172,6 +172,17 @@ class KILN_API Block {
   std::shared_ptr<detail::BlockState> state_;
 };
 
+/// One recording of a hybridized block: what it was made for and what came of it.
+struct CompiledCall {
+  std::string inputs;  ///< "float32 (1, 512)", several with commas between
+  bool train = false;
+  /// False where hybrid_forward writes to an array that it also sees through another argument: such calls run eagerly.
+  bool compiled = true;
+  std::size_t kernels = 0;      ///< launches of one call
+  std::size_t arena_bytes = 0;  ///< temporaries of one call
+  double compile_ms = 0;
+};
+
 /// A block whose computation can be compiled. A program overrides hybrid_forward, in the form with as many
 /// tensors as the block takes (with a vector for more than three, or for several results), and computes with
 /// `F` and the tensors' operators. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs
@@ -185,6 +196,9 @@ class KILN_API HybridBlock : public Block {
   /// PREFIX-000N.params. Throws before hybridize() and a first call.
   void export_model(const std::string& path_prefix, int epoch = 0) const;
   void cast(DType dtype) override;
+  /// The recordings that hybridized calls of this block made, oldest first: one for each signature, and a further one
+  /// where a parameter got another array.
+  std::vector<CompiledCall> compiled_calls() const;
 
   /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
   /// by composing hybrid_forward without shapes, as MXNet does; override it where that cannot tell (see

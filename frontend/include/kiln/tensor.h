@@ -19,6 +19,7 @@ namespace kiln {
 
 class IndexedTensor;
 class Operand;
+class Parameter;
 class Tensor;
 
 namespace detail {
@@ -227,6 +228,8 @@ class Operand {
       : tensor_(&t), where_(where) {}
   Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
       : owned_(t.get()), where_(where) {}
+  /// A parameter of a network: its values, or its variable while tracing.
+  KILN_API Operand(const Parameter& p, std::source_location where = std::source_location::current());
   Operand(double v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
   Operand(float v, std::source_location where = std::source_location::current())
