@@ -1,0 +1,11 @@
+# Runs PROGRAM and compares what it prints with the file EXPECTED, line for line.
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE got ERROR_VARIABLE errors RESULT_VARIABLE status)
+file(READ "${EXPECTED}" expected)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}\n${errors}")
+endif()
+if(NOT got STREQUAL expected)
+  file(WRITE got.txt "${got}")
+  execute_process(COMMAND diff -u "${EXPECTED}" got.txt OUTPUT_VARIABLE difference)
+  message(FATAL_ERROR "${PROGRAM} printed something else:\n${difference}")
+endif()
