@@ -1,0 +1,63 @@
+// kiln-bench: workloads on Google Benchmark, through Kiln's public interface only.
+#include "bench/workload.h"
+
+#include <benchmark/benchmark.h>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+namespace {
+
+/// Shows a benchmark under the name it was registered with: Google Benchmark would put how it is timed into
+/// it.
+template <class Reporter>
+class PlainNames : public Reporter {
+ public:
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    auto named = runs;
+    for (auto& r : named) {
+      r.run_name.iterations.clear();
+      r.run_name.time_type.clear();
+    }
+    Reporter::ReportRuns(named);
+  }
+};
+
+std::unique_ptr<benchmark::BenchmarkReporter> reporter(std::string_view format) {
+  if (format == "json") return std::make_unique<PlainNames<benchmark::JSONReporter>>();
+  return std::make_unique<PlainNames<benchmark::ConsoleReporter>>();
+}
+
+std::string flag(int argc, char** argv, std::string_view name, std::string otherwise) {
+  for (int i = 1; i < argc; ++i)
+    if (const std::string_view a = argv[i];
+        a.starts_with(name) && a.size() > name.size() && a[name.size()] == '=')
+      otherwise = a.substr(name.size() + 1);
+  return otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (const std::string what = flag(argc, argv, "--first-call", ""); !what.empty())
+      return bench::run_first_call(what);
+  } catch (const std::exception& e) {
+    std::cerr << e.what() << "\n";
+    return 1;
+  }
+  const auto display = reporter(flag(argc, argv, "--benchmark_format", "console"));
+  const auto file = reporter(flag(argc, argv, "--benchmark_out_format", "json"));
+  const bool to_file = !flag(argc, argv, "--benchmark_out", "").empty();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+
+  bench::add_networks();
+  bench::add_pointwise();
+  bench::add_rows();
+  bench::add_contractions();
+  bench::add_calls(std::filesystem::read_symlink("/proc/self/exe").string());
+  const std::size_t run = benchmark::RunSpecifiedBenchmarks(display.get(), to_file ? file.get() : nullptr);
+  benchmark::Shutdown();
+  return run > 0 ? 0 : 1;
+}

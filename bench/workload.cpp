@@ -1,0 +1,58 @@
+#include "bench/workload.h"
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <random>
+
+namespace bench {
+namespace {
+
+void run(benchmark::State& state, const Make& make, bool compiled, int threads) {
+  try {
+    const kiln::ThreadLimit limit(threads);
+    const Workload w = make();
+    w.net->initialize();
+    if (compiled) w.net->hybridize({.static_alloc = true, .static_shape = true});
+    w.call();  // deferred shapes, tracing, compiling
+    w.call();
+    kiln::reset_peak_memory();
+    const auto before = kiln::memory_report();
+    w.call();
+    state.counters["peak_bytes"] = static_cast<double>(kiln::memory_report().peak_bytes - before.live_bytes);
+    for (auto _ : state) benchmark::DoNotOptimize(w.call());
+  } catch (const std::exception& e) {
+    state.SkipWithError(e.what());
+  }
+}
+
+kiln::Tensor fill(const kiln::Shape& shape, const std::function<double(std::mt19937&)>& next) {
+  // A fixed seed for each array: what one workload draws does not depend on which others ran.
+  std::mt19937 generator(1);
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+  std::generate(values.begin(), values.end(), [&] { return static_cast<float>(next(generator)); });
+  return {values, shape};
+}
+
+}  // namespace
+
+void add(const std::string& name, Make make, const std::vector<int>& threads) {
+  for (const bool compiled : {false, true})
+    for (const int n : threads) {
+      const std::string full = name + (compiled ? "/compiled" : "/eager") + "/threads:" + std::to_string(n);
+      benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& s) {
+        run(s, make, compiled, n);
+      })->Unit(benchmark::kMicrosecond);
+    }
+}
+
+kiln::Tensor randn(const kiln::Shape& shape) {
+  std::normal_distribution<double> d;
+  return fill(shape, [&](std::mt19937& g) { return d(g); });
+}
+
+kiln::Tensor uniform(const kiln::Shape& shape) {
+  std::uniform_real_distribution<double> d(0.5, 1.5);
+  return fill(shape, [&](std::mt19937& g) { return d(g); });
+}
+
+}  // namespace bench

@@ -1,0 +1,59 @@
+#pragma once
+#include <kiln/kiln.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// A workload is a network and its inputs; what is timed is one call. Each is registered as
+/// NAME/eager/threads:N and NAME/compiled/threads:N.
+namespace bench {
+
+struct Workload {
+  std::shared_ptr<kiln::HybridBlock> net;
+  kiln::Tensors inputs;
+
+  kiln::Tensors call() const { return (*net)(inputs); }
+};
+using Make = std::function<Workload()>;
+
+void add(const std::string& name, Make make, const std::vector<int>& threads = {1});
+
+// One function per family, called by main: the list of what there is.
+void add_networks();
+void add_pointwise();
+void add_rows();
+void add_contractions();
+/// Costs of calling and compiling. `self`: the path of this program, which is started anew for each first
+/// call.
+void add_calls(const std::string& self);
+/// What such a process does instead of running benchmarks: prints the time in seconds.
+int run_first_call(const std::string& name);
+
+/// Standard normal, or uniform in [0.5, 1.5): the same numbers in every run.
+kiln::Tensor randn(const kiln::Shape& shape);
+kiln::Tensor uniform(const kiln::Shape& shape);
+
+/// A network that is a function of its inputs.
+class Function : public kiln::HybridBlock {
+ public:
+  using Body = std::function<kiln::Tensor(kiln::F&, const kiln::Tensors&)>;
+  explicit Function(Body body) : body_(std::move(body)) {}
+
+ protected:
+  kiln::Tensors hybrid_forward(kiln::F& F, const kiln::Tensors& inputs) override {
+    return {body_(F, inputs)};
+  }
+
+ private:
+  Body body_;
+};
+inline Workload function(Function::Body body, kiln::Tensors inputs) {
+  return {std::make_shared<Function>(std::move(body)), std::move(inputs)};
+}
+
+/// 512-256-128-2 with relu: the network of Gluon's hybridize tutorial.
+Workload mlp(int batch);
+
+}  // namespace bench
