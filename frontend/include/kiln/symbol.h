@@ -77,41 +77,56 @@ class KILN_API Symbol {
   /// The graph as Graphviz draws it.
   std::string dot() const;
 
-  friend Symbol operator+(const Symbol& a, const Symbol& b) { return binary("elemwise_add", a, b); }
-  friend Symbol operator-(const Symbol& a, const Symbol& b) { return binary("elemwise_sub", a, b); }
-  friend Symbol operator*(const Symbol& a, const Symbol& b) { return binary("elemwise_mul", a, b); }
-  friend Symbol operator/(const Symbol& a, const Symbol& b) { return binary("elemwise_div", a, b); }
-  friend Symbol operator%(const Symbol& a, const Symbol& b) { return binary("_mod", a, b); }
-  friend Symbol operator==(const Symbol& a, const Symbol& b) { return binary("_equal", a, b); }
-  friend Symbol operator!=(const Symbol& a, const Symbol& b) { return binary("_not_equal", a, b); }
-  friend Symbol operator<(const Symbol& a, const Symbol& b) { return binary("_lesser", a, b); }
-  friend Symbol operator<=(const Symbol& a, const Symbol& b) { return binary("_lesser_equal", a, b); }
-  friend Symbol operator>(const Symbol& a, const Symbol& b) { return binary("_greater", a, b); }
-  friend Symbol operator>=(const Symbol& a, const Symbol& b) { return binary("_greater_equal", a, b); }
-  friend Symbol operator+(const Symbol& a, Number b) { return scalar("_plus_scalar", a, b); }
-  friend Symbol operator+(Number a, const Symbol& b) { return scalar("_plus_scalar", b, a); }
-  friend Symbol operator-(const Symbol& a, Number b) { return scalar("_minus_scalar", a, b); }
-  friend Symbol operator-(Number a, const Symbol& b) { return scalar("_rminus_scalar", b, a); }
-  friend Symbol operator*(const Symbol& a, Number b) { return scalar("_mul_scalar", a, b); }
-  friend Symbol operator*(Number a, const Symbol& b) { return scalar("_mul_scalar", b, a); }
-  friend Symbol operator/(const Symbol& a, Number b) { return scalar("_div_scalar", a, b); }
-  friend Symbol operator/(Number a, const Symbol& b) { return scalar("_rdiv_scalar", b, a); }
-  friend Symbol operator%(const Symbol& a, Number b) { return scalar("_mod_scalar", a, b); }
-  friend Symbol operator%(Number a, const Symbol& b) { return scalar("_rmod_scalar", b, a); }
-  friend Symbol operator==(const Symbol& a, Number b) { return scalar("_equal_scalar", a, b); }
-  friend Symbol operator!=(const Symbol& a, Number b) { return scalar("_not_equal_scalar", a, b); }
-  friend Symbol operator<(const Symbol& a, Number b) { return scalar("_lesser_scalar", a, b); }
-  friend Symbol operator<=(const Symbol& a, Number b) { return scalar("_lesser_equal_scalar", a, b); }
-  friend Symbol operator>(const Symbol& a, Number b) { return scalar("_greater_scalar", a, b); }
-  friend Symbol operator>=(const Symbol& a, Number b) { return scalar("_greater_equal_scalar", a, b); }
-  friend Symbol operator-(const Symbol& a) { return scalar("_mul_scalar", a, -1.0); }
+  friend Symbol operator+(const Symbol& a, const Symbol& b) { return a.term() + b.term(); }
+  friend Symbol operator+(const Symbol& a, Number b) { return a.term() + operand(b); }
+  friend Symbol operator+(Number a, const Symbol& b) { return operand(a) + b.term(); }
+  friend Symbol operator-(const Symbol& a, const Symbol& b) { return a.term() - b.term(); }
+  friend Symbol operator-(const Symbol& a, Number b) { return a.term() - operand(b); }
+  friend Symbol operator-(Number a, const Symbol& b) { return operand(a) - b.term(); }
+  friend Symbol operator*(const Symbol& a, const Symbol& b) { return a.term() * b.term(); }
+  friend Symbol operator*(const Symbol& a, Number b) { return a.term() * operand(b); }
+  friend Symbol operator*(Number a, const Symbol& b) { return operand(a) * b.term(); }
+  friend Symbol operator/(const Symbol& a, const Symbol& b) { return a.term() / b.term(); }
+  friend Symbol operator/(const Symbol& a, Number b) { return a.term() / operand(b); }
+  friend Symbol operator/(Number a, const Symbol& b) { return operand(a) / b.term(); }
+  friend Symbol operator%(const Symbol& a, const Symbol& b) { return a.term() % b.term(); }
+  friend Symbol operator%(const Symbol& a, Number b) { return a.term() % operand(b); }
+  friend Symbol operator%(Number a, const Symbol& b) { return operand(a) % b.term(); }
+  friend Symbol operator==(const Symbol& a, const Symbol& b) { return a.term() == b.term(); }
+  friend Symbol operator==(const Symbol& a, Number b) { return a.term() == operand(b); }
+  friend Symbol operator==(Number a, const Symbol& b) { return operand(a) == b.term(); }
+  friend Symbol operator!=(const Symbol& a, const Symbol& b) { return a.term() != b.term(); }
+  friend Symbol operator!=(const Symbol& a, Number b) { return a.term() != operand(b); }
+  friend Symbol operator!=(Number a, const Symbol& b) { return operand(a) != b.term(); }
+  friend Symbol operator<(const Symbol& a, const Symbol& b) { return a.term() < b.term(); }
+  friend Symbol operator<(const Symbol& a, Number b) { return a.term() < operand(b); }
+  friend Symbol operator<(Number a, const Symbol& b) { return operand(a) < b.term(); }
+  friend Symbol operator<=(const Symbol& a, const Symbol& b) { return a.term() <= b.term(); }
+  friend Symbol operator<=(const Symbol& a, Number b) { return a.term() <= operand(b); }
+  friend Symbol operator<=(Number a, const Symbol& b) { return operand(a) <= b.term(); }
+  friend Symbol operator>(const Symbol& a, const Symbol& b) { return a.term() > b.term(); }
+  friend Symbol operator>(const Symbol& a, Number b) { return a.term() > operand(b); }
+  friend Symbol operator>(Number a, const Symbol& b) { return operand(a) > b.term(); }
+  friend Symbol operator>=(const Symbol& a, const Symbol& b) { return a.term() >= b.term(); }
+  friend Symbol operator>=(const Symbol& a, Number b) { return a.term() >= operand(b); }
+  friend Symbol operator>=(Number a, const Symbol& b) { return operand(a) >= b.term(); }
+  friend Symbol operator-(const Symbol& a) { return -a.term(); }
 
  private:
   friend struct detail::SymbolAccess;
-  static Symbol binary(std::string_view op, const Symbol& a, const Symbol& b);
-  static Symbol scalar(std::string_view op, const Symbol& a, Number b);
+  // The one output for an operator: an Operand points to its tensor, and tells no line.
+  struct Term {
+    Tensor tensor;
+    operator Operand() const { return Operand(tensor, std::source_location{}); }
+  };
+  Term term() const { return {static_cast<Tensor>(*this)}; }
+  static Operand operand(Number n) {
+    return n.integral() ? Operand(static_cast<std::int64_t>(n.value()), std::source_location{})
+                        : Operand(n.value(), std::source_location{});
+  }
 
   struct State;
+  explicit Symbol(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   const State& state() const;
   std::shared_ptr<const State> state_;
 };

@@ -1,0 +1,265 @@
+#include "frontend/symbol_graph.h"
+
+#include "frontend/symbol_legacy.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+std::string where(const std::string& file, const ir::Node& node, std::size_t number) {
+  const std::string text = node.is_variable()
+                               ? fmt::format("variable '{}'", node.name)
+                               : fmt::format("node {} '{}' ({})", number, node.name, node.op_name);
+  if (node.location.line == 0) return fmt::format("{}: {}", file, text);
+  return fmt::format("{}, line {}: {}", file, node.location.line, text);
+}
+
+std::string known_attributes(const ir::OpDef& op) {
+  std::string names;
+  for (const ir::AttrSpec& spec : op.attrs) names += (names.empty() ? "" : ", ") + std::string(spec.name);
+  return names.empty() ? "it has none" : "it has " + names;
+}
+
+// Reads the attributes' text as the operator's row says.
+void read_attributes(ir::Node& node) {
+  ir::Attrs given;
+  for (const auto& [key, text] : node.attr_text) {
+    if (legacy::is_hidden_attribute(key)) continue;
+    const ir::AttrSpec* spec = node.op->attr(key);
+    if (!spec) fail("the operator has no attribute \"{}\"; {}", key, known_attributes(*node.op));
+    try {
+      given.set(spec->name, ir::parse_attr(*spec, text));
+    } catch (const Error& e) {
+      fail("the attribute \"{}\" = \"{}\": {}", key, text, e.what());
+    }
+  }
+  node.attrs = node.op->complete(given);
+}
+
+void check_inputs(const ir::Node& node) {
+  const ir::OpDef& op = *node.op;
+  if (op.variadic && op.count_attr.empty()) return;
+  const std::size_t wanted = op.input_count(node.attrs);
+  if (node.inputs.size() == wanted) return;
+  std::string names;
+  if (!op.variadic)
+    for (std::size_t i = 0; i < std::min(wanted, op.inputs.size()); ++i)
+      names += (names.empty() ? " (" : ", ") + std::string(op.inputs[i]);
+  fail("it has {} input{}, but with its attributes {} takes {}{}{}", node.inputs.size(),
+       node.inputs.size() == 1 ? "" : "s", op.name, wanted, names, names.empty() ? "" : ")");
+}
+
+// A node of the file as the current version would have written it.
+void upgrade(ir::Node& node, std::int64_t version) {
+  if (version < legacy::current_version) legacy::rename_hidden_attributes(node);
+  if (version < legacy::reductions_have_no_axis) legacy::remove_axis_of_all(node);
+  if (node.op) read_attributes(node);
+  if (version < legacy::auxiliary_states_are_nodes) legacy::add_missing_variables(node);
+  if (version < legacy::initializers_are_attributes) legacy::set_initializers(node);
+}
+
+// Of an operator that Kiln does not have: what the file counts, if that can be.
+std::uint32_t counted_in_file(const FileGraph& graph, std::size_t node, std::uint32_t used) {
+  const auto& rows = graph.node_row_ptr;
+  if (rows.size() != graph.nodes.size() + 1 || rows[node + 1] < rows[node]) return used;
+  return std::max(used, static_cast<std::uint32_t>(rows[node + 1] - rows[node]));
+}
+
+void check_output(const ir::Entry& entry, std::string_view user) {
+  const std::uint32_t count = counted_outputs(*entry.node);
+  if (entry.output < count) return;
+  fail("{} takes output {} of '{}', which has {} output{}", user, entry.output, entry.node->name, count,
+       count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::uint32_t counted_outputs(const ir::Node& node) {
+  if (node.op) return static_cast<std::uint32_t>(node.op->outputs_counted(node.attrs));
+  return node.is_variable() ? 1 : std::max(node.counted_in_file, 1u);
+}
+
+std::uint32_t visible_outputs(const ir::Node& node) {
+  return node.op ? static_cast<std::uint32_t>(node.op->outputs_visible(node.attrs)) : counted_outputs(node);
+}
+
+std::string output_name(const ir::Entry& entry) {
+  const ir::Node& node = *entry.node;
+  if (node.is_variable()) return node.name;
+  if (node.op && entry.output < node.op->output_names.size())
+    return node.name + "_" + std::string(node.op->output_names[entry.output]);
+  if (visible_outputs(node) <= 1 && entry.output == 0) return node.name + "_output";
+  return node.name + "_output" + std::to_string(entry.output);
+}
+
+bool is_auxiliary_input(const ir::Node& node, std::size_t i) {
+  return node.op &&
+         std::find(node.op->aux.begin(), node.op->aux.end(), static_cast<int>(i)) != node.op->aux.end();
+}
+
+SymbolGraph build_symbol_graph(const FileGraph& file_graph, const std::string& file) {
+  const auto version_attr = file_graph.attrs.find("mxnet_version");
+  const std::int64_t version =
+      version_attr == file_graph.attrs.end() ? legacy::unknown_version : version_attr->second;
+  if (version > legacy::current_version) {
+    warn_once(
+        "newer symbol file",
+        fmt::format("{}: written by a newer MXNet ({}) than 1.9.1, whose meaning Kiln knows", file, version));
+  }
+  std::vector<std::uint32_t> used(file_graph.nodes.size(), 0);
+  const auto use = [&](const FileEntry& e) {
+    used[e.node] = std::max(used[e.node], std::min(e.output, 0xFFFFFFFEu) + 1);
+  };
+  for (const FileNode& n : file_graph.nodes)
+    for (const FileEntry& e : n.inputs) use(e);
+  for (const FileEntry& e : file_graph.heads) use(e);
+
+  std::vector<ir::NodePtr> nodes;
+  nodes.reserve(file_graph.nodes.size());
+  const auto entry = [&](const FileEntry& e) { return ir::Entry{nodes[e.node], e.output, e.version}; };
+  for (const FileNode& from : file_graph.nodes) {
+    const std::size_t number = nodes.size();
+    auto node = std::make_shared<ir::Node>();
+    node->op_name = from.op;
+    node->name = from.name;
+    node->attr_text.insert(from.attrs.begin(), from.attrs.end());
+    node->location = SourceLocation(file, from.line, 0);
+    for (const FileEntry& e : from.inputs) node->inputs.push_back(entry(e));
+    for (const std::uint32_t dep : from.control_deps) node->control_deps.push_back(nodes[dep]);
+    for (const FileGraph& g : from.subgraphs) node->subgraphs.push_back(format_symbol_file(g));
+    if (!node->is_variable()) node->op = ir::find_op(from.op);
+    if (!node->is_variable() && !node->op)
+      node->counted_in_file = counted_in_file(file_graph, number, used[number]);
+    try {
+      upgrade(*node, version);
+      if (node->op) check_inputs(*node);
+      for (std::size_t i = 0; i < node->inputs.size(); ++i)
+        check_output(node->inputs[i], fmt::format("input {}", i));
+    } catch (const Error& e) {
+      fail("{}: {}", where(file, *node, number), e.what());
+    }
+    nodes.push_back(std::move(node));
+  }
+  SymbolGraph graph;
+  const auto np_shape = file_graph.attrs.find("is_np_shape");
+  graph.np_shape = np_shape != file_graph.attrs.end() && np_shape->second != 0;
+  for (const FileEntry& head : file_graph.heads) {
+    graph.heads.push_back(entry(head));
+    try {
+      check_output(graph.heads.back(), "a head");
+    } catch (const Error& e) {
+      fail("{}: {}", file, e.what());
+    }
+  }
+  if (graph.heads.empty()) fail("{}: the graph has no outputs (\"heads\" is empty)", file);
+  return graph;
+}
+
+SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file) {
+  return build_symbol_graph(parse_symbol_file(text, file), file);
+}
+
+std::vector<ir::NodePtr> file_order(const std::vector<ir::Entry>& heads) {
+  std::vector<ir::NodePtr> order;
+  std::unordered_set<const ir::Node*> seen;
+  struct Frame {
+    const ir::NodePtr* node;
+    std::size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  const auto visit = [&](const ir::NodePtr& node) {
+    if (seen.insert(node.get()).second) stack.push_back({&node});
+  };
+  for (const ir::Entry& head : heads) {
+    visit(head.node);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      const ir::Node& node = **top.node;
+      const std::size_t i = top.next++;
+      if (i < node.inputs.size()) {
+        visit(node.inputs[i].node);
+      } else if (i - node.inputs.size() < node.control_deps.size()) {
+        visit(node.control_deps[i - node.inputs.size()]);
+      } else {
+        order.push_back(*top.node);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+FileGraph to_file_graph(const SymbolGraph& graph) {
+  const std::vector<ir::NodePtr> order = file_order(graph.heads);
+  std::unordered_map<const ir::Node*, std::uint32_t> number;
+  for (const ir::NodePtr& node : order) number.emplace(node.get(), static_cast<std::uint32_t>(number.size()));
+  const auto entry = [&](const ir::Entry& e) {
+    return FileEntry{number.at(e.node.get()), e.output, e.version};
+  };
+  FileGraph out;
+  out.node_row_ptr.push_back(0);
+  for (const ir::NodePtr& node : order) {
+    FileNode to;
+    to.op = node->op ? std::string(node->op->name) : node->op_name;
+    to.name = node->name;
+    to.attrs.insert(node->attr_text.begin(), node->attr_text.end());
+    for (const ir::Entry& e : node->inputs) to.inputs.push_back(entry(e));
+    for (const ir::NodePtr& dep : node->control_deps) to.control_deps.push_back(number.at(dep.get()));
+    for (const std::string& text : node->subgraphs)
+      to.subgraphs.push_back(parse_symbol_file(text, "a subgraph"));
+    if (node->is_variable()) out.arg_nodes.push_back(number.at(node.get()));
+    out.node_row_ptr.push_back(out.node_row_ptr.back() + counted_outputs(*node));
+    out.nodes.push_back(std::move(to));
+  }
+  for (const ir::Entry& head : graph.heads) out.heads.push_back(entry(head));
+  if (graph.np_shape) out.attrs["is_np_shape"] = 1;
+  out.attrs["mxnet_version"] = legacy::current_version;
+  return out;
+}
+
+std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads) {
+  const std::vector<ir::NodePtr> order = file_order(heads);
+  const auto is_cast = [](const ir::Node& n) {
+    return n.op_name == "amp_cast" || n.op_name == "amp_multicast";
+  };
+  if (std::none_of(order.begin(), order.end(), [&](const ir::NodePtr& n) { return is_cast(*n); }))
+    return heads;
+  // A cast stands for its input; a node that uses one, however far, is made anew.
+  std::unordered_map<const ir::Node*, ir::NodePtr> made;
+  const auto mapped = [&](ir::Entry e) {
+    while (is_cast(*e.node) && e.output < e.node->inputs.size()) e = e.node->inputs[e.output];
+    const auto found = made.find(e.node.get());
+    return found == made.end() ? e : ir::Entry{found->second, e.output, e.version};
+  };
+  for (const ir::NodePtr& node : order) {
+    std::vector<ir::Entry> inputs;
+    for (const ir::Entry& e : node->inputs) inputs.push_back(mapped(e));
+    const bool same = std::equal(inputs.begin(), inputs.end(), node->inputs.begin(),
+                                 [](const ir::Entry& a, const ir::Entry& b) { return a.node == b.node; });
+    if (same) continue;
+    auto copy = std::make_shared<ir::Node>(*node);
+    copy->inputs = std::move(inputs);
+    made.emplace(node.get(), std::move(copy));
+  }
+  std::vector<ir::Entry> out;
+  for (const ir::Entry& e : heads) out.push_back(mapped(e));
+  return out;
+}
+
+void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const ir::Node& node = *nodes[i];
+    if (node.is_variable() || node.op) continue;
+    const std::string_view nearest = ir::nearest_op(node.op_name);
+    fail("{}: Kiln has no operator '{}'{}; `kiln ops` lists those it has",
+         where(file.empty() ? "the symbol" : file, node, i), node.op_name,
+         nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
+  }
+}
+
+}  // namespace kiln

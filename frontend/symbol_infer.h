@@ -1,0 +1,38 @@
+#pragma once
+#include "ir/graph.h"
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace kiln {
+
+/// A copy of a symbol's graph whose nodes may be given types: the symbol's own are shared and stay as they
+/// are.
+struct TypedGraph {
+  std::vector<ir::NodePtr> order;  ///< execution order, variables too
+  std::vector<ir::Entry> outputs;
+  std::unordered_map<const ir::Node*, ir::NodePtr> copies;  ///< by the symbol's node
+};
+
+TypedGraph copy_graph(const std::vector<ir::Entry>& outputs);
+
+/// Gives variables the types that `type_of` knows and infers the others. Returns whether everything is known;
+/// throws on a contradiction, and for operators that Kiln does not have.
+bool infer_graph(TypedGraph& graph,
+                 const std::function<std::optional<TensorType>(const ir::Node& variable)>& type_of,
+                 bool train);
+
+/// What a variable declares in `__shape__` and `__dtype__`.
+DType declared_dtype(const ir::Node& variable);
+/// Nothing when it declares no shape, or one that is known only in part.
+std::optional<TensorType> declared_type(const ir::Node& variable);
+
+/// Variables in the order of a file, by whether an operator updates them.
+struct Variables {
+  std::vector<ir::NodePtr> arguments, auxiliary_states, all;
+};
+Variables variables_of(const std::vector<ir::NodePtr>& order);
+
+}  // namespace kiln
