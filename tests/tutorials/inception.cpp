@@ -31,7 +31,8 @@ int main() {
   std::cout << net << "\n" << eager.shape().str() << "\n";
 
   net.hybridize();
-  std::cout << "the same: " << std::boolalpha << (net(x).to_vector<float>() == eager.to_vector<float>()) << "\n";
+  std::cout << "the same: " << std::boolalpha << (net(x).to_vector<float>() == eager.to_vector<float>())
+            << "\n";
   nn::HybridSequential top;
   top.add(net, nn::GlobalAvgPool2D(), nn::Dropout(0.4), nn::Flatten(), nn::Dense(10));
   top.initialize(init::Xavier());

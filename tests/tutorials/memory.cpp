@@ -32,7 +32,7 @@ int main() {
   reset_peak_memory();
   d = Tensor();
   d = net(a);
-  std::cout << "hybridized: " << held() << " bytes, at most " << memory_report().peak_bytes - before << ", in "
-            << net.compiled_calls().at(0).kernels << " kernel\n";
+  std::cout << "hybridized: " << held() << " bytes, at most " << memory_report().peak_bytes - before
+            << ", in " << net.compiled_calls().at(0).kernels << " kernel\n";
   std::cout << d << "\n";
 }

@@ -16,7 +16,8 @@ class Net : public HybridBlock {
 
   Tensor hybrid_forward(F& F, const Tensor& input) override {
     // F is a function space: ndarray when the network runs eagerly, symbol while it is traced.
-    std::cout << "F: " << F.module_name() << ", x: " << (input.is_traced() ? input.name() : "an array") << "\n";
+    std::cout << "F: " << F.module_name() << ", x: " << (input.is_traced() ? input.name() : "an array")
+              << "\n";
     auto x = F.relu(fc1(input));
     x = F.relu(fc2(x));
     return fc3(x);
@@ -42,7 +43,8 @@ int main() {
   std::cout << "=== 2nd hybridized forward ===\n";
   z = net(x);
 
-  std::cout << z.shape().str() << ", the same: " << std::boolalpha << (y.to_vector<float>() == z.to_vector<float>()) << "\n";
+  std::cout << z.shape().str() << ", the same: " << std::boolalpha
+            << (y.to_vector<float>() == z.to_vector<float>()) << "\n";
   std::cout << net << "\n" << net.collect_params() << "\n";
 
   net.save_params("mlp_block.params");

@@ -5,12 +5,14 @@
 
 using namespace kiln;
 
-// Values that look random and are the same everywhere: of parameter i, element k is ((k * (7 + i)) % 23 - 11) / 64.
+// Values that look random and are the same everywhere: of parameter i, element k is ((k * (7 + i)) % 23 - 11)
+// / 64.
 void fix(const Block& net) {
   int i = 0;
   for (Parameter p : net.collect_params()) {
     std::vector<float> values;
-    for (std::int64_t k = 0; k < p.shape().elements(); ++k) values.push_back(static_cast<float>((k * (7 + i)) % 23 - 11) / 64);
+    for (std::int64_t k = 0; k < p.shape().elements(); ++k)
+      values.push_back(static_cast<float>((k * (7 + i)) % 23 - 11) / 64);
     p.set_data(Tensor(values, p.shape()));
     ++i;
   }
@@ -35,7 +37,8 @@ int main() {
 
   net.hybridize();
   auto compiled = net(x);
-  std::cout << "the same after hybridize(): " << std::boolalpha << (eager.to_vector<float>() == compiled.to_vector<float>()) << "\n";
+  std::cout << "the same after hybridize(): " << std::boolalpha
+            << (eager.to_vector<float>() == compiled.to_vector<float>()) << "\n";
   for (float v : compiled.to_vector<float>()) std::cout << std::round(v * 1e4f) / 1e4f << "\n";
 
   auto y = net(sym::var("data"));
@@ -49,6 +52,7 @@ int main() {
 
   net.export_model("mlp");
   auto net2 = SymbolBlock::imports("mlp-symbol.json", {"data"}, "mlp-0000.params");
-  std::cout << "the same after export and import: " << (net2(x).to_vector<float>() == compiled.to_vector<float>()) << "\n";
+  std::cout << "the same after export and import: "
+            << (net2(x).to_vector<float>() == compiled.to_vector<float>()) << "\n";
   std::cout << net2 << "\n";
 }

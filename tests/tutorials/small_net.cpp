@@ -1,4 +1,5 @@
-// "Dive into Deep Learning", compilers and interpreters: a small network, hybridized, exported and looked into.
+// "Dive into Deep Learning", compilers and interpreters: a small network, hybridized, exported and looked
+// into.
 #include <kiln/kiln.h>
 
 #include <iostream>
@@ -38,7 +39,8 @@ int main() {
   std::cout << net << "\n";
 
   net.hybridize();
-  std::cout << "the same: " << std::boolalpha << (net(x).to_vector<float>() == eager.to_vector<float>()) << "\n";
+  std::cout << "the same: " << std::boolalpha << (net(x).to_vector<float>() == eager.to_vector<float>())
+            << "\n";
   net.export_model("my_mlp");
   std::cout << net(sym::var("data")) << "\n";
 

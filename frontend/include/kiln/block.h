@@ -176,7 +176,8 @@ class KILN_API Block {
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", several with commas between
   bool train = false;
-  /// False where hybrid_forward writes to an array that it also sees through another argument: such calls run eagerly.
+  /// False where hybrid_forward writes to an array that it also sees through another argument: such calls run
+  /// eagerly.
   bool compiled = true;
   std::size_t kernels = 0;      ///< launches of one call
   std::size_t arena_bytes = 0;  ///< temporaries of one call
@@ -196,8 +197,8 @@ class KILN_API HybridBlock : public Block {
   /// PREFIX-000N.params. Throws before hybridize() and a first call.
   void export_model(const std::string& path_prefix, int epoch = 0) const;
   void cast(DType dtype) override;
-  /// The recordings that hybridized calls of this block made, oldest first: one for each signature, and a further one
-  /// where a parameter got another array.
+  /// The recordings that hybridized calls of this block made, oldest first: one for each signature, and a
+  /// further one where a parameter got another array.
   std::vector<CompiledCall> compiled_calls() const;
 
   /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
