@@ -54,16 +54,9 @@ class Emitter {
 
     auto body = std::make_unique<mlir::Region>();
     mlir::Block& block = body->emplaceBlock();
-    Inside inside{mlir::OpBuilder(builder_.getContext()), {}, {}};
+    Inside inside{mlir::OpBuilder(builder_.getContext()), {}, {}, {}};
     inside.builder.setInsertionPointToEnd(&block);
-    for (mlir::Operation* op : group.ops) {
-      for (mlir::Value v : op->getOperands()) {
-        if (takes_elements(op)) bring_in(inside, block, v);
-        else if (ir::is_movement(op)) bring_in_base(inside, block, v);
-        else bring_in_buffer(inside, block, v);
-      }
-      inside.builder.clone(*op, inside.map);
-    }
+    for (mlir::Operation* op : group.ops) put_in(inside, block, op);
     llvm::SmallVector<mlir::Value> values;
     for (mlir::Operation* op : group.results) values.push_back(inside.map.lookup(op->getResult(0)));
     ir::YieldOp::create(inside.builder, loc, values);
@@ -79,24 +72,35 @@ class Emitter {
 
   struct Inside {
     mlir::OpBuilder builder;
-    mlir::IRMapping map;
-    llvm::SmallVector<mlir::Value> operands;
+    mlir::IRMapping map;                        // results, views and buffers
+    llvm::SmallVector<mlir::Value> operands;    // of the fusion
+    llvm::DenseMap<mlir::Value, mlir::Value> made;  // splats and iota; `map` may know them as buffers that views look at
   };
 
-  /// Makes `v` known in a kernel: splats, iota and views are cloned, buffers become arguments.
+  void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
+    auto is_made = [&](mlir::Value v) { return makes_operand(op, v.getDefiningOp()); };
+    for (mlir::Value v : op->getOperands()) {
+      if (is_made(v)) continue;
+      if (takes_elements(op) || ir::is_movement(op)) bring_in(inside, block, v);
+      else bring_in_buffer(inside, block, v);
+    }
+    mlir::IRMapping map = inside.map;
+    for (mlir::Value v : op->getOperands()) {
+      if (!is_made(v)) continue;
+      mlir::Value& made = inside.made[v];
+      if (!made) made = inside.builder.clone(*v.getDefiningOp())->getResult(0);
+      map.map(v, made);
+    }
+    inside.map.map(op->getResult(0), inside.builder.clone(*op, map)->getResult(0));
+  }
+
+  /// Makes `v` known in a kernel: views are cloned, buffers become arguments.
   void bring_in(Inside& inside, mlir::Block& block, mlir::Value v) {
     if (inside.map.contains(v)) return;
     mlir::Operation* op = v.getDefiningOp();
-    bool view = op && ir::is_movement(op) && !movement_.is_buffer(op);
-    if (view) bring_in_base(inside, block, op->getOperand(0));
-    if (view || is_nullary(op)) inside.builder.clone(*op, inside.map);
-    else bring_in_buffer(inside, block, v);
-  }
-
-  /// Below a view, splats and iota are buffers.
-  void bring_in_base(Inside& inside, mlir::Block& block, mlir::Value v) {
-    if (is_nullary(v.getDefiningOp())) bring_in_buffer(inside, block, v);
-    else bring_in(inside, block, v);
+    if (!op || !ir::is_movement(op) || movement_.is_buffer(op)) return bring_in_buffer(inside, block, v);
+    bring_in(inside, block, op->getOperand(0));
+    inside.builder.clone(*op, inside.map);
   }
 
   void bring_in_buffer(Inside& inside, mlir::Block& block, mlir::Value v) {

@@ -35,7 +35,7 @@ class Former {
       }
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (mlir::Value v : nodes_[i].op->getOperands()) {
-        if (takes_elements(nodes_[i].op) && is_nullary(v.getDefiningOp())) continue;
+        if (makes_operand(nodes_[i].op, v.getDefiningOp())) continue;
         mlir::Value base = movement_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
@@ -117,7 +117,7 @@ class Former {
   bool is_node(mlir::Operation* op) const {
     if (ir::is_movement(op)) return movement_.is_buffer(op);
     if (!is_nullary(op)) return true;
-    return llvm::any_of(op->getUsers(), [](mlir::Operation* user) { return !takes_elements(user); });
+    return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !makes_operand(user, op); });
   }
 
   bool has_root(std::size_t g) const {
@@ -173,8 +173,14 @@ class Former {
     return outside.size();
   }
 
+  /// Whether it has an operand that only pointwise kernels make.
+  bool needs_iota(mlir::Operation* op) const {
+    return llvm::any_of(op->getOperands(), [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
+  }
+
   /// Why two groups cannot be one, or null.
   const char* refuses(std::size_t a, std::size_t b, const Members& both) const {
+    if (has_root(a) && needs_iota(nodes_[groups_[b].members.front()].op)) return "it numbers elements";
     if (both.size() > max_ops) return "the kernel has enough operations";
     if (streams(both) > max_streams) return "the kernel has enough operands";
     if (escaping(both).size() > max_results) return "the kernel has enough results";

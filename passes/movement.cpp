@@ -12,6 +12,11 @@ bool is_nullary(mlir::Operation* op) {
 
 bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::ReduceOp>(op); }
 
+// Kernels with a root read memory: iota is for pointwise ones.
+bool makes_operand(mlir::Operation* user, mlir::Operation* op) {
+  return is_nullary(op) && (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
+}
+
 Movement::Movement(mlir::Block& block, bool views) {
   if (!views)
     for (mlir::Operation& op : block)
@@ -60,12 +65,10 @@ bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands,
   for (std::int64_t axis : reduce.getAxes()) extents.push_back(shape[static_cast<std::size_t>(axis)]);
   llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides;
   for (mlir::Value v : operands) {
-    auto iota = v.getDefiningOp<ir::IotaOp>();
-    if (!iota && is_nullary(v.getDefiningOp())) continue;
+    if (makes_operand(reduce, v.getDefiningOp())) continue;
     ir::View view = movement.view(v);
     auto& list = strides.emplace_back();
-    for (std::int64_t axis : reduce.getAxes())
-      list.push_back(iota ? axis == static_cast<std::int64_t>(iota.getAxis()) : view.strides[static_cast<std::size_t>(axis)]);
+    for (std::int64_t axis : reduce.getAxes()) list.push_back(view.strides[static_cast<std::size_t>(axis)]);
   }
   ir::collapse_axes(extents, strides);
   return extents.size() <= 1;

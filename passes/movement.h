@@ -8,8 +8,10 @@ namespace kiln::passes {
 /// Cheap operations without operands, which every kernel that uses them makes anew: splats and iota.
 bool is_nullary(mlir::Operation* op);
 
-/// Takes its operands element by element, so that they can be views, splats and iota: pointwise operations and reduce.
+/// Takes its operands element by element, so that they can be views and splats: pointwise operations and reduce.
 bool takes_elements(mlir::Operation* op);
+/// Whether the kernel of `user` makes its nullary operand `op` itself; else it is an array in memory.
+bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 
 /// Which movement operations of a block need an array of their own, and what the others are: strides on a buffer.
 ///
