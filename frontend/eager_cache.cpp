@@ -2,10 +2,13 @@
 
 #include "codegen/compile.h"
 #include "frontend/call_site.h"
+#include "frontend/operators.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
@@ -70,13 +73,14 @@ void add_value(Key& key, const ir::AttrValue& value) {
   }
 }
 
-void build_key(Key& key, const Call& call) {
+void build_key(Key& key, const Call& call, bool with_values) {
   key.add(&call.op);
+  key.add(with_values);
   key.add(static_cast<std::uint8_t>((call.op.train_sensitive || call.op.random_draws) && is_training()));
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
     key.add_text(item.name);
-    add_value(key, item.value);
+    if (with_values) add_value(key, item.value);
   }
   for (const Tensor* input : call.inputs) {
     key.add(detail::TensorAccess::dtype(*input));
@@ -84,8 +88,14 @@ void build_key(Key& key, const Call& call) {
   }
 }
 
-std::shared_ptr<const EagerEntry> compile_entry(const Call& call, std::string_view key) {
-  const ir::OpDef& op = call.op;
+struct Input {
+  std::string name;
+  TensorType type;
+};
+
+std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& given,
+                                          const std::vector<Input>& arguments, const Call& call,
+                                          std::string_view key) {
   ir::Graph graph;
   graph.name = std::string(op.name);
   graph.train = is_training();
@@ -94,13 +104,11 @@ std::shared_ptr<const EagerEntry> compile_entry(const Call& call, std::string_vi
   node->op_name = std::string(op.name);
   node->name = std::string(op.name);
   node->location = CallSite::resolve(call.where);
-  node->attrs = op.complete(given_attrs(call));
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+  node->attrs = op.complete(given);
+  for (const Input& argument : arguments) {
     auto variable = std::make_shared<ir::Node>();
-    variable->name =
-        op.variadic || i >= op.inputs.size() ? "arg" + std::to_string(i) : std::string(op.inputs[i]);
-    variable->types = {
-        {detail::TensorAccess::dtype(*call.inputs[i]), detail::TensorAccess::shape(*call.inputs[i])}};
+    variable->name = argument.name;
+    variable->types = {argument.type};
     graph.inputs.push_back(variable);
     graph.is_parameter.push_back(false);
     node->inputs.push_back({variable, 0, 0});
@@ -117,6 +125,44 @@ std::shared_ptr<const EagerEntry> compile_entry(const Call& call, std::string_vi
   entry->key = std::string(key);
   entry->executable = compile(graph);
   entry->random_draws = entry->executable->plan().random_draws;
+  return entry;
+}
+
+std::shared_ptr<EagerEntry> compile_entry(const Call& call, std::string_view key) {
+  std::vector<Input> arguments;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const bool named = !call.op.variadic && i < call.op.inputs.size();
+    arguments.push_back(
+        {named ? std::string(call.op.inputs[i]) : "arg" + std::to_string(i),
+         {detail::TensorAccess::dtype(*call.inputs[i]), detail::TensorAccess::shape(*call.inputs[i])}});
+  }
+  return compile_entry(call.op, given_attrs(call), arguments, call, key);
+}
+
+// Numbers are compiled into the code, until an operator has met so many of them that they look like a
+// variable of the program: a learning rate that decays, a loop counter.
+constexpr int many_numbers = 16;
+std::atomic<int>& numbers_met(const ir::OpDef& op) {
+  static std::array<std::atomic<int>, 64>
+      counts{};  // operators that share a counter only change to variables sooner
+  return counts[reinterpret_cast<std::uintptr_t>(&op) / sizeof(ir::OpDef) % counts.size()];
+}
+
+bool has_number(const Call& call) {
+  if (call.inputs.size() != 1 || call.given.size() != 1 || call.given[0].name != "scalar") return false;
+  const DType dtype = detail::TensorAccess::dtype(*call.inputs[0]);
+  return (dtype == DType::f32 || dtype == DType::f64) && tensor_form(call.op).op;
+}
+
+std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {
+  const TensorForm form = tensor_form(call.op);
+  const TensorType x{detail::TensorAccess::dtype(*call.inputs[0]),
+                     detail::TensorAccess::shape(*call.inputs[0])};
+  std::vector<Input> arguments = {{"lhs", x}, {"rhs", x}};
+  const std::size_t number = form.number_left ? 0 : 1;
+  arguments[number].type.shape = Shape::filled(std::max(x.shape.rank(), 1), 1);
+  std::shared_ptr<EagerEntry> entry = compile_entry(*form.op, {}, arguments, call, key);
+  entry->number_input = number;
   return entry;
 }
 
@@ -139,11 +185,11 @@ struct Recent {
 };
 thread_local std::array<Recent, 64> recent;
 
-}  // namespace
+const EagerEntry none;  // stands for "not found, and not to be made"
 
-const EagerEntry& eager_entry(const Call& call) {
-  Key key;
-  build_key(key, call);
+// The entry of that key, made by `make` if there is none.
+template <class Make>
+const EagerEntry& look_up(const Key& key, Make make) {
   const std::string_view bytes = key.bytes();
   const std::uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   Recent& slot = recent[hash % recent.size()];
@@ -159,7 +205,8 @@ const EagerEntry& eager_entry(const Call& call) {
       return *slot.entry;
     }
   }
-  std::shared_ptr<const EagerEntry> made = compile_entry(call, bytes);
+  std::shared_ptr<const EagerEntry> made = make(bytes);
+  if (!made) return none;
   {
     std::unique_lock lock(part.mutex);
     if (part.entries.size() >= Part::capacity) part.entries.clear();
@@ -167,6 +214,23 @@ const EagerEntry& eager_entry(const Call& call) {
   }
   slot = {hash, std::move(made)};
   return *slot.entry;
+}
+
+}  // namespace
+
+const EagerEntry& eager_entry(const Call& call) {
+  Key key;
+  build_key(key, call, true);
+  const EagerEntry& entry = look_up(key, [&](std::string_view bytes) -> std::shared_ptr<EagerEntry> {
+    if (has_number(call) && numbers_met(call.op).fetch_add(1, std::memory_order_relaxed) >= many_numbers)
+      return nullptr;
+    return compile_entry(call, bytes);
+  });
+  if (&entry != &none) [[likely]]
+    return entry;
+  Key without_number;
+  build_key(without_number, call, false);
+  return look_up(without_number, [&](std::string_view bytes) { return compile_with_variable(call, bytes); });
 }
 
 }  // namespace kiln

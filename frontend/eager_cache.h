@@ -3,6 +3,9 @@
 #include "runtime/executable.h"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace kiln {
 
@@ -12,6 +15,9 @@ struct EagerEntry {
   std::shared_ptr<const Executable> executable;
   std::vector<TensorType> outputs;  // the visible ones
   int random_draws = 0;
+  /// The code takes the attribute `scalar` as an array of shape (1,), so that a number that varies is not
+  /// compiled in each time: that argument's place among the inputs.
+  std::optional<std::size_t> number_input;
 };
 
 /// The entry for a call, compiled if this is its first of the kind in the process. Looked up by a key built

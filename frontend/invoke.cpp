@@ -1,10 +1,12 @@
 #include "frontend/invoke.h"
 
 #include "frontend/call_site.h"
+#include "frontend/convert.h"
 #include "frontend/eager_cache.h"
 #include "frontend/random_state.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
+#include "runtime/small_array.h"
 
 namespace kiln {
 namespace {
@@ -24,6 +26,16 @@ std::string input_name(const ir::OpDef& op, std::size_t i) {
   const std::string_view what = e.what();
   if (!line.empty() && what.find(line.substr(0, line.size() - 2)) != std::string_view::npos) throw e;
   throw Error(line + e.what());
+}
+
+// The attribute `scalar` as an array of one element.
+Tensor number_tensor(const Call& call) {
+  const ir::AttrValue& value = call.given[0].value;
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
+  Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]));
+  convert_elements(&number, DType::f64, TensorAccess::array(out)->data(), TensorAccess::dtype(out), 1);
+  return out;
 }
 
 template <class Body>
@@ -79,25 +91,26 @@ bool must_record(const Call& call) {
 }
 
 void run_eagerly(const Call& call, std::span<Tensor> outputs) {
-  constexpr std::size_t few = 8;
   const EagerEntry& entry = eager_entry(call);
-  const std::size_t inputs = call.inputs.size();
-  if (outputs.size() > entry.outputs.size() || entry.outputs.size() > 64)
+  if (outputs.size() > entry.outputs.size())
     fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
 
-  std::array<Argument, few> few_arguments;
-  std::vector<Argument> many_arguments;
-  Argument* arguments = few_arguments.data();
-  if (inputs > few) {
-    many_arguments.resize(inputs);
-    arguments = many_arguments.data();
-  }
-  for (std::size_t i = 0; i < inputs; ++i) {
+  const std::size_t given = call.inputs.size();
+  const std::size_t inputs = given + (entry.number_input ? 1 : 0);
+  SmallArray<Argument, 16> arguments(inputs);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < given; ++i, ++place) {
+    if (place == entry.number_input) ++place;
     const Tensor& t = *call.inputs[i];
-    arguments[i] = {TensorAccess::array(t).get(),
-                    static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t))};
+    arguments[place] = {TensorAccess::array(t).get(),
+                        static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t))};
   }
-  std::array<void*, 64> results;
+  Tensor number;
+  if (entry.number_input) {
+    number = number_tensor(call);
+    arguments[*entry.number_input] = {TensorAccess::array(number).get(), 0};
+  }
+  SmallArray<void*, 16> results(entry.outputs.size());
   std::vector<Buffer> unwanted;
   for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
     const TensorType& type = entry.outputs[i];
@@ -111,8 +124,7 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
   }
   const Executable& executable = *entry.executable;
   const RandomState random = entry.random_draws ? reserve_random(entry.random_draws) : RandomState{};
-  executable.run({arguments, inputs}, {results.data(), entry.outputs.size()}, random);
-  for (const auto& write : executable.plan().write_backs) arguments[write.input].storage->touch();
+  executable.run({arguments.data(), inputs}, {results.data(), entry.outputs.size()}, random);
 }
 
 Tensor invoke_one(const Call& call) {

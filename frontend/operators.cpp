@@ -171,6 +171,16 @@ Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b) {
   return arithmetic(op, a, b, a.is_tensor() ? a.where() : b.where());
 }
 
+TensorForm tensor_form(const ir::OpDef& scalar_op) {
+  for (const Arithmetic op : {Arithmetic::add, Arithmetic::sub, Arithmetic::mul, Arithmetic::div,
+                              Arithmetic::max, Arithmetic::min}) {
+    const Rows& found = rows_of(op);
+    if (found.right_scalar == &scalar_op) return {found.broadcast, false};
+    if (found.left_scalar == &scalar_op) return {found.broadcast, true};
+  }
+  return {};
+}
+
 Tensor operator+(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::add, a, b); }
 Tensor operator-(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::sub, a, b); }
 Tensor operator*(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::mul, a, b); }

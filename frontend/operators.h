@@ -1,6 +1,10 @@
 #pragma once
 #include <kiln/tensor.h>
 
+namespace kiln::ir {
+struct OpDef;
+}
+
 namespace kiln {
 
 /// Python's operators on arrays and numbers, and the functions that go with them.
@@ -29,5 +33,13 @@ enum class Arithmetic {
 /// *_scalar with a number. At least one side is a tensor.
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b);
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where);
+
+/// The operator on two tensors that computes what an operator with a number does, when the number is an array
+/// of shape (1,): the same roundings, for float32 and float64.
+struct TensorForm {
+  const ir::OpDef* op = nullptr;  // null: none
+  bool number_left = false;
+};
+TensorForm tensor_form(const ir::OpDef& scalar_op);
 
 }  // namespace kiln

@@ -116,10 +116,5 @@ Tensor Tensor::copy(std::source_location where) const {
 }
 
 Tensor Tensor::astype(DType dtype, std::source_location where) const { return F::cast(*this, dtype, where); }
-Tensor Tensor::transpose(std::source_location where) const { return F::transpose(*this, where); }
-Tensor Tensor::flatten(std::source_location where) const { return F::flatten(*this, where); }
-Tensor Tensor::sum(std::source_location where) const { return F::sum(*this, {}, where); }
-Tensor Tensor::mean(std::source_location where) const { return F::mean(*this, {}, where); }
-Tensor Tensor::relu(std::source_location where) const { return F::relu(*this, where); }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 #include <kiln/export.h>
+#include <kiln/f_options.h>
 #include <kiln/shape.h>
 
 #include <concepts>
@@ -139,12 +140,52 @@ class KILN_API Tensor {
   Tensor operator[](const Index& i) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
+  // The operators that MXNet has as methods, as F spells them. Results are new arrays.
   Tensor transpose(std::source_location where = std::source_location::current()) const;
   Tensor T(std::source_location where = std::source_location::current()) const { return transpose(where); }
   Tensor flatten(std::source_location where = std::source_location::current()) const;
-  Tensor sum(std::source_location where = std::source_location::current()) const;
-  Tensor mean(std::source_location where = std::source_location::current()) const;
   Tensor relu(std::source_location where = std::source_location::current()) const;
+  Tensor sigmoid(std::source_location where = std::source_location::current()) const;
+  Tensor tanh(std::source_location where = std::source_location::current()) const;
+  Tensor exp(std::source_location where = std::source_location::current()) const;
+  Tensor log(std::source_location where = std::source_location::current()) const;
+  Tensor sqrt(std::source_location where = std::source_location::current()) const;
+  Tensor square(std::source_location where = std::source_location::current()) const;
+  Tensor abs(std::source_location where = std::source_location::current()) const;
+  Tensor sign(std::source_location where = std::source_location::current()) const;
+  Tensor round(std::source_location where = std::source_location::current()) const;
+  Tensor floor(std::source_location where = std::source_location::current()) const;
+  Tensor ceil(std::source_location where = std::source_location::current()) const;
+  Tensor transpose(const Shape& axes, std::source_location where = std::source_location::current()) const;
+  Tensor swapaxes(int dim1, int dim2, std::source_location where = std::source_location::current()) const;
+  Tensor expand_dims(int axis, std::source_location where = std::source_location::current()) const;
+  Tensor squeeze(std::source_location where = std::source_location::current()) const;
+  Tensor squeeze(const Axes& axis, std::source_location where = std::source_location::current()) const;
+  Tensor broadcast_to(const Shape& shape, std::source_location where = std::source_location::current()) const;
+  Tensor clip(Number a_min, Number a_max, std::source_location where = std::source_location::current()) const;
+  Tensor dot(const Tensor& other, std::source_location where = std::source_location::current()) const;
+  Tensor slice_axis(const SliceAxisOptions& options,
+                    std::source_location where = std::source_location::current()) const;
+  Tensor softmax(const SoftmaxOptions& options = {},
+                 std::source_location where = std::source_location::current()) const;
+  Tensor log_softmax(const SoftmaxOptions& options = {},
+                     std::source_location where = std::source_location::current()) const;
+  Tensor sum(const ReduceOptions& options = {},
+             std::source_location where = std::source_location::current()) const;
+  Tensor mean(const ReduceOptions& options = {},
+              std::source_location where = std::source_location::current()) const;
+  Tensor prod(const ReduceOptions& options = {},
+              std::source_location where = std::source_location::current()) const;
+  Tensor max(const ReduceOptions& options = {},
+             std::source_location where = std::source_location::current()) const;
+  Tensor min(const ReduceOptions& options = {},
+             std::source_location where = std::source_location::current()) const;
+  Tensor argmax(const ArgReduceOptions& options = {},
+                std::source_location where = std::source_location::current()) const;
+  Tensor argmin(const ArgReduceOptions& options = {},
+                std::source_location where = std::source_location::current()) const;
+  Tensor norm(const NormOptions& options = {},
+              std::source_location where = std::source_location::current()) const;
 
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);

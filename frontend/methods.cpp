@@ -1,0 +1,54 @@
+// The operators that are methods too.
+#include <kiln/f.h>
+
+namespace kiln {
+
+using Where = std::source_location;
+
+Tensor Tensor::transpose(Where where) const { return F::transpose(*this, where); }
+Tensor Tensor::flatten(Where where) const { return F::flatten(*this, where); }
+Tensor Tensor::relu(Where where) const { return F::relu(*this, where); }
+Tensor Tensor::sigmoid(Where where) const { return F::sigmoid(*this, where); }
+Tensor Tensor::tanh(Where where) const { return F::tanh(*this, where); }
+Tensor Tensor::exp(Where where) const { return F::exp(*this, where); }
+Tensor Tensor::log(Where where) const { return F::log(*this, where); }
+Tensor Tensor::sqrt(Where where) const { return F::sqrt(*this, where); }
+Tensor Tensor::square(Where where) const { return F::square(*this, where); }
+Tensor Tensor::abs(Where where) const { return F::abs(*this, where); }
+Tensor Tensor::sign(Where where) const { return F::sign(*this, where); }
+Tensor Tensor::round(Where where) const { return F::round(*this, where); }
+Tensor Tensor::floor(Where where) const { return F::floor(*this, where); }
+Tensor Tensor::ceil(Where where) const { return F::ceil(*this, where); }
+Tensor Tensor::transpose(const Shape& axes, Where where) const { return F::transpose(*this, axes, where); }
+Tensor Tensor::swapaxes(int dim1, int dim2, Where where) const {
+  return F::swapaxes(*this, {.dim1 = dim1, .dim2 = dim2}, where);
+}
+Tensor Tensor::expand_dims(int axis, Where where) const { return F::expand_dims(*this, axis, where); }
+Tensor Tensor::squeeze(Where where) const { return F::squeeze(*this, {}, where); }
+Tensor Tensor::squeeze(const Axes& axis, Where where) const {
+  return F::squeeze(*this, {.axis = axis}, where);
+}
+Tensor Tensor::broadcast_to(const Shape& shape, Where where) const {
+  return F::broadcast_to(*this, shape, where);
+}
+Tensor Tensor::clip(Number a_min, Number a_max, Where where) const {
+  return F::clip(*this, a_min, a_max, where);
+}
+Tensor Tensor::dot(const Tensor& other, Where where) const { return F::dot(*this, other, {}, where); }
+Tensor Tensor::slice_axis(const SliceAxisOptions& o, Where where) const {
+  return F::slice_axis(*this, o, where);
+}
+Tensor Tensor::softmax(const SoftmaxOptions& o, Where where) const { return F::softmax(*this, o, where); }
+Tensor Tensor::log_softmax(const SoftmaxOptions& o, Where where) const {
+  return F::log_softmax(*this, o, where);
+}
+Tensor Tensor::sum(const ReduceOptions& o, Where where) const { return F::sum(*this, o, where); }
+Tensor Tensor::mean(const ReduceOptions& o, Where where) const { return F::mean(*this, o, where); }
+Tensor Tensor::prod(const ReduceOptions& o, Where where) const { return F::prod(*this, o, where); }
+Tensor Tensor::max(const ReduceOptions& o, Where where) const { return F::max(*this, o, where); }
+Tensor Tensor::min(const ReduceOptions& o, Where where) const { return F::min(*this, o, where); }
+Tensor Tensor::argmax(const ArgReduceOptions& o, Where where) const { return F::argmax(*this, o, where); }
+Tensor Tensor::argmin(const ArgReduceOptions& o, Where where) const { return F::argmin(*this, o, where); }
+Tensor Tensor::norm(const NormOptions& o, Where where) const { return F::norm(*this, o, where); }
+
+}  // namespace kiln
