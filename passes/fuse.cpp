@@ -54,7 +54,7 @@ class Emitter {
 
     auto body = std::make_unique<mlir::Region>();
     mlir::Block& block = body->emplaceBlock();
-    Inside inside{mlir::OpBuilder(builder_.getContext()), {}, {}, {}};
+    Inside inside(builder_.getContext());
     inside.builder.setInsertionPointToEnd(&block);
     for (mlir::Operation* op : group.ops) put_in(inside, block, op);
     llvm::SmallVector<mlir::Value> values;
@@ -71,9 +71,10 @@ class Emitter {
   }
 
   struct Inside {
+    explicit Inside(mlir::MLIRContext* context) : builder(context) {}
     mlir::OpBuilder builder;
-    mlir::IRMapping map;                        // results, views and buffers
-    llvm::SmallVector<mlir::Value> operands;    // of the fusion
+    mlir::IRMapping map;                            // results, views and buffers
+    llvm::SmallVector<mlir::Value> operands;        // of the fusion
     llvm::DenseMap<mlir::Value, mlir::Value> made;  // splats and iota; `map` may know them as buffers that views look at
   };
 
