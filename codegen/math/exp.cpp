@@ -110,6 +110,9 @@ Num expm1_quarter(Num x, Digits digits) {
   Num s = power_of_two(n, -2);
   return fma(s, fma(r * r, exp_tail(r, digits), r), s - 0.25);
 }
-Num expm1(Num x, Digits digits) { return copysign(expm1_quarter(x, digits) * 4, x); }
+Num expm1(Num x, Digits digits) {
+  Num tiny = lt(abs(x), 0x1p-54);  // also keeps -0, and subnormals from losing bits in the quarter
+  return select(tiny, x, expm1_quarter(x, digits) * 4);
+}
 
 }  // namespace kiln::codegen

@@ -28,12 +28,16 @@ Pair log2_pair(Num t) {
   Num d_low = f - (d - 2);
   Num s = f / d;
   Num s_low = (fma(-s, d, f) - s * d_low) / d;
-  Num w = s * s;
-  Num p = polynomial(w, {0.66666666666666663, 0.40000000000006236, 0.28571428569088719, 0.2222222264643185,
-                         0.18181775688941498, 0.15387089986064978, 0.1325013019865581, 0.13251262975670092});
-  Num tail = fma(s * w, p, s_low * 2);
+  Num w = s * s, w_low = fma(s, s, -w) + s * s_low * 2;
+  Num cube = w * s, cube_low = fma(w, s, -cube) + fma(w_low, s, w * s_low);
+  Num rest =
+      w * polynomial(w, {0.40000000000006236, 0.28571428569088719, 0.2222222264643185, 0.18181775688941498,
+                         0.15387089986064978, 0.1325013019865581, 0.13251262975670092});
+  constexpr double kTwoThirds = 0x1.5555555555555p-1, kTwoThirdsLow = 0x1.5555555555555p-55;
+  Num p = rest + kTwoThirds, p_low = ((kTwoThirds - p) + rest) + kTwoThirdsLow;
+  Num tail = cube * p, tail_low = fma(cube, p, -tail) + fma(cube, p_low, cube_low * p);
   Num high = s * 2 + tail;
-  Num low = (s * 2 - high) + tail;
+  Num low = ((s * 2 - high) + tail) + fma(s_low, 2, tail_low);
   // times log2(e), plus e
   constexpr double kLog2E = 0x1.71547652b82fep+0, kLog2ELow = 0x1.777d0ffda0d24p-56;
   Num product = high * kLog2E;

@@ -161,12 +161,15 @@ Num cos_kernel(const Reduced& a, Digits digits) {
   return one + (rest + fma(w * w, c, -(a.y * a.y_low)));
 }
 
+/// sin(x) = tan(x) = x to the last bit; keeps -0 and subnormals.
+Num tiny(Num x) { return lt(abs(x), 0x1p-27); }
+
 Num odd(Num quadrant) { return ne(quadrant & 1, 0); }
 Num negate_if(Num condition, Num x) { return select(condition, -x, x); }
 
 Num sin_of(Num x, const Reduced& a, Digits digits) {
   Num value = select(odd(a.quadrant), cos_kernel(a, digits), sin_kernel(a, digits));
-  return select(eq(x, 0), x, negate_if(ne(a.quadrant & 2, 0), value));
+  return select(tiny(x), x, negate_if(ne(a.quadrant & 2, 0), value));
 }
 Num cos_of(const Reduced& a, Digits digits) {
   Num value = select(odd(a.quadrant), sin_kernel(a, digits), cos_kernel(a, digits));
@@ -175,7 +178,7 @@ Num cos_of(const Reduced& a, Digits digits) {
 Num tan_of(Num x, const Reduced& a, Digits digits) {
   Num s = sin_kernel(a, digits), c = cos_kernel(a, digits);
   Num swap = odd(a.quadrant);
-  return select(eq(x, 0), x, select(swap, -c, s) / select(swap, s, c));
+  return select(tiny(x), x, select(swap, -c, s) / select(swap, s, c));
 }
 
 }  // namespace
