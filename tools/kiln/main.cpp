@@ -1,1 +1,80 @@
-int main() { return 0; }
+// The command `kiln`: finds the subcommand, turns what is thrown into a line on stderr and an exit status.
+#include "passes/opt_main.h"
+#include "tools/kiln/command.h"
+
+#include <kiln/error.h>
+#include <kiln/version.h>
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <new>
+#include <string_view>
+
+namespace kiln::tool {
+namespace {
+
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return ok;
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? ok : usage;
+  }
+}
+
+int perform(const Action& action) {
+  try {
+    int status = action();
+    if (std::fflush(stdout) != 0) throw Error("cannot write to standard output");
+    return status;
+  } catch (const Error& e) {
+    fmt::print(stderr, "kiln: {}\n", e.what());
+    return e.kind() == Error::Kind::user ? bad_input : internal_error;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "kiln: out of memory\n");
+    return bad_input;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "kiln: internal error: {}\n", e.what());
+    return internal_error;
+  }
+}
+
+int run(int argc, char** argv) {
+  // mlir-opt reads its own arguments.
+  if (argc > 1 && std::string_view(argv[1]) == "opt") {
+    std::string name = "kiln opt";
+    argv[1] = name.data();
+    return opt_main(argc - 1, argv + 1);
+  }
+
+  CLI::App app("Runs, checks, times and shows networks that MXNet or Kiln exported.", "kiln");
+  app.set_version_flag("--version", [] {
+    return fmt::format("kiln {} (LLVM {}, {})", version(), llvm_version(), host_isa());
+  });
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(14);
+  app.failure_message([](const CLI::App* a, const CLI::Error& e) {
+    while (!a->get_subcommands().empty()) a = a->get_subcommands().front();
+    std::string name = a->get_parent() ? "kiln " + a->get_name() : "kiln";
+    return fmt::format("{}: {}\nTry {} --help.\n", name, e.what(), name);
+  });
+
+  Action action;
+  add_run(app, action);
+  add_verify(app, action);
+  add_bench(app, action);
+  add_dump(app, action);
+  add_convert(app, action);
+  app.add_subcommand("opt", "Kiln's passes and dialect in an mlir-opt: FILE.mlir PASSES");
+  add_ops(app, action);
+  add_cache(app, action);
+  app.footer("Exit status: 0 ok, 1 bad input, 2 usage, 3 internal error.");
+
+  if (int status = parse(app, argc, argv); status != ok) return status;
+  return action ? perform(action) : ok;
+}
+
+}  // namespace
+}  // namespace kiln::tool
+
+int main(int argc, char** argv) { return kiln::tool::run(argc, argv); }

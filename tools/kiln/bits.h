@@ -1,0 +1,15 @@
+#pragma once
+#include <kiln/tensor.h>
+
+#include <optional>
+
+namespace kiln::tool {
+
+/// The first element in which two arrays differ, or -1 where they differ in shape or dtype. Nothing when they
+/// are equal bit for bit; all NaNs count as one value.
+std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b);
+
+/// One element as text with its bits: "0.5 (0x3f000000)".
+std::string element_text(const Tensor& t, std::int64_t index);
+
+}  // namespace kiln::tool

@@ -1,0 +1,23 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+
+/// The subcommands of `kiln`. Each add_...() declares one: its options and, for when it was asked for, what
+/// to do.
+namespace kiln::tool {
+
+/// What a subcommand does; returns the exit status. Set by the callback of the one that was given.
+using Action = std::function<int()>;
+
+void add_run(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+void add_dump(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
+void add_ops(CLI::App& app, Action& action);
+void add_cache(CLI::App& app, Action& action);
+
+/// Exit status of every subcommand.
+enum Exit { ok = 0, bad_input = 1, usage = 2, internal_error = 3 };
+
+}  // namespace kiln::tool

@@ -1,0 +1,33 @@
+// kiln convert: any symbol file, as MXNet 1.9.1 would write it.
+#include "tools/kiln/command.h"
+
+#include <kiln/model.h>
+
+namespace kiln::tool {
+namespace {
+
+struct Arguments {
+  std::string symbol, prefix, params;
+  int epoch = 0;
+};
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("convert", "Rewrite a symbol file of any version as MXNet 1.9.1 would");
+  c->add_option("MODEL", a->symbol, "The network: MODEL-symbol.json")->required();
+  c->add_option("PREFIX", a->prefix, "Writes PREFIX-symbol.json and, with --params, PREFIX-0000.params")
+      ->required();
+  c->add_option("--params", a->params, "Parameters to convert too");
+  c->add_option("--epoch", a->epoch, "The number in PREFIX-0000.params")->check(CLI::Range(0, 9999));
+  c->callback([a, &action] {
+    action = [a] {
+      convert_model(a->symbol, a->prefix, a->params.empty() ? std::nullopt : std::optional(a->params),
+                    a->epoch);
+      return ok;
+    };
+  });
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,82 @@
+// kiln dump: what a network looks like on its way to machine code.
+#include "tools/kiln/command.h"
+#include "tools/kiln/model_arguments.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace kiln::tool {
+namespace {
+
+/// In the order of the pipeline; the files are those of KILN_DUMP.
+constexpr std::pair<const char*, const char*> stages[] = {
+    {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
+    {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
+    {"asm", "6_kernels.s"},
+};
+
+struct Arguments {
+  ModelArguments model;
+  std::string stage, output;
+  bool all = false, dot = false, no_fuse = false, train = false;
+};
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path.string()));
+}
+
+void put(const Arguments& a, const std::string& text) {
+  if (a.output.empty())
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  else
+    write_file(a.output, text);
+}
+
+int dump(const Arguments& a) {
+  Model model = a.model.load();
+  if (a.dot) {
+    put(a, model.symbol().dot());
+    return ok;
+  }
+  RunOptions options;
+  options.fuse = !a.no_fuse;
+  options.train = a.train;
+  std::map<std::string, std::string> texts = model.dump(a.model.inputs(model), options);
+  if (!a.all) {
+    put(a, texts[a.stage]);
+    return ok;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(a.output, error);
+  if (error) throw Error(fmt::format("{}: cannot make the folder: {}", a.output, error.message()));
+  for (auto [stage, file] : stages) write_file(std::filesystem::path(a.output) / file, texts[stage]);
+  return ok;
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("dump", "Show a network at a stage of its compilation");
+  a->model.add_model(*c);
+  a->model.add_inputs(*c);
+  std::vector<std::string> names;
+  for (auto [stage, file] : stages) names.emplace_back(stage);
+  auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm or asm")
+                    ->check(CLI::IsMember(names));
+  auto* all = c->add_flag("--all", a->all, "Every stage, a file each, in the folder -o")->excludes(stage);
+  c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")->excludes(stage)->excludes(all);
+  auto* output = c->add_option("-o", a->output, "Write there instead of printing");
+  all->needs(output);
+  c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
+  c->add_flag("--train", a->train, "As in training");
+  c->callback([a, &action] {
+    if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
+    action = [a] { return dump(*a); };
+  });
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,88 @@
+#include "tools/kiln/model_arguments.h"
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace kiln::tool {
+namespace {
+
+std::optional<std::int64_t> parse_extent(std::string_view text) {
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return {};
+  return value;
+}
+
+/// Nothing when the text is no NAME=EXTENT,EXTENT,...; "x=" is a scalar.
+std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& text) {
+  std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return {};
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  Shape shape;
+  while (!rest.empty()) {
+    std::size_t comma = rest.find(',');
+    auto extent = parse_extent(rest.substr(0, comma));
+    if (!extent || shape.rank() == Shape::max_rank) return {};
+    shape.push_back(*extent);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+    if (rest.empty()) return {};
+  }
+  return std::pair(text.substr(0, equals), shape);
+}
+
+}  // namespace
+
+void ModelArguments::add_model(CLI::App& command) {
+  command.add_option("MODEL", symbol, "The network: MODEL-symbol.json")->required();
+  command.add_option("--params", params, "Its parameters: MODEL-0000.params");
+}
+
+void ModelArguments::add_inputs(CLI::App& command) {
+  auto* from_file = command.add_option("--input", input, "Inputs: the arrays in:NAME of an NDArray list");
+  command.add_option("--shape", shapes, "Made-up input of this shape: data=1,3,224,224; repeat for more")
+      ->allow_extra_args(false)
+      ->check([](const std::string& text) {
+        return try_parse_shape(text) ? "" : fmt::format("'{}' is not NAME=EXTENT,EXTENT,...", text);
+      })
+      ->excludes(from_file);
+}
+
+Model ModelArguments::load() const {
+  return Model::load(symbol, params.empty() ? std::nullopt : std::optional(params));
+}
+
+std::map<std::string, Tensor> ModelArguments::inputs(const Model& model) const {
+  if (!input.empty()) return read_inputs(input);
+  std::map<std::string, Shape> known;
+  for (const std::string& text : shapes) known.insert(parse_shape(text));
+  return model.make_inputs(known);
+}
+
+std::map<std::string, Tensor> read_inputs(const std::string& path) {
+  std::map<std::string, Tensor> inputs;
+  for (NamedArray& a : load_arrays(path))
+    if (a.name.starts_with("in:")) inputs.insert_or_assign(a.name.substr(3), a.array);
+  if (inputs.empty())
+    throw Error(fmt::format("{}: no input in it; inputs are the arrays named in:NAME", path));
+  return inputs;
+}
+
+std::pair<std::string, Shape> parse_shape(const std::string& text) {
+  auto parsed = try_parse_shape(text);
+  if (!parsed) throw Error(fmt::format("'{}' is not NAME=EXTENT,EXTENT,...", text));
+  return *parsed;
+}
+
+void add_threads(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "Compute on at most so many threads")->check(CLI::Range(1, 4096));
+}
+
+void add_threads(CLI::App& command, std::vector<int>& threads) {
+  command.add_option("--threads", threads, "Numbers of threads to compare: 1,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 4096));
+}
+
+}  // namespace kiln::tool

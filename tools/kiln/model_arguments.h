@@ -1,0 +1,38 @@
+#pragma once
+#include <kiln/model.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kiln::tool {
+
+/// The arguments by which most subcommands name a model and what to feed it.
+struct ModelArguments {
+  std::string symbol;
+  std::string params;
+  std::string input;
+  std::vector<std::string> shapes;
+
+  /// Declares MODEL-symbol.json and --params.
+  void add_model(CLI::App& command);
+  /// Declares --input and --shape, of which at most one is given.
+  void add_inputs(CLI::App& command);
+
+  Model load() const;
+  /// The arrays `in:NAME` of the file, or made-up numbers in the given shapes.
+  std::map<std::string, Tensor> inputs(const Model& model) const;
+};
+
+/// The arrays `in:NAME` of an NDArray list, by NAME. Throws kiln::Error when there is none.
+std::map<std::string, Tensor> read_inputs(const std::string& path);
+
+/// "data=1,3,224,224"; the validator of --shape has seen it.
+std::pair<std::string, Shape> parse_shape(const std::string& text);
+
+/// Declares --threads, at least 1.
+void add_threads(CLI::App& command, int& threads);
+void add_threads(CLI::App& command, std::vector<int>& threads);
+
+}  // namespace kiln::tool

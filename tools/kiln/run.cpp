@@ -1,0 +1,50 @@
+// kiln run: the outputs of a network for the inputs of a file.
+#include "tools/kiln/command.h"
+#include "tools/kiln/model_arguments.h"
+
+#include <fmt/format.h>
+
+namespace kiln::tool {
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  std::string output, mode = "compiled";
+  int threads = 0;
+  bool train = false;
+};
+
+int run(const Arguments& a) {
+  Model model = a.model.load();
+  RunOptions options;
+  options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
+  options.threads = a.threads;
+  options.train = a.train;
+  std::vector<Tensor> outputs = model.run(read_inputs(a.model.input), options);
+  std::vector<std::string> names = model.output_names();
+  std::vector<NamedArray> list;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    list.push_back({fmt::format("out:{}", i), outputs[i]});
+    if (a.output.empty())
+      fmt::print("{} {}\n{}\n", list.back().name, i < names.size() ? names[i] : "", to_string(outputs[i]));
+  }
+  if (!a.output.empty()) save_arrays(a.output, list);
+  return ok;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
+  a->model.add_model(*c);
+  c->add_option("--input", a->model.input, "Inputs: the arrays in:NAME of an NDArray list")->required();
+  c->add_option("--output", a->output, "Write the outputs there as out:0, out:1, ... and print nothing");
+  c->add_option("--mode", a->mode, "eager or compiled (default)")
+      ->check(CLI::IsMember({"eager", "compiled"}));
+  add_threads(*c, a->threads);
+  c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
+  c->callback([a, &action] { action = [a] { return run(*a); }; });
+}
+
+}  // namespace kiln::tool

@@ -1,0 +1,83 @@
+// kiln verify: whether eager and compiled runs agree bit by bit, and if not, from which node on.
+#include "tools/kiln/bits.h"
+#include "tools/kiln/command.h"
+#include "tools/kiln/first_difference.h"
+#include "tools/kiln/model_arguments.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace kiln::tool {
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  std::vector<int> threads = {1, 2};
+  bool train = false;
+};
+
+const char* word(RunMode mode) { return mode == RunMode::eager ? "eager" : "compiled"; }
+
+/// Outputs and, after a training call, auxiliary states, by name.
+std::vector<NamedArray> results(const Model& model, const std::map<std::string, Tensor>& inputs,
+                                const RunOptions& options) {
+  PreparedModel prepared = model.prepare(inputs, options);
+  std::vector<NamedArray> all;
+  std::vector<std::string> names = model.output_names();
+  std::vector<Tensor> outputs = prepared.run();
+  for (std::size_t i = 0; i < outputs.size(); ++i) all.push_back({names.at(i), outputs[i]});
+  if (options.train)
+    for (NamedArray& a : prepared.auxiliary_states()) all.push_back(a);
+  return all;
+}
+
+void report(const Difference& d, const std::string& what) {
+  fmt::print("{} {}", what, d.name);
+  if (d.element < 0)
+    fmt::print(": shape {} {} and {} {}\n", d.expected.shape().str(), name_of(d.expected.dtype()),
+               d.got.shape().str(), name_of(d.got.dtype()));
+  else
+    fmt::print(", element {} of {}: {} and {}\n", d.element, d.expected.size(),
+               element_text(d.expected, d.element), element_text(d.got, d.element));
+}
+
+int verify(const Arguments& a) {
+  Model model = a.model.load();
+  std::map<std::string, Tensor> inputs = a.model.inputs(model);
+  RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = a.train};
+  std::vector<NamedArray> expected = results(model, inputs, reference);
+  for (int threads : a.threads) {
+    for (RunMode mode : {RunMode::eager, RunMode::compiled}) {
+      RunOptions options{.mode = mode, .threads = threads, .train = a.train};
+      std::vector<NamedArray> got = results(model, inputs, options);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        auto element = first_difference(expected[i].array, got[i].array);
+        if (!element) continue;
+        fmt::print("{} on {} threads differs from eager on {}\n", word(mode), threads, reference.threads);
+        report({expected[i].name, *element, expected[i].array, got[i].array}, "output");
+        if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
+          report(*first, "first node that differs:");
+        else
+          fmt::print("no node differs where inner values are kept: what is fused matters\n");
+        return bad_input;
+      }
+    }
+  }
+  fmt::print("equal bit for bit: {} outputs of {} nodes, eager and compiled, threads {}\n", expected.size(),
+             model.internals().size(), fmt::join(a.threads, ", "));
+  return ok;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("verify", "Compare eager and compiled runs bit by bit");
+  a->model.add_model(*c);
+  a->model.add_inputs(*c);
+  add_threads(*c, a->threads);
+  c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
+  c->callback([a, &action] { action = [a] { return verify(*a); }; });
+}
+
+}  // namespace kiln::tool
