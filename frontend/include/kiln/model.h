@@ -45,9 +45,11 @@ class KILN_API PreparedModel {
   std::vector<NamedArray> auxiliary_states() const;
   const PrepareStats& stats() const;
 
+  struct State;  // the library's own; frontend/model_state.h
+
  private:
   friend class Model;
-  struct State;
+  explicit PreparedModel(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 
@@ -83,8 +85,10 @@ class KILN_API Model {
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 
+  struct State;  // the library's own; frontend/model_state.h
+
  private:
-  struct State;
+  explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
 
