@@ -20,21 +20,15 @@ std::vector<std::string> names_of(const std::vector<ir::NodePtr>& nodes) {
   return names;
 }
 
-// A declared `__shape__` with unknown extents still tells the rank and the others.
+// A declared shape with unknown extents still tells the rank and the others.
 void check_declared_shape(const ir::Node& variable, const Shape& shape, const std::string& file) {
-  const auto found = variable.attr_text.find("__shape__");
-  if (found == variable.attr_text.end()) return;
-  const ir::AttrValue value =
-      ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
-  const Shape* declared = std::get_if<Shape>(&value);
-  if (!declared || declared->empty()) return;
-  bool fits = declared->rank() == shape.rank();
-  for (std::size_t i = 0; fits && i < shape.size(); ++i)
-    fits = (*declared)[i] <= 0 || (*declared)[i] == shape[i];
-  if (!fits) {
+  const Shape declared = declared_shape(variable);
+  if (declared.empty()) return;
+  bool fits = declared.rank() == shape.rank();
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = declared[i] == 0 || declared[i] == shape[i];
+  if (!fits)
     fail("{}: the array '{}' has the shape {}, but the symbol declares {}", file, variable.name, shape.str(),
-         declared->str());
-  }
+         declared.str());
 }
 
 // Evenly spread over [low, high), the same for every run: a multiplicative hash of name and index.

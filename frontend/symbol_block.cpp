@@ -41,19 +41,6 @@ double declared_number(const ir::Node& variable, std::string_view key, double fa
   return fallback;
 }
 
-// The shape as far as it is declared; rank 0 when it is not.
-Shape declared_shape(const ir::Node& variable) {
-  const auto found = variable.attr_text.find("__shape__");
-  if (found == variable.attr_text.end()) return {};
-  const ir::AttrValue value =
-      ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
-  const Shape* shape = std::get_if<Shape>(&value);
-  if (!shape) return {};
-  Shape known = *shape;
-  for (std::int64_t& d : known) d = std::max<std::int64_t>(d, 0);
-  return known;
-}
-
 Parameter make_parameter(const ParameterDict& params, const ir::Node& variable, bool auxiliary) {
   ParameterOptions options;
   options.dtype = declared_dtype(variable);

@@ -45,16 +45,24 @@ DType declared_dtype(const ir::Node& variable) {
   return dtype_from_flag(flag).value_or(DType::f32);
 }
 
-std::optional<TensorType> declared_type(const ir::Node& variable) {
+Shape declared_shape(const ir::Node& variable) {
   const auto found = variable.attr_text.find("__shape__");
-  if (found == variable.attr_text.end()) return std::nullopt;
-  const ir::AttrValue value =
-      ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
-  const Shape* shape = std::get_if<Shape>(&value);
-  if (!shape || shape->empty() ||
-      std::any_of(shape->begin(), shape->end(), [](std::int64_t d) { return d <= 0; }))
-    return std::nullopt;
-  return TensorType{declared_dtype(variable), *shape};
+  if (found == variable.attr_text.end() || found->second == "None") return {};
+  try {
+    const ir::AttrValue value =
+        ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
+    Shape shape = std::get<Shape>(value);
+    for (std::int64_t& d : shape) d = std::max<std::int64_t>(d, 0);  // numpy mode writes -1
+    return shape;
+  } catch (const Error& e) {
+    fail("the variable '{}' declares __shape__ = \"{}\": {}", variable.name, found->second, e.what());
+  }
+}
+
+std::optional<TensorType> declared_type(const ir::Node& variable) {
+  const Shape shape = declared_shape(variable);
+  if (shape.empty() || std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::nullopt;
+  return TensorType{declared_dtype(variable), shape};
 }
 
 Variables variables_of(const std::vector<ir::NodePtr>& order) {

@@ -24,9 +24,11 @@ bool infer_graph(TypedGraph& graph,
                  const std::function<std::optional<TensorType>(const ir::Node& variable)>& type_of,
                  bool train);
 
-/// What a variable declares in `__shape__` and `__dtype__`.
+/// What a variable declares in `__dtype__`; float32 if nothing.
 DType declared_dtype(const ir::Node& variable);
-/// Nothing when it declares no shape, or one that is known only in part.
+/// What it declares in `__shape__`; 0 is an extent that is not known, rank 0 a shape of which nothing is.
+Shape declared_shape(const ir::Node& variable);
+/// Nothing when the shape is not declared, or only in part.
 std::optional<TensorType> declared_type(const ir::Node& variable);
 
 /// Variables in the order of a file, by whether an operator updates them.
