@@ -1,0 +1,124 @@
+// Windows, paddings, small products and scattered reductions in terms of simpler operations.
+// RUN: kiln opt %s --kiln-expand | FileCheck %s
+
+// A small window is one tree: along the last axis, then the axis before it.
+// CHECK-LABEL: func.func @max_pool
+// CHECK-NEXT: %[[A:.*]] = kiln.slice %arg0 [0, 0, 0, 0] to [1, 2, 3, 3] by [1, 1, 2, 2]
+// CHECK-NEXT: %[[B:.*]] = kiln.slice %arg0 [0, 0, 0, 1] to [1, 2, 3, 4] by [1, 1, 2, 2]
+// CHECK-NEXT: %[[AB:.*]] = kiln.binary max %[[A]], %[[B]]
+// CHECK-NEXT: %[[C:.*]] = kiln.slice %arg0 [0, 0, 1, 0] to [1, 2, 4, 3] by [1, 1, 2, 2]
+// CHECK-NEXT: %[[D:.*]] = kiln.slice %arg0 [0, 0, 1, 1] to [1, 2, 4, 4] by [1, 1, 2, 2]
+// CHECK-NEXT: %[[CD:.*]] = kiln.binary max %[[C]], %[[D]]
+// CHECK-NEXT: %[[R:.*]] = kiln.binary max %[[AB]], %[[CD]] : tensor<1x2x2x2xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @max_pool(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32> {
+  %0 = kiln.reduce_window max %x {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 2>} : tensor<1x2x4x4xf32> -> tensor<1x2x2x2xf32>
+  return %0 : tensor<1x2x2x2xf32>
+}
+
+// What is outside does not win: the least value.
+// CHECK-LABEL: func.func @padded_pool
+// CHECK-NEXT: %[[P:.*]] = kiln.pad %arg0 0xFF800000 : f32 [0, 0, 1] [0, 0, 0]
+// CHECK-NEXT: kiln.slice %[[P]] [0, 0, 0] to [1, 2, 4] by [1, 1, 1]
+// CHECK-NEXT: kiln.slice %[[P]] [0, 0, 1] to [1, 2, 5] by [1, 1, 1]
+func.func @padded_pool(%x: tensor<1x2x4xf32>) -> tensor<1x2x4xf32> {
+  %0 = kiln.reduce_window max %x {dilate = array<i64: 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 1>, stride = array<i64: 1>} : tensor<1x2x4xf32> -> tensor<1x2x4xf32>
+  return %0 : tensor<1x2x4xf32>
+}
+
+// CHECK-LABEL: func.func @padded_pool_of_bytes
+// CHECK-NEXT: kiln.pad %arg0 -128 : i8
+// CHECK: kiln.pad %arg1 0 : ui8
+func.func @padded_pool_of_bytes(%x: tensor<1x2x4xi8>, %y: tensor<1x2x4xui8>) -> (tensor<1x2x4xi8>, tensor<1x2x4xui8>) {
+  %0 = kiln.reduce_window max %x {dilate = array<i64: 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 1>, stride = array<i64: 1>} : tensor<1x2x4xi8> -> tensor<1x2x4xi8>
+  %1 = kiln.reduce_window max %y {dilate = array<i64: 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 1>, stride = array<i64: 1>} : tensor<1x2x4xui8> -> tensor<1x2x4xui8>
+  return %0, %1 : tensor<1x2x4xi8>, tensor<1x2x4xui8>
+}
+
+// A large window goes axis by axis.
+// CHECK-LABEL: func.func @large_window
+// CHECK-COUNT-5: kiln.slice %arg0 {{.*}} -> tensor<1x2x8x4xf32>
+// CHECK: %[[ROWS:.*]] = kiln.binary add {{.*}} : tensor<1x2x8x4xf32>
+// CHECK-COUNT-5: kiln.slice %[[ROWS]] {{.*}} -> tensor<1x2x4x4xf32>
+// CHECK-NOT: kiln.slice
+func.func @large_window(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = kiln.reduce_window sum %x {dilate = array<i64: 1, 1>, kernel = array<i64: 5, 5>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x2x8x8xf32> -> tensor<1x2x4x4xf32>
+  return %0 : tensor<1x2x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @convolution
+// CHECK-NEXT: %[[P:.*]] = kiln.pad %arg0 0.000000e+00 : f32 [0, 0, 1, 1] [0, 0, 1, 0]
+// CHECK-NEXT: kiln.convolution %[[P]], %arg1 {{.*}}pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>
+func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x8x7xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 1, 1>} : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32> -> tensor<1x4x8x7xf32>
+  return %0 : tensor<1x4x8x7xf32>
+}
+
+// CHECK-LABEL: func.func @convolution_1d
+// CHECK: %[[X:.*]] = kiln.reshape %arg0 : tensor<1x3x8xf32> -> tensor<1x3x1x8xf32>
+// CHECK: %[[W:.*]] = kiln.reshape %arg1 : tensor<4x3x3xf32> -> tensor<4x3x1x3xf32>
+// CHECK: %[[Y:.*]] = kiln.convolution %[[X]], %[[W]] {dilate = array<i64: 1, 2>, {{.*}}stride = array<i64: 1, 1>}
+// CHECK: kiln.reshape %[[Y]] : tensor<1x4x1x4xf32> -> tensor<1x4x4xf32>
+func.func @convolution_1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 2>, groups = 1 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x4xf32>
+  return %0 : tensor<1x4x4xf32>
+}
+
+// 15 results: products, and the order of reduce. 16: a dot.
+// CHECK-LABEL: func.func @small_dot
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg1 [1, 0]
+// CHECK-NEXT: %[[A:.*]] = kiln.broadcast %arg0 [0, 2] : tensor<3x9xf32> -> tensor<3x5x9xf32>
+// CHECK-NEXT: %[[B:.*]] = kiln.broadcast %[[T]] [1, 2] : tensor<5x9xf32> -> tensor<3x5x9xf32>
+// CHECK-NEXT: %[[P:.*]] = kiln.binary mul %[[A]], %[[B]]
+// CHECK-NEXT: kiln.reduce sum %[[P]] [2] : tensor<3x5x9xf32> -> tensor<3x5xf32>
+// CHECK-NEXT: kiln.dot %arg2, %arg3
+func.func @small_dot(%x: tensor<3x9xf32>, %y: tensor<9x5xf32>, %z: tensor<4x9xf32>, %w: tensor<9x4xf32>) -> (tensor<3x5xf32>, tensor<4x4xf32>) {
+  %0 = kiln.dot %x, %y : tensor<3x9xf32>, tensor<9x5xf32> -> tensor<3x5xf32>
+  %1 = kiln.dot %z, %w : tensor<4x9xf32>, tensor<9x4xf32> -> tensor<4x4xf32>
+  return %0, %1 : tensor<3x5xf32>, tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func.func @small_batch_dot
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [0, 2, 1] : tensor<7x9x1xf32> -> tensor<7x1x9xf32>
+// CHECK-NEXT: kiln.broadcast %[[T]] [0, 1, 3] : tensor<7x1x9xf32> -> tensor<7x1x2x9xf32>
+// CHECK-NEXT: kiln.broadcast %arg1 [0, 2, 3] : tensor<7x2x9xf32> -> tensor<7x1x2x9xf32>
+func.func @small_batch_dot(%x: tensor<7x9x1xf32>, %y: tensor<7x2x9xf32>) -> tensor<7x1x2xf32> {
+  %0 = kiln.dot %x, %y {transpose_lhs, transpose_rhs} : tensor<7x9x1xf32>, tensor<7x2x9xf32> -> tensor<7x1x2xf32>
+  return %0 : tensor<7x1x2xf32>
+}
+
+// Nothing kept behind the last reduced axis: still so when transposed.
+// CHECK-LABEL: func.func @reduce_around
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [1, 0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3x2x4x5xf32>
+// CHECK-NEXT: kiln.reduce sum %[[T]] [1, 2, 3]
+func.func @reduce_around(%x: tensor<2x3x4x5xf32>) -> tensor<3xf32> {
+  %0 = kiln.reduce sum %x [0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// Chains, because the last axis is kept: it stays last.
+// CHECK-LABEL: func.func @reduce_between
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [1, 0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3x2x4x5xf32>
+// CHECK-NEXT: kiln.reduce sum %[[T]] [1, 2] : tensor<3x2x4x5xf32> -> tensor<3x5xf32>
+func.func @reduce_between(%x: tensor<2x3x4x5xf32>) -> tensor<3x5xf32> {
+  %0 = kiln.reduce sum %x [0, 2] : tensor<2x3x4x5xf32> -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+
+// Extents of 1 do not part the axes.
+// CHECK-LABEL: func.func @reduce_ones
+// CHECK-NEXT: kiln.reduce sum %arg0 [0, 2]
+// CHECK-NEXT: return
+func.func @reduce_ones(%x: tensor<2x1x4x5xf32>) -> tensor<1x5xf32> {
+  %0 = kiln.reduce sum %x [0, 2] : tensor<2x1x4x5xf32> -> tensor<1x5xf32>
+  return %0 : tensor<1x5xf32>
+}
+
+// A reduced axis of extent 1 behind a kept one: the tree, so the kept one moves to the front.
+// CHECK-LABEL: func.func @reduce_last_one
+// CHECK-NEXT: kiln.transpose %arg0 [1, 0, 2] : tensor<5x3x1xf32> -> tensor<3x5x1xf32>
+// CHECK-NEXT: kiln.reduce sum %{{.*}} [1, 2]
+func.func @reduce_last_one(%x: tensor<5x3x1xf32>) -> tensor<3xf32> {
+  %0 = kiln.reduce sum %x [0, 2] : tensor<5x3x1xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

@@ -1,0 +1,86 @@
+// The identities that may rewrite, and look-alikes that may not.
+// RUN: kiln opt %s --kiln-canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @exact
+// CHECK-NEXT: return %arg0, %arg0, %arg0, %arg0, %arg0, %arg0
+func.func @exact(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = kiln.constant dense<1.0> : tensor<4xf32>
+  %zero = kiln.constant dense<0.0> : tensor<4xf32>
+  %minus_zero = kiln.constant dense<-0.0> : tensor<4xf32>
+  %0 = kiln.binary mul %x, %one : tensor<4xf32>
+  %1 = kiln.binary mul %one, %x : tensor<4xf32>
+  %2 = kiln.binary div %x, %one : tensor<4xf32>
+  %3 = kiln.binary sub %x, %zero : tensor<4xf32>
+  %4 = kiln.binary add %x, %minus_zero : tensor<4xf32>
+  %n = kiln.unary neg %x : tensor<4xf32>
+  %5 = kiln.unary neg %n : tensor<4xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// x + 0 turns -0 into +0; x - (-0) does too; x * 0 is NaN for infinities; x / x and x - x for NaN.
+// CHECK-LABEL: func.func @not_exact
+// CHECK: kiln.binary add %arg0
+// CHECK: kiln.binary sub %arg0
+// CHECK: kiln.binary mul %arg0
+// CHECK: kiln.binary div %arg0, %arg0
+// CHECK: kiln.binary sub %arg0, %arg0
+// CHECK: kiln.binary max
+func.func @not_exact(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = kiln.constant dense<0.0> : tensor<4xf32>
+  %minus_zero = kiln.constant dense<-0.0> : tensor<4xf32>
+  %0 = kiln.binary add %x, %zero : tensor<4xf32>
+  %1 = kiln.binary sub %x, %minus_zero : tensor<4xf32>
+  %2 = kiln.binary mul %x, %zero : tensor<4xf32>
+  %3 = kiln.binary div %x, %x : tensor<4xf32>
+  %4 = kiln.binary sub %x, %x : tensor<4xf32>
+  // CHECK-SAME: %{{.*}}, %arg0
+  %5 = kiln.binary max %zero, %x : tensor<4xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @integers
+// CHECK-NEXT: return %arg0, %arg0, %arg0
+func.func @integers(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+  %one = kiln.constant dense<1> : tensor<4xi32>
+  %zero = kiln.constant dense<0> : tensor<4xi32>
+  %0 = kiln.binary mul %x, %one : tensor<4xi32>
+  %1 = kiln.binary add %x, %zero : tensor<4xi32>
+  %2 = kiln.binary sub %x, %zero : tensor<4xi32>
+  return %0, %1, %2 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// CHECK-LABEL: func.func @movement
+// CHECK-NEXT: return %arg0, %arg0, %arg0, %arg0, %arg0
+func.func @movement(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0 = kiln.broadcast %x [0, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %1 = kiln.transpose %x [0, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = kiln.slice %x [0, 0] to [2, 3] by [1, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %a = kiln.reshape %x : tensor<2x3xf32> -> tensor<6xf32>
+  %b = kiln.reshape %a : tensor<6xf32> -> tensor<3x2xf32>
+  %3 = kiln.reshape %b : tensor<3x2xf32> -> tensor<2x3xf32>
+  %4 = kiln.concatenate %x axis 0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0, %1, %2, %3, %4 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @splats
+// CHECK: %[[S:.*]] = kiln.constant dense<2.000000e+00> : tensor<4x5xf32>
+// CHECK: %[[I:.*]] = kiln.iota 1 : tensor<4x5xf32>
+// CHECK: kiln.binary add %[[I]], %[[S]]
+func.func @splats() -> tensor<4x5xf32> {
+  %c = kiln.constant dense<2.0> : tensor<f32>
+  %0 = kiln.broadcast %c [] : tensor<f32> -> tensor<5x4xf32>
+  %1 = kiln.transpose %0 [1, 0] : tensor<5x4xf32> -> tensor<4x5xf32>
+  %i = kiln.iota 0 : tensor<5xf32>
+  %2 = kiln.broadcast %i [1] : tensor<5xf32> -> tensor<4x5xf32>
+  %3 = kiln.binary add %1, %2 : tensor<4x5xf32>
+  return %3 : tensor<4x5xf32>
+}
+
+// CHECK-LABEL: func.func @dead
+// CHECK-NEXT: return %arg0
+func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.unary log %0 : tensor<4xf32>
+  %2 = kiln.cast %x : tensor<4xf32> -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

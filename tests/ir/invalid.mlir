@@ -1,0 +1,209 @@
+// What the verifiers refuse, and in which words.
+// RUN: kiln opt %s -split-input-file -verify-diagnostics
+
+func.func @compare(%x: tensor<2xf32>) {
+  // expected-error @+1 {{must give 'tensor<2xi1>', not 'tensor<2xf32>'}}
+  %0 = kiln.compare lt %x, %x : tensor<2xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @binary_shapes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
+  // expected-error @+1 {{requires the same type for all operands and results}}
+  "kiln.binary"(%x, %y) <{kind = 0 : i32}> : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @select(%c: tensor<2xf32>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{needs a condition of i1}}
+  %0 = kiln.select %c, %x, %x : tensor<2xf32>, tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<?xf32>) {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor}}
+  %0 = kiln.unary neg %x : tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @iota() {
+  // expected-error @+1 {{axis 2 does not exist in rank 2}}
+  %0 = kiln.iota 2 : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%x: tensor<3xf32>) {
+  // expected-error @+1 {{cannot repeat extent 3 to 4}}
+  %0 = kiln.broadcast %x [1] : tensor<3xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_dims(%x: tensor<3x3xf32>) {
+  // expected-error @+1 {{dims must ascend}}
+  %0 = kiln.broadcast %x [1, 0] : tensor<3x3xf32> -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @reshape(%x: tensor<6xf32>) {
+  // expected-error @+1 {{must keep the number of elements}}
+  %0 = kiln.reshape %x : tensor<6xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @transpose(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{names axis 0 twice}}
+  %0 = kiln.transpose %x [0, 0] : tensor<2x3xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @slice(%x: tensor<6xf32>) {
+  // expected-error @+1 {{leaves axis 0 of extent 6}}
+  %0 = kiln.slice %x [2] to [7] by [1] : tensor<6xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_step(%x: tensor<6xf32>) {
+  // expected-error @+1 {{needs steps above 0}}
+  %0 = kiln.slice %x [2] to [6] by [0] : tensor<6xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @pad(%x: tensor<6xf32>) {
+  // expected-error @+1 {{needs a value of its element type}}
+  %0 = kiln.pad %x 0 : i32 [1] [1] : tensor<6xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pad_negative(%x: tensor<6xf32>) {
+  // expected-error @+1 {{cannot cut: pads are not negative}}
+  %0 = kiln.pad %x 0.0 : f32 [-1] [1] : tensor<6xf32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @concatenate(%x: tensor<2x3xf32>, %y: tensor<3x3xf32>) {
+  // expected-error @+1 {{mixes extents 2 and 3 on axis 0}}
+  %0 = kiln.concatenate %x, %y axis 1 : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x6xf32>
+  return
+}
+
+// -----
+
+func.func @insert(%x: tensor<4xf32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{leaves axis 0 of extent 4}}
+  %0 = kiln.insert %u into %x [1] by [3] : tensor<2xf32> into tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @gather(%x: tensor<4xf32>, %i: tensor<2xf32>) {
+  // expected-error @+1 {{needs indices of i32 or i64}}
+  %0 = kiln.gather %x %i axis 0 : tensor<4xf32>, tensor<2xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @reduce(%x: tensor<4x5xf32>) {
+  // expected-error @+1 {{must give 'tensor<4xf32>', not 'tensor<5xf32>'}}
+  %0 = kiln.reduce sum %x [1] : tensor<4x5xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @dot(%x: tensor<4x5xf32>, %y: tensor<4x5xf32>) {
+  // expected-error @+1 {{contracts extents 5 and 4}}
+  %0 = kiln.dot %x, %y : tensor<4x5xf32>, tensor<4x5xf32> -> tensor<4x5xf32>
+  return
+}
+
+// -----
+
+func.func @convolution(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x5x5xf32>) {
+  // expected-error @+1 {{has a window larger than its input}}
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x3x4x4xf32>, tensor<2x3x5x5xf32> -> tensor<1x2x1x1xf32>
+  return
+}
+
+// -----
+
+func.func @groups(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>) {
+  // expected-error @+1 {{has groups that do not divide its channels}}
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32> -> tensor<1x2x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_window(%x: tensor<1x3x4xf32>) {
+  // expected-error @+1 {{needs 1 values for each part of its window}}
+  %0 = kiln.reduce_window max %x {dilate = array<i64: 1, 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x3x4xf32> -> tensor<1x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @pack(%w: tensor<20x10xf32>) {
+  // expected-error @+1 {{must give 'tensor<1x20x16xf32>', not 'tensor<2x10x16xf32>'}}
+  %p = kiln.pack %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  return
+}
+
+// -----
+
+func.func @fusion_yield(%x: tensor<4xf32>) {
+  // expected-error @+1 {{must yield its results}}
+  %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<5xf32> {
+    kiln.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_content(%x: tensor<4xf32>) {
+  // expected-error @+1 {{cannot hold kiln.pad}}
+  %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<6xf32> {
+    %1 = kiln.pad %a 0.0 : f32 [1] [1] : tensor<4xf32> -> tensor<6xf32>
+    kiln.yield %1 : tensor<6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_roots(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{holds more than one reduction or product}}
+  %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<f32> {
+    %1 = kiln.reduce sum %a [1] : tensor<4x4xf32> -> tensor<4xf32>
+    %2 = kiln.reduce sum %1 [0] : tensor<4xf32> -> tensor<f32>
+    kiln.yield %2 : tensor<f32>
+  }
+  return
+}

@@ -1,0 +1,51 @@
+// Right operands of products in panels.
+// RUN: kiln opt %s --kiln-layout | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: kiln opt %s --kiln-layout="lanes=8" | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: kiln opt %s --kiln-layout="lanes=1" | FileCheck %s --check-prefixes=CHECK,SCALAR
+
+// CHECK-LABEL: func.func @dense
+// WIDE-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 48 : i64, transposed} : tensor<84x120xf32> -> tensor<2x120x48xf32>
+// AVX2-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 32 : i64, transposed} : tensor<84x120xf32> -> tensor<3x120x32xf32>
+// SCALAR-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 8 : i64, transposed} : tensor<84x120xf32> -> tensor<11x120x8xf32>
+// CHECK-NEXT: kiln.packed_dot %arg0, %[[P]]
+func.func @dense(%x: tensor<16x120xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {
+  %0 = kiln.dot %x, %w {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  return %0 : tensor<16x84xf32>
+}
+
+// A register of f64 has half the lanes.
+// CHECK-LABEL: func.func @batch_f64
+// WIDE: kiln.pack %arg1 {groups = 1 : i64, panel = 24 : i64} : tensor<3x5x20xf64> -> tensor<3x1x5x24xf64>
+// CHECK: kiln.packed_dot %arg0, %{{.*}} {transpose_lhs} : tensor<3x5x4xf64>
+func.func @batch_f64(%x: tensor<3x5x4xf64>, %w: tensor<3x5x20xf64>) -> tensor<3x4x20xf64> {
+  %0 = kiln.dot %x, %w {transpose_lhs} : tensor<3x5x4xf64>, tensor<3x5x20xf64> -> tensor<3x4x20xf64>
+  return %0 : tensor<3x4x20xf64>
+}
+
+// CHECK-LABEL: func.func @transposes
+// CHECK-NEXT: kiln.pack %arg1 {{.*}}transposed
+// CHECK-NEXT: kiln.packed_dot %arg0, %{{.*}} {transpose_lhs}
+func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {
+  %xt = kiln.transpose %x [1, 0] : tensor<120x16xf32> -> tensor<16x120xf32>
+  %wt = kiln.transpose %w [1, 0] : tensor<84x120xf32> -> tensor<120x84xf32>
+  %0 = kiln.dot %xt, %wt : tensor<16x120xf32>, tensor<120x84xf32> -> tensor<16x84xf32>
+  return %0 : tensor<16x84xf32>
+}
+
+// CHECK-LABEL: func.func @convolution
+// WIDE-NEXT: kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
+// CHECK: kiln.packed_convolution %arg0, %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>}
+func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x3x5xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x3x5xf32>
+  return %0 : tensor<1x20x3x5xf32>
+}
+
+// The height that expand gave weights over one axis does not show in the pack: the parameter itself is packed.
+// CHECK-LABEL: func.func @convolution_1d
+// CHECK-NEXT: kiln.pack %arg1
+// CHECK-NOT: kiln.reshape
+func.func @convolution_1d(%x: tensor<1x4x1x9xf32>, %w: tensor<20x4x5xf32>) -> tensor<1x20x1x5xf32> {
+  %v = kiln.reshape %w : tensor<20x4x5xf32> -> tensor<20x4x1x5xf32>
+  %0 = kiln.convolution %x, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x4x1x9xf32>, tensor<20x4x1x5xf32> -> tensor<1x20x1x5xf32>
+  return %0 : tensor<1x20x1x5xf32>
+}

@@ -1,0 +1,95 @@
+// Every operation prints as it parses.
+// RUN: kiln opt %s | kiln opt | FileCheck %s
+
+// CHECK-LABEL: func.func @pointwise
+func.func @pointwise(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf16> {
+  // CHECK: kiln.unary log1p %arg0 : tensor<2x3xf32>
+  %0 = kiln.unary log1p %x : tensor<2x3xf32>
+  // CHECK: kiln.binary hypot %0, %arg1 : tensor<2x3xf32>
+  %1 = kiln.binary hypot %0, %y : tensor<2x3xf32>
+  // CHECK: kiln.compare le %1, %arg1 : tensor<2x3xf32> -> tensor<2x3xi1>
+  %2 = kiln.compare le %1, %y : tensor<2x3xf32> -> tensor<2x3xi1>
+  // CHECK: kiln.select %2, %1, %arg0 : tensor<2x3xi1>, tensor<2x3xf32>
+  %3 = kiln.select %2, %1, %x : tensor<2x3xi1>, tensor<2x3xf32>
+  // CHECK: kiln.cast %3 : tensor<2x3xf32> -> tensor<2x3xf16>
+  %4 = kiln.cast %3 : tensor<2x3xf32> -> tensor<2x3xf16>
+  return %4 : tensor<2x3xf16>
+}
+
+// CHECK-LABEL: func.func @from_nothing
+func.func @from_nothing() -> (tensor<3xf32>, tensor<2x3xi64>, tensor<4xf32>, tensor<2xui8>, tensor<bf16>) {
+  // CHECK: kiln.constant dense<[1.000000e+00, 2.500000e+00, -0.000000e+00]> : tensor<3xf32>
+  %0 = kiln.constant dense<[1.0, 2.5, -0.0]> : tensor<3xf32>
+  // CHECK: kiln.iota 1 : tensor<2x3xi64>
+  %1 = kiln.iota 1 : tensor<2x3xi64>
+  // CHECK: kiln.random_uniform 7 : tensor<4xf32>
+  %2 = kiln.random_uniform 7 : tensor<4xf32>
+  // CHECK: kiln.constant dense<200> : tensor<2xui8>
+  %3 = kiln.constant dense<200> : tensor<2xui8>
+  // CHECK: kiln.constant dense<1.000000e+00> : tensor<bf16>
+  %4 = kiln.constant dense<1.0> : tensor<bf16>
+  return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<2x3xi64>, tensor<4xf32>, tensor<2xui8>, tensor<bf16>
+}
+
+// CHECK-LABEL: func.func @movement
+func.func @movement(%x: tensor<3xf32>, %i: tensor<2x2xi32>) -> tensor<2x2x2xf32> {
+  // CHECK: kiln.broadcast %arg0 [1] : tensor<3xf32> -> tensor<2x3xf32>
+  %0 = kiln.broadcast %x [1] : tensor<3xf32> -> tensor<2x3xf32>
+  // CHECK: kiln.reshape %0 : tensor<2x3xf32> -> tensor<3x2xf32>
+  %1 = kiln.reshape %0 : tensor<2x3xf32> -> tensor<3x2xf32>
+  // CHECK: kiln.transpose %1 [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
+  %2 = kiln.transpose %1 [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
+  // CHECK: kiln.slice %2 [0, 0] to [2, 3] by [1, 2] : tensor<2x3xf32> -> tensor<2x2xf32>
+  %3 = kiln.slice %2 [0, 0] to [2, 3] by [1, 2] : tensor<2x3xf32> -> tensor<2x2xf32>
+  // CHECK: kiln.reverse %3 [0, 1] : tensor<2x2xf32>
+  %4 = kiln.reverse %3 [0, 1] : tensor<2x2xf32>
+  // CHECK: kiln.pad %4 0xFF800000 : f32 [0, 1] [1, 0] : tensor<2x2xf32> -> tensor<3x3xf32>
+  %5 = kiln.pad %4 0xFF800000 : f32 [0, 1] [1, 0] : tensor<2x2xf32> -> tensor<3x3xf32>
+  // CHECK: kiln.concatenate %5, %5 axis 1 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x6xf32>
+  %6 = kiln.concatenate %5, %5 axis 1 : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x6xf32>
+  // CHECK: kiln.insert %3 into %6 [1, 0] by [1, 5] : tensor<2x2xf32> into tensor<3x6xf32>
+  %7 = kiln.insert %3 into %6 [1, 0] by [1, 5] : tensor<2x2xf32> into tensor<3x6xf32>
+  // CHECK: kiln.gather %2 %arg1 axis 1 : tensor<2x3xf32>, tensor<2x2xi32> -> tensor<2x2x2xf32>
+  %8 = kiln.gather %2 %i axis 1 : tensor<2x3xf32>, tensor<2x2xi32> -> tensor<2x2x2xf32>
+  return %8 : tensor<2x2x2xf32>
+}
+
+// CHECK-LABEL: func.func @sums
+func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9xf32>, %w: tensor<6x2x3x3xf32>) {
+  // CHECK: kiln.reduce min %arg0 [0, 2] : tensor<5x4x3xf64> -> tensor<4xf64>
+  %0 = kiln.reduce min %a [0, 2] : tensor<5x4x3xf64> -> tensor<4xf64>
+  // CHECK: kiln.dot %arg0, %arg1 {transpose_rhs} : tensor<5x4x3xf64>, tensor<5x2x3xf64> -> tensor<5x4x2xf64>
+  %1 = kiln.dot %a, %b {transpose_rhs} : tensor<5x4x3xf64>, tensor<5x2x3xf64> -> tensor<5x4x2xf64>
+  // CHECK: kiln.convolution %arg2, %arg3 {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
+  %2 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
+  // CHECK: kiln.reduce_window max %arg2 {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 3>} : tensor<1x4x8x9xf32> -> tensor<1x4x4x3xf32>
+  %3 = kiln.reduce_window max %x {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 3>} : tensor<1x4x8x9xf32> -> tensor<1x4x4x3xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @kernels
+func.func @kernels(%x: tensor<4x10xf32>, %w: tensor<20x10xf32>, %b: tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
+  // CHECK: kiln.pack %arg1 {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  %p = kiln.pack %w {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  // CHECK: %[[F:.*]]:2 = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %0, %[[B:.*]] = %arg2) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
+  %0:2 = kiln.fusion (%i = %x, %j = %p, %k = %b) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
+    // CHECK: kiln.packed_dot %[[X]], %[[P]] : tensor<4x10xf32>, tensor<2x10x16xf32> -> tensor<4x20xf32>
+    %1 = kiln.packed_dot %i, %j : tensor<4x10xf32>, tensor<2x10x16xf32> -> tensor<4x20xf32>
+    // CHECK: kiln.broadcast %[[B]] [1]
+    %2 = kiln.broadcast %k [1] : tensor<20xf32> -> tensor<4x20xf32>
+    %3 = kiln.binary add %1, %2 : tensor<4x20xf32>
+    // CHECK: kiln.yield %{{.*}}, %{{.*}} : tensor<4x20xf32>, tensor<4x20xf32>
+    kiln.yield %1, %3 : tensor<4x20xf32>, tensor<4x20xf32>
+  }
+  // CHECK: return %[[F]]#0, %[[F]]#1
+  return %0#0, %0#1 : tensor<4x20xf32>, tensor<4x20xf32>
+}
+
+// CHECK-LABEL: func.func @packed_convolution
+func.func @packed_convolution(%x: tensor<1x4x8x8xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x6x3xf32> {
+  // CHECK: kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
+  %p = kiln.pack %w {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
+  // CHECK: kiln.packed_convolution %arg0, %0 {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x4x8x8xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x6x3xf32>
+  %0 = kiln.packed_convolution %x, %p {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x4x8x8xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x6x3xf32>
+  return %0 : tensor<1x6x6x3xf32>
+}
