@@ -1,6 +1,7 @@
 // kiln run: the outputs of a network for the inputs of a file.
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
+#include "tools/kiln/tolerance.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +10,8 @@ namespace {
 
 struct Arguments {
   ModelArguments model;
-  std::string output, mode = "compiled";
+  std::string output, expect, mode = "compiled";
+  Tolerance tolerance;
   int threads = 0;
   bool train = false;
 };
@@ -25,10 +27,12 @@ int run(const Arguments& a) {
   std::vector<NamedArray> list;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     list.push_back({fmt::format("out:{}", i), outputs[i]});
-    if (a.output.empty())
+    if (a.output.empty() && a.expect.empty())
       fmt::print("{} {}\n{}\n", list.back().name, i < names.size() ? names[i] : "", to_string(outputs[i]));
   }
   if (!a.output.empty()) save_arrays(a.output, list);
+  if (!a.expect.empty() && !compare_outputs(outputs, load_arrays(a.expect), a.expect, a.tolerance))
+    return bad_input;
   return ok;
 }
 
@@ -40,6 +44,10 @@ void add_run(CLI::App& app, Action& action) {
   a->model.add_model(*c);
   c->add_option("--input", a->model.input, "Inputs: the arrays in:NAME of an NDArray list")->required();
   c->add_option("--output", a->output, "Write the outputs there as out:0, out:1, ... and print nothing");
+  auto* expect = c->add_option("--expect", a->expect,
+                               "Compare with the arrays out:0, ... of this list; exit 1 if they differ");
+  c->add_option("--rtol", a->tolerance.relative, "Relative tolerance for --expect (1e-5)")->needs(expect);
+  c->add_option("--atol", a->tolerance.absolute, "Absolute tolerance for --expect (1e-8)")->needs(expect);
   c->add_option("--mode", a->mode, "eager or compiled (default)")
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);

@@ -1,0 +1,17 @@
+# `cmake --install`: the library, its public headers, the CMake package and kiln.pc. A program needs nothing else to compile
+# and link: what Kiln itself uses is linked privately.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS kiln EXPORT kiln-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+foreach(folder runtime frontend)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/include/kiln" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+          FILES_MATCHING PATTERN "*.h")
+endforeach()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/kiln")
+install(EXPORT kiln-targets NAMESPACE kiln:: FILE kiln-config.cmake DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/kiln-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/kiln-config-version.cmake" DESTINATION "${package_dir}")
+
+configure_file("${CMAKE_CURRENT_LIST_DIR}/kiln.pc.in" "${PROJECT_BINARY_DIR}/kiln.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/kiln.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
