@@ -56,7 +56,7 @@ Num pow(Num x, Num y, Digits);
 
 /// Halves away from zero.
 Num round_half_away(Num x);
-/// The remainder with the sign of the divisor; 0 for a zero divisor.
+/// The remainder with the sign of the divisor, exact where that is representable; 0 for a zero divisor.
 Num floor_mod(Num a, Num b);
 
 /// x kept within [low, high]; NaN passes.

@@ -153,6 +153,17 @@ Num logical(Binary op, Num a, Num b) {
   return truth(op == Binary::logical_and ? x & y : op == Binary::logical_or ? x | y : x ^ y, a);
 }
 
+Num f64_binary(Binary op, Num a, Num b, Digits digits) {
+  switch (op) {
+    case Binary::mod:
+      return floor_mod(a, b);
+    case Binary::pow:
+      return pow(a, b, digits);
+    default:
+      return hypot(a, b, digits);
+  }
+}
+
 Num float_binary(Binary op, Num a, Num b) {
   switch (op) {
     case Binary::add:
@@ -163,18 +174,15 @@ Num float_binary(Binary op, Num a, Num b) {
       return a * b;
     case Binary::div:
       return a / b;
-    case Binary::mod:
-      return floor_mod(a, b);
     case Binary::max:
       return greater(a, b);
     case Binary::min:
       return less(a, b);
+    case Binary::mod:
     case Binary::pow:
-    case Binary::hypot: {
-      auto f = op == Binary::pow ? pow : hypot;
-      if (a.width() == 64) return f(a, b, Digits::full);
-      return to_f32(f(to_f64(a), to_f64(b), Digits::single));
-    }
+    case Binary::hypot:
+      if (a.width() == 64) return f64_binary(op, a, b, Digits::full);
+      return to_f32(f64_binary(op, to_f64(a), to_f64(b), Digits::single));
     default:
       return logical(op, a, b);
   }

@@ -3,6 +3,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 
 namespace kiln::codegen {
@@ -110,11 +111,7 @@ Num ceil(Num x) { return emit<LLVM::FCeilOp>(x, x.value().getType(), x); }
 Num trunc(Num x) { return emit<LLVM::FTruncOp>(x, x.value().getType(), x); }
 // roundeven does not look at the rounding mode, so that no pass has to ask for it.
 Num round_to_even(Num x) { return emit<LLVM::RoundEvenOp>(x, x.value().getType(), x); }
-Num fmod(Num a, Num b) { return binary<arith::RemFOp>(a, b); }
 Num divide_signed(Num a, Num b) { return binary<arith::DivSIOp>(a, b); }
-Num divide_unsigned(Num a, Num b) { return binary<arith::DivUIOp>(a, b); }
-Num remainder_signed(Num a, Num b) { return binary<arith::RemSIOp>(a, b); }
-Num remainder_unsigned(Num a, Num b) { return binary<arith::RemUIOp>(a, b); }
 
 Num bits(Num x) { return emit<arith::BitcastOp>(x, x.int_type(x.width()), x); }
 Num from_bits(Num x) { return emit<arith::BitcastOp>(x, x.float_type(x.width()), x); }
@@ -138,6 +135,27 @@ Num resize_unsigned(Num x, int width) {
 Num broadcast(Num scalar, Num lanes) {
   mlir::Type type = lanes.with_element(scalar.value().getType());
   return type == scalar.value().getType() ? scalar : emit<mlir::vector::BroadcastOp>(scalar, type, scalar);
+}
+
+Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step) {
+  auto any = [](Num lanes) {
+    if (!mlir::isa<mlir::VectorType>(lanes.value().getType())) return lanes;
+    return lanes.make(mlir::vector::ReductionOp::create(lanes.builder(), lanes.loc(),
+                                                        mlir::vector::CombiningKind::OR, lanes));
+  };
+  mlir::Type type = x.value().getType();
+  auto loop = mlir::scf::WhileOp::create(
+      x.builder(), x.loc(), mlir::TypeRange(type), mlir::ValueRange(x.value()),
+      [&](mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange now) {
+        Num more = any(active(Num(b, loc, now[0])));
+        mlir::scf::ConditionOp::create(b, loc, more, now);
+      },
+      [&](mlir::OpBuilder& b, mlir::Location loc, mlir::ValueRange now) {
+        Num y(b, loc, now[0]);
+        Num next = select(active(y), step(y), y);
+        mlir::scf::YieldOp::create(b, loc, next.value());
+      });
+  return x.make(loop.getResult(0));
 }
 
 Num polynomial(Num x, std::initializer_list<double> c) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinTypes.h>
 #include <mlir/IR/Location.h>
@@ -8,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-
 /// Formulas over MLIR values. A Num is a scalar or a vector of one of f32, f64, i1, i8, i16, i32, i64; its
 /// operators emit exactly the one IEEE or two's complement operation they name: no fast-math flags, no
 /// contraction, nothing that a folder of MLIR or LLVM turns into other bits (NaNs count as one). Operands of
@@ -167,6 +167,9 @@ Num resize_unsigned(Num x, int width);
 
 /// A scalar in as many lanes as `lanes` has.
 Num broadcast(Num scalar, Num lanes);
+
+/// x = step(x) in the lanes where active(x) holds, until it holds in none.
+Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step);
 
 /// c[0] + c[1] x + c[2] x^2 + ..., Horner's scheme with fma. At least one coefficient.
 Num polynomial(Num x, std::initializer_list<double> c);
