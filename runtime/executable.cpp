@@ -137,6 +137,11 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
 
 std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const Argument& input) const {
   const SnapshotPlan& p = plan_.snapshots[index];
+  // One key for each place in the storage: views share it.
+  const std::uint64_t key = p.key ^ (input.offset * 0x9e3779b97f4a7c15ull);
+  const bool foreign = input.storage->foreign();
+  if (!foreign)
+    if (auto found = input.storage->find_snapshot(key)) return found;
   const auto make = [&] {
     Buffer made(static_cast<std::size_t>(p.bytes));
     std::byte* const bases[2] = {input.storage->data() + input.offset, made.data()};
@@ -144,8 +149,8 @@ std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const
     for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
     return made;
   };
-  if (input.storage->foreign()) return std::make_shared<const Buffer>(make());
-  return input.storage->snapshot(p.key ^ (input.offset * 0x9e3779b97f4a7c15ull), make);
+  if (foreign) return std::make_shared<const Buffer>(make());
+  return input.storage->snapshot(key, make);
 }
 
 /// The values are all known before the first is written: one may be another's old contents.
@@ -163,7 +168,7 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::byte* from = copies.empty() ? value(i) : copies[i].data();
-    std::memmove(bases[list[i].input], from, static_cast<std::size_t>(list[i].bytes));
+    if (list[i].bytes > 0) std::memmove(bases[list[i].input], from, static_cast<std::size_t>(list[i].bytes));
     inputs[list[i].input].storage->touch();
   }
 }

@@ -34,14 +34,18 @@ void Buffer::free() noexcept {
   memory::count_live(-static_cast<std::int64_t>(bytes_));
 }
 
+std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key) {
+  const std::uint64_t now = version();
+  const std::lock_guard lock(snapshots_mutex_);
+  for (const Snapshot& s : snapshots_)
+    if (s.key == key && s.version == now) return s.buffer;
+  return nullptr;
+}
+
 std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, const std::function<Buffer()>& make) {
   // Read before the contents are: what is made is then never older than it says.
   const std::uint64_t now = version();
-  {
-    const std::lock_guard lock(snapshots_mutex_);
-    for (const Snapshot& s : snapshots_)
-      if (s.key == key && s.version == now) return s.buffer;
-  }
+  if (auto found = find_snapshot(key)) return found;
   auto made = std::make_shared<const Buffer>(make());
   std::vector<Snapshot> stale;  // freed after the lock
   const std::lock_guard lock(snapshots_mutex_);

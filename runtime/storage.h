@@ -71,6 +71,8 @@ class KILN_API Storage {
   /// The snapshot called `key` (a hash of the layout) of the contents from `offset` on, made by `make` if
   /// there is none for the current version. `make` may run while others read the storage.
   std::shared_ptr<const Buffer> snapshot(std::uint64_t key, const std::function<Buffer()>& make);
+  /// The same if it is there already, else null: what nearly every call finds.
+  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key);
 
  private:
   struct Snapshot {
