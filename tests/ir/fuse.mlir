@@ -1,0 +1,291 @@
+// What becomes a kernel.
+// RUN: kiln opt %s --kiln-fuse | FileCheck %s
+// RUN: kiln opt %s --kiln-fuse="fuse=false" | FileCheck %s --check-prefix=ALONE
+
+// The memory example of the tutorial: one kernel.
+// CHECK-LABEL: func.func @chain
+// CHECK-NEXT: kiln.fusion (%[[A:.*]] = %arg0) : (tensor<10xf64>) -> tensor<10xf64> {
+// CHECK-NEXT:   kiln.constant dense<2.0
+// CHECK-NEXT:   kiln.binary mul %[[A]]
+// CHECK-NEXT:   kiln.binary mul %{{.*}}, %[[A]]
+// CHECK-NEXT:   kiln.constant dense<1.0
+// CHECK-NEXT:   %[[D:.*]] = kiln.binary add
+// CHECK-NEXT:   kiln.yield %[[D]]
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+// ALONE-LABEL: func.func @chain
+// ALONE-COUNT-3: kiln.fusion
+// ALONE-NOT: kiln.fusion
+// ALONE: return
+func.func @chain(%a: tensor<10xf64>) -> tensor<10xf64> {
+  %two = kiln.constant dense<2.0> : tensor<10xf64>
+  %one = kiln.constant dense<1.0> : tensor<10xf64>
+  %b = kiln.binary mul %a, %two : tensor<10xf64>
+  %c = kiln.binary mul %b, %a : tensor<10xf64>
+  %d = kiln.binary add %c, %one : tensor<10xf64>
+  return %d : tensor<10xf64>
+}
+
+// A value in the middle may leave the kernel too.
+// CHECK-LABEL: func.func @two_results
+// CHECK-NEXT: %[[F:.*]]:2 = kiln.fusion
+// CHECK: return %[[F]]#0, %[[F]]#1
+func.func @two_results(%a: tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>) {
+  %b = kiln.unary exp %a : tensor<10xf32>
+  %c = kiln.unary log %b : tensor<10xf32>
+  return %b, %c : tensor<10xf32>, tensor<10xf32>
+}
+
+// Broadcast, slice, reverse, transpose and reshape of what is in memory are strides.
+// CHECK-LABEL: func.func @views
+// CHECK-NEXT: kiln.fusion (%[[A:.*]] = %arg0, %[[B:.*]] = %arg1)
+// CHECK-NEXT:   kiln.transpose %[[A]] [1, 0]
+// CHECK-NEXT:   kiln.slice
+// CHECK-NEXT:   kiln.broadcast %[[B]] [1]
+// CHECK-NEXT:   kiln.binary add
+// CHECK-NEXT:   kiln.reverse %[[A]] [0]
+// CHECK-NEXT:   kiln.reshape
+// CHECK-NEXT:   kiln.slice
+// CHECK-NEXT:   kiln.reshape
+// CHECK-NEXT:   kiln.transpose
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+// ALONE-LABEL: func.func @views
+// ALONE-COUNT-8: kiln.fusion
+// ALONE-NOT: kiln.fusion
+// ALONE: return
+func.func @views(%x: tensor<4x6xf32>, %y: tensor<4xf32>) -> tensor<3x4xf32> {
+  %t = kiln.transpose %x [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %s = kiln.slice %t [0, 0] to [6, 4] by [2, 1] : tensor<6x4xf32> -> tensor<3x4xf32>
+  %b = kiln.broadcast %y [1] : tensor<4xf32> -> tensor<3x4xf32>
+  %0 = kiln.binary add %s, %b : tensor<3x4xf32>
+  %v = kiln.reverse %x [0] : tensor<4x6xf32>
+  %z = kiln.reshape %v : tensor<4x6xf32> -> tensor<4x3x2xf32>
+  %1 = kiln.slice %z [0, 0, 0] to [4, 3, 1] by [1, 1, 1] : tensor<4x3x2xf32> -> tensor<4x3x1xf32>
+  %2 = kiln.reshape %1 : tensor<4x3x1xf32> -> tensor<4x3xf32>
+  %3 = kiln.transpose %2 [1, 0] : tensor<4x3xf32> -> tensor<3x4xf32>
+  %4 = kiln.binary mul %0, %3 : tensor<3x4xf32>
+  return %4 : tensor<3x4xf32>
+}
+
+// A reshape that strides cannot express: its operand is copied first.
+// CHECK-LABEL: func.func @copy_for_reshape
+// CHECK-NEXT: %[[T:.*]] = kiln.fusion (%[[A:.*]] = %arg0) : (tensor<4x6xf32>) -> tensor<6x4xf32> {
+// CHECK-NEXT:   kiln.transpose %[[A]]
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: kiln.fusion (%[[B:.*]] = %[[T]])
+// CHECK-NEXT:   kiln.reshape %[[B]]
+// CHECK-NEXT:   kiln.unary exp
+func.func @copy_for_reshape(%x: tensor<4x6xf32>) -> tensor<24xf32> {
+  %0 = kiln.transpose %x [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %1 = kiln.reshape %0 : tensor<6x4xf32> -> tensor<24xf32>
+  %2 = kiln.unary exp %1 : tensor<24xf32>
+  return %2 : tensor<24xf32>
+}
+
+// What a kernel computes is not moved inside of it.
+// CHECK-LABEL: func.func @movement_ends
+// CHECK-COUNT-2: kiln.fusion
+func.func @movement_ends(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
+  %0 = kiln.unary exp %x : tensor<4x6xf32>
+  %1 = kiln.transpose %0 [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %2 = kiln.unary exp %1 : tensor<6x4xf32>
+  return %2 : tensor<6x4xf32>
+}
+
+// CHECK-LABEL: func.func @moved_within
+// CHECK: kiln.fusion
+// CHECK-NEXT: kiln.unary exp
+// CHECK-NEXT: kiln.yield
+// CHECK: kiln.fusion {{.*}}kiln.refused = ["unary exp: its value is moved within the kernel"]
+func.func @moved_within(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = kiln.unary exp %x : tensor<4x4xf32>
+  %1 = kiln.transpose %0 [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+  %2 = kiln.binary add %0, %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// Flattening is another name for a buffer.
+// CHECK-LABEL: func.func @alias
+// CHECK: %[[E:.*]] = kiln.fusion
+// CHECK: kiln.reshape %[[E]] : tensor<2x3x4xf32> -> tensor<2x12xf32>
+// CHECK-NEXT: kiln.fusion
+// CHECK-NEXT:   kiln.packed_dot
+func.func @alias(%x: tensor<2x3x4xf32>, %w: tensor<1x12x16xf32>) -> tensor<2x16xf32> {
+  %0 = kiln.unary exp %x : tensor<2x3x4xf32>
+  %1 = kiln.reshape %0 : tensor<2x3x4xf32> -> tensor<2x12xf32>
+  %2 = kiln.packed_dot %1, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  return %2 : tensor<2x16xf32>
+}
+
+// Bias and activation end a product; the residual is an operand.
+// CHECK-LABEL: func.func @epilogue
+// CHECK-NEXT: kiln.fusion (%[[X:.*]] = %arg0, %[[W:.*]] = %arg1, %[[B:.*]] = %arg2, %[[R:.*]] = %arg3)
+// CHECK-NEXT:   kiln.packed_dot %[[X]], %[[W]]
+// CHECK-NEXT:   kiln.broadcast %[[B]] [1]
+// CHECK-NEXT:   kiln.binary add
+// CHECK-NEXT:   kiln.unary tanh
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.binary add %{{.*}}, %[[R]]
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @epilogue(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>, %b: tensor<16xf32>, %r: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %0 = kiln.packed_dot %x, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %1 = kiln.broadcast %b [1] : tensor<16xf32> -> tensor<2x16xf32>
+  %2 = kiln.binary add %0, %1 : tensor<2x16xf32>
+  %3 = kiln.unary tanh %2 : tensor<2x16xf32>
+  %4 = kiln.binary mul %2, %3 : tensor<2x16xf32>
+  %5 = kiln.binary add %4, %r : tensor<2x16xf32>
+  return %5 : tensor<2x16xf32>
+}
+
+// Two values would leave: the product's own is written, and what is behind it reads it.
+// CHECK-LABEL: func.func @no_epilogue
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["unary tanh: more than one value would leave the kernel"]
+// CHECK-NEXT:   kiln.packed_dot
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion
+// CHECK-NEXT:   kiln.unary tanh
+func.func @no_epilogue(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+  %0 = kiln.packed_dot %x, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %1 = kiln.unary tanh %0 : tensor<2x16xf32>
+  return %0, %1 : tensor<2x16xf32>, tensor<2x16xf32>
+}
+
+// Where a sum of two products ends, the later product takes it.
+// CHECK-LABEL: func.func @sum_of_products
+// CHECK: %[[A:.*]] = kiln.fusion
+// CHECK-NEXT:   kiln.packed_dot
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion ({{.*}} = %[[A]]{{.*}})
+// CHECK-NEXT:   kiln.packed_dot
+// CHECK-NEXT:   kiln.binary add
+func.func @sum_of_products(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>, %v: tensor<1x12x16xf32>) -> tensor<2x16xf32> {
+  %0 = kiln.packed_dot %x, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %1 = kiln.packed_dot %x, %v : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %2 = kiln.binary add %0, %1 : tensor<2x16xf32>
+  return %2 : tensor<2x16xf32>
+}
+
+// CHECK-LABEL: func.func @root_mean_square
+// CHECK-NEXT: kiln.fusion
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.reduce sum
+// CHECK-NEXT:   kiln.constant
+// CHECK-NEXT:   kiln.binary div
+// CHECK-NEXT:   kiln.unary sqrt
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @root_mean_square(%x: tensor<8x100xf32>) -> tensor<8xf32> {
+  %n = kiln.constant dense<100.0> : tensor<8xf32>
+  %0 = kiln.binary mul %x, %x : tensor<8x100xf32>
+  %1 = kiln.reduce sum %0 [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %2 = kiln.binary div %1, %n : tensor<8xf32>
+  %3 = kiln.unary sqrt %2 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// exp is used twice and stays in memory between the kernels: no cycle.
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[MAX:.*]] = kiln.fusion (%{{.*}} = %arg0)
+// CHECK-NEXT:   kiln.reduce max
+// CHECK: %[[EXP:.*]] = kiln.fusion (%{{.*}} = %arg0, %{{.*}} = %[[MAX]])
+// CHECK-NEXT:   kiln.broadcast
+// CHECK-NEXT:   kiln.binary sub
+// CHECK-NEXT:   kiln.unary exp
+// CHECK: %[[SUM:.*]] = kiln.fusion (%{{.*}} = %[[EXP]])
+// CHECK-NEXT:   kiln.reduce sum
+// CHECK: kiln.fusion (%{{.*}} = %[[EXP]], %{{.*}} = %[[SUM]])
+// CHECK-NEXT:   kiln.broadcast
+// CHECK-NEXT:   kiln.binary div
+func.func @softmax(%x: tensor<8x100xf32>) -> tensor<8x100xf32> {
+  %0 = kiln.reduce max %x [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %1 = kiln.broadcast %0 [0] : tensor<8xf32> -> tensor<8x100xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<8x100xf32>
+  %3 = kiln.unary exp %2 : tensor<8x100xf32>
+  %4 = kiln.reduce sum %3 [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %5 = kiln.broadcast %4 [0] : tensor<8xf32> -> tensor<8x100xf32>
+  %6 = kiln.binary div %3, %5 : tensor<8x100xf32>
+  return %6 : tensor<8x100xf32>
+}
+
+// Over a transposed operand two reduced axes do not walk as one: the product is made first.
+// CHECK-LABEL: func.func @two_strides
+// CHECK: kiln.fusion
+// CHECK:   kiln.binary mul
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion {{.*}}kiln.refused = ["binary mul: its operands do not walk the reduced axes as one"]
+// CHECK-NEXT:   kiln.reduce
+func.func @two_strides(%x: tensor<8x4x5xf32>, %y: tensor<8x5x4xf32>) -> tensor<8xf32> {
+  %0 = kiln.transpose %y [0, 2, 1] : tensor<8x5x4xf32> -> tensor<8x4x5xf32>
+  %1 = kiln.binary mul %x, %0 : tensor<8x4x5xf32>
+  %2 = kiln.reduce sum %1 [1, 2] : tensor<8x4x5xf32> -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// Splats and iota are made in every pointwise kernel; a reduction reads memory, and so does a view.
+// CHECK-LABEL: func.func @from_nothing
+// CHECK: %[[I:.*]] = kiln.fusion () : () -> tensor<4xf32> {
+// CHECK-NEXT:   kiln.iota
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion (%[[A:.*]] = %[[I]])
+// CHECK-NEXT:   kiln.reverse %[[A]] [0]
+// CHECK-NEXT:   kiln.iota
+// CHECK-NEXT:   kiln.binary add
+// CHECK: kiln.fusion (%[[A:.*]] = %[[I]])
+// CHECK-NEXT:   kiln.reduce sum %[[A]]
+func.func @from_nothing() -> (tensor<4xf32>, tensor<f32>) {
+  %0 = kiln.iota 0 : tensor<4xf32>
+  %1 = kiln.reverse %0 [0] : tensor<4xf32>
+  %2 = kiln.binary add %0, %1 : tensor<4xf32>
+  %3 = kiln.reduce sum %0 [0] : tensor<4xf32> -> tensor<f32>
+  return %2, %3 : tensor<4xf32>, tensor<f32>
+}
+
+// CHECK-LABEL: func.func @dropout
+// CHECK-NEXT: kiln.fusion (%{{.*}} = %arg0)
+// CHECK-NEXT:   kiln.random_uniform 3
+// CHECK: kiln.compare
+// CHECK: kiln.select
+// CHECK: }
+// CHECK-NEXT: return
+func.func @dropout(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %u = kiln.random_uniform 3 : tensor<8x8xf32>
+  %p = kiln.constant dense<0.5> : tensor<8x8xf32>
+  %c = kiln.compare lt %u, %p : tensor<8x8xf32> -> tensor<8x8xi1>
+  %z = kiln.constant dense<0.0> : tensor<8x8xf32>
+  %0 = kiln.select %c, %x, %z : tensor<8x8xi1>, tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// Strided copies are no kernels; what they copy lies in memory.
+// CHECK-LABEL: func.func @copies
+// CHECK: %[[A:.*]] = kiln.fusion
+// CHECK: %[[ONES:.*]] = kiln.fusion ()
+// CHECK: %[[C:.*]] = kiln.concatenate %[[A]], %[[ONES]], %arg0 axis 0
+// CHECK: %[[P:.*]] = kiln.pad %[[C]]
+// CHECK: kiln.insert %[[A]] into %[[P]]
+func.func @copies(%x: tensor<4xf32>) -> tensor<14xf32> {
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.constant dense<1.0> : tensor<4xf32>
+  %2 = kiln.concatenate %0, %1, %x axis 0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<12xf32>
+  %3 = kiln.pad %2 0.0 : f32 [1] [1] : tensor<12xf32> -> tensor<14xf32>
+  %4 = kiln.insert %0 into %3 [0] by [2] : tensor<4xf32> into tensor<14xf32>
+  return %4 : tensor<14xf32>
+}
+
+// CHECK-LABEL: func.func @gather
+// CHECK-NEXT: %[[I:.*]] = kiln.reshape %arg1
+// CHECK-NEXT: kiln.fusion (%[[X:.*]] = %arg0, %[[J:.*]] = %[[I]])
+// CHECK-NEXT:   kiln.gather %[[X]] %[[J]] axis 0
+// CHECK-NEXT:   kiln.yield
+func.func @gather(%x: tensor<8x8xf32>, %i: tensor<2x3xi32>) -> tensor<6x8xf32> {
+  %r = kiln.reshape %i : tensor<2x3xi32> -> tensor<6xi32>
+  %0 = kiln.gather %x %r axis 0 : tensor<8x8xf32>, tensor<6xi32> -> tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}

@@ -1,0 +1,143 @@
+// Where values live.
+// RUN: kiln opt %s --kiln-plan-buffers | FileCheck %s
+
+// One buffer at a time: the second kernel writes over what it reads, the third into the caller's array.
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: kiln.arena_bytes = 64 : i64, kiln.arena_lower_bound = 64 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+func.func @in_place(%x: tensor<10xf32>) -> tensor<10xf32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<10xf32>) -> tensor<10xf32> {
+    %3 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %3 : tensor<10xf32>
+  }
+  %1 = kiln.fusion (%a = %0) : (tensor<10xf32>) -> tensor<10xf32> {
+    %3 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %3 : tensor<10xf32>
+  }
+  %2 = kiln.fusion (%a = %1) : (tensor<10xf32>) -> tensor<10xf32> {
+    %3 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %3 : tensor<10xf32>
+  }
+  return %2 : tensor<10xf32>
+}
+
+// Not where elements are read at other places than they are written.
+// CHECK-LABEL: func.func @moved
+// CHECK-SAME: kiln.arena_bytes = 128 : i64
+// CHECK: kiln.buffers = ["arena:0"]
+// CHECK: kiln.buffers = ["arena:64"]
+func.func @moved(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %3 = kiln.unary exp %a : tensor<4x4xf32>
+    kiln.yield %3 : tensor<4x4xf32>
+  }
+  %1 = kiln.fusion (%a = %0) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %3 = kiln.transpose %a [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
+    %4 = kiln.binary add %3, %a : tensor<4x4xf32>
+    kiln.yield %4 : tensor<4x4xf32>
+  }
+  %2 = kiln.fusion (%a = %1) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %3 = kiln.unary exp %a : tensor<4x4xf32>
+    kiln.yield %3 : tensor<4x4xf32>
+  }
+  return %2 : tensor<4x4xf32>
+}
+
+// Nor where the value is needed later, or the kernel has a root.
+// CHECK-LABEL: func.func @needed
+// CHECK-SAME: kiln.arena_bytes = 192 : i64, kiln.arena_lower_bound = 192 : i64
+func.func @needed(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  %1 = kiln.fusion (%a = %0) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  %2 = kiln.fusion (%a = %1) : (tensor<16xf32>) -> tensor<f32> {
+    %3 = kiln.reduce sum %a [0] : tensor<16xf32> -> tensor<f32>
+    kiln.yield %3 : tensor<f32>
+  }
+  %4 = kiln.fusion (%a = %0, %b = %1, %c = %2) : (tensor<16xf32>, tensor<16xf32>, tensor<f32>) -> tensor<16xf32> {
+    %5 = kiln.binary add %a, %b : tensor<16xf32>
+    %6 = kiln.broadcast %c [] : tensor<f32> -> tensor<16xf32>
+    %7 = kiln.binary add %5, %6 : tensor<16xf32>
+    kiln.yield %7 : tensor<16xf32>
+  }
+  return %4 : tensor<16xf32>
+}
+
+// A reshape is a name; through it the buffer lives on.
+// CHECK-LABEL: func.func @alias
+// CHECK-SAME: kiln.arena_bytes = 128 : i64
+// CHECK: kiln.fusion {{.*}}"arena:[[A:.*]]"]
+// CHECK: kiln.reshape {{.*}}kiln.buffers = ["alias"]
+// CHECK: kiln.fusion {{.*}}"arena:[[B:.*]]"]
+// CHECK: kiln.concatenate {{.*}}"output:0"]
+func.func @alias(%x: tensor<4x4xf32>) -> tensor<32xf32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %3 = kiln.unary exp %a : tensor<4x4xf32>
+    kiln.yield %3 : tensor<4x4xf32>
+  }
+  %1 = kiln.reshape %0 : tensor<4x4xf32> -> tensor<16xf32>
+  %2 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<16xf32> {
+    %3 = kiln.reshape %a : tensor<4x4xf32> -> tensor<16xf32>
+    %4 = kiln.unary log %3 : tensor<16xf32>
+    kiln.yield %4 : tensor<16xf32>
+  }
+  %5 = kiln.concatenate %1, %2 axis 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  return %5 : tensor<32xf32>
+}
+
+// Each result of the call is written by one operation: arguments, constants and repetitions are copied.
+// CHECK-LABEL: func.func @returned
+// CHECK: %[[C:.*]] = kiln.constant {{.*}}kiln.buffers = ["constant:0"]
+// CHECK: %[[E:.*]] = kiln.fusion {{.*}}kiln.buffers = ["output:1"]
+// CHECK: %[[R:.*]] = kiln.reshape %[[E]] {kiln.buffers = ["alias"]}
+// CHECK: %[[X:.*]] = kiln.fusion (%{{.*}} = %arg0) attributes {kiln.buffers = ["output:0"]}
+// CHECK-NEXT: kiln.yield
+// CHECK: %[[R2:.*]] = kiln.fusion (%{{.*}} = %[[R]]) attributes {kiln.buffers = ["output:2"]}
+// CHECK: %[[C2:.*]] = kiln.fusion (%{{.*}} = %[[C]]) attributes {kiln.buffers = ["output:3"]}
+// CHECK: return %[[X]], %[[E]], %[[R2]], %[[C2]]
+func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>) {
+  %c = kiln.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    %3 = kiln.unary exp %a : tensor<4xf32>
+    kiln.yield %3 : tensor<4xf32>
+  }
+  %1 = kiln.reshape %0 : tensor<4xf32> -> tensor<2x2xf32>
+  return %x, %0, %1, %c : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>
+}
+
+// What replaces an input lives in the arena until the call ends; swapped inputs are copied before they are overwritten.
+// CHECK-LABEL: func.func @writes
+// CHECK-SAME: kiln.arena_bytes = 192 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// CHECK: %[[W0:.*]] = kiln.fusion {{.*}}kiln.buffers = ["arena:{{.*}}"]
+// CHECK: %[[W1:.*]] = kiln.fusion (%{{.*}} = %arg0) {{.*}}kiln.buffers = ["arena:{{.*}}"]
+// CHECK: %[[W2:.*]] = kiln.fusion (%{{.*}} = %arg1) {{.*}}kiln.buffers = ["arena:{{.*}}"]
+// CHECK: return %{{.*}}, %[[W0]], %[[W1]], %[[W2]]
+func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {kiln.writes = array<i64: 2, 1, 0>} {
+  %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    %3 = kiln.unary exp %a : tensor<4xf32>
+    kiln.yield %3 : tensor<4xf32>
+  }
+  return %0, %0, %x, %y : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A pack of a parameter is made once per version of it, not in the call.
+// CHECK-LABEL: func.func @snapshots
+// CHECK: kiln.pack %arg0 {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.pack %arg1 {{.*}}kiln.buffers = ["snapshot:0"]
+// CHECK: kiln.pack {{.*}}kiln.buffers = ["snapshot:1"]
+func.func @snapshots(%x: tensor<20x16xf32>, %w: tensor<20x16xf32> {kiln.parameter}, %v: tensor<320xf32> {kiln.parameter}) -> tensor<2x20x16xf32> {
+  %0 = kiln.pack %x {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %1 = kiln.pack %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %2 = kiln.reshape %v : tensor<320xf32> -> tensor<20x16xf32>
+  %3 = kiln.pack %2 {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %4 = kiln.concatenate %0, %3 axis 0 : (tensor<1x20x16xf32>, tensor<1x20x16xf32>) -> tensor<2x20x16xf32>
+  return %4 : tensor<2x20x16xf32>
+}
