@@ -68,7 +68,7 @@ Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
   }
 }
 
-/// Within a snapshot's steps base 0 is the input and base 1 what is being made.
+/// Within a snapshot's steps base 0 is the input, base 1 what is being made, and the constants follow.
 Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) const {
   using Space = BufferRef::Space;
   const auto check = [&](std::size_t n) {
@@ -80,6 +80,7 @@ Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) 
   if (in_snapshot) {
     if (ref.space == Space::input) return {0, ref.offset};
     if (ref.space == Space::snapshot) return {1, ref.offset};
+    if (ref.space == Space::constant) return {2 + check(plan_.constants.size()), ref.offset};
     fail_internal("a snapshot's step in {} reads space {}", plan_.name, static_cast<int>(ref.space));
   }
   switch (ref.space) {
@@ -144,9 +145,12 @@ std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const
     if (auto found = input.storage->find_snapshot(key)) return found;
   const auto make = [&] {
     Buffer made(static_cast<std::size_t>(p.bytes));
-    std::byte* const bases[2] = {input.storage->data() + input.offset, made.data()};
+    SmallArray<std::byte*, 16> bases(2 + plan_.constants.size());
+    bases[0] = input.storage->data() + input.offset;
+    bases[1] = made.data();
+    for (std::size_t i = 0; i < plan_.constants.size(); ++i) bases[2 + i] = plan_.constants[i]->data();
     SmallArray<void*, 32> operands(widest_);
-    for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
+    for (const Launch& l : snapshot_launches_[index]) launch(l, bases.data(), operands.data());
     return made;
   };
   if (foreign) return std::make_shared<const Buffer>(make());

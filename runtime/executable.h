@@ -56,7 +56,7 @@ struct SnapshotPlan {
   std::size_t input;
   std::uint64_t key;  ///< hash of the layout
   std::int64_t bytes;
-  std::vector<Step> steps;  ///< operand spaces: input and snapshot (the one being made)
+  std::vector<Step> steps;  ///< operand spaces: input, snapshot (the one being made) and constant
 };
 
 struct ExecutablePlan {
