@@ -4,6 +4,8 @@
 #include "frontend/call_site.h"
 #include "frontend/invoke.h"
 #include "frontend/naming.h"
+#include "frontend/parameter_state.h"
+#include "frontend/symbol_tensor.h"
 #include "frontend/text.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
@@ -57,7 +59,8 @@ std::shared_ptr<BlockState> detail::current_block_scope() {
 }
 
 void BlockState::make_name(std::string_view kind) {
-  named = true;
+  std::lock_guard lock(naming);
+  if (named.load(std::memory_order_relaxed)) return;
   const std::shared_ptr<BlockState> scope = std::exchange(made_in, nullptr);
   prefix = given_prefix ? *given_prefix : scope ? numbered(scope->counts, kind) : process_wide(kind);
   std::string params_prefix = prefix;
@@ -67,6 +70,7 @@ void BlockState::make_name(std::string_view kind) {
   }
   params =
       shared_params ? ParameterDict(shared_params->prefix(), *shared_params) : ParameterDict(params_prefix);
+  named.store(true, std::memory_order_release);
 }
 
 BlockScope::BlockScope(std::shared_ptr<BlockState> block) {
@@ -96,7 +100,7 @@ Block::~Block() = default;
 
 BlockState& Block::state() const {
   if (!state_) fail("This block was moved from and cannot be used");
-  if (!state_->named) state_->make_name(lower(class_name()));
+  if (!state_->named.load(std::memory_order_acquire)) state_->make_name(lower(class_name()));
   return *state_;
 }
 
@@ -226,6 +230,18 @@ void HookHandle::detach() {
 
 // --- calls
 
+namespace {
+
+/// Whether these are symbols (and not values of a trace, which no other than that trace can use).
+bool is_symbolic(std::span<const Tensor> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+    const detail::Array& array = *detail::TensorAccess::array(t);
+    return array.traced() && !array.trace;
+  });
+}
+
+}  // namespace
+
 Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
@@ -233,11 +249,21 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
       fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
+  if (!Trace::current() && is_symbolic(inputs)) {
+    Tensors out;
+    {
+      const Trace composition(/*shapes_known=*/false);
+      out = call(inputs, where);
+    }
+    for (Tensor& t : out) t = detail::symbol_tensor(detail::TensorAccess::array(t)->value, t.dtype());
+    return out;
+  }
   // A program's own forward gives its operators their own lines; those of the library's belong to the
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt);
   const Tensors in(inputs.begin(), inputs.end());
-  if (s.hooks.empty()) return forward(in);
+  if (s.hooks.empty() || detail::VariableScope::current())
+    return forward(in);  // no hooks while shapes are inferred
   const auto hooks = s.hooks;
   for (const auto& h : hooks)
     if (h.before) h.before(*this, in);

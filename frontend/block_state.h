@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/block.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,11 +24,13 @@ struct BlockState {
   std::optional<std::string> given_prefix;
   std::optional<ParameterDict> shared_params;
   std::shared_ptr<BlockState> made_in;  // the scope that was open; dropped once the prefix is made
-  bool named = false;
+  std::atomic<bool> named{false};
+  std::mutex naming;
   std::string prefix;
   ParameterDict params;
   std::map<std::string, int, std::less<>> counts;  // of the blocks made in this one's scope
 
+  /// Makes the prefix if there is none yet. Safe from many threads.
   void make_name(std::string_view kind);
 
   // The tree.

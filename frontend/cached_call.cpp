@@ -122,7 +122,7 @@ const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) c
 
 bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
   for (const Tensor& t : inputs)
-    if (!t.defined()) return false;
+    if (!t.defined() || TensorAccess::array(t)->traced()) return false;
   const TracedCall* c = find(inputs, is_training());
   if (!c || !c->executable || c->results.size() != 1 || c->overlaps(inputs)) return false;
   c->run(inputs, {&out, 1});
@@ -130,6 +130,13 @@ bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
 }
 
 Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
+  for (const Tensor& t : inputs)
+    if (TensorAccess::array(t)->traced())
+      fail(
+          "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
+          "hybrid_forward must "
+          "not be kept and used after it",
+          block.name(), t.name());
   const TracedCall& c = find_or_trace(block, inputs, is_training());
   // The recording assumes that what is written is seen through one argument only; else each operator runs by
   // itself.
