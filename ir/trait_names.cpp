@@ -1,8 +1,9 @@
-// MLIR identifies operation traits across shared libraries by the compiler's name for them, a local class included:
-// clang, which built the package, says mlir::OpTrait::IsTerminator<Empty>, where gcc says
-// mlir::OpTrait::IsTerminator<mlir::TypeID::get<mlir::OpTrait::IsTerminator>()::Empty>. With visible symbols the dynamic linker would unify both;
-// libkiln hides all it has, so without help no trait of a kiln operation is known inside libMLIR (blocks would have no
-// terminators, constants would not be found). This stands between (linker option --wrap) and speaks clang's dialect.
+// MLIR identifies operation traits across shared libraries by the compiler's name for them, a local class
+// included: clang, which built the package, says mlir::OpTrait::IsTerminator<Empty>, where gcc says
+// mlir::OpTrait::IsTerminator<mlir::TypeID::get<mlir::OpTrait::IsTerminator>()::Empty>. With visible symbols
+// the dynamic linker would unify both; libkiln hides all it has, so without help no trait of a kiln operation
+// is known inside libMLIR (blocks would have no terminators, constants would not be found). This stands
+// between (linker option --wrap) and speaks clang's dialect.
 #include <mlir/Support/TypeID.h>
 
 #include <mutex>

@@ -28,16 +28,18 @@ std::int64_t largest_live_sum(std::span<const Lifetime> blocks) {
 
 }  // namespace
 
-// Greedy by size: large blocks are placed first, each into the tightest gap that the placed ones which it meets leave, else behind them.
-// On networks this comes out at the lower bound or within a few percent of it; going through the program in order does not, because small
-// early blocks then split the room of large late ones.
+// Greedy by size: large blocks are placed first, each into the tightest gap that the placed ones which it
+// meets leave, else behind them. On networks this comes out at the lower bound or within a few percent of it;
+// going through the program in order does not, because small early blocks then split the room of large late
+// ones.
 ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   ArenaPlan plan;
   plan.offsets.assign(blocks.size(), 0);
   plan.lower_bound = largest_live_sum(blocks);
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
 
   std::vector<std::size_t> placed;  // by offset
   for (std::size_t i : order) {

@@ -11,10 +11,12 @@ namespace {
 
 bool is_constant(mlir::Value v) { return v.getDefiningOp<ir::ConstantOp>() != nullptr; }
 
-/// a + b and a * b are symmetric in every bit (NaNs count as one), max and min are not where zeros of both signs meet.
+/// a + b and a * b are symmetric in every bit (NaNs count as one), max and min are not where zeros of both
+/// signs meet.
 bool move_constant_right(mlir::Operation* op) {
   auto binary = llvm::dyn_cast<ir::BinaryOp>(op);
-  if (!binary || !llvm::is_contained({ir::BinaryKind::add, ir::BinaryKind::mul}, binary.getKind())) return false;
+  if (!binary || !llvm::is_contained({ir::BinaryKind::add, ir::BinaryKind::mul}, binary.getKind()))
+    return false;
   if (!is_constant(binary.getLhs()) || is_constant(binary.getRhs())) return false;
   mlir::Value lhs = binary.getLhs();
   binary.getLhsMutable().assign(binary.getRhs());
@@ -33,11 +35,13 @@ bool move_iota(mlir::Operation* op) {
       ir::ranked(broadcast.getResult()).getDimSize(static_cast<unsigned>(to)))
     return false;  // one zero, repeated
   mlir::OpBuilder builder(op);
-  broadcast.replaceAllUsesWith(ir::IotaOp::create(builder, broadcast.getLoc(), broadcast.getType(), to).getResult());
+  broadcast.replaceAllUsesWith(
+      ir::IotaOp::create(builder, broadcast.getLoc(), broadcast.getType(), to).getResult());
   return true;
 }
 
-/// Runs the operation's folder until it has nothing more to say. True when the operation's uses were replaced.
+/// Runs the operation's folder until it has nothing more to say. True when the operation's uses were
+/// replaced.
 bool fold_away(mlir::Operation* op) {
   llvm::SmallVector<mlir::OpFoldResult, 1> results;
   for (int rounds = 0; rounds < 16; ++rounds) {
@@ -47,8 +51,8 @@ bool fold_away(mlir::Operation* op) {
     auto value = llvm::dyn_cast<mlir::Value>(results.front());
     if (!value) {
       mlir::OpBuilder builder(op);
-      auto* constant = op->getDialect()->materializeConstant(builder, llvm::cast<mlir::Attribute>(results.front()),
-                                                             op->getResult(0).getType(), op->getLoc());
+      auto* constant = op->getDialect()->materializeConstant(
+          builder, llvm::cast<mlir::Attribute>(results.front()), op->getResult(0).getType(), op->getLoc());
       if (!constant) return false;
       value = constant->getResult(0);
     }
@@ -62,7 +66,9 @@ class Canonicalize final : public mlir::PassWrapper<Canonicalize, mlir::Operatio
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Canonicalize)
   llvm::StringRef getArgument() const override { return "kiln-canonicalize"; }
-  llvm::StringRef getDescription() const override { return "Apply the dialect's identities and erase dead operations"; }
+  llvm::StringRef getDescription() const override {
+    return "Apply the dialect's identities and erase dead operations";
+  }
 
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();

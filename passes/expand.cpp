@@ -29,17 +29,23 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
   if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
     const llvm::fltSemantics& semantics = real.getFloatSemantics();
     switch (kind) {
-      case ir::ReduceKind::sum: return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
-      case ir::ReduceKind::prod: return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
-      case ir::ReduceKind::max: return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
-      case ir::ReduceKind::min: return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
+      case ir::ReduceKind::sum:
+        return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
+      case ir::ReduceKind::prod:
+        return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
+      case ir::ReduceKind::max:
+        return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
+      case ir::ReduceKind::min:
+        return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
     }
   }
   unsigned width = type.getIntOrFloatBitWidth();
   bool is_signed = type.isSignlessInteger() && width > 1;
   switch (kind) {
-    case ir::ReduceKind::sum: return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
-    case ir::ReduceKind::prod: return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
+    case ir::ReduceKind::sum:
+      return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
+    case ir::ReduceKind::prod:
+      return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
     case ir::ReduceKind::max:
       return mlir::IntegerAttr::get(
           type, is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width));
@@ -52,10 +58,14 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
 
 ir::BinaryKind combiner(ir::ReduceKind kind) {
   switch (kind) {
-    case ir::ReduceKind::sum: return ir::BinaryKind::add;
-    case ir::ReduceKind::prod: return ir::BinaryKind::mul;
-    case ir::ReduceKind::max: return ir::BinaryKind::max;
-    case ir::ReduceKind::min: return ir::BinaryKind::min;
+    case ir::ReduceKind::sum:
+      return ir::BinaryKind::add;
+    case ir::ReduceKind::prod:
+      return ir::BinaryKind::mul;
+    case ir::ReduceKind::max:
+      return ir::BinaryKind::max;
+    case ir::ReduceKind::min:
+      return ir::BinaryKind::min;
   }
   llvm_unreachable("all kinds are listed");
 }
@@ -96,7 +106,8 @@ class Expander {
 
   //===--- reduce ---------------------------------------------------------===//
 
-  /// Both orders of summation are kept: the tree needs that nothing is kept behind the reduced axes, chains that something is.
+  /// Both orders of summation are kept: the tree needs that nothing is kept behind the reduced axes, chains
+  /// that something is.
   mlir::Value reduce(ir::ReduceOp op) {
     Dims shape = shape_of(op.getX());
     llvm::ArrayRef<std::int64_t> axes = op.getAxes();
@@ -104,12 +115,15 @@ class Expander {
     auto is_reduced = [&](std::int64_t i) { return llvm::is_contained(axes, i); };
     auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t last_reduced = axes.back();
-    // Kept axes inside of the group go before it. Those behind the last reduced axis stay behind: they decide the order.
+    // Kept axes inside of the group go before it. Those behind the last reduced axis stay behind: they decide
+    // the order.
     bool seen = false, between = false;
     for (std::int64_t i = 0; i <= last_reduced; ++i) {
       if (shape[static_cast<std::size_t>(i)] == 1) continue;
-      if (is_reduced(i)) seen = true;
-      else if (seen) between = true;
+      if (is_reduced(i))
+        seen = true;
+      else if (seen)
+        between = true;
     }
     if (!between) return {};
     Dims order, new_axes;
@@ -120,7 +134,8 @@ class Expander {
       order.push_back(axis);
     }
     for (std::int64_t i = last_reduced + 1; i < rank; ++i) order.push_back(i);
-    return ir::ReduceOp::create(builder_, loc_, op.getType(), op.getKind(), transpose(op.getX(), order), new_axes);
+    return ir::ReduceOp::create(builder_, loc_, op.getType(), op.getKind(), transpose(op.getX(), order),
+                                new_axes);
   }
 
   //===--- dot ------------------------------------------------------------===//
@@ -140,7 +155,8 @@ class Expander {
     mlir::Value l = ir::BroadcastOp::create(builder_, loc_, type, lhs, lhs_dims);
     mlir::Value r = ir::BroadcastOp::create(builder_, loc_, type, rhs, rhs_dims);
     mlir::Value p = ir::BinaryOp::create(builder_, loc_, type, ir::BinaryKind::mul, l, r);
-    return ir::ReduceOp::create(builder_, loc_, op.getType(), ir::ReduceKind::sum, p, llvm::ArrayRef<std::int64_t>{k});
+    return ir::ReduceOp::create(builder_, loc_, op.getType(), ir::ReduceKind::sum, p,
+                                llvm::ArrayRef<std::int64_t>{k});
   }
 
   //===--- windows --------------------------------------------------------===//
@@ -165,16 +181,16 @@ class Expander {
       result.insert(result.begin() + 2, 1);
     }
     Dims none(stride.size(), 0);
-    mlir::Value y = ir::ConvolutionOp::create(builder_, loc_, with_shape(x, result), x, weights, op.getGroups(), stride, dilate,
-                                              none, none);
+    mlir::Value y = ir::ConvolutionOp::create(builder_, loc_, with_shape(x, result), x, weights,
+                                              op.getGroups(), stride, dilate, none, none);
     return line ? reshape(y, shape_of(op.getResult())) : y;
   }
 
   mlir::Value reduce_window(ir::ReduceWindowOp op) {
     ir::Window w = ir::window_of(op);
     kind_ = combiner(op.getKind());
-    mlir::Value x = pad_spatial(op.getX(), identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()), w.pad_low,
-                                w.pad_high);
+    mlir::Value x = pad_spatial(op.getX(), identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()),
+                                w.pad_low, w.pad_high);
     out_ = shape_of(op.getResult());
     std::int64_t taps = 1;
     for (std::size_t i = 0; i < w.kernel.size(); ++i) taps *= w.kernel[i];
@@ -230,16 +246,24 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
   llvm::StringRef getArgument() const override { return "kiln-expand"; }
-  llvm::StringRef getDescription() const override { return "Rewrite windows, paddings and small products into simpler operations"; }
-  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  llvm::StringRef getDescription() const override {
+    return "Rewrite windows, paddings and small products into simpler operations";
+  }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
 
   void runOnOperation() override {
     for (mlir::Operation& op : llvm::make_early_inc_range(getOperation().front().without_terminator())) {
       mlir::Value value;
-      if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) value = Expander(&op).reduce(reduce);
-      else if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) value = Expander(&op).dot(dot);
-      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op)) value = Expander(&op).convolution(convolution);
-      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op)) value = Expander(&op).reduce_window(window);
+      if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op))
+        value = Expander(&op).reduce(reduce);
+      else if (auto dot = llvm::dyn_cast<ir::DotOp>(op))
+        value = Expander(&op).dot(dot);
+      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
+        value = Expander(&op).convolution(convolution);
+      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op))
+        value = Expander(&op).reduce_window(window);
       if (!value) continue;
       op.getResult(0).replaceAllUsesWith(value);
       op.erase();

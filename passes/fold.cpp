@@ -12,8 +12,8 @@
 namespace kiln::passes {
 namespace {
 
-constexpr std::int64_t max_bytes = 16 << 20;   // of any value that evaluation holds
-constexpr std::int64_t max_growth = 1 << 20;   // of a new constant over the constants that it is made from
+constexpr std::int64_t max_bytes = 16 << 20;  // of any value that evaluation holds
+constexpr std::int64_t max_growth = 1 << 20;  // of a new constant over the constants that it is made from
 
 std::int64_t bytes_of(mlir::Value v) {
   auto type = ir::ranked(v);
@@ -75,7 +75,9 @@ class ConstantPart {
   }
 
   bool wanted(mlir::Operation* op) const {
-    return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !known_.contains(user) || left_.contains(user); });
+    return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) {
+      return !known_.contains(user) || left_.contains(user);
+    });
   }
 
   bool worth(mlir::Operation* op) const {
@@ -105,7 +107,8 @@ class ConstantPart {
 /// The constant part as a program of its own: `func.func @folded() -> (...)`.
 class Outliner {
  public:
-  Outliner(const ConstantPart& part, mlir::Block& block) : part_(part), builder_(block.getParentOp()->getContext()) {
+  Outliner(const ConstantPart& part, mlir::Block& block)
+      : part_(part), builder_(block.getParentOp()->getContext()) {
     mlir::Location loc = block.getParentOp()->getLoc();
     module_ = mlir::ModuleOp::create(loc);
     builder_.setInsertionPointToEnd(module_->getBody());
@@ -196,8 +199,12 @@ class Fold final : public mlir::PassWrapper<Fold, mlir::OperationPass<mlir::func
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fold)
   explicit Fold(Evaluate evaluate) : evaluate_(std::move(evaluate)) {}
   llvm::StringRef getArgument() const override { return "kiln-fold"; }
-  llvm::StringRef getDescription() const override { return "Evaluate the constant part with generated kernels"; }
-  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  llvm::StringRef getDescription() const override {
+    return "Evaluate the constant part with generated kernels";
+  }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
 
   void runOnOperation() override {
     mlir::func::FuncOp function = getOperation();
@@ -218,7 +225,8 @@ class Fold final : public mlir::PassWrapper<Fold, mlir::OperationPass<mlir::func
 
  private:
   static void replace(const ConstantPart& part, llvm::ArrayRef<mlir::ElementsAttr> values) {
-    if (values.size() != part.frontier().size()) llvm::report_fatal_error("folding: evaluation lost a result");
+    if (values.size() != part.frontier().size())
+      llvm::report_fatal_error("folding: evaluation lost a result");
     for (auto [op, value] : llvm::zip(part.frontier(), values)) {
       auto type = ir::ranked(op->getResult(0));
       mlir::OpBuilder builder(op);
@@ -237,7 +245,9 @@ Evaluate& evaluate_slot() {
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_fold_pass(Evaluate evaluate) { return std::make_unique<Fold>(std::move(evaluate)); }
+std::unique_ptr<mlir::Pass> create_fold_pass(Evaluate evaluate) {
+  return std::make_unique<Fold>(std::move(evaluate));
+}
 void set_default_evaluate(Evaluate evaluate) { evaluate_slot() = std::move(evaluate); }
 const Evaluate& default_evaluate() { return evaluate_slot(); }
 

@@ -39,7 +39,8 @@ class Emitter {
     mlir::Value base = movement_.base(v), result = base;
     if (base != v) {
       result = buffer(base);
-      if (result.getType() != v.getType()) result = ir::ReshapeOp::create(builder_, v.getLoc(), v.getType(), result);
+      if (result.getType() != v.getType())
+        result = ir::ReshapeOp::create(builder_, v.getLoc(), v.getType(), result);
     }
     buffers_.map(v, result);
     return result;
@@ -67,23 +68,27 @@ class Emitter {
       llvm::SmallVector<llvm::StringRef> reasons(group.refused.begin(), group.refused.end());
       fusion->setAttr(refused_attr, builder_.getStrArrayAttr(reasons));
     }
-    for (auto [op, result] : llvm::zip(group.results, fusion.getResults())) buffers_.map(op->getResult(0), result);
+    for (auto [op, result] : llvm::zip(group.results, fusion.getResults()))
+      buffers_.map(op->getResult(0), result);
   }
 
   struct Inside {
     explicit Inside(mlir::MLIRContext* context) : builder(context) {}
     mlir::OpBuilder builder;
-    mlir::IRMapping map;                            // results, views and buffers
-    llvm::SmallVector<mlir::Value> operands;        // of the fusion
-    llvm::DenseMap<mlir::Value, mlir::Value> made;  // splats and iota; `map` may know them as buffers that views look at
+    mlir::IRMapping map;                      // results, views and buffers
+    llvm::SmallVector<mlir::Value> operands;  // of the fusion
+    llvm::DenseMap<mlir::Value, mlir::Value>
+        made;  // splats and iota; `map` may know them as buffers that views look at
   };
 
   void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
     auto is_made = [&](mlir::Value v) { return makes_operand(op, v.getDefiningOp()); };
     for (mlir::Value v : op->getOperands()) {
       if (is_made(v)) continue;
-      if (takes_elements(op) || ir::is_movement(op)) bring_in(inside, block, v);
-      else bring_in_buffer(inside, block, v);
+      if (takes_elements(op) || ir::is_movement(op))
+        bring_in(inside, block, v);
+      else
+        bring_in_buffer(inside, block, v);
     }
     mlir::IRMapping map = inside.map;
     for (mlir::Value v : op->getOperands()) {
@@ -125,7 +130,9 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
   Fuse(const Fuse& other) : PassWrapper(other) {}
   llvm::StringRef getArgument() const override { return "kiln-fuse"; }
   llvm::StringRef getDescription() const override { return "Form kernels"; }
-  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
 
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();
@@ -140,7 +147,8 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
   }
 
  private:
-  Option<bool> fuse_{*this, "fuse", llvm::cl::desc("false: a kernel for each operation"), llvm::cl::init(true)};
+  Option<bool> fuse_{*this, "fuse", llvm::cl::desc("false: a kernel for each operation"),
+                     llvm::cl::init(true)};
 };
 
 }  // namespace

@@ -12,14 +12,20 @@ constexpr std::size_t max_streams = 24;
 constexpr std::size_t max_results = 8;
 constexpr std::size_t max_ops = 64;
 
-bool is_root(mlir::Operation* op) { return llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp>(op); }
+bool is_root(mlir::Operation* op) {
+  return llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp>(op);
+}
 /// Can be in front of others in a kernel without a root.
-bool is_elementwise(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp>(op); }
+bool is_elementwise(mlir::Operation* op) {
+  return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp>(op);
+}
 
 std::string describe(mlir::Operation* op) {
   std::string name = op->getName().stripDialect().str();
-  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) name += " " + ir::stringifyUnaryKind(unary.getKind()).str();
-  if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op)) name += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
+    name += " " + ir::stringifyUnaryKind(unary.getKind()).str();
+  if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
+    name += " " + ir::stringifyBinaryKind(binary.getKind()).str();
   return name;
 }
 
@@ -45,7 +51,8 @@ class Former {
       }
   }
 
-  /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one takes it.
+  /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one
+  /// takes it.
   void grow_epilogues() {
     for (std::size_t i = nodes_.size(); i-- > 0;)
       if (is_root(nodes_[i].op)) grow_epilogue(i);
@@ -63,11 +70,14 @@ class Former {
         auto found = index_.find(v.getDefiningOp());
         if (found == index_.end() || is_nullary(v.getDefiningOp())) continue;
         std::size_t from = group_of_[found->second], to = group_of_[i];
-        if (from == to || !is_elementwise(nodes_[found->second].op) || has_root(from) || has_root(to)) continue;
+        if (from == to || !is_elementwise(nodes_[found->second].op) || has_root(from) || has_root(to))
+          continue;
         Members both = groups_[from].members;
         both.append(groups_[to].members.begin(), groups_[to].members.end());
-        if (const char* why = refuses(from, to, both)) refuse(to, found->second, why);
-        else merge(from, to);
+        if (const char* why = refuses(from, to, both))
+          refuse(to, found->second, why);
+        else
+          merge(from, to);
       }
     }
   }
@@ -158,7 +168,8 @@ class Former {
   Members escaping(const Members& set) const {
     Members out;
     for (std::size_t i : set)
-      if (llvm::any_of(nodes_[i].consumers, [&](Edge e) { return !llvm::is_contained(set, e.to); })) out.push_back(i);
+      if (llvm::any_of(nodes_[i].consumers, [&](Edge e) { return !llvm::is_contained(set, e.to); }))
+        out.push_back(i);
     return out;
   }
 
@@ -175,7 +186,8 @@ class Former {
 
   /// Whether it has an operand that only pointwise kernels make.
   bool needs_iota(mlir::Operation* op) const {
-    return llvm::any_of(op->getOperands(), [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
+    return llvm::any_of(op->getOperands(),
+                        [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
   }
 
   /// Why two groups cannot be one, or null.
@@ -202,7 +214,8 @@ class Former {
 
   //===--- growth ---------------------------------------------------------===//
 
-  /// Takes pointwise users of the root, one after the other in program order, as far as one value leaves the kernel.
+  /// Takes pointwise users of the root, one after the other in program order, as far as one value leaves the
+  /// kernel.
   void grow_epilogue(std::size_t root) {
     std::size_t group = group_of_[root];
     Members members = groups_[group].members, best = members;
@@ -211,7 +224,8 @@ class Former {
       std::size_t next = nodes_.size();
       for (std::size_t i : members)
         for (auto [j, direct] : nodes_[i].consumers)
-          if (direct && !tried.contains(j) && ir::is_pointwise(nodes_[j].op) && groups_[group_of_[j]].members.size() == 1)
+          if (direct && !tried.contains(j) && ir::is_pointwise(nodes_[j].op) &&
+              groups_[group_of_[j]].members.size() == 1)
             next = std::min(next, j);
       if (next == nodes_.size()) break;
       tried.insert(next);
@@ -247,7 +261,8 @@ class Former {
       for (mlir::Operation* op : front)
         for (mlir::Value v : op->getOperands()) {
           auto def = index_.find(v.getDefiningOp());
-          if (def == index_.end() || tried.contains(def->second) || !ir::is_pointwise(nodes_[def->second].op)) continue;
+          if (def == index_.end() || tried.contains(def->second) || !ir::is_pointwise(nodes_[def->second].op))
+            continue;
           if (groups_[group_of_[def->second]].members.size() != 1) continue;
           next = found ? std::max(next, def->second) : def->second;
           found = true;
@@ -259,7 +274,8 @@ class Former {
       both.push_back(next);
       llvm::SmallVector<mlir::Operation*> longer = front;
       longer.push_back(op);
-      if (!llvm::all_of(op->getUsers(), [&](mlir::Operation* user) { return llvm::is_contained(front, user); })) {
+      if (!llvm::all_of(op->getUsers(),
+                        [&](mlir::Operation* user) { return llvm::is_contained(front, user); })) {
         refuse(group, next, "its value is used elsewhere");
       } else if (!reduces_one_axis(reduce, outside(longer), movement_)) {
         refuse(group, next, "its operands do not walk the reduced axes as one");

@@ -13,8 +13,9 @@ struct FusionGroup {
   std::vector<std::string> refused;             ///< what did not join, and why
 };
 
-/// Decides which operations share a kernel; the rules stand in fuse.h. Returns the groups in an order in which they can run: each as
-/// late as its last operation stands in the program, unless another needs it earlier.
+/// Decides which operations share a kernel; the rules stand in fuse.h. Returns the groups in an order in
+/// which they can run: each as late as its last operation stands in the program, unless another needs it
+/// earlier.
 std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement, bool fuse);
 
 }  // namespace kiln::passes

@@ -25,7 +25,8 @@ mlir::Value before_swap(mlir::Value v) {
   return transpose.getX();
 }
 
-/// The operand of a reshape that only puts an extent of 1 in front of the kernel's axis: packed, both are the same.
+/// The operand of a reshape that only puts an extent of 1 in front of the kernel's axis: packed, both are the
+/// same.
 mlir::Value before_height(mlir::Value weights) {
   auto reshape = weights.getDefiningOp<ir::ReshapeOp>();
   if (!reshape) return weights;
@@ -42,13 +43,17 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   Layout(const Layout& other) : PassWrapper(other) {}
   llvm::StringRef getArgument() const override { return "kiln-layout"; }
   llvm::StringRef getDescription() const override { return "Pack the right operands of products"; }
-  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
 
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();
     for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
-      if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) pack(dot);
-      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op)) pack(convolution);
+      if (auto dot = llvm::dyn_cast<ir::DotOp>(op))
+        pack(dot);
+      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
+        pack(convolution);
     }
     erase_dead(block);
   }
@@ -71,13 +76,15 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       transpose_rhs = !transpose_rhs;
     }
     Dims shape(ir::ranked(rhs).getShape());
-    std::int64_t k = shape[shape.size() - (transpose_rhs ? 1 : 2)], n = shape[shape.size() - (transpose_rhs ? 2 : 1)];
+    std::int64_t k = shape[shape.size() - (transpose_rhs ? 1 : 2)],
+                 n = shape[shape.size() - (transpose_rhs ? 2 : 1)];
     std::int64_t width = panel(n, rhs);
     shape.resize(shape.size() - 2);
     shape.append({ceil_div(n, width), k, width});
     auto type = mlir::RankedTensorType::get(shape, ir::ranked(rhs).getElementType());
-    auto packed = ir::PackOp::create(builder, op.getLoc(), type, rhs, static_cast<std::uint64_t>(width), transpose_rhs,
-                                     /*convolution=*/false, /*groups=*/1);
+    auto packed =
+        ir::PackOp::create(builder, op.getLoc(), type, rhs, static_cast<std::uint64_t>(width), transpose_rhs,
+                           /*convolution=*/false, /*groups=*/1);
     auto product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), lhs, packed, transpose_lhs);
     op.replaceAllUsesWith(product.getResult());
     op.erase();
@@ -91,23 +98,27 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     std::int64_t n = shape[0] / groups, k = 1;
     for (std::int64_t d : llvm::drop_begin(shape)) k *= d;
     std::int64_t width = panel(n, weights);
-    auto type = mlir::RankedTensorType::get({groups, ceil_div(n, width), k, width}, ir::ranked(weights).getElementType());
+    auto type = mlir::RankedTensorType::get({groups, ceil_div(n, width), k, width},
+                                            ir::ranked(weights).getElementType());
     auto packed = ir::PackOp::create(builder, op.getLoc(), type, weights, static_cast<std::uint64_t>(width),
                                      /*transposed=*/false, /*convolution=*/true, op.getGroups());
-    auto product = ir::PackedConvolutionOp::create(builder, op.getLoc(), op.getType(), op.getX(), packed, op.getGroups(),
-                                                   Dims(llvm::drop_begin(shape, 2)), op.getStride(), op.getDilate());
+    auto product =
+        ir::PackedConvolutionOp::create(builder, op.getLoc(), op.getType(), op.getX(), packed, op.getGroups(),
+                                        Dims(llvm::drop_begin(shape, 2)), op.getStride(), op.getDilate());
     op.replaceAllUsesWith(product.getResult());
     op.erase();
   }
 
-  Option<std::int64_t> lanes_{*this, "lanes", llvm::cl::desc("f32 lanes of a vector register"), llvm::cl::init(16)};
+  Option<std::int64_t> lanes_{*this, "lanes", llvm::cl::desc("f32 lanes of a vector register"),
+                              llvm::cl::init(16)};
 };
 
 }  // namespace
 
 std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits) {
-  // The unit is a register of elements; in scalar code two columns, so that panels are not too narrow. Up to 4 units make
-  // a panel (more accumulators than that do not help one row), and panels of one matrix are equally wide with as little padding as that allows.
+  // The unit is a register of elements; in scalar code two columns, so that panels are not too narrow. Up to
+  // 4 units make a panel (more accumulators than that do not help one row), and panels of one matrix are
+  // equally wide with as little padding as that allows.
   std::int64_t unit = std::max<std::int64_t>(2, bits > 32 ? lanes / 2 : lanes);
   std::int64_t units = std::max<std::int64_t>(1, ceil_div(columns, unit));
   return unit * ceil_div(units, ceil_div(units, 4));

@@ -6,18 +6,21 @@
 
 namespace kiln::passes {
 
-/// Columns of a panel for a product of `columns` columns of elements of `bits` bits, on registers of `lanes` f32.
+/// Columns of a panel for a product of `columns` columns of elements of `bits` bits, on registers of `lanes`
+/// f32.
 ///
-/// Depends on the shape of the weights alone, not on the number of rows: an eager call, a batch of 1 and a batch of 64 share
-/// one snapshot of a parameter.
+/// Depends on the shape of the weights alone, not on the number of rows: an eager call, a batch of 1 and a
+/// batch of 64 share one snapshot of a parameter.
 std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits);
 
-/// Splits products into the layout of their right operand (kiln.pack) and a product that reads it (kiln.packed_dot,
-/// kiln.packed_convolution). A transpose of the last two axes of an operand of a dot becomes a property of the product.
+/// Splits products into the layout of their right operand (kiln.pack) and a product that reads it
+/// (kiln.packed_dot, kiln.packed_convolution). A transpose of the last two axes of an operand of a dot
+/// becomes a property of the product.
 ///
-/// Why here: packs of a parameter are then visible, so that they are shared (CSE runs behind) and kept as snapshots
-/// across calls. After expand: no convolution adds to its border. Before fuse: packed products are what it makes kernels of.
-/// Needs: expand. Guarantees: no dot or convolution is left; the order of summation is theirs still.
+/// Why here: packs of a parameter are then visible, so that they are shared (CSE runs behind) and kept as
+/// snapshots across calls. After expand: no convolution adds to its border. Before fuse: packed products are
+/// what it makes kernels of. Needs: expand. Guarantees: no dot or convolution is left; the order of summation
+/// is theirs still.
 std::unique_ptr<mlir::Pass> create_layout_pass(std::int64_t lanes = 16);
 
 }  // namespace kiln::passes

@@ -14,14 +14,16 @@ bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::
 
 // Kernels with a root read memory: iota is for pointwise ones.
 bool makes_operand(mlir::Operation* user, mlir::Operation* op) {
-  return is_nullary(op) && (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
+  return is_nullary(op) &&
+         (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
 }
 
 Movement::Movement(mlir::Block& block, bool views) {
   if (!views)
     for (mlir::Operation& op : block)
       if (ir::is_movement(&op) && !llvm::isa<ir::ReshapeOp>(op)) buffers_.insert(&op);
-  // A new buffer changes the strides of what is behind it, so until nothing changes; each round but the last adds a buffer.
+  // A new buffer changes the strides of what is behind it, so until nothing changes; each round but the last
+  // adds a buffer.
   for (bool changed = true; changed;) {
     changed = false;
     for (mlir::Operation& op : block) {

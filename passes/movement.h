@@ -8,16 +8,18 @@ namespace kiln::passes {
 /// Cheap operations without operands, which every kernel that uses them makes anew: splats and iota.
 bool is_nullary(mlir::Operation* op);
 
-/// Takes its operands element by element, so that they can be views and splats: pointwise operations and reduce.
+/// Takes its operands element by element, so that they can be views and splats: pointwise operations and
+/// reduce.
 bool takes_elements(mlir::Operation* op);
 /// Whether the kernel of `user` makes its nullary operand `op` itself; else it is an array in memory.
 bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 
-/// Which movement operations of a block need an array of their own, and what the others are: strides on a buffer.
+/// Which movement operations of a block need an array of their own, and what the others are: strides on a
+/// buffer.
 ///
-/// A movement operation is a buffer (a strided copy) where another movement operation cannot express itself in strides on it, where its
-/// user needs a whole array (a product, concatenate, the caller, ...) and it is more than another shape of a whole buffer, and where
-/// a reduction could not walk its axes as one.
+/// A movement operation is a buffer (a strided copy) where another movement operation cannot express itself
+/// in strides on it, where its user needs a whole array (a product, concatenate, the caller, ...) and it is
+/// more than another shape of a whole buffer, and where a reduction could not walk its axes as one.
 class Movement {
  public:
   /// `views` false: all but reshapes are buffers.
@@ -35,7 +37,8 @@ class Movement {
   llvm::DenseSet<mlir::Operation*> buffers_;
 };
 
-/// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front of it.
+/// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front
+/// of it.
 bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement);
 
 }  // namespace kiln::passes

@@ -33,7 +33,8 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(create_expand_pass());
   // Packs become visible: of parameters, they leave the call.
   pm.addPass(create_layout_pass(options.lanes));
-  // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same weights.
+  // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same
+  // weights.
   pm.addPass(create_canonicalize_pass());
   pm.addPass(mlir::createCSEPass());
   // Kernels. Last before memory: the order of operations is final from here.
@@ -50,7 +51,8 @@ template <class Fill>
 void run(mlir::ModuleOp module, Fill fill) {
   std::string complaints;
   mlir::ScopedDiagnosticHandler collect(module.getContext(), [&](mlir::Diagnostic& d) {
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Error) complaints += (complaints.empty() ? "" : "; ") + d.str();
+    if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
+      complaints += (complaints.empty() ? "" : "; ") + d.str();
     return mlir::success();
   });
   mlir::PassManager pm(module.getContext(), mlir::ModuleOp::getOperationName());
@@ -82,14 +84,15 @@ void register_passes() {
   mlir::registerPass([] { return create_fuse_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
-  mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them", [](mlir::OpPassManager& pm) {
-    PipelineOptions options;
-    options.evaluate = default_evaluate();
-    mlir::OpPassManager& functions = pm.nest<mlir::func::FuncOp>();
-    add_simplification(functions, options);
-    add_fusion(functions, options);
-    add_memory(functions);
-  });
+  mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",
+                                   [](mlir::OpPassManager& pm) {
+                                     PipelineOptions options;
+                                     options.evaluate = default_evaluate();
+                                     mlir::OpPassManager& functions = pm.nest<mlir::func::FuncOp>();
+                                     add_simplification(functions, options);
+                                     add_fusion(functions, options);
+                                     add_memory(functions);
+                                   });
 }
 
 }  // namespace kiln::passes

@@ -9,21 +9,21 @@
 
 namespace kiln::passes {
 
-/// Computes a module without arguments by generated code: the results' elements, in order. Given by codegen, so that constant
-/// folding and the running program agree in every bit.
+/// Computes a module without arguments by generated code: the results' elements, in order. Given by codegen,
+/// so that constant folding and the running program agree in every bit.
 using Evaluate = std::function<llvm::SmallVector<mlir::ElementsAttr>(mlir::ModuleOp)>;
 
 struct PipelineOptions {
-  Evaluate evaluate;           ///< empty: constants are not folded
-  std::int64_t lanes = 16;     ///< f32 lanes of a vector register: 1, 8 or 16; chooses panel widths, never bits
+  Evaluate evaluate;        ///< empty: constants are not folded
+  std::int64_t lanes = 16;  ///< f32 lanes of a vector register: 1, 8 or 16; chooses panel widths, never bits
   bool fuse = true;
   /// Called after each named stage ("kiln", "fused", "buffers") with the module.
   std::function<void(llvm::StringRef, mlir::ModuleOp)> observe;
 };
 
-/// Runs all passes in the order that pipeline.cpp lists with their reasons. After it every operation of the function is one of
-/// constant, fusion, reshape (an alias), pack, concatenate, pad, insert, gather or return, and carries its plan: see plan_buffers.h.
-/// Throws kiln::Error.
+/// Runs all passes in the order that pipeline.cpp lists with their reasons. After it every operation of the
+/// function is one of constant, fusion, reshape (an alias), pack, concatenate, pad, insert or return, and
+/// carries its plan: see plan_buffers.h; what a fusion may hold stands in fuse.h. Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
 /// Makes all passes known to MLIR's registry, for `kiln opt`.

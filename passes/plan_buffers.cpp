@@ -36,10 +36,12 @@ bool is_written(mlir::Value memory) {
   return op && !llvm::isa<ir::ConstantOp>(op) && !is_snapshot(op);
 }
 
-/// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same place only.
+/// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same
+/// place only.
 bool used_in_place(mlir::Value v) {
   return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
-    if (ir::is_movement(user)) return ir::view_of(user->getResult(0)).is_contiguous() && used_in_place(user->getResult(0));
+    if (ir::is_movement(user))
+      return ir::view_of(user->getResult(0)).is_contiguous() && used_in_place(user->getResult(0));
     return ir::is_pointwise(user) || llvm::isa<ir::YieldOp>(user);
   });
 }
@@ -65,7 +67,8 @@ class Planner {
     mlir::Operation* ret = block().getTerminator();
     builder_.setInsertionPoint(ret);
     std::size_t written_back = 0;
-    if (auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr)) written_back = writes.size();
+    if (auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr))
+      written_back = writes.size();
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
       bool handed_out = use.getOperandNumber() < visible;
@@ -119,12 +122,14 @@ class Planner {
   std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result, std::size_t step) {
     if (!fusion) return std::nullopt;
     for (mlir::Operation& op : fusion.getBody().front().without_terminator())
-      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) && !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
+      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) &&
+          !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
         return std::nullopt;
     for (mlir::Value v : fusion.getOperands()) {
       mlir::Value memory = memory_of(v);
       auto slot = slot_.find(memory);
-      if (slot == slot_.end() || last_use_.lookup(memory) != step || bytes_of(memory) != bytes_of(result)) continue;
+      if (slot == slot_.end() || last_use_.lookup(memory) != step || bytes_of(memory) != bytes_of(result))
+        continue;
       if (slots_[slot->second].end != step) continue;  // another result of this kernel took it
       bool in_place = true;
       for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
@@ -142,11 +147,16 @@ class Planner {
     for (mlir::Operation& op : block().without_terminator()) {
       llvm::SmallVector<std::string, 2> places;
       for (mlir::Value v : op.getResults()) {
-        if (llvm::isa<ir::ReshapeOp>(op)) places.push_back("alias");
-        else if (llvm::isa<ir::ConstantOp>(op)) places.push_back("constant:" + std::to_string(constants++));
-        else if (is_snapshot(&op)) places.push_back("snapshot:" + std::to_string(snapshots++));
-        else if (auto output = output_.find(v); output != output_.end()) places.push_back("output:" + std::to_string(output->second));
-        else places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
+        if (llvm::isa<ir::ReshapeOp>(op))
+          places.push_back("alias");
+        else if (llvm::isa<ir::ConstantOp>(op))
+          places.push_back("constant:" + std::to_string(constants++));
+        else if (is_snapshot(&op))
+          places.push_back("snapshot:" + std::to_string(snapshots++));
+        else if (auto output = output_.find(v); output != output_.end())
+          places.push_back("output:" + std::to_string(output->second));
+        else
+          places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
       }
       llvm::SmallVector<llvm::StringRef, 2> texts(places.begin(), places.end());
       op.setAttr(buffers_attr, builder_.getStrArrayAttr(texts));
@@ -169,7 +179,9 @@ class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationP
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanBuffers)
   llvm::StringRef getArgument() const override { return "kiln-plan-buffers"; }
   llvm::StringRef getDescription() const override { return "Decide where every value lives"; }
-  void getDependentDialects(mlir::DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
   void runOnOperation() override { Planner(getOperation()).run(); }
 };
 

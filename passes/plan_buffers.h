@@ -6,14 +6,15 @@
 
 namespace kiln::passes {
 
-inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";                      // array of strings, of an operation
-inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, of the function
-inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, of the function
+inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of strings, of an operation
+inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";  // I64, of the function
+inline constexpr llvm::StringLiteral arena_lower_bound_attr =
+    "kiln.arena_lower_bound";  // I64, of the function
 
 /// Decides where every value lives.
 ///
-/// Why here: after fusion the list of operations is the schedule, so lifetimes are known; before code generation, because kernels
-/// take addresses as arguments and must not depend on them.
+/// Why here: after fusion the list of operations is the schedule, so lifetimes are known; before code
+/// generation, because kernels take addresses as arguments and must not depend on them.
 ///
 /// Each operation with a result gets `kiln.buffers`, an array with one string per result:
 ///   "arena:OFFSET"   bytes from the arena's beginning, 64-byte aligned
@@ -21,10 +22,11 @@ inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_
 ///   "alias"          the operand's memory (reshape)
 ///   "constant:I"     constant I of the function, in order of appearance
 ///   "snapshot:I"     the I-th pack of a parameter
-/// The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise fusion may take the place of a
-/// dying arena operand of the same bytes that it reads at the same place only. Values returned twice, arguments and constants that are
-/// returned are copied by explicit operations that the pass inserts before (an identity fusion), so each result of
-/// the call is written by one operation. Results listed in `kiln.writes` live in the arena: they are copied over the inputs at the end.
+/// The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise fusion may take the
+/// place of a dying arena operand of the same bytes that it reads at the same place only. Values returned
+/// twice, arguments and constants that are returned are copied by explicit operations that the pass inserts
+/// before (an identity fusion), so each result of the call is written by one operation. Results listed in
+/// `kiln.writes` live in the arena: they are copied over the inputs at the end.
 std::unique_ptr<mlir::Pass> create_plan_buffers_pass();
 
 }  // namespace kiln::passes
