@@ -61,6 +61,17 @@ bool Movement::settle(mlir::Operation* user, mlir::Value v) {
   return !fits && buffers_.insert(op).second;
 }
 
+bool walks_as_one(const ir::View& view, llvm::ArrayRef<std::int64_t> axes) {
+  llvm::SmallVector<std::int64_t> extents;
+  llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides(1);
+  for (std::int64_t axis : axes) {
+    extents.push_back(view.shape[static_cast<std::size_t>(axis)]);
+    strides[0].push_back(view.strides[static_cast<std::size_t>(axis)]);
+  }
+  ir::collapse_axes(extents, strides);
+  return extents.size() <= 1;
+}
+
 bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement) {
   auto shape = ir::ranked(reduce.getX()).getShape();
   llvm::SmallVector<std::int64_t> extents;

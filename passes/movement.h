@@ -37,6 +37,9 @@ class Movement {
   llvm::DenseSet<mlir::Operation*> buffers_;
 };
 
+/// Whether `view` walks `axes` of its shape as one axis.
+bool walks_as_one(const ir::View& view, llvm::ArrayRef<std::int64_t> axes);
+
 /// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front
 /// of it.
 bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement);

@@ -289,3 +289,15 @@ func.func @gather(%x: tensor<8x8xf32>, %i: tensor<2x3xi32>) -> tensor<6x8xf32> {
   %0 = kiln.gather %x %r axis 0 : tensor<8x8xf32>, tensor<6xi32> -> tensor<6x8xf32>
   return %0 : tensor<6x8xf32>
 }
+
+// A convolution numbers its output positions: a cropped residual does not join it.
+// CHECK-LABEL: func.func @cropped_residual
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["binary add: an operand does not walk the output positions as one"]
+// CHECK-NEXT:   kiln.packed_convolution
+// CHECK-NEXT:   kiln.yield
+func.func @cropped_residual(%x: tensor<1x4x6x6xf32>, %w: tensor<1x1x36x16xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = kiln.packed_convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>} : tensor<1x4x6x6xf32>, tensor<1x1x36x16xf32> -> tensor<1x4x4x4xf32>
+  %1 = kiln.slice %x [0, 0, 1, 1] to [1, 4, 5, 5] by [1, 1, 1, 1] : tensor<1x4x6x6xf32> -> tensor<1x4x4x4xf32>
+  %2 = kiln.binary add %0, %1 : tensor<1x4x4x4xf32>
+  return %2 : tensor<1x4x4x4xf32>
+}
