@@ -1,0 +1,40 @@
+// Any bytes are an NDArray list or an error; a list that was read is written and comes back equal.
+#include <kiln/kiln.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace kiln;
+
+namespace {
+
+[[noreturn]] void broken(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+bool equal(const Tensor& a, const Tensor& b) {
+  const std::size_t bytes = static_cast<std::size_t>(a.size()) * size_of(a.dtype());
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const std::vector<NamedArray> arrays = parse_arrays(std::as_bytes(std::span(data, size)), "fuzz.params");
+    const std::string written = format_arrays(arrays);
+    const std::vector<NamedArray> again = parse_arrays(std::as_bytes(std::span(written)), "again.params");
+    if (again.size() != arrays.size()) broken("a written list has another length");
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (again[i].name != arrays[i].name || !equal(again[i].array, arrays[i].array))
+        broken("a written array comes back differently");
+  } catch (const Error& e) {
+    if (e.kind() == Error::Kind::internal ||
+        std::string_view(e.what()).find("fuzz.params") == std::string_view::npos)
+      broken(e.what());
+  }
+  return 0;
+}
