@@ -5,22 +5,21 @@
 
 namespace kiln::passes {
 
-inline constexpr llvm::StringLiteral refused_attr =
-    "kiln.refused";  // of a fusion, strings: what did not join it and why
+/// Of a fusion, an array of strings: what did not join it, and why.
+inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 
 /// Makes kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
 /// concatenate, pad, insert, constants that are not splats, and reshapes that only rename a buffer.
 ///
 /// * A product (packed_dot, packed_convolution) or a reduce takes the pointwise operations behind it, where
-/// one value leaves the kernel.
+///   one value leaves the kernel.
 /// * A reduce takes the pointwise operations in front of it whose values nothing else uses, while the reduced
-/// axes still walk
-///   as one axis through every operand.
-/// * Other pointwise operations join along direct uses; a kernel may have several results.
-/// * Splats and iota are cloned into every kernel that uses them; data movement is cloned as a view where it
-/// amounts to strides on
-///   a buffer, and is a copy of its own where it does not. What a kernel computes is never moved inside of
-///   it.
+///   axes still walk as one axis through every operand.
+/// * Other pointwise operations, and random numbers and gathers in front of them, join along direct uses; a
+///   kernel may have several results.
+/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise ones); data movement is
+///   cloned as a view where it amounts to strides on a buffer, and is a copy of its own where it does not.
+///   What a kernel computes is never moved inside of it.
 ///
 /// With `fuse` false every operation is a kernel of its own, data movement too. Bits do not depend on it.
 ///

@@ -17,7 +17,7 @@ bool is_root(mlir::Operation* op) {
 }
 /// Can be in front of others in a kernel without a root.
 bool is_elementwise(mlir::Operation* op) {
-  return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp>(op);
+  return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp, ir::GatherOp>(op);
 }
 
 std::string describe(mlir::Operation* op) {
@@ -45,7 +45,7 @@ class Former {
         mlir::Value base = movement_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
-          nodes_[from].consumers.push_back({i, base == v});
+          nodes_[from].consumers.push_back({i, base == v && takes_elements(nodes_[i].op)});
           nodes_[i].producers.push_back(from);
         }
       }
@@ -65,7 +65,7 @@ class Former {
 
   void join_pointwise() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!is_elementwise(nodes_[i].op)) continue;
+      if (!ir::is_pointwise(nodes_[i].op)) continue;
       for (mlir::Value v : nodes_[i].op->getOperands()) {
         auto found = index_.find(v.getDefiningOp());
         if (found == index_.end() || is_nullary(v.getDefiningOp())) continue;
@@ -111,7 +111,7 @@ class Former {
   using Members = llvm::SmallVector<std::size_t, 4>;
   struct Edge {
     std::size_t to;
-    bool direct;  // not through movement
+    bool direct;  // element by element, not through movement
   };
   struct Node {
     mlir::Operation* op;

@@ -301,3 +301,32 @@ func.func @cropped_residual(%x: tensor<1x4x6x6xf32>, %w: tensor<1x1x36x16xf32>) 
   %2 = kiln.binary add %0, %1 : tensor<1x4x4x4xf32>
   return %2 : tensor<1x4x4x4xf32>
 }
+
+// Behind a gather pointwise operations join; the indices that it reads are in memory.
+// CHECK-LABEL: func.func @gather_scaled
+// CHECK: %[[I:.*]] = kiln.fusion (%{{.*}} = %arg1)
+// CHECK-NEXT:   kiln.binary add
+// CHECK: kiln.fusion (%[[X:.*]] = %arg0, %[[J:.*]] = %[[I]])
+// CHECK-NEXT:   kiln.gather %[[X]] %[[J]] axis 0
+// CHECK-NEXT:   kiln.unary exp
+// CHECK-NEXT:   kiln.yield
+func.func @gather_scaled(%x: tensor<8xf32>, %i: tensor<6xi32>) -> tensor<6xf32> {
+  %0 = kiln.binary add %i, %i : tensor<6xi32>
+  %1 = kiln.gather %x %0 axis 0 : tensor<8xf32>, tensor<6xi32> -> tensor<6xf32>
+  %2 = kiln.unary exp %1 : tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
+
+// CHECK-LABEL: func.func @indices_used_twice
+// CHECK: kiln.fusion
+// CHECK-NEXT:   kiln.binary add
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion {{.*}}kiln.refused = ["binary add: its value is moved within the kernel"]
+// CHECK-NEXT:   kiln.gather
+// CHECK-NEXT:   kiln.binary mul
+func.func @indices_used_twice(%x: tensor<8xi32>, %i: tensor<6xi32>) -> tensor<6xi32> {
+  %0 = kiln.binary add %i, %i : tensor<6xi32>
+  %1 = kiln.gather %x %0 axis 0 : tensor<8xi32>, tensor<6xi32> -> tensor<6xi32>
+  %2 = kiln.binary mul %1, %0 : tensor<6xi32>
+  return %2 : tensor<6xi32>
+}
