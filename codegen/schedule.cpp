@@ -3,11 +3,12 @@
 #include "codegen/kernel_cache.h"
 #include "codegen/launch.h"
 #include "ir/views.h"
+#include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
-#include <xxhash.h>
+
 
 #include <cstring>
 
@@ -173,7 +174,7 @@ class Scheduler {
     for (std::int64_t p : launch.params) text += "," + std::to_string(p);
     for (std::int64_t t : launch.table) text += "," + std::to_string(t);
     text += "@" + std::to_string(from.offset);
-    snapshot.key = XXH3_64bits(text.data(), text.size());
+    snapshot.key = cache_key(text).lo;
     add(std::move(launch), {from, to}, snapshot.steps, pack.getLoc());
     plan_.snapshots.push_back(std::move(snapshot));
   }
