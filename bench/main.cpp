@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <unistd.h>
 
 namespace {
 
@@ -13,6 +14,7 @@ namespace {
 template <class Reporter>
 class PlainNames : public Reporter {
  public:
+  using Reporter::Reporter;
   void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
     auto named = runs;
     for (auto& r : named) {
@@ -23,9 +25,10 @@ class PlainNames : public Reporter {
   }
 };
 
-std::unique_ptr<benchmark::BenchmarkReporter> reporter(std::string_view format) {
+std::unique_ptr<benchmark::BenchmarkReporter> reporter(std::string_view format, bool color) {
+  using Console = benchmark::ConsoleReporter;
   if (format == "json") return std::make_unique<PlainNames<benchmark::JSONReporter>>();
-  return std::make_unique<PlainNames<benchmark::ConsoleReporter>>();
+  return std::make_unique<PlainNames<Console>>(color ? Console::OO_ColorTabular : Console::OO_Tabular);
 }
 
 std::string flag(int argc, char** argv, std::string_view name, std::string otherwise) {
@@ -46,8 +49,9 @@ int main(int argc, char** argv) {
     std::cerr << e.what() << "\n";
     return 1;
   }
-  const auto display = reporter(flag(argc, argv, "--benchmark_format", "console"));
-  const auto file = reporter(flag(argc, argv, "--benchmark_out_format", "json"));
+  const bool color = ::isatty(STDOUT_FILENO) != 0 && flag(argc, argv, "--benchmark_color", "auto") != "false";
+  const auto display = reporter(flag(argc, argv, "--benchmark_format", "console"), color);
+  const auto file = reporter(flag(argc, argv, "--benchmark_out_format", "json"), false);
   const bool to_file = !flag(argc, argv, "--benchmark_out", "").empty();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -14,7 +14,17 @@ struct Workload {
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
 
-  kiln::Tensors call() const { return (*net)(inputs); }
+  /// As a program would write it: all workloads take one to three tensors and give one.
+  kiln::Tensor call() const {
+    switch (inputs.size()) {
+      case 1:
+        return (*net)(inputs[0]);
+      case 2:
+        return (*net)(inputs[0], inputs[1]);
+      default:
+        return (*net)(inputs[0], inputs[1], inputs[2]);
+    }
+  }
 };
 using Make = std::function<Workload()>;
 
