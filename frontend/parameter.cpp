@@ -304,7 +304,8 @@ std::string Parameter::str() const {
   const auto& o = state_->options;
   const std::string dtype =
       o.dtype_by_name ? std::string(name_of(o.dtype)) : fmt::format("<class 'numpy.{}'>", name_of(o.dtype));
-  return fmt::format("Parameter {} (shape={}, dtype={})", name(), shape().str(), dtype);
+  return fmt::format("{} {} (shape={}, dtype={})", state_->constant ? "Constant" : "Parameter", name(),
+                     shape().str(), dtype);
 }
 
 Constant::Constant(const std::string& name, const Tensor& value)
@@ -313,6 +314,7 @@ Constant::Constant(const std::string& name, const Tensor& value)
                  .dtype = value.dtype(),
                  .init = Initializer("Constant_" + name, nullptr),
                  .differentiable = false}) {
+  state_->constant = true;
   state_->data = value.copy();
   state_->ready = true;
 }

@@ -19,6 +19,7 @@ struct ParameterState {
   std::string name;
   Shape shape;
   ParameterOptions options;
+  bool constant = false;  // made as a Constant: printed as one
 
   /// Set once `data` may be read; deferred initialisation sets it from whichever thread comes first, under
   /// `mutex`.

@@ -117,7 +117,7 @@ TEST_CASE("parameters may change between calls") {
 }
 
 TEST_CASE("a new array for a parameter is seen") {
-  nn::Dense net(1, {.in_units = 1, .use_bias = false, .prefix = "d_"});
+  nn::Dense net(1, {.use_bias = false, .in_units = 1, .prefix = "d_"});
   nn::HybridSequential outer;
   outer.add(net);
   outer.initialize(init::One());

@@ -2,6 +2,7 @@
 #include <kiln/kiln.h>
 
 #include <iostream>
+#include <sstream>
 
 using namespace kiln;
 

@@ -1,6 +1,7 @@
 // "A Hybrid of Imperative and Symbolic Programming": the MLP as a HybridSequential.
 #include <kiln/kiln.h>
 
+#include <cmath>
 #include <iostream>
 
 using namespace kiln;
