@@ -63,7 +63,8 @@ std::int64_t read_dimension(Reader& in, const Header& header) {
 }
 
 Shape read_shape(Reader& in, const Header& header) {
-  const std::int64_t rank = header.old() ? header.magic : in.number<std::int32_t>("the number of axes");
+  const std::int64_t rank =
+      header.old() ? std::int64_t{header.magic} : std::int64_t{in.number<std::int32_t>("the number of axes")};
   const bool none = header.magic == magic_v3 ? rank == none_rank_v3 : rank == 0;
   if (none)
     in.error("it has no value (MXNet saved an array that was never initialized); save it again with values");
