@@ -46,6 +46,13 @@ struct TensorAccess {
     t.dtype_ = dtype;
     return t;
   }
+  /// The same into an existing handle, without a temporary.
+  static void assign(Tensor& t, std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape, DType dtype) {
+    t.array_ = std::move(array);
+    t.offset_ = offset;
+    t.shape_ = shape;
+    t.dtype_ = dtype;
+  }
   /// A concrete tensor with uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype) {
     return make(std::make_shared<Array>(Buffer(static_cast<std::size_t>(shape.elements()) * size_of(dtype))),

@@ -274,15 +274,16 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
 }
 
 Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
-  if (state_ && state_->active && state_->hooks.empty() && !Trace::current()) {
-    Tensor out;
-    if (state_->cached->hit(inputs, out)) return out;
-  }
-  Tensors out = call(inputs, where);
-  if (out.size() != 1)
+  Tensor out;
+  if (state_ && state_->active && state_->hooks.empty() && !Trace::current() &&
+      state_->cached->hit(inputs, out))
+    return out;
+  Tensors all = call(inputs, where);
+  if (all.size() != 1)
     fail("{}The block {} gives {} tensors; call it with a vector of inputs to get all", line_prefix(where),
-         name(), out.size());
-  return std::move(out[0]);
+         name(), all.size());
+  out = std::move(all[0]);
+  return out;
 }
 
 Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }

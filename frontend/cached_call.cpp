@@ -18,17 +18,18 @@ using detail::TracedCall;
 
 namespace {
 
+struct Place {
+  std::uint32_t array = 0;
+  std::int64_t distance = 0;
+};
+
 /// Input i's place in the arrays of the call.
-CallSignature::Input describe(std::span<const Tensor> inputs, std::size_t i) {
-  const Tensor& t = inputs[i];
-  CallSignature::Input out{TensorAccess::dtype(t), TensorAccess::shape(t), static_cast<std::uint32_t>(i), 0};
-  for (std::size_t j = 0; j < i; ++j) {
-    if (TensorAccess::array(inputs[j]) != TensorAccess::array(t)) continue;
-    out.array = static_cast<std::uint32_t>(j);
-    out.distance = TensorAccess::offset(t) - TensorAccess::offset(inputs[j]);
-    break;
-  }
-  return out;
+Place place_of(std::span<const Tensor> inputs, std::size_t i) {
+  for (std::size_t j = 0; j < i; ++j)
+    if (TensorAccess::array(inputs[j]) == TensorAccess::array(inputs[i]))
+      return {static_cast<std::uint32_t>(j),
+              TensorAccess::offset(inputs[i]) - TensorAccess::offset(inputs[j])};
+  return {static_cast<std::uint32_t>(i), 0};
 }
 
 std::size_t byte_offset(const Tensor& t) {
@@ -43,13 +44,25 @@ bool memory_overlaps(const Storage& a, const Storage& b) {
 }  // namespace
 
 CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train) : train(is_train) {
-  for (std::size_t i = 0; i < tensors.size(); ++i) inputs.push_back(describe(tensors, i));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Place place = place_of(tensors, i);
+    inputs.push_back(
+        {TensorAccess::dtype(tensors[i]), TensorAccess::shape(tensors[i]), place.array, place.distance});
+  }
 }
 
 bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) const {
   if (tensors.size() != inputs.size() || train != is_train) return false;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (!(describe(tensors, i) == inputs[i])) return false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape))
+      return false;
+  }
+  if (tensors.size() == 1) return true;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Place place = place_of(tensors, i);
+    if (place.array != inputs[i].array || place.distance != inputs[i].distance) return false;
+  }
   return true;
 }
 
@@ -89,7 +102,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
   SmallArray<void*, 8> made(fresh.size());
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    arrays[i] = std::make_shared<Array>(Buffer(static_cast<std::size_t>(fresh[i].bytes())));
+    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
     made[i] = arrays[i]->data();
   }
   const int draws = executable->plan().random_draws;
@@ -100,15 +113,15 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
     const Result& r = results[i];
     switch (r.of) {
       case Result::Of::fresh:
-        outputs[i] = TensorAccess::make(arrays[r.index], r.offset, r.shape, r.dtype);
+        TensorAccess::assign(outputs[i], arrays[r.index], r.offset, r.shape, r.dtype);
         break;
       case Result::Of::input:
-        outputs[i] = TensorAccess::make(TensorAccess::array(inputs[r.index]),
-                                        TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
+        TensorAccess::assign(outputs[i], TensorAccess::array(inputs[r.index]),
+                             TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
         break;
       case Result::Of::capture:
-        outputs[i] =
-            TensorAccess::make(TensorAccess::array(captures[r.index].whole), r.offset, r.shape, r.dtype);
+        TensorAccess::assign(outputs[i], TensorAccess::array(captures[r.index].whole), r.offset, r.shape,
+                             r.dtype);
         break;
     }
   }

@@ -57,8 +57,9 @@ struct TracedCall {
   /// Null where the recording cannot stand for the call: hybrid_forward writes to an array that it also sees
   /// through another argument. Such calls run eagerly.
   std::shared_ptr<const Executable> executable;
-  /// The arrays that the executable makes.
+  /// The arrays that the executable makes, and their sizes.
   std::vector<TensorType> fresh;
+  std::vector<std::size_t> fresh_bytes;
   /// One result of the block: a view of an array it made, or of one it was given, as eagerly.
   struct Result {
     enum class Of : std::uint8_t { fresh, input, capture } of;

@@ -43,6 +43,7 @@ class ResultViews {
           arrays.push_back(&array);
           made.push_back(array.value);
           out.fresh.push_back({TensorAccess::dtype(t), array.shape});
+          out.fresh_bytes.push_back(static_cast<std::size_t>(out.fresh.back().bytes()));
         }
       }
       out.results.push_back(r);
