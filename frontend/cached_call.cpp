@@ -5,6 +5,7 @@
 #include "frontend/random_state.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
+#include "runtime/log.h"
 #include "runtime/small_array.h"
 
 #include <algorithm>
@@ -34,6 +35,13 @@ Place place_of(std::span<const Tensor> inputs, std::size_t i) {
 
 std::size_t byte_offset(const Tensor& t) {
   return static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
+}
+
+/// "float32 (1, 512), training"
+std::string to_string(const CallSignature& s) {
+  std::string out;
+  for (const auto& in : s.inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
+  return s.train ? out + ", training" : out;
 }
 
 bool memory_overlaps(const Storage& a, const Storage& b) {
@@ -174,7 +182,13 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
     done_.wait(lock);
   }
   in_progress_.push_back(&signature);
+  const bool stale = std::any_of(published_.begin(), published_.end(),
+                                 [&](const auto& c) { return c->signature == signature; });
+  const char* const reason = published_.empty() ? "first call"
+                             : stale            ? "a parameter has a new array"
+                                                : "new signature";
   lock.unlock();
+  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), to_string(signature), reason);
 
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;
