@@ -25,8 +25,9 @@ inline void write_text(const std::string& file, std::string_view text) {
   std::ofstream(file, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
-inline nlohmann::json manifest(const std::string& folder) {
-  return nlohmann::json::parse(read_text(path(folder + "/manifest.json")));
+/// The list called `key` in a folder's manifest.
+inline nlohmann::json manifest(const std::string& folder, const std::string& key = "cases") {
+  return nlohmann::json::parse(read_text(path(folder + "/manifest.json"))).at(key);
 }
 
 /// All files of a folder of the data whose name ends so, sorted.

@@ -35,7 +35,7 @@ TEST_CASE("the good pair runs", "[malformed]") {
 }
 
 TEST_CASE("a broken file is refused by SymbolBlock", "[malformed]") {
-  for (const auto& c : golden::manifest("malformed")["cases"]) {
+  for (const auto& c : golden::manifest("malformed")) {
     check_error(golden::error_of([&] {
                   SymbolBlock block = SymbolBlock::imports(folder + c["symbol"].get<std::string>(), {"data"},
                                                            folder + c["params"].get<std::string>());
@@ -46,7 +46,7 @@ TEST_CASE("a broken file is refused by SymbolBlock", "[malformed]") {
 }
 
 TEST_CASE("a broken file is refused by Model", "[malformed]") {
-  for (const auto& c : golden::manifest("malformed")["cases"]) {
+  for (const auto& c : golden::manifest("malformed")) {
     check_error(golden::error_of([&] {
                   const Model model = Model::load(folder + c["symbol"].get<std::string>(),
                                                   folder + c["params"].get<std::string>());

@@ -52,7 +52,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("every form of list is read", "[params]") {
-  for (const auto& file : golden::manifest("formats")["files"]) {
+  for (const auto& file : golden::manifest("formats", "files")) {
     const std::string name = file["file"];
     INFO(name);
     if (file.value("may_be_refused", false)) {
