@@ -167,9 +167,10 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
     if (!tensor.defined() || tensor.is_traced()) fail("{}: the input '{}' has no values", in_file(), name);
   }
   std::vector<ir::Entry> outputs = detail::SymbolAccess::entries(symbol);
-  for (const std::string& name : options.extra_outputs) {
+  if (!options.extra_outputs.empty()) {
     const Symbol internals = symbol.get_internals();
-    for (const ir::Entry& e : detail::SymbolAccess::entries(internals[name])) outputs.push_back(e);
+    for (const std::string& name : options.extra_outputs)
+      outputs.push_back(detail::SymbolAccess::entries(internals[name])[0]);
   }
   Bound bound;
   bound.graph = copy_graph(outputs);

@@ -151,6 +151,16 @@ TEST_CASE("a long chain of nodes is read, printed and let go", "[symbol]") {
   CHECK(Symbol::load_json(chain.tojson()).name() == "r99999");
 }
 
+TEST_CASE("a long chain of control dependencies is let go", "[symbol]") {
+  std::string nodes = R"({"op": "f", "name": "n0", "inputs": []})";
+  for (int i = 0; i < 100000; ++i)
+    nodes += fmt::format(R"(, {{"op": "f", "name": "n{}", "inputs": [], "control_deps": [{}]}})", i + 1, i);
+  const Symbol chain =
+      Symbol::load_json(fmt::format(R"({{"nodes": [{}], "arg_nodes": [], "heads": [[100000, 0]]}})", nodes));
+  CHECK(chain.get_internals().size() == 100001);
+  CHECK(Symbol::load_json(chain.tojson()).name() == "n100000");
+}
+
 TEST_CASE("unknown operators are kept and cannot be run", "[symbol]") {
   const std::string text = replaced(relu, "\"op\": \"relu\"", "\"op\": \"reluu\"");
   CHECK(Symbol::load_json(text).tojson() == text);
