@@ -3,6 +3,7 @@
 #include "ir/dialect.h"
 #include "passes/pipeline.h"
 
+#include <llvm/Support/CommandLine.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Tools/mlir-opt/MlirOptMain.h>
 
@@ -23,7 +24,14 @@ int opt_main(int argc, char** argv) {
     arguments.push_back(one_thread.data());
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments.data(), "Kiln's passes", registry));
+  // As mlir-opt's own, but that wrong usage has the exit status that it has everywhere in `kiln`.
+  std::string header = mlir::registerCLIOptions("Kiln's passes", registry);
+  static llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file>"),
+                                          llvm::cl::init("-"));
+  static llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output file"), llvm::cl::value_desc("file"),
+                                           llvm::cl::init("-"));
+  if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), header, &llvm::errs())) return 2;
+  return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments.data(), input, output, registry));
 }
 
 }  // namespace kiln

@@ -112,11 +112,13 @@ void add_bench(CLI::App& app, Action& action) {
   a->model.add_model(*c);
   a->model.add_inputs(*c);
   c->add_option("--mode", a->modes, "eager, compiled or eager,compiled (default)")
+      ->option_text("MODE,...")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
-  c->add_option("--seconds", a->seconds, "Measure each mode for so long (default 0.5)")
+  c->add_option("--seconds", a->seconds, "Measure each mode for so long (0.5)")
+      ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
   c->add_flag("--json", a->json, "Print JSON");
   c->callback([a, &action] { action = [a] { return bench(*a); }; });

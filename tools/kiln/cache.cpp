@@ -70,6 +70,7 @@ void add_cache(CLI::App& app, Action& action) {
         return ok;
       })
       ->add_option("--max-size", *size, "Bytes to keep at most: 500M, 1G")
+      ->option_text("SIZE (required)")
       ->required()
       ->transform(CLI::AsSizeValue(false));
 }

@@ -66,10 +66,16 @@ void add_dump(CLI::App& app, Action& action) {
   std::vector<std::string> names;
   for (auto [stage, file] : stages) names.emplace_back(stage);
   auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm or asm")
-                    ->check(CLI::IsMember(names));
-  auto* all = c->add_flag("--all", a->all, "Every stage, a file each, in the folder -o")->excludes(stage);
-  c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")->excludes(stage)->excludes(all);
-  auto* output = c->add_option("-o", a->output, "Write there instead of printing");
+                    ->check(CLI::IsMember(names))
+                    ->option_text("STAGE");
+  auto* all = c->add_flag("--all", a->all, "Every stage, a file each, in the folder -o")
+                  ->option_text(" ")
+                  ->excludes(stage);
+  c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")
+      ->option_text(" ")
+      ->excludes(stage)
+      ->excludes(all);
+  auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");

@@ -52,7 +52,7 @@ int run(int argc, char** argv) {
     return fmt::format("kiln {} (LLVM {}, {})", version(), llvm_version(), host_isa());
   });
   app.require_subcommand(1);
-  app.get_formatter()->column_width(14);
+  app.get_formatter()->column_width(20);
   app.failure_message([](const CLI::App* a, const CLI::Error& e) {
     while (!a->get_subcommands().empty()) a = a->get_subcommands().front();
     std::string name = a->get_parent() ? "kiln " + a->get_name() : "kiln";

@@ -34,13 +34,15 @@ std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& 
 }  // namespace
 
 void ModelArguments::add_model(CLI::App& command) {
-  command.add_option("MODEL", symbol, "The network: MODEL-symbol.json")->required();
-  command.add_option("--params", params, "Its parameters: MODEL-0000.params");
+  command.add_option("MODEL", symbol, "The network: a -symbol.json file")->required()->option_text(" ");
+  command.add_option("--params", params, "Its parameters: a .params file")->option_text("FILE");
 }
 
 void ModelArguments::add_inputs(CLI::App& command) {
-  auto* from_file = command.add_option("--input", input, "Inputs: the arrays in:NAME of an NDArray list");
-  command.add_option("--shape", shapes, "Made-up input of this shape: data=1,3,224,224; repeat for more")
+  auto* from_file = command.add_option("--input", input, "Inputs: the arrays in:NAME of an NDArray list")
+                        ->option_text("FILE");
+  command.add_option("--shape", shapes, "Made-up numbers instead: data=1,3,224,224")
+      ->option_text("NAME=N,...")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {
         return try_parse_shape(text) ? "" : fmt::format("'{}' is not NAME=EXTENT,EXTENT,...", text);
@@ -75,11 +77,14 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Compute on at most so many threads")->check(CLI::Range(1, 4096));
+  command.add_option("--threads", threads, "Compute on at most so many threads")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096));
 }
 
 void add_threads(CLI::App& command, std::vector<int>& threads) {
-  command.add_option("--threads", threads, "Numbers of threads to compare: 1,2")
+  command.add_option("--threads", threads, "Numbers of threads to compare (1,2)")
+      ->option_text("N,...")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 4096));

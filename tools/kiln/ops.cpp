@@ -31,7 +31,7 @@ void describe(const OpDoc& d) {
 void add_ops(CLI::App& app, Action& action) {
   auto name = std::make_shared<std::string>();
   CLI::App* c = app.add_subcommand("ops", "List the operators, or describe one");
-  c->add_option("NAME", *name, "An operator or an alias");
+  c->add_option("NAME", *name, "An operator or an alias")->option_text(" ");
   c->callback([name, &action] {
     action = [name] {
       if (name->empty())

@@ -42,13 +42,22 @@ void add_run(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
   a->model.add_model(*c);
-  c->add_option("--input", a->model.input, "Inputs: the arrays in:NAME of an NDArray list")->required();
-  c->add_option("--output", a->output, "Write the outputs there as out:0, out:1, ... and print nothing");
-  auto* expect = c->add_option("--expect", a->expect,
-                               "Compare with the arrays out:0, ... of this list; exit 1 if they differ");
-  c->add_option("--rtol", a->tolerance.relative, "Relative tolerance for --expect (1e-5)")->needs(expect);
-  c->add_option("--atol", a->tolerance.absolute, "Absolute tolerance for --expect (1e-8)")->needs(expect);
+  c->add_option("--input", a->model.input, "Inputs: the arrays in:NAME of an NDArray list")
+      ->required()
+      ->option_text("FILE (required)");
+  c->add_option("--output", a->output, "Write the outputs as out:0, out:1, ... and print nothing")
+      ->option_text("FILE");
+  auto* expect =
+      c->add_option("--expect", a->expect, "Compare with its arrays out:0, ...; exit 1 if they differ")
+          ->option_text("FILE");
+  c->add_option("--rtol", a->tolerance.relative, "Relative tolerance of --expect (1e-5)")
+      ->needs(expect)
+      ->option_text("X");
+  c->add_option("--atol", a->tolerance.absolute, "Absolute tolerance of --expect (1e-8)")
+      ->needs(expect)
+      ->option_text("X");
   c->add_option("--mode", a->mode, "eager or compiled (default)")
+      ->option_text("MODE")
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
