@@ -64,7 +64,7 @@ std::string line_prefix(std::source_location where) {
 
 const ir::OpDef& row(std::string_view op_name) {
   const ir::OpDef* op = ir::find_op(op_name);
-  if (!op) fail_internal("there is no operator '{}'", op_name);
+  if (!op) fail("the operator {} is not one that this version of Kiln has; `kiln ops` lists those", op_name);
   return *op;
 }
 

@@ -70,7 +70,7 @@ std::vector<Tensor> record_node(const Call& call);
 /// of a trace that is over.
 bool must_record(const Call& call);
 
-/// The row of that name. Throws an internal error when Kiln has none.
+/// The row of that name. Throws when Kiln has none: F spells more of MXNet's operators than there are rows.
 const ir::OpDef& row(std::string_view op_name);
 
 /// What was given, with the length of a list of inputs.
