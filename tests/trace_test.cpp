@@ -216,3 +216,42 @@ TEST_CASE("symbols have no shapes, and say what to use", "[trace][symbol][error]
   CHECK_THROWS_WITH(s[0], Catch::Contains("F.slice_axis"));
   CHECK_THROWS_WITH(s.item<float>(), Catch::Contains("item()"));
 }
+
+TEST_CASE("nodes get MXNet's names and attributes", "[trace][symbol]") {
+  Net net([](F& F, const Tensor& x) {
+    Tensor y = F.relu(x) + 1;
+    y = (2 - y) * 0.5 / x;
+    y = -y + x.reshape({0, -1});
+    y = F.relu(y) > x;
+    return F.flatten(F.concat({y, x}, {.dim = 1, .name = "joined"}));
+  });
+  const Symbol s = net(sym::var("data"));
+  const std::string p = net.prefix();
+  const std::vector<std::string> names = {
+      "data",          p + "relu0",       p + "_plusscalar0", p + "_rminusscalar0", p + "_mulscalar0",
+      p + "_div0",     p + "_mulscalar1", p + "reshape0",     p + "_plus0",         p + "relu1",
+      p + "_greater0", p + "joined",      p + "flatten0"};
+  std::vector<std::string> outputs;
+  for (const std::string& name : names) outputs.push_back(name == "data" ? name : name + "_output");
+  const Symbol all = s.get_internals();
+  CHECK(all.list_outputs() == outputs);
+  CHECK(all[p + "_plusscalar0_output"].attr("scalar") == "1");
+  CHECK(all[p + "_mulscalar0_output"].attr("scalar") == "0.5");
+  CHECK(all[p + "_mulscalar1_output"].attr("scalar") == "-1.0");
+  CHECK(all[p + "reshape0_output"].attr("shape") == "(0, -1)");
+  CHECK(all[p + "joined_output"].attr("num_args") == "2");
+}
+
+TEST_CASE("a traced call broadcasts under MXNet's name for it", "[trace]") {
+  std::string same, wider;
+  Net net([&](F&, const Tensor& x) {
+    same = (x + x).name();
+    const Tensor y = x + x[slice(0, 1)];
+    wider = y.name();
+    return y;
+  });
+  net.hybridize();
+  net(ones({2, 2}));
+  CHECK(same == net.prefix() + "_plus0");
+  CHECK(wider == net.prefix() + "broadcast_add0");
+}
