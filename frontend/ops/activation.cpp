@@ -1,0 +1,188 @@
+#include "frontend/ops/common.h"
+
+#include <limits>
+#include <numbers>
+
+namespace kiln::ops {
+namespace {
+
+Value sigmoid(Primitives& p, Value x) {
+  Value one = p.like(x, 1);
+  return p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, x))));
+}
+Value where_positive(Primitives& p, Value x, Value positive, Value otherwise) {
+  return p.select(p.compare(Compare::gt, x, p.like(x, 0)), positive, otherwise);
+}
+
+Values activation(Primitives& p, Args in, const Attrs& a) {
+  const std::string& type = a.word("act_type");
+  Value x = in[0];
+  if (type == "relu") return {p.binary(Binary::max, x, p.like(x, 0))};
+  if (type == "sigmoid") return {sigmoid(p, x)};
+  if (type == "tanh") return {p.unary(Unary::tanh, x)};
+  if (type == "softsign") return {p.div(x, p.add(p.like(x, 1), p.unary(Unary::abs, x)))};
+  // log(1 + exp(x)); for large x that is x, where exp would overflow.
+  Value soft = p.unary(Unary::log1p, p.unary(Unary::exp, x));
+  return {p.select(p.compare(Compare::gt, x, p.like(x, 20)), x, soft)};
+}
+
+std::size_t leaky_inputs(const Attrs& a) { return a.word("act_type") == "prelu" ? 2 : 1; }
+int leaky_outputs(const Attrs& a) { return a.word("act_type") == "rrelu" ? 2 : 1; }
+
+Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
+  const std::string& type = a.word("act_type");
+  Value x = in[0];
+  auto times = [&](double k, Value v) { return p.mul(v, p.like(v, k)); };
+  if (type == "leaky") return {where_positive(p, x, x, times(a.real("slope"), x))};
+  if (type == "elu") return {where_positive(p, x, x, times(a.real("slope"), p.unary(Unary::expm1, x)))};
+  if (type == "selu") {
+    constexpr double scale = 1.0507009873554805, alpha = 1.6732632423543772;
+    return {times(scale, where_positive(p, x, x, times(alpha, p.unary(Unary::expm1, x))))};
+  }
+  if (type == "gelu") {
+    Value inner = p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x));
+    return {p.mul(times(0.5, x), p.add(p.like(x, 1), inner))};
+  }
+  if (type == "prelu") {
+    const Shape shape = p.shape(x), gamma = p.shape(in[1]);
+    Value slope;
+    if (gamma.elements() == 1)
+      slope = p.broadcast_to(p.reshape(in[1], {1}), shape);
+    else if (gamma.rank() == 1 && shape.rank() > 1 && gamma[0] == shape[1])
+      slope = p.broadcast_along(in[1], shape, 1);
+    else
+      slope = p.broadcast_to(in[1], shape);
+    return {where_positive(p, x, x, p.mul(x, slope))};
+  }
+  // rrelu: a drawn slope in training, its mean otherwise.
+  double low = a.real("lower_bound"), high = a.real("upper_bound");
+  Value slope = p.like(x, (low + high) / 2);
+  if (p.train()) {
+    Value drawn = p.random_uniform(p.shape(x));
+    slope = convert(p, p.add(times(high - low, drawn), p.like(drawn, low)), p.dtype(x));
+    slope = where_positive(p, x, p.like(x, 1), slope);
+  }
+  return {where_positive(p, x, x, p.mul(x, slope)), slope};
+}
+int leaky_draws(const Attrs& a, bool train) { return train && a.word("act_type") == "rrelu" ? 1 : 0; }
+void infer_leaky(std::span<PartialShape> in, const Attrs&) {
+  if (in.size() < 2 || (in[1].known && in[1].shape.rank() > 0 && in[1].shape[0] != 0) || !in[0].known ||
+      in[0].shape.rank() < 2)
+    return;
+  in[1] = {{in[0].shape[1]}, true};
+}
+
+// Softmax.
+
+struct Shifted {
+  Value x;      // minus the maximum
+  Value alive;  // bool: positions that take part; invalid: all
+  Shape shape, axes;
+  Value spread(Primitives& p, Value r) const { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); }
+};
+
+Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
+  Shifted s;
+  s.shape = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), s.shape.rank());
+  s.axes = {axis};
+  Value x = widen(p, in[0]);
+  if (!is_floating(p.dtype(x))) x = p.cast(x, DType::f32);
+  if (negate) x = p.unary(Unary::neg, x);
+  if (!a.is_none("temperature") && a.real("temperature") != 1) x = p.div(x, p.like(x, a.real("temperature")));
+  if (!a.is_none("use_length") && a.boolean("use_length")) {
+    Value length = s.spread(p, convert(p, in[1], DType::i64));
+    s.alive = p.compare(Compare::lt, p.iota({DType::i64, s.shape}, axis), length);
+    x = p.select(s.alive, x, p.like(x, -std::numeric_limits<double>::infinity()));
+  }
+  s.x = p.sub(x, s.spread(p, p.reduce(Reduce::max, x, s.axes)));
+  return s;
+}
+Value finish(Primitives& p, const Shifted& s, Value y, Value input, const Attrs& a, double dead) {
+  if (s.alive.valid()) y = p.select(s.alive, y, p.like(y, dead));
+  return convert(p, y, a.is_none("dtype") ? p.dtype(input) : a.dtype("dtype"));
+}
+template <bool negate>
+Values softmax(Primitives& p, Args in, const Attrs& a) {
+  Shifted s = shifted(p, in, a, negate);
+  Value e = p.unary(Unary::exp, s.x);
+  return {finish(p, s, p.div(e, s.spread(p, p.reduce(Reduce::sum, e, s.axes))), in[0], a, 0)};
+}
+Values log_softmax(Primitives& p, Args in, const Attrs& a) {
+  Shifted s = shifted(p, in, a, false);
+  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp, s.x), s.axes);
+  return {finish(p, s, p.sub(s.x, s.spread(p, p.unary(Unary::log, total))), in[0], a, 0)};
+}
+std::size_t softmax_inputs(const Attrs& a) {
+  return !a.is_none("use_length") && a.boolean("use_length") ? 2 : 1;
+}
+Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  Shape axes = a.word("mode") == "channel" ? Shape{1} : other_axes({0}, shape.rank());
+  Value x = widen(p, in[0]);
+  auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
+  Value e = p.unary(Unary::exp, p.sub(x, spread(p.reduce(Reduce::max, x, axes))));
+  return {convert(p, p.div(e, spread(p.reduce(Reduce::sum, e, axes))), p.dtype(in[0]))};
+}
+
+}  // namespace
+
+std::span<const OpDef> activation_ops() {
+  static const std::vector<AttrSpec> softmax_attrs{int_attr("axis", -1),
+                                                   {"temperature", AttrKind::real, None{}, true},
+                                                   dtype_or_none(),
+                                                   {"use_length", AttrKind::boolean, false, true}};
+  static const std::vector<OpDef> rows{
+      {.name = "Activation",
+       .aliases = {"_npx_activation"},
+       .summary = "relu, sigmoid, tanh, softrelu or softsign.",
+       .inputs = {"data"},
+       .attrs = {{"act_type",
+                  AttrKind::word,
+                  std::nullopt,
+                  false,
+                  {"relu", "sigmoid", "softrelu", "softsign", "tanh"}}},
+       .compose = activation},
+      {.name = "LeakyReLU",
+       .aliases = {"_npx_leaky_relu"},
+       .summary = "Activations with a slope below zero.",
+       .inputs = {"data", "gamma"},
+       .active_inputs = leaky_inputs,
+       .attrs = {word_attr("act_type", "leaky", {"elu", "gelu", "leaky", "prelu", "rrelu", "selu"}),
+                 real_attr("slope", 0.25), real_attr("lower_bound", 0.125), real_attr("upper_bound", 0.334f)},
+       .counted_outputs = leaky_outputs,
+       .visible_outputs = leaky_outputs,
+       .compose = leaky_relu,
+       .infer_inputs = infer_leaky,
+       .train_sensitive = true,
+       .random_draws = leaky_draws},
+      {.name = "softmax",
+       .aliases = {"_npx_softmax"},
+       .summary = "exp(x) / sum(exp(x)) over an axis.",
+       .inputs = {"data", "length"},
+       .active_inputs = softmax_inputs,
+       .attrs = softmax_attrs,
+       .compose = softmax<false>},
+      {.name = "softmin",
+       .summary = "Softmax of -x.",
+       .inputs = {"data", "length"},
+       .active_inputs = softmax_inputs,
+       .attrs = softmax_attrs,
+       .compose = softmax<true>},
+      {.name = "log_softmax",
+       .aliases = {"_npx_log_softmax"},
+       .summary = "The logarithm of softmax.",
+       .inputs = {"data", "length"},
+       .active_inputs = softmax_inputs,
+       .attrs = softmax_attrs,
+       .compose = log_softmax},
+      {.name = "SoftmaxActivation",
+       .summary = "Softmax over all axes but the first, or over the channels.",
+       .inputs = {"data"},
+       .attrs = {word_attr("mode", "instance", {"channel", "instance"})},
+       .compose = softmax_activation},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,74 @@
+#include "frontend/ops/common.h"
+
+#include <algorithm>
+
+namespace kiln::ops {
+
+Value widen(Primitives& p, Value x) {
+  DType d = p.dtype(x);
+  return d == DType::f16 || d == DType::bf16 ? p.cast(x, DType::f32) : x;
+}
+
+Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
+
+int axis_of(std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) fail("axis {} does not exist in an array of {} axes", axis, rank);
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Shape axes_of(const Shape& axes, int rank) {
+  std::vector<std::int64_t> sorted;
+  for (std::int64_t a : axes) sorted.push_back(axis_of(a, rank));
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    fail("axes {} name one axis twice", axes.str());
+  return Shape(std::span<const std::int64_t>(sorted));
+}
+
+Shape other_axes(const Shape& axes, int rank) {
+  Shape others;
+  for (int i = 0; i < rank; ++i)
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) others.push_back(i);
+  return others;
+}
+
+Value at_least_1d(Primitives& p, Value x) { return p.shape(x).rank() == 0 ? p.reshape(x, {1}) : x; }
+
+std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b) {
+  Shape to = ir::broadcast_shapes(p.shape(a), p.shape(b));
+  return {p.broadcast_to(a, to), p.broadcast_to(b, to)};
+}
+
+void infer_equal(std::span<PartialShape> in, const Attrs&) {
+  PartialShape joined;
+  for (const PartialShape& s : in) {
+    if (!s.known) continue;
+    if (!joined.known) joined = s;
+    if (joined.shape.rank() != s.shape.rank()) return;
+    for (std::size_t i = 0; i < joined.shape.size(); ++i)
+      if (joined.shape[i] == 0) joined.shape[i] = s.shape[i];
+  }
+  if (!joined.known) return;
+  for (PartialShape& s : in) {
+    if (!s.known) s = joined;
+    for (std::size_t i = 0; i < joined.shape.size(); ++i)
+      if (s.shape[i] == 0) s.shape[i] = joined.shape[i];
+  }
+}
+
+AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }
+AttrSpec int_attr(std::string_view name, std::int64_t fallback) {
+  return {name, AttrKind::integer, fallback};
+}
+AttrSpec bool_attr(std::string_view name, bool fallback) { return {name, AttrKind::boolean, fallback}; }
+AttrSpec tuple_attr(std::string_view name) { return {name, AttrKind::tuple, Shape{}}; }
+AttrSpec tuple_or_none(std::string_view name) { return {name, AttrKind::tuple, None{}, true}; }
+AttrSpec required(std::string_view name, AttrKind kind) { return {name, kind, std::nullopt}; }
+AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words) {
+  return {name, AttrKind::word, std::move(fallback), false, std::move(words)};
+}
+AttrSpec dtype_attr(std::string fallback) { return {"dtype", AttrKind::dtype, std::move(fallback)}; }
+AttrSpec dtype_or_none() { return {"dtype", AttrKind::dtype, None{}, true}; }
+AttrSpec ignored_text(std::string_view name) { return {name, AttrKind::text, std::string()}; }
+
+}  // namespace kiln::ops

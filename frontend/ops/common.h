@@ -1,0 +1,59 @@
+#pragma once
+#include "frontend/ops/families.h"
+#include "runtime/fail.h"
+
+#include <string_view>
+#include <vector>
+
+/// What several families use.
+namespace kiln::ops {
+
+using ir::Args;
+using ir::AttrKind;
+using ir::Attrs;
+using ir::AttrSpec;
+using ir::Binary;
+using ir::Compare;
+using ir::None;
+using ir::OpDef;
+using ir::PartialShape;
+using ir::Primitives;
+using ir::Reduce;
+using ir::Unary;
+using ir::Value;
+using Values = std::vector<Value>;
+
+/// Sums and products in half precision are computed in float32 and rounded at the end.
+Value widen(Primitives& p, Value x);
+/// x in dtype `to`.
+Value convert(Primitives& p, Value x, DType to);
+
+/// A negative axis counts from the end. Throws for one that does not exist.
+int axis_of(std::int64_t axis, int rank);
+/// The sorted, distinct axes of a list that may have negative ones.
+Shape axes_of(const Shape& axes, int rank);
+/// All axes of `rank` but these.
+Shape other_axes(const Shape& axes, int rank);
+/// Outside numpy mode no array has rank 0: it becomes (1,).
+Value at_least_1d(Primitives& p, Value x);
+
+/// Both operands under numpy's common shape.
+std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);
+/// Unifies shapes of operands that must be equal: unknown dimensions are taken from the others.
+void infer_equal(std::span<PartialShape> in, const Attrs&);
+
+// Frequent attributes.
+AttrSpec real_attr(std::string_view name, double fallback);
+AttrSpec int_attr(std::string_view name, std::int64_t fallback);
+AttrSpec bool_attr(std::string_view name, bool fallback);
+AttrSpec tuple_attr(std::string_view name);     ///< () when missing
+AttrSpec tuple_or_none(std::string_view name);  ///< None when missing
+AttrSpec required(std::string_view name, AttrKind kind);
+AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words);
+AttrSpec dtype_attr(std::string fallback);  ///< "dtype"
+AttrSpec dtype_or_none();
+AttrSpec ignored_text(std::string_view name);  ///< ctx, cudnn_tune, ...: nothing depends on it
+
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace kiln::ops

@@ -1,0 +1,137 @@
+#include "frontend/ops/common.h"
+
+#include <cmath>
+
+namespace kiln::ops {
+namespace {
+
+Shape shape_of(const Attrs& a) {
+  Shape shape = a.is_none("shape") ? Shape{} : a.tuple("shape");
+  for (std::int64_t d : shape)
+    if (d < 0) fail("an array cannot have the shape {}", shape.str());
+  return shape.empty() ? Shape{1} : shape;
+}
+
+template <int value>
+Values constant(Primitives& p, Args, const Attrs& a) {
+  return {p.full({a.dtype("dtype"), shape_of(a)}, value)};
+}
+Values full(Primitives& p, Args, const Attrs& a) {
+  return {p.full({a.dtype("dtype"), shape_of(a)}, a.real("value"))};
+}
+
+/// start + step * floor(i / repeat) for `count` elements, computed in f64 and then rounded to the dtype.
+Value ramp(Primitives& p, std::int64_t count, double start, double step, std::int64_t repeat, DType dtype) {
+  Value i = p.iota({DType::i64, {count}}, 0);
+  if (repeat != 1) i = p.div(i, p.like(i, static_cast<double>(repeat)));
+  Value x = p.cast(i, DType::f64);
+  return convert(p, p.add(p.like(x, start), p.mul(x, p.like(x, step))), dtype);
+}
+
+Values arange(Primitives& p, Args, const Attrs& a) {
+  double start = a.real("start"), step = a.real("step"), stop = start;
+  if (a.is_none("stop"))
+    start = 0;
+  else
+    stop = a.real("stop");
+  std::int64_t repeat = a.integer("repeat");
+  if (step == 0 || repeat < 1) fail("arange needs a step that is not 0 and a repeat of at least 1");
+  double steps = std::ceil((stop - start) / step);
+  if (!(steps < 9e15)) fail("arange from {} to {} by {} has too many elements", start, stop, step);
+  std::int64_t count = std::max<std::int64_t>(0, static_cast<std::int64_t>(steps));
+  return {ramp(p, count * repeat, start, step, repeat, a.dtype("dtype"))};
+}
+Values linspace(Primitives& p, Args, const Attrs& a) {
+  // MXNet keeps the number of points in `step`, as arange's rows do.
+  double start = a.real("start"), stop = a.is_none("stop") ? start : a.real("stop");
+  auto count = static_cast<std::int64_t>(a.real("step"));
+  if (count < 0) fail("linspace cannot have {} points", count);
+  double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  return {ramp(p, count, start, step, 1, a.dtype("dtype"))};
+}
+Values arange_like(Primitives& p, Args in, const Attrs& a) {
+  const Shape& like = p.shape(in[0]);
+  Shape shape = like;
+  if (!a.is_none("axis")) shape = {like[at(axis_of(a.integer("axis"), like.rank()))]};
+  Value x = ramp(p, shape.elements(), a.real("start"), a.real("step"), a.integer("repeat"), p.dtype(in[0]));
+  return {p.reshape(x, shape)};
+}
+Values eye(Primitives& p, Args, const Attrs& a) {
+  std::int64_t rows = a.integer("N"), columns = a.integer("M") > 0 ? a.integer("M") : rows;
+  if (rows < 0) fail("eye cannot have {} rows", rows);
+  TensorType numbers{DType::i64, {rows, columns}};
+  Value diagonal = p.add(p.iota(numbers, 0), p.full(numbers, static_cast<double>(a.integer("k"))));
+  return {p.cast(p.compare(Compare::eq, diagonal, p.iota(numbers, 1)), a.dtype("dtype"))};
+}
+Values shape_array(Primitives& p, Args in, const Attrs&) {
+  const Shape& s = p.shape(in[0]);
+  return {p.constant({DType::i64, {s.rank()}}, std::as_bytes(s.dims()))};
+}
+Values size_array(Primitives& p, Args in, const Attrs&) {
+  return {p.full_integer({DType::i64, {1}}, p.shape(in[0]).elements())};
+}
+
+std::vector<AttrSpec> range_attrs() {
+  return {required("start", AttrKind::real),
+          {"stop", AttrKind::real, None{}, true},
+          real_attr("step", 1),
+          int_attr("repeat", 1),
+          bool_attr("infer_range", false),
+          ignored_text("ctx"),
+          dtype_attr("float32")};
+}
+
+}  // namespace
+
+std::span<const OpDef> create_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "_zeros",
+       .aliases = {"_npi_zeros"},
+       .summary = "An array of zeros.",
+       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
+       .compose = constant<0>},
+      {.name = "_ones",
+       .aliases = {"_npi_ones"},
+       .summary = "An array of ones.",
+       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
+       .compose = constant<1>},
+      {.name = "_full",
+       .aliases = {"_npi_full"},
+       .summary = "An array of one value.",
+       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32"),
+                 required("value", AttrKind::real)},
+       .compose = full},
+      {.name = "_arange",
+       .summary = "start, start + step, ... below stop, each `repeat` times.",
+       .attrs = range_attrs(),
+       .compose = arange},
+      {.name = "_linspace",
+       .aliases = {"_npi_linspace"},
+       .summary = "Evenly spaced numbers, both ends included.",
+       .attrs = range_attrs(),
+       .compose = linspace},
+      {.name = "_contrib_arange_like",
+       .aliases = {"_npx_arange_like"},
+       .summary = "A range of the size of data, or of one axis of it.",
+       .inputs = {"data"},
+       .attrs = {real_attr("start", 0),
+                 real_attr("step", 1),
+                 int_attr("repeat", 1),
+                 ignored_text("ctx"),
+                 {"axis", AttrKind::integer, None{}, true}},
+       .compose = arange_like},
+      {.name = "_eye",
+       .summary = "Ones on a diagonal, else zeros.",
+       .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), ignored_text("ctx"),
+                 dtype_attr("float32")},
+       .compose = eye},
+      {.name = "shape_array", .summary = "The shape of data.", .inputs = {"data"}, .compose = shape_array},
+      {.name = "size_array",
+       .summary = "The number of elements of data.",
+       .inputs = {"data"},
+       .compose = size_array},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

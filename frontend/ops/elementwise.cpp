@@ -1,0 +1,271 @@
+#include "frontend/ops/common.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace kiln::ops {
+namespace {
+
+// Functions of one array.
+
+template <Unary op>
+Values unary(Primitives& p, Args in, const Attrs&) {
+  return {p.unary(op, in[0])};
+}
+Values identity(Primitives&, Args in, const Attrs&) { return {in[0]}; }
+Values square(Primitives& p, Args in, const Attrs&) { return {p.mul(in[0], in[0])}; }
+Values reciprocal(Primitives& p, Args in, const Attrs&) { return {p.div(p.like(in[0], 1), in[0])}; }
+Values rcbrt(Primitives& p, Args in, const Attrs&) {
+  return {p.div(p.like(in[0], 1), p.unary(Unary::cbrt, in[0]))};
+}
+Values degrees(Primitives& p, Args in, const Attrs&) {
+  return {p.mul(in[0], p.like(in[0], 180.0 / std::numbers::pi))};
+}
+Values radians(Primitives& p, Args in, const Attrs&) {
+  return {p.mul(in[0], p.like(in[0], std::numbers::pi / 180.0))};
+}
+Values relu(Primitives& p, Args in, const Attrs&) { return {p.binary(Binary::max, in[0], p.like(in[0], 0))}; }
+Values sigmoid(Primitives& p, Args in, const Attrs&) {
+  Value one = p.like(in[0], 1);
+  return {p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, in[0]))))};
+}
+Values softsign(Primitives& p, Args in, const Attrs&) {
+  return {p.div(in[0], p.add(p.like(in[0], 1), p.unary(Unary::abs, in[0])))};
+}
+Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
+  Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
+  return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
+}
+Values clip(Primitives& p, Args in, const Attrs& a) {
+  Value below = p.binary(Binary::max, in[0], p.like(in[0], a.real("a_min")));
+  return {p.binary(Binary::min, below, p.like(in[0], a.real("a_max")))};
+}
+Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
+  // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
+  double s2 = a.real("scalar") * a.real("scalar");
+  Value x = in[0], size = p.unary(Unary::abs, x);
+  Value inner = p.mul(p.like(x, 0.5 * s2), p.mul(x, x));
+  Value outer = p.sub(size, p.like(x, 0.5 / s2));
+  return {p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer)};
+}
+Values quadratic(Primitives& p, Args in, const Attrs& a) {
+  Value x = in[0];
+  Value terms = p.add(p.mul(p.like(x, a.real("a")), p.mul(x, x)), p.mul(p.like(x, a.real("b")), x));
+  return {p.add(terms, p.like(x, a.real("c")))};
+}
+Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
+  return {p.div(in[0], p.like(in[0], std::sqrt(static_cast<double>(p.shape(in[0]).back()))))};
+}
+Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], a.dtype("dtype"))}; }
+Values zeros_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 0)}; }
+Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1)}; }
+
+// Functions of two. The forms that do not broadcast ask for equal shapes; both ask for equal dtypes.
+
+void require_one_dtype(Primitives& p, Args in) {
+  for (Value v : in)
+    if (p.dtype(v) != p.dtype(in[0]))
+      fail("operands have the dtypes {} and {}: convert one of them (astype, Cast)", name_of(p.dtype(in[0])),
+           name_of(p.dtype(v)));
+}
+
+std::pair<Value, Value> equal_pair(Primitives& p, Args in) {
+  require_one_dtype(p, in);
+  if (!(p.shape(in[0]) == p.shape(in[1])))
+    fail("operands have the shapes {} and {}, which must be equal: use the broadcast_ form of the operator",
+         p.shape(in[0]).str(), p.shape(in[1]).str());
+  return {in[0], in[1]};
+}
+
+template <Binary op, bool broadcasts>
+Values binary(Primitives& p, Args in, const Attrs&) {
+  require_one_dtype(p, in);
+  auto [a, b] = broadcasts ? broadcast_pair(p, in[0], in[1]) : equal_pair(p, in);
+  return {p.binary(op, a, b)};
+}
+template <Compare op, bool broadcasts>
+Values compare(Primitives& p, Args in, const Attrs&) {
+  require_one_dtype(p, in);
+  auto [a, b] = broadcasts ? broadcast_pair(p, in[0], in[1]) : equal_pair(p, in);
+  return {convert(p, p.compare(op, a, b), p.dtype(a))};
+}
+Values add_n(Primitives& p, Args in, const Attrs&) {
+  if (in.empty()) fail("add_n needs an operand");
+  Value sum = in[0];
+  for (Value v : in.subspan(1)) {
+    require_one_dtype(p, std::array{sum, v});
+    sum = p.add(sum, v);
+  }
+  return {sum};
+}
+Values where(Primitives& p, Args in, const Attrs&) {
+  Value condition = in[0];
+  const Shape& shape = p.shape(in[1]);
+  Value holds = p.compare(Compare::ne, condition, p.like(condition, 0));
+  // A condition of one axis chooses rows.
+  if (p.shape(condition).rank() == 1 && shape.rank() > 1) holds = p.broadcast_along(holds, shape, 0);
+  if (!(p.shape(holds) == shape))
+    fail("where takes a condition of the shape {} or one for each row, got {}", shape.str(),
+         p.shape(condition).str());
+  return {p.select(holds, in[1], in[2])};
+}
+
+const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
+
+OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
+          Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs = {}) {
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .inputs = one,
+          .attrs = std::move(attrs),
+          .compose = compose,
+          .infer_inputs = nullptr};
+}
+
+/// A function of two in its forms: of equal shapes, and broadcasting.
+template <auto op>
+void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std::string_view> equal_aliases,
+              std::string_view broadcast, std::vector<std::string_view> broadcast_aliases,
+              std::string_view summary) {
+  auto compose = [](auto broadcasts) -> Values (*)(Primitives&, Args, const Attrs&) {
+    if constexpr (std::is_same_v<decltype(op), Binary>)
+      return binary<op, decltype(broadcasts)::value>;
+    else
+      return compare<op, decltype(broadcasts)::value>;
+  };
+  rows.push_back({.name = equal,
+                  .aliases = std::move(equal_aliases),
+                  .summary = summary,
+                  .inputs = two,
+                  .compose = compose(std::false_type{}),
+                  .infer_inputs = infer_equal});
+  rows.push_back({.name = broadcast,
+                  .aliases = std::move(broadcast_aliases),
+                  .summary = summary,
+                  .inputs = two,
+                  .compose = compose(std::true_type{})});
+}
+
+std::vector<OpDef> make() {
+  std::vector<OpDef> rows{
+      row("abs", {}, "|x|", unary<Unary::abs>),
+      row("sign", {}, "-1, 0 or 1", unary<Unary::sign>),
+      row("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
+      row("floor", {}, "The greatest integer not above x.", unary<Unary::floor>),
+      row("round", {}, "The nearest integer, halves away from zero.", unary<Unary::round>),
+      row("rint", {}, "The nearest integer, halves to even.", unary<Unary::rint>),
+      row("trunc", {}, "x without its fraction.", unary<Unary::trunc>),
+      row("fix", {}, "The nearest integer towards zero.", unary<Unary::trunc>),
+      row("square", {}, "x * x", square),
+      row("sqrt", {}, "The square root.", unary<Unary::sqrt>),
+      row("rsqrt", {}, "1 / sqrt(x)", unary<Unary::rsqrt>),
+      row("cbrt", {}, "The cube root.", unary<Unary::cbrt>),
+      row("rcbrt", {}, "1 / cbrt(x)", rcbrt),
+      row("exp", {}, "e to the x.", unary<Unary::exp>),
+      row("log", {}, "The natural logarithm.", unary<Unary::log>),
+      row("log10", {}, "The logarithm to base 10.", unary<Unary::log10>),
+      row("log2", {}, "The logarithm to base 2.", unary<Unary::log2>),
+      row("log1p", {}, "log(1 + x)", unary<Unary::log1p>),
+      row("expm1", {}, "exp(x) - 1", unary<Unary::expm1>),
+      row("sin", {}, "The sine.", unary<Unary::sin>),
+      row("cos", {}, "The cosine.", unary<Unary::cos>),
+      row("tan", {}, "The tangent.", unary<Unary::tan>),
+      row("arcsin", {}, "The inverse of sin.", unary<Unary::asin>),
+      row("arccos", {}, "The inverse of cos.", unary<Unary::acos>),
+      row("arctan", {}, "The inverse of tan.", unary<Unary::atan>),
+      row("sinh", {}, "The hyperbolic sine.", unary<Unary::sinh>),
+      row("cosh", {}, "The hyperbolic cosine.", unary<Unary::cosh>),
+      row("tanh", {}, "The hyperbolic tangent.", unary<Unary::tanh>),
+      row("arcsinh", {}, "The inverse of sinh.", unary<Unary::asinh>),
+      row("arccosh", {}, "The inverse of cosh.", unary<Unary::acosh>),
+      row("arctanh", {}, "The inverse of tanh.", unary<Unary::atanh>),
+      row("degrees", {}, "Radians in degrees.", degrees),
+      row("radians", {}, "Degrees in radians.", radians),
+      row("reciprocal", {}, "1 / x", reciprocal),
+      row("negative", {}, "-x", unary<Unary::neg>),
+      row("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
+      row("sigmoid", {"_npx_sigmoid"}, "1 / (1 + exp(-x))", sigmoid),
+      row("softsign", {}, "x / (1 + |x|)", softsign),
+      row("relu", {"_npx_relu"}, "max(x, 0)", relu),
+      row("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
+      row("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
+          {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}),
+      row("clip", {"_npi_clip"}, "x within [a_min, a_max].", clip,
+          {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}),
+      row("smooth_l1", {}, "Quadratic near zero, linear beyond.", smooth_l1,
+          {real_attr("scalar", 1), bool_attr("is_int", true)}),
+      row("_contrib_quadratic", {}, "a x^2 + b x + c", quadratic,
+          {real_attr("a", 0), real_attr("b", 0), real_attr("c", 0)}),
+      row("_contrib_div_sqrt_dim", {}, "x / sqrt(its last extent)", div_sqrt_dim),
+      row("_copy", {"identity"}, "x", identity),
+      row("BlockGrad", {"stop_gradient"}, "x; its gradient is zero.", identity),
+      row("make_loss", {}, "x; its gradient is 1.", identity),
+      row("_contrib_gradientmultiplier", {}, "x; its gradient is multiplied.", identity,
+          {real_attr("scalar", 1), bool_attr("is_int", true)}),
+      row("MakeLoss", {}, "x; its gradient is grad_scale.", identity,
+          {real_attr("grad_scale", 1), real_attr("valid_thresh", 0),
+           word_attr("normalization", "null", {"batch", "null", "valid"})}),
+      row("Cast", {"_npi_cast", "_npx_cast", "cast"}, "x in another dtype.", cast,
+          {required("dtype", AttrKind::dtype)}),
+      row("amp_cast", {}, "x in another dtype, for mixed precision.", cast,
+          {required("dtype", AttrKind::dtype)}),
+      row("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
+      row("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
+  };
+  add_pair<Binary::add>(rows, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
+                        "lhs + rhs");
+  add_pair<Binary::sub>(rows, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
+                        {"broadcast_minus"}, "lhs - rhs");
+  add_pair<Binary::mul>(rows, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
+  add_pair<Binary::div>(rows, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
+                        "lhs / rhs; integers towards zero.");
+  add_pair<Binary::mod>(rows, "_mod", {"_Mod"}, "broadcast_mod", {},
+                        "The rest of lhs / rhs, with the divisor's sign.");
+  add_pair<Binary::pow>(rows, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");
+  add_pair<Binary::max>(rows, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
+                        "The greater of both.");
+  add_pair<Binary::min>(rows, "_minimum", {"_Minimum"}, "broadcast_minimum", {"_npi_minimum"},
+                        "The lesser of both.");
+  add_pair<Binary::hypot>(rows, "_hypot", {"_Hypot"}, "broadcast_hypot", {}, "sqrt(lhs^2 + rhs^2)");
+  add_pair<Compare::eq>(rows, "_equal", {"_Equal"}, "broadcast_equal", {}, "1 where lhs == rhs, else 0.");
+  add_pair<Compare::ne>(rows, "_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {},
+                        "1 where lhs != rhs, else 0.");
+  add_pair<Compare::gt>(rows, "_greater", {"_Greater"}, "broadcast_greater", {},
+                        "1 where lhs > rhs, else 0.");
+  add_pair<Compare::ge>(rows, "_greater_equal", {"_Greater_Equal"}, "broadcast_greater_equal", {},
+                        "1 where lhs >= rhs, else 0.");
+  add_pair<Compare::lt>(rows, "_lesser", {"_Lesser"}, "broadcast_lesser", {}, "1 where lhs < rhs, else 0.");
+  add_pair<Compare::le>(rows, "_lesser_equal", {"_Lesser_Equal"}, "broadcast_lesser_equal", {},
+                        "1 where lhs <= rhs, else 0.");
+  add_pair<Binary::logical_and>(rows, "_logical_and", {"_Logical_And"}, "broadcast_logical_and", {},
+                                "1 where both are not 0.");
+  add_pair<Binary::logical_or>(rows, "_logical_or", {"_Logical_Or"}, "broadcast_logical_or", {},
+                               "1 where one is not 0.");
+  add_pair<Binary::logical_xor>(rows, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
+                                "1 where just one is not 0.");
+  rows.push_back({.name = "add_n",
+                  .aliases = {"ElementWiseSum"},
+                  .summary = "The sum of arrays of one shape.",
+                  .inputs = {"args"},
+                  .variadic = true,
+                  .count_attr = "num_args",
+                  .attrs = {required("num_args", AttrKind::integer)},
+                  .compose = add_n,
+                  .infer_inputs = infer_equal});
+  rows.push_back({.name = "where",
+                  .summary = "x where the condition is not 0, else y.",
+                  .inputs = {"condition", "x", "y"},
+                  .compose = where});
+  return rows;
+}
+
+}  // namespace
+
+std::span<const OpDef> elementwise_ops() {
+  static const std::vector<OpDef> rows = make();
+  return rows;
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,24 @@
+#pragma once
+#include "ir/op_def.h"
+
+#include <span>
+
+/// The operators, a list per family. A row is facts and one function; nothing registers itself.
+namespace kiln::ops {
+
+std::span<const ir::OpDef> elementwise_ops();  ///< functions of one, two or more arrays, element by element
+std::span<const ir::OpDef> scalar_ops();       ///< an array with a number
+std::span<const ir::OpDef> create_ops();       ///< arrays from nothing
+std::span<const ir::OpDef> shape_ops();        ///< the same elements under another shape, or copied together
+std::span<const ir::OpDef> slice_ops();        ///< parts of arrays
+std::span<const ir::OpDef> reduce_ops();       ///< sums over axes
+std::span<const ir::OpDef> product_ops();      ///< matrix products
+std::span<const ir::OpDef> nn_ops();           ///< dense layers, embedding, dropout, output layers
+std::span<const ir::OpDef> conv_ops();         ///< convolution and pooling
+std::span<const ir::OpDef> norm_ops();         ///< normalisation
+std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
+std::span<const ir::OpDef> random_ops();       ///< random numbers
+std::span<const ir::OpDef> index_ops();        ///< elements chosen by indices
+std::span<const ir::OpDef> view_ops();         ///< writes through views, made by Tensor
+
+}  // namespace kiln::ops

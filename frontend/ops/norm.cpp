@@ -1,0 +1,235 @@
+#include "frontend/ops/common.h"
+
+#include <algorithm>
+
+namespace kiln::ops {
+namespace {
+
+std::int64_t count(const Shape& shape, const Shape& axes) {
+  std::int64_t n = 1;
+  for (std::int64_t axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+  return n;
+}
+
+/// Mean and biased variance over axes, which are gone.
+struct Statistics {
+  Value mean, variance;
+};
+Statistics statistics(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  auto average = [&](Value v) {
+    Value sum = p.reduce(Reduce::sum, v, axes);
+    return p.div(sum, p.like(sum, static_cast<double>(count(shape, axes))));
+  };
+  Value mean = average(x);
+  Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
+  return {mean, average(p.mul(away, away))};
+}
+/// 1 / sqrt(variance + eps)
+Value inverse_deviation(Primitives& p, Value variance, double eps) {
+  return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
+}
+
+int three_outputs(const Attrs&) { return 3; }
+int visible_statistics(const Attrs& a) {
+  return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
+}
+
+/// Unknown per-channel inputs take the extent of one axis of the data.
+void infer_channels(std::span<PartialShape> in, std::int64_t axis) {
+  if (!in[0].known) return;
+  int rank = in[0].shape.rank();
+  std::int64_t a = axis < 0 ? axis + rank : axis;
+  if (a < 0 || a >= rank) return;
+  std::int64_t channels = in[0].shape[static_cast<std::size_t>(a)];
+  for (PartialShape& s : in.subspan(1))
+    if (!s.known || s.shape == Shape{0}) s = {{channels}, true};
+}
+
+// BatchNorm: x * scale + shift, scale and shift per channel.
+
+Values batch_norm(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), shape.rank());
+  Value x = widen(p, in[0]), moving_mean = in[3], moving_var = in[4];
+  for (std::size_t i = 1; i < 5; ++i)
+    if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
+      fail("BatchNorm needs {} values per channel of data {}, got {}", shape[at(axis)], shape.str(),
+           p.shape(in[i]).str());
+  bool batch = p.train() && !a.boolean("use_global_stats");
+  DType inner = p.dtype(x);
+  Statistics s = batch ? statistics(p, x, other_axes({axis}, shape.rank()))
+                       : Statistics{convert(p, moving_mean, inner), convert(p, moving_var, inner)};
+  Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
+  Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
+  Value shift = p.sub(convert(p, in[2], inner), p.mul(s.mean, scale));
+  Value y = p.add(p.mul(x, p.broadcast_along(scale, shape, axis)), p.broadcast_along(shift, shape, axis));
+  Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
+             Value{}, Value{}};
+  if (batch) {
+    auto blend = [&](Value moving, Value now) {
+      double m = a.real("momentum");
+      DType d = p.dtype(moving);
+      Value old = p.mul(moving, p.like(moving, m));
+      return p.add(old, p.mul(convert(p, now, d), p.full({d, p.shape(moving)}, 1 - m)));
+    };
+    out[3] = blend(moving_mean, s.mean);
+    out[4] = blend(moving_var, s.variance);
+  }
+  return out;
+}
+void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, a.integer("axis")); }
+
+// The others: (x - mean) * inverse deviation * gamma + beta.
+
+Value normalized(Primitives& p, Value x, const Statistics& s, const Shape& axes, double eps) {
+  const Shape shape = p.shape(x);
+  auto spread = [&](Value v) { return p.broadcast_to(p.keep_dims(v, shape, axes), shape); };
+  return p.mul(p.sub(x, spread(s.mean)), spread(inverse_deviation(p, s.variance, eps)));
+}
+Value deviation(Primitives& p, const Statistics& s, double eps) {
+  return p.unary(Unary::sqrt, p.add(s.variance, p.like(s.variance, eps)));
+}
+
+Values layer_norm(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), shape.rank());
+  Value x = widen(p, in[0]);
+  Statistics s = statistics(p, x, {axis});
+  Value y = normalized(p, x, s, {axis}, a.real("eps"));
+  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), shape, axis)),
+            p.broadcast_along(widen(p, in[2]), shape, axis));
+  auto kept = [&](Value v) { return convert(p, p.keep_dims(v, shape, {axis}), p.dtype(in[0])); };
+  return {convert(p, y, p.dtype(in[0])), kept(s.mean), kept(deviation(p, s, a.real("eps")))};
+}
+void infer_layer_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, a.integer("axis")); }
+
+Values instance_norm(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  Shape axes = other_axes({0, 1}, shape.rank());
+  Value x = widen(p, in[0]);
+  Statistics s = statistics(p, x, axes);
+  Value y = normalized(p, x, s, axes, a.real("eps"));
+  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), shape, 1)),
+            p.broadcast_along(widen(p, in[2]), shape, 1));
+  return {convert(p, y, p.dtype(in[0])), s.mean, s.variance};
+}
+void infer_instance_norm(std::span<PartialShape> in, const Attrs&) { infer_channels(in, 1); }
+
+Values group_norm(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  std::int64_t groups = a.integer("num_groups");
+  if (shape.rank() < 2 || groups < 1 || shape[1] % groups != 0)
+    fail("num_groups {} must divide the channels of {}", groups, shape.str());
+  Shape split{shape[0], groups, shape.elements() / (shape[0] * groups)};
+  Value x = p.reshape(widen(p, in[0]), split);
+  Statistics s = statistics(p, x, {2});
+  Value y = normalized(p, x, s, {2}, a.real("eps"));
+  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), split, 1)),
+            p.broadcast_along(widen(p, in[2]), split, 1));
+  return {convert(p, p.reshape(y, shape), p.dtype(in[0])), convert(p, s.mean, p.dtype(in[0])),
+          convert(p, deviation(p, s, a.real("eps")), p.dtype(in[0]))};
+}
+void infer_group_norm(std::span<PartialShape> in, const Attrs& a) {
+  for (PartialShape& s : in.subspan(1))
+    if (!s.known || s.shape == Shape{0}) s = {{a.integer("num_groups")}, true};
+}
+
+Values l2_normalization(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  const std::string& mode = a.word("mode");
+  Shape axes = mode == "channel"   ? Shape{1}
+               : mode == "spatial" ? other_axes({0, 1}, shape.rank())
+                                   : other_axes({0}, shape.rank());
+  Value x = widen(p, in[0]);
+  Value sum = p.reduce(Reduce::sum, p.mul(x, x), axes);
+  Value size = p.unary(Unary::sqrt, p.add(sum, p.like(sum, a.real("eps"))));
+  return {convert(p, p.div(x, p.broadcast_to(p.keep_dims(size, shape, axes), shape)), p.dtype(in[0])), size};
+}
+
+Values lrn(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  std::int64_t size = a.integer("nsize");
+  if (shape.rank() < 2 || size < 1 || size % 2 == 0)
+    fail("LRN needs (N, C, ...) and an odd nsize, got {} and {}", shape.str(), size);
+  Value x = widen(p, in[0]);
+  // Neighbouring channels as a window over (N, 1, C, rest).
+  Shape flat{shape[0], 1, shape[1], shape.elements() / (shape[0] * shape[1])};
+  ir::Window w{{size, 1}, {1, 1}, {1, 1}, {size / 2, 0}, {size / 2, 0}};
+  Value sum = p.reshape(p.reduce_window(Reduce::sum, p.reshape(p.mul(x, x), flat), w), shape);
+  Value scale =
+      p.add(p.like(x, a.real("knorm")), p.mul(sum, p.like(x, a.real("alpha") / static_cast<double>(size))));
+  return {convert(p, p.mul(x, p.binary(Binary::pow, scale, p.like(x, -a.real("beta")))), p.dtype(in[0])),
+          scale};
+}
+int two_outputs(const Attrs&) { return 2; }
+
+}  // namespace
+
+std::span<const OpDef> norm_ops() {
+  static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
+  static const std::vector<OpDef> rows{
+      {.name = "BatchNorm",
+       .aliases = {"_npx_batch_norm"},
+       .summary = "Each channel brought to mean beta and deviation gamma.",
+       .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
+       .attrs = {real_attr("eps", 0.0010000000474974513),
+                 real_attr("momentum", 0.9f),
+                 bool_attr("fix_gamma", true),
+                 bool_attr("use_global_stats", false),
+                 bool_attr("output_mean_var", false),
+                 int_attr("axis", 1),
+                 bool_attr("cudnn_off", false),
+                 {"min_calib_range", AttrKind::real, None{}, true},
+                 {"max_calib_range", AttrKind::real, None{}, true}},
+       .aux = {3, 4},
+       .counted_outputs = three_outputs,
+       .visible_outputs = visible_statistics,
+       .output_names = {"output", "mean", "var"},
+       .compose = batch_norm,
+       .infer_inputs = infer_batch_norm,
+       .train_sensitive = true},
+      {.name = "LayerNorm",
+       .aliases = {"_npx_layer_norm"},
+       .summary = "Normalised over one axis.",
+       .inputs = affine,
+       .attrs = {int_attr("axis", -1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .counted_outputs = three_outputs,
+       .visible_outputs = visible_statistics,
+       .output_names = {"output", "mean", "std"},
+       .compose = layer_norm,
+       .infer_inputs = infer_layer_norm},
+      {.name = "InstanceNorm",
+       .summary = "Each channel of each sample normalised.",
+       .inputs = affine,
+       .attrs = {real_attr("eps", 0.001f)},
+       .counted_outputs = three_outputs,
+       .compose = instance_norm,
+       .infer_inputs = infer_instance_norm},
+      {.name = "GroupNorm",
+       .summary = "Groups of channels of each sample normalised.",
+       .inputs = affine,
+       .attrs = {int_attr("num_groups", 1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .counted_outputs = three_outputs,
+       .visible_outputs = visible_statistics,
+       .output_names = {"output", "mean", "std"},
+       .compose = group_norm,
+       .infer_inputs = infer_group_norm},
+      {.name = "L2Normalization",
+       .summary = "x / sqrt(sum(x^2) + eps)",
+       .inputs = {"data"},
+       .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
+       .counted_outputs = two_outputs,
+       .compose = l2_normalization},
+      {.name = "LRN",
+       .summary = "Each element divided by a power of its neighbouring channels' size.",
+       .inputs = {"data"},
+       .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
+                 required("nsize", AttrKind::integer)},
+       .counted_outputs = two_outputs,
+       .compose = lrn},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

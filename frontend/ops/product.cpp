@@ -1,0 +1,110 @@
+#include "frontend/ops/common.h"
+
+namespace kiln::ops {
+namespace {
+
+void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
+  if (p.dtype(a) != p.dtype(b))
+    fail("{} takes arrays of one dtype, got {} and {}", what, name_of(p.dtype(a)), name_of(p.dtype(b)));
+}
+
+/// Half precision is multiplied in float32 and rounded once.
+Value product(Primitives& p, Value a, Value b, bool transpose_a, bool transpose_b) {
+  DType d = p.dtype(a);
+  return convert(p, p.dot(widen(p, a), widen(p, b), {transpose_a, transpose_b}), d);
+}
+
+Values dot(Primitives& p, Args in, const Attrs& a) {
+  Value lhs = in[0], rhs = in[1];
+  require_one_dtype(p, lhs, rhs, "dot");
+  Shape l = p.shape(lhs), r = p.shape(rhs);
+  bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  // One axis of each is contracted: the last of lhs with the first of rhs, the other way round where
+  // transposed.
+  std::int64_t k = ta ? l[0] : l.back(), rhs_k = tb ? r.back() : r[0];
+  if (k != rhs_k)
+    fail("dot cannot multiply {} by {}{}: {} and {} differ", l.str(), r.str(),
+         ta || tb ? " with these transposes" : "; dot(a, b, {.transpose_b = true}) multiplies rows by rows",
+         k, rhs_k);
+  Shape to;
+  for (std::size_t i = ta ? 1 : 0; i < l.size() - (ta ? 0 : 1); ++i) to.push_back(l[i]);
+  for (std::size_t i = tb ? 0 : 1; i < r.size() - (tb ? 1 : 0); ++i) to.push_back(r[i]);
+  std::int64_t m = k ? l.elements() / k : 0, n = k ? r.elements() / k : 0;
+  if (k == 0) return {p.full({p.dtype(lhs), to.empty() ? Shape{1} : to}, 0)};
+  Value x = p.reshape(lhs, ta ? Shape{k, m} : Shape{m, k}),
+        y = p.reshape(rhs, tb ? Shape{n, k} : Shape{k, n});
+  return {p.reshape(product(p, x, y, ta, tb), to.empty() ? Shape{1} : to)};
+}
+
+/// The last two axes multiplied, the leading ones in step.
+Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
+  require_one_dtype(p, in[0], in[1], what);
+  const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
+  if (l.rank() < 2 || l.rank() != r.rank())
+    fail("{} takes stacks of matrices of one rank, got {} and {}", what, l.str(), r.str());
+  return {product(p, in[0], in[1], a.boolean("transpose_a"), a.boolean("transpose_b"))};
+}
+Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
+
+Value scaled(Primitives& p, Value x, double factor) { return factor == 1 ? x : p.mul(x, p.like(x, factor)); }
+void require_rows_last(const Attrs& a, std::string_view what) {
+  if (a.integer("axis") != -2)
+    fail("{} takes matrices in the last two axes (axis -2), not axis {}", what, a.integer("axis"));
+}
+Values gemm2(Primitives& p, Args in, const Attrs& a) {
+  require_rows_last(a, "linalg_gemm2");
+  return {scaled(p, batched(p, in, a, "linalg_gemm2")[0], a.real("alpha"))};
+}
+Values gemm(Primitives& p, Args in, const Attrs& a) {
+  require_rows_last(a, "linalg_gemm");
+  Value ab = scaled(p, batched(p, in.first(2), a, "linalg_gemm")[0], a.real("alpha"));
+  return {p.add(ab, scaled(p, in[2], a.real("beta")))};
+}
+Values syrk(Primitives& p, Args in, const Attrs& a) {
+  bool t = a.boolean("transpose");
+  return {scaled(p, product(p, in[0], in[0], t, !t), a.real("alpha"))};
+}
+
+}  // namespace
+
+std::span<const OpDef> product_ops() {
+  static const std::vector<AttrSpec> transposes{bool_attr("transpose_a", false),
+                                                bool_attr("transpose_b", false),
+                                                {"forward_stype", AttrKind::text, None{}, true}};
+  static const std::vector<OpDef> rows{
+      {.name = "dot",
+       .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",
+       .inputs = {"lhs", "rhs"},
+       .attrs = transposes,
+       .compose = dot},
+      {.name = "batch_dot",
+       .aliases = {"_npx_batch_dot"},
+       .summary = "Matrix products in step.",
+       .inputs = {"lhs", "rhs"},
+       .attrs = transposes,
+       .compose = batch_dot},
+      {.name = "_linalg_gemm2",
+       .aliases = {"linalg_gemm2"},
+       .summary = "alpha * A B",
+       .inputs = {"A", "B"},
+       .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
+                 int_attr("axis", -2)},
+       .compose = gemm2},
+      {.name = "_linalg_gemm",
+       .aliases = {"linalg_gemm"},
+       .summary = "alpha * A B + beta * C",
+       .inputs = {"A", "B", "C"},
+       .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
+                 real_attr("beta", 1), int_attr("axis", -2)},
+       .compose = gemm},
+      {.name = "_linalg_syrk",
+       .aliases = {"linalg_syrk"},
+       .summary = "alpha * A A^T",
+       .inputs = {"A"},
+       .attrs = {bool_attr("transpose", false), real_attr("alpha", 1)},
+       .compose = syrk},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,178 @@
+#include "frontend/ops/common.h"
+
+#include <limits>
+
+namespace kiln::ops {
+namespace {
+
+Shape named_axes(const Attrs& a, int rank, std::string_view name = "axis") {
+  Shape axes = a.is_none(name) ? Shape{} : axes_of(a.tuple(name), rank);
+  if (a.find("exclude") && a.boolean("exclude"))
+    return axes.empty() ? other_axes(other_axes({}, rank), rank) : other_axes(axes, rank);
+  return axes.empty() ? other_axes({}, rank) : axes;
+}
+
+/// The reduction over `axes` as MXNet shapes it: axes kept with extent 1, or gone, but never rank 0.
+Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
+  Value r = p.reduce(op, x, axes);
+  return keep ? p.keep_dims(r, p.shape(x), axes) : at_least_1d(p, r);
+}
+std::int64_t count(const Shape& shape, const Shape& axes) {
+  std::int64_t n = 1;
+  for (std::int64_t axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+  return n;
+}
+
+/// Where NaN, `instead`.
+Value without_nan(Primitives& p, Value x, double instead) {
+  return is_floating(p.dtype(x)) ? p.select(p.compare(Compare::ne, x, x), p.like(x, instead), x) : x;
+}
+
+enum class NaN { counts, is_neutral };
+template <Reduce op, NaN nan = NaN::counts>
+Values plain(Primitives& p, Args in, const Attrs& a) {
+  Value x = in[0];
+  if (nan == NaN::is_neutral) x = without_nan(p, x, op == Reduce::prod ? 1 : 0);
+  Value r = reduce(p, op, widen(p, x), named_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
+  return {convert(p, r, p.dtype(in[0]))};
+}
+Values mean(Primitives& p, Args in, const Attrs& a) {
+  Value x = widen(p, in[0]);
+  Shape axes = named_axes(a, p.shape(x).rank());
+  Value sum = reduce(p, Reduce::sum, x, axes, a.boolean("keepdims"));
+  return {convert(p, p.div(sum, p.like(sum, static_cast<double>(count(p.shape(x), axes)))), p.dtype(in[0]))};
+}
+Values norm(Primitives& p, Args in, const Attrs& a) {
+  std::int64_t order = a.integer("ord");
+  if (order != 1 && order != 2) fail("norm has the orders 1 and 2, not {}", order);
+  Value x = widen(p, in[0]);
+  Value terms = order == 1 ? p.unary(Unary::abs, x) : p.mul(x, x);
+  Value r = reduce(p, Reduce::sum, terms, named_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
+  if (order == 2) r = p.unary(Unary::sqrt, r);
+  return {convert(p, r, a.is_none("out_dtype") ? p.dtype(in[0]) : a.dtype("out_dtype"))};
+}
+Values moments(Primitives& p, Args in, const Attrs& a) {
+  Value x = widen(p, in[0]);
+  Shape axes = named_axes(a, p.shape(x).rank(), "axes"), shape = p.shape(x);
+  bool keep = a.boolean("keepdims");
+  auto average = [&](Value v) {
+    Value sum = p.reduce(Reduce::sum, v, axes);
+    return p.div(sum, p.like(sum, static_cast<double>(count(shape, axes))));
+  };
+  Value m = average(x);
+  Value d = p.sub(x, p.broadcast_to(p.keep_dims(m, shape, axes), shape));
+  Value v = average(p.mul(d, d));
+  auto finish = [&](Value r) {
+    return convert(p, keep ? p.keep_dims(r, shape, axes) : at_least_1d(p, r), p.dtype(in[0]));
+  };
+  return {finish(m), finish(v)};
+}
+
+/// The first place of the extreme along an axis: the least index among those that equal it.
+Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
+  const Shape shape = p.shape(x);
+  Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
+  Value hit = p.compare(Compare::eq, x, best);
+  // A NaN is the extreme and equals nothing: the first NaN is meant.
+  if (is_floating(p.dtype(x)))
+    hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
+                          p.cast(p.compare(Compare::ne, x, x), DType::i32)),
+                 DType::boolean);
+  TensorType places{DType::i64, shape};
+  Value none = p.full_integer(places, std::numeric_limits<std::int64_t>::max());
+  return p.reduce(Reduce::min, p.select(hit, p.iota(places, axis), none), {axis});
+}
+template <Reduce op>
+Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
+  Value x = in[0];
+  bool keep = a.boolean("keepdims");
+  Shape shape = p.shape(x);
+  if (a.is_none("axis")) {
+    Value place = arg_extreme(p, p.reshape(x, {shape.elements()}), 0, op);
+    return {convert(p, p.reshape(place, keep ? Shape::filled(shape.rank(), 1) : Shape{1}), p.dtype(x))};
+  }
+  int axis = axis_of(a.integer("axis"), shape.rank());
+  Value place = arg_extreme(p, x, axis, op);
+  return {convert(p, keep ? p.keep_dims(place, shape, {axis}) : at_least_1d(p, place), p.dtype(x))};
+}
+Values argmax_channel(Primitives& p, Args in, const Attrs&) {
+  if (p.shape(in[0]).rank() < 2) fail("argmax_channel needs two axes, got {}", p.shape(in[0]).str());
+  return {convert(p, arg_extreme(p, in[0], 1, Reduce::max), p.dtype(in[0]))};
+}
+
+int two_outputs(const Attrs&) { return 2; }
+
+}  // namespace
+
+std::span<const OpDef> reduce_ops() {
+  static const std::vector<std::string_view> one{"data"};
+  static const std::vector<AttrSpec> attrs{tuple_or_none("axis"), bool_attr("keepdims", false),
+                                           bool_attr("exclude", false)};
+  static const std::vector<AttrSpec> place{{"axis", AttrKind::integer, None{}, true},
+                                           bool_attr("keepdims", false)};
+  static const std::vector<OpDef> rows{
+      {.name = "sum",
+       .aliases = {"sum_axis"},
+       .summary = "The sum over axes.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::sum>},
+      {.name = "mean", .summary = "The mean over axes.", .inputs = one, .attrs = attrs, .compose = mean},
+      {.name = "prod",
+       .summary = "The product over axes.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::prod>},
+      {.name = "nansum",
+       .summary = "The sum over axes, NaN as 0.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::sum, NaN::is_neutral>},
+      {.name = "nanprod",
+       .summary = "The product over axes, NaN as 1.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::prod, NaN::is_neutral>},
+      {.name = "max",
+       .aliases = {"max_axis"},
+       .summary = "The greatest over axes; NaN wins.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::max>},
+      {.name = "min",
+       .aliases = {"min_axis"},
+       .summary = "The least over axes; NaN wins.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = plain<Reduce::min>},
+      {.name = "norm",
+       .summary = "The 1-norm or 2-norm over axes.",
+       .inputs = one,
+       .attrs = {int_attr("ord", 2),
+                 tuple_or_none("axis"),
+                 {"out_dtype", AttrKind::dtype, None{}, true},
+                 bool_attr("keepdims", false)},
+       .compose = norm},
+      {.name = "moments",
+       .summary = "Mean and variance over axes.",
+       .inputs = one,
+       .attrs = {tuple_or_none("axes"), bool_attr("keepdims", false)},
+       .counted_outputs = two_outputs,
+       .visible_outputs = two_outputs,
+       .compose = moments},
+      {.name = "argmax",
+       .summary = "The index of the greatest, in the dtype of data.",
+       .inputs = one,
+       .attrs = place,
+       .compose = arg_reduce<Reduce::max>},
+      {.name = "argmin",
+       .summary = "The index of the least, in the dtype of data.",
+       .inputs = one,
+       .attrs = place,
+       .compose = arg_reduce<Reduce::min>},
+      {.name = "argmax_channel", .summary = "argmax over axis 1.", .inputs = one, .compose = argmax_channel},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

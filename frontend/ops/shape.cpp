@@ -1,0 +1,371 @@
+#include "frontend/ops/common.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kiln::ops {
+namespace {
+
+/// MXNet's codes in the target of Reshape: 0 keeps the extent here, -1 is what is left, -2 all extents left,
+/// -3 two merged, -4 one split in the two that follow.
+Shape reshape_target(const Shape& from, const Shape& code) {
+  Shape to;
+  int hole = -1;
+  std::size_t next = 0;
+  auto take = [&] {
+    if (next >= from.size())
+      fail("reshape {} to {}: the codes use more axes than there are", from.str(), code.str());
+    return from[next++];
+  };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    std::int64_t c = code[i];
+    if (c > 0) {
+      to.push_back(c);
+      next = std::min(next + 1, from.size());
+    } else if (c == 0) {
+      to.push_back(take());
+    } else if (c == -1) {
+      if (hole >= 0) fail("reshape to {}: -1 may stand once", code.str());
+      hole = to.rank();
+      to.push_back(1);
+      next = std::min(next + 1, from.size());
+    } else if (c == -2) {
+      while (next < from.size()) to.push_back(from[next++]);
+    } else if (c == -3) {
+      std::int64_t first = take();
+      to.push_back(first * take());
+    } else if (c == -4) {
+      if (i + 2 >= code.size()) fail("reshape to {}: -4 is followed by two extents", code.str());
+      std::int64_t whole = take(), a = code[i + 1], b = code[i + 2];
+      i += 2;
+      if (a == -1 && b == -1) fail("reshape to {}: -4 cannot be followed by two -1", code.str());
+      if (a == -1 && b > 0) a = whole / b;
+      if (b == -1 && a > 0) b = whole / a;
+      if (a < 0 || b < 0 || a * b != whole)
+        fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, a, b);
+      to.push_back(a);
+      to.push_back(b);
+    } else {
+      fail("reshape to {}: {} is no code", code.str(), c);
+    }
+  }
+  if (hole >= 0) {
+    std::int64_t known = to.elements();
+    if (known == 0 || from.elements() % known != 0)
+      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
+    to[at(hole)] = from.elements() / known;
+  }
+  if (to.elements() != from.elements())
+    fail("reshape {} to {}: {} elements cannot become {}", from.str(), to.str(), from.elements(),
+         to.elements());
+  return to;
+}
+
+Shape reversed(Shape s) {
+  std::reverse(s.begin(), s.end());
+  return s;
+}
+
+Values reshape(Primitives& p, Args in, const Attrs& a) {
+  const Shape& from = p.shape(in[0]);
+  const Shape& code = a.tuple("shape");
+  Shape to = a.boolean("reverse") ? reversed(reshape_target(reversed(from), reversed(code)))
+                                  : reshape_target(from, code);
+  return {p.reshape(in[0], to)};
+}
+Values reshape_like(Primitives& p, Args in, const Attrs& a) {
+  const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
+  auto bound = [&](std::string_view name, int rank, int fallback) {
+    if (a.is_none(name)) return fallback;
+    std::int64_t v = a.integer(name);
+    return static_cast<int>(std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank));
+  };
+  int lb = bound("lhs_begin", l.rank(), 0), le = bound("lhs_end", l.rank(), l.rank());
+  int rb = bound("rhs_begin", r.rank(), 0), re = bound("rhs_end", r.rank(), r.rank());
+  Shape to;
+  for (int i = 0; i < lb; ++i) to.push_back(l[at(i)]);
+  for (int i = rb; i < re; ++i) to.push_back(r[at(i)]);
+  for (int i = le; i < l.rank(); ++i) to.push_back(l[at(i)]);
+  return {p.reshape(in[0], to)};
+}
+Values flatten(Primitives& p, Args in, const Attrs&) {
+  const Shape& s = p.shape(in[0]);
+  std::int64_t rest = 1;
+  for (std::size_t i = 1; i < s.size(); ++i) rest *= s[i];
+  return {p.reshape(in[0], {s.rank() ? s[0] : 1, rest})};
+}
+Values expand_dims(Primitives& p, Args in, const Attrs& a) {
+  const Shape& s = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), s.rank() + 1);
+  Shape to;
+  for (int i = 0; i <= s.rank(); ++i) {
+    if (i == axis) to.push_back(1);
+    if (i < s.rank()) to.push_back(s[at(i)]);
+  }
+  return {p.reshape(in[0], to)};
+}
+Values squeeze(Primitives& p, Args in, const Attrs& a) {
+  const Shape& s = p.shape(in[0]);
+  Shape to, axes = a.is_none("axis") ? Shape{} : axes_of(a.tuple("axis"), s.rank());
+  for (std::int64_t axis : axes)
+    if (s[at(static_cast<int>(axis))] != 1)
+      fail("squeeze: axis {} of {} has more than one element", axis, s.str());
+  for (int i = 0; i < s.rank(); ++i) {
+    bool named = std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (!(a.is_none("axis") ? s[at(i)] == 1 : named)) to.push_back(s[at(i)]);
+  }
+  return {p.reshape(in[0], to.empty() ? Shape{1} : to)};
+}
+Values transpose(Primitives& p, Args in, const Attrs& a) {
+  int rank = p.shape(in[0]).rank();
+  Shape order = a.tuple("axes");
+  if (order.empty())
+    for (int i = rank; i-- > 0;) order.push_back(i);
+  if (order.rank() != rank)
+    fail("transpose of {} needs {} axes, got {}", p.shape(in[0]).str(), rank, order.str());
+  for (std::int64_t& axis : order) axis = axis_of(axis, rank);
+  axes_of(order, rank);  // each axis once
+  return {p.transpose(in[0], order)};
+}
+Values swap_axes(Primitives& p, Args in, const Attrs& a) {
+  int rank = p.shape(in[0]).rank();
+  Shape order;
+  for (int i = 0; i < rank; ++i) order.push_back(i);
+  std::swap(order[at(axis_of(a.integer("dim1"), rank))], order[at(axis_of(a.integer("dim2"), rank))]);
+  return {p.transpose(in[0], order)};
+}
+Values reverse(Primitives& p, Args in, const Attrs& a) {
+  return {p.reverse(in[0], axes_of(a.tuple("axis"), p.shape(in[0]).rank()))};
+}
+
+// Repeating.
+
+Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
+  const Shape& from = p.shape(in[0]);
+  Shape to = a.tuple("shape");
+  if (to.rank() < from.rank()) fail("{} cannot be broadcast to {}", from.str(), to.str());
+  for (int i = 0; i < to.rank(); ++i)
+    if (int source = i - (to.rank() - from.rank()); to[at(i)] == 0 && source >= 0)
+      to[at(i)] = from[at(source)];
+  return {p.broadcast_to(in[0], to)};
+}
+Values broadcast_axis(Primitives& p, Args in, const Attrs& a) {
+  Shape to = p.shape(in[0]);
+  const Shape &axes = a.tuple("axis"), &sizes = a.tuple("size");
+  if (axes.size() != sizes.size())
+    fail("broadcast_axis needs a size for each axis, got {} and {}", axes.str(), sizes.str());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::int64_t& extent = to[at(axis_of(axes[i], to.rank()))];
+    if (extent != 1)
+      fail("broadcast_axis: axis {} of {} has more than one element", axes[i], p.shape(in[0]).str());
+    extent = sizes[i];
+  }
+  return {p.broadcast_to(in[0], to)};
+}
+Values broadcast_like(Primitives& p, Args in, const Attrs& a) {
+  Shape to = p.shape(in[1]);
+  if (!a.is_none("lhs_axes") && !a.is_none("rhs_axes")) {
+    const Shape &l = a.tuple("lhs_axes"), &r = a.tuple("rhs_axes");
+    if (l.size() != r.size())
+      fail("broadcast_like needs as many lhs_axes as rhs_axes, got {} and {}", l.str(), r.str());
+    to = p.shape(in[0]);
+    for (std::size_t i = 0; i < l.size(); ++i)
+      to[at(axis_of(l[i], to.rank()))] = p.shape(in[1])[at(axis_of(r[i], p.shape(in[1]).rank()))];
+  }
+  return {p.broadcast_to(in[0], to)};
+}
+Values tile(Primitives& p, Args in, const Attrs& a) {
+  // (d0, d1) tiled (r0, r1): broadcast to (r0, d0, r1, d1) and merge.
+  Shape reps = a.tuple("reps"), from = p.shape(in[0]);
+  int rank = std::max(reps.rank(), from.rank());
+  Shape split, dims, to;
+  for (int i = 0; i < rank; ++i) {
+    int f = i - (rank - from.rank()), r = i - (rank - reps.rank());
+    std::int64_t extent = f >= 0 ? from[at(f)] : 1, count = r >= 0 ? reps[at(r)] : 1;
+    if (count < 0) fail("tile cannot repeat {} times", count);
+    if (count != 1) split.push_back(count);
+    if (f >= 0) dims.push_back(split.rank());
+    if (f >= 0) split.push_back(extent);
+    to.push_back(extent * count);
+  }
+  return {p.reshape(p.broadcast(in[0], split, dims), to)};
+}
+Values repeat(Primitives& p, Args in, const Attrs& a) {
+  std::int64_t count = a.integer("repeats");
+  if (count < 0) fail("repeat cannot repeat {} times", count);
+  Value x = in[0];
+  if (a.is_none("axis")) x = p.reshape(x, {p.shape(x).elements()});
+  Shape from = p.shape(x), split, dims, to = from;
+  int axis = a.is_none("axis") ? 0 : axis_of(a.integer("axis"), from.rank());
+  for (int i = 0; i < from.rank(); ++i) {
+    dims.push_back(split.rank());
+    split.push_back(from[at(i)]);
+    if (i == axis) split.push_back(count);
+  }
+  to[at(axis)] *= count;
+  return {p.reshape(p.broadcast(x, split, dims), to)};
+}
+
+// Joining.
+
+void require_parts(Primitives& p, Args in, std::string_view what) {
+  if (in.empty()) fail("{} needs an array", what);
+  for (Value v : in)
+    if (p.dtype(v) != p.dtype(in[0]))
+      fail("{} takes arrays of one dtype, got {} and {}", what, name_of(p.dtype(in[0])), name_of(p.dtype(v)));
+}
+Values concat(Primitives& p, Args in, const Attrs& a) {
+  require_parts(p, in, "Concat");
+  return {p.concatenate(in, axis_of(a.integer("dim"), p.shape(in[0]).rank()))};
+}
+Values stack(Primitives& p, Args in, const Attrs& a) {
+  require_parts(p, in, "stack");
+  const Shape from = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), from.rank() + 1);
+  Shape to;
+  for (int i = 0; i <= from.rank(); ++i) {
+    if (i == axis) to.push_back(1);
+    if (i < from.rank()) to.push_back(from[at(i)]);
+  }
+  Values parts;
+  for (Value v : in) {
+    if (!(p.shape(v) == from))
+      fail("stack takes arrays of one shape, got {} and {}", from.str(), p.shape(v).str());
+    parts.push_back(p.reshape(v, to));
+  }
+  return {p.concatenate(parts, axis)};
+}
+
+// Blocks of pixels.
+
+std::int64_t block_size(Primitives& p, Args in, const Attrs& a) {
+  std::int64_t b = a.integer("block_size");
+  if (b < 1 || p.shape(in[0]).rank() != 4)
+    fail("needs an (N, C, H, W) array and a block_size of at least 1, got {} and {}", p.shape(in[0]).str(),
+         b);
+  return b;
+}
+Values depth_to_space(Primitives& p, Args in, const Attrs& a) {
+  std::int64_t b = block_size(p, in, a);
+  Shape s = p.shape(in[0]);
+  if (s[1] % (b * b) != 0) fail("depth_to_space: {} channels are no multiple of {}", s[1], b * b);
+  Value x = p.reshape(in[0], {s[0], b, b, s[1] / (b * b), s[2], s[3]});
+  return {p.reshape(p.transpose(x, {0, 3, 4, 1, 5, 2}), {s[0], s[1] / (b * b), s[2] * b, s[3] * b})};
+}
+Values space_to_depth(Primitives& p, Args in, const Attrs& a) {
+  std::int64_t b = block_size(p, in, a);
+  Shape s = p.shape(in[0]);
+  if (s[2] % b != 0 || s[3] % b != 0) fail("space_to_depth: {} is not divided by {}", s.str(), b);
+  Value x = p.reshape(in[0], {s[0], s[1], s[2] / b, b, s[3] / b, b});
+  return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * b * b, s[2] / b, s[3] / b})};
+}
+
+AttrSpec int_or_none(std::string_view name) { return {name, AttrKind::integer, None{}, true}; }
+
+}  // namespace
+
+std::span<const OpDef> shape_ops() {
+  static const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
+  static const std::vector<OpDef> rows{
+      {.name = "Reshape",
+       .aliases = {"reshape"},
+       .summary = "The elements in C order under another shape; 0, -1 to -4 are codes.",
+       .inputs = one,
+       .attrs = {tuple_attr("shape"), bool_attr("reverse", false), tuple_attr("target_shape"),
+                 bool_attr("keep_highest", false)},
+       .compose = reshape},
+      {.name = "reshape_like",
+       .summary = "lhs under the shape of rhs, or of parts of it.",
+       .inputs = two,
+       .attrs = {int_or_none("lhs_begin"), int_or_none("lhs_end"), int_or_none("rhs_begin"),
+                 int_or_none("rhs_end")},
+       .compose = reshape_like},
+      {.name = "Flatten",
+       .aliases = {"_npx_batch_flatten", "flatten"},
+       .summary = "All axes but the first become one.",
+       .inputs = one,
+       .compose = flatten},
+      {.name = "expand_dims",
+       .aliases = {"_npi_expand_dims"},
+       .summary = "One more axis of extent 1.",
+       .inputs = one,
+       .attrs = {required("axis", AttrKind::integer)},
+       .compose = expand_dims},
+      {.name = "squeeze",
+       .summary = "Without axes of extent 1.",
+       .inputs = one,
+       .attrs = {tuple_or_none("axis")},
+       .compose = squeeze},
+      {.name = "transpose",
+       .summary = "The axes in another order, by default reversed.",
+       .inputs = one,
+       .attrs = {tuple_attr("axes")},
+       .compose = transpose},
+      {.name = "SwapAxis",
+       .aliases = {"swapaxes"},
+       .summary = "Two axes exchanged.",
+       .inputs = one,
+       .attrs = {int_attr("dim1", 0), int_attr("dim2", 0)},
+       .compose = swap_axes},
+      {.name = "reverse",
+       .aliases = {"flip"},
+       .summary = "The elements in opposite order along axes.",
+       .inputs = one,
+       .attrs = {required("axis", AttrKind::tuple)},
+       .compose = reverse},
+      {.name = "broadcast_to",
+       .summary = "Repeated to a shape; 0 keeps an extent.",
+       .inputs = one,
+       .attrs = {tuple_attr("shape")},
+       .compose = broadcast_to},
+      {.name = "broadcast_axis",
+       .aliases = {"broadcast_axes"},
+       .summary = "Repeated along axes of extent 1.",
+       .inputs = one,
+       .attrs = {tuple_attr("axis"), tuple_attr("size")},
+       .compose = broadcast_axis},
+      {.name = "broadcast_like",
+       .summary = "Repeated to the shape of rhs.",
+       .inputs = two,
+       .attrs = {tuple_or_none("lhs_axes"), tuple_or_none("rhs_axes")},
+       .compose = broadcast_like},
+      {.name = "tile",
+       .summary = "The whole array repeated along each axis.",
+       .inputs = one,
+       .attrs = {required("reps", AttrKind::tuple)},
+       .compose = tile},
+      {.name = "repeat",
+       .summary = "Each element repeated.",
+       .inputs = one,
+       .attrs = {required("repeats", AttrKind::integer), int_or_none("axis")},
+       .compose = repeat},
+      {.name = "Concat",
+       .aliases = {"concat"},
+       .summary = "Arrays one after the other along an axis.",
+       .inputs = one,
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {required("num_args", AttrKind::integer), int_attr("dim", 1)},
+       .compose = concat},
+      {.name = "stack",
+       .summary = "Arrays along a new axis.",
+       .inputs = one,
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {int_attr("axis", 0), required("num_args", AttrKind::integer)},
+       .compose = stack},
+      {.name = "depth_to_space",
+       .summary = "Channels spread over blocks of pixels.",
+       .inputs = one,
+       .attrs = {required("block_size", AttrKind::integer)},
+       .compose = depth_to_space},
+      {.name = "space_to_depth",
+       .summary = "Blocks of pixels gathered in channels.",
+       .inputs = one,
+       .attrs = {required("block_size", AttrKind::integer)},
+       .compose = space_to_depth},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

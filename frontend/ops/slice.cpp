@@ -1,0 +1,222 @@
+#include "frontend/ops/common.h"
+
+#include <algorithm>
+
+namespace kiln::ops {
+namespace {
+
+/// x[begin:end] along one axis.
+Value cut(Primitives& p, Value x, int axis, std::int64_t begin, std::int64_t end) {
+  const Shape& s = p.shape(x);
+  Shape start = Shape::filled(s.rank(), 0), limit = s;
+  start[at(axis)] = begin;
+  limit[at(axis)] = end;
+  return p.slice(x, start, limit, Shape::filled(s.rank(), 1));
+}
+
+/// Where a bound of Python's slices lies in [low, high] of an axis.
+std::int64_t bound(const std::optional<std::int64_t>& v, std::int64_t missing, std::int64_t extent,
+                   std::int64_t low, std::int64_t high) {
+  if (!v) return missing;
+  return std::clamp(*v < 0 ? *v + extent : *v, low, high);
+}
+
+Values slice(Primitives& p, Args in, const Attrs& a) {
+  auto list = [&](std::string_view name) -> const ir::OptionalInts& {
+    const ir::AttrValue* v = a.find(name);
+    if (!v || !std::holds_alternative<ir::OptionalInts>(*v)) fail_internal("slice has no list '{}'", name);
+    return std::get<ir::OptionalInts>(*v);
+  };
+  const ir::OptionalInts &begin = list("begin"), &end = list("end"), &step = list("step");
+  Shape from = p.shape(in[0]), start = Shape::filled(from.rank(), 0), limit = from,
+        stride = Shape::filled(from.rank(), 1), mirrored;
+  if (begin.size() > from.size() || end.size() != begin.size() ||
+      (!step.empty() && step.size() != begin.size()))
+    fail("slice of {} needs begin, end and step for its leading axes, got {}, {} and {}", from.str(),
+         begin.size(), end.size(), step.size());
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    std::int64_t n = from[i], s = i < step.size() && step[i] ? *step[i] : 1;
+    if (s == 0) fail("slice needs steps that are not 0");
+    std::int64_t b, e;
+    if (s > 0) {
+      b = bound(begin[i], 0, n, 0, n);
+      e = std::max(b, bound(end[i], n, n, 0, n));
+    } else {
+      // Backwards from b down to above e: the same elements in the mirrored axis, forwards.
+      std::int64_t first = bound(begin[i], n - 1, n, -1, n - 1), last = bound(end[i], -1, n, -1, n - 1);
+      mirrored.push_back(static_cast<std::int64_t>(i));
+      b = n - 1 - first;
+      e = std::max(b, n - 1 - last);
+      s = -s;
+    }
+    start[i] = b;
+    limit[i] = e;
+    stride[i] = s;
+  }
+  Value x = mirrored.empty() ? in[0] : p.reverse(in[0], mirrored);
+  return {p.slice(x, start, limit, stride)};
+}
+Values slice_axis(Primitives& p, Args in, const Attrs& a) {
+  const Shape& s = p.shape(in[0]);
+  int axis = axis_of(a.integer("axis"), s.rank());
+  std::int64_t n = s[at(axis)], begin = a.integer("begin"), end = a.is_none("end") ? n : a.integer("end");
+  if (begin < 0) begin += n;
+  if (end < 0) end += n;
+  if (begin < 0 || end > n || begin >= end)
+    fail("slice_axis [{}, {}) leaves axis {} of {}", begin, end, axis, s.str());
+  return {cut(p, in[0], axis, begin, end)};
+}
+Values slice_like(Primitives& p, Args in, const Attrs& a) {
+  const Shape &from = p.shape(in[0]), &like = p.shape(in[1]);
+  Shape axes = axes_of(a.tuple("axes"), from.rank()), limit = from;
+  if (axes.empty())
+    for (int i = 0; i < from.rank(); ++i) axes.push_back(i);
+  for (std::int64_t axis : axes) {
+    int i = static_cast<int>(axis);
+    if (i >= like.rank() || like[at(i)] > from[at(i)])
+      fail("slice_like cannot cut axis {} of {} to {}", axis, from.str(), like.str());
+    limit[at(i)] = like[at(i)];
+  }
+  return {p.slice(in[0], Shape::filled(from.rank(), 0), limit, Shape::filled(from.rank(), 1))};
+}
+
+/// Parts along an axis that begin at `begins`; without the axis where it is to be squeezed.
+Values split(Primitives& p, Value x, int axis, const std::vector<std::int64_t>& begins, bool squeeze) {
+  Values parts;
+  std::int64_t n = p.shape(x)[at(axis)];
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    std::int64_t begin = std::min(begins[i], n), end = i + 1 < begins.size() ? std::min(begins[i + 1], n) : n;
+    if (begin < 0 || end < begin)
+      fail("split at {} and {} along axis {} of {}", begins[i], end, axis, p.shape(x).str());
+    Value part = cut(p, x, axis, begin, end);
+    if (squeeze) {
+      Shape to;
+      for (int k = 0; k < p.shape(part).rank(); ++k)
+        if (k != axis) to.push_back(p.shape(part)[at(k)]);
+      if (end - begin != 1) fail("split: parts of {} elements cannot lose their axis", end - begin);
+      part = p.reshape(part, to.empty() ? Shape{1} : to);
+    }
+    parts.push_back(part);
+  }
+  return parts;
+}
+std::vector<std::int64_t> equal_begins(std::int64_t n, std::int64_t parts) {
+  if (parts < 1 || n % parts != 0) fail("{} elements cannot be split in {} equal parts", n, parts);
+  std::vector<std::int64_t> begins;
+  for (std::int64_t i = 0; i < parts; ++i) begins.push_back(i * (n / parts));
+  return begins;
+}
+Values slice_channel(Primitives& p, Args in, const Attrs& a) {
+  int axis = axis_of(a.integer("axis"), p.shape(in[0]).rank());
+  return split(p, in[0], axis, equal_begins(p.shape(in[0])[at(axis)], a.integer("num_outputs")),
+               a.boolean("squeeze_axis"));
+}
+int slice_channel_outputs(const Attrs& a) {
+  return static_cast<int>(std::clamp<std::int64_t>(a.integer("num_outputs"), 1, 1 << 20));
+}
+Values split_v2(Primitives& p, Args in, const Attrs& a) {
+  int axis = axis_of(a.integer("axis"), p.shape(in[0]).rank());
+  std::vector<std::int64_t> begins;
+  if (a.integer("sections") > 0)
+    begins = equal_begins(p.shape(in[0])[at(axis)], a.integer("sections"));
+  else
+    begins.assign(a.tuple("indices").begin(), a.tuple("indices").end());
+  return split(p, in[0], axis, begins, a.boolean("squeeze_axis"));
+}
+int split_v2_outputs(const Attrs& a) {
+  std::int64_t sections = a.integer("sections");
+  return static_cast<int>(sections > 0 ? std::min<std::int64_t>(sections, 1 << 20)
+                                       : a.tuple("indices").rank());
+}
+
+Values pad(Primitives& p, Args in, const Attrs& a) {
+  const Shape& width = a.tuple("pad_width");
+  int rank = p.shape(in[0]).rank();
+  if (width.rank() != 2 * rank)
+    fail("Pad of {} needs {} widths, got {}", p.shape(in[0]).str(), 2 * rank, width.str());
+  Shape low, high;
+  for (int i = 0; i < rank; ++i) {
+    low.push_back(width[at(2 * i)]);
+    high.push_back(width[at(2 * i + 1)]);
+    if (low.back() < 0 || high.back() < 0) fail("Pad cannot cut: pad_width is {}", width.str());
+  }
+  if (a.word("mode") == "constant") return {p.pad(in[0], a.real("constant_value"), low, high)};
+  bool edge = a.word("mode") == "edge";
+  Value x = in[0];
+  for (int i = 0; i < rank; ++i) {
+    std::int64_t n = p.shape(x)[at(i)], l = low[at(i)], h = high[at(i)];
+    if (l == 0 && h == 0) continue;
+    if (!edge && (l >= n || h >= n))
+      fail("Pad cannot reflect {} and {} elements of axis {} with {}", l, h, i, n);
+    Values parts;
+    auto side = [&](std::int64_t count, std::int64_t first, std::int64_t last) {
+      if (count == 0) return;
+      if (!edge) return parts.push_back(p.reverse(cut(p, x, i, first, last), {i}));
+      Shape to = p.shape(x);
+      to[at(i)] = count;
+      parts.push_back(p.broadcast_to(cut(p, x, i, first, last), to));
+    };
+    edge ? side(l, 0, 1) : side(l, 1, l + 1);
+    parts.push_back(x);
+    edge ? side(h, n - 1, n) : side(h, n - 1 - h, n - 1);
+    x = p.concatenate(parts, i);
+  }
+  return {x};
+}
+
+}  // namespace
+
+std::span<const OpDef> slice_ops() {
+  static const std::vector<std::string_view> one{"data"};
+  static const std::vector<OpDef> rows{
+      {.name = "slice",
+       .aliases = {"_npi_slice", "_npx_slice", "crop"},
+       .summary = "begin:end:step of the leading axes.",
+       .inputs = one,
+       .attrs = {required("begin", AttrKind::optional_ints),
+                 required("end", AttrKind::optional_ints),
+                 {"step", AttrKind::optional_ints, ir::OptionalInts{}}},
+       .compose = slice},
+      {.name = "slice_axis",
+       .summary = "begin:end of one axis.",
+       .inputs = one,
+       .attrs = {required("axis", AttrKind::integer),
+                 required("begin", AttrKind::integer),
+                 {"end", AttrKind::integer, std::nullopt, true}},
+       .compose = slice_axis},
+      {.name = "slice_like",
+       .summary = "data cut to the extents of another array.",
+       .inputs = {"data", "shape_like"},
+       .attrs = {tuple_attr("axes")},
+       .compose = slice_like},
+      {.name = "SliceChannel",
+       .aliases = {"split"},
+       .summary = "Equal parts along an axis.",
+       .inputs = one,
+       .attrs = {required("num_outputs", AttrKind::integer), int_attr("axis", 1),
+                 bool_attr("squeeze_axis", false)},
+       .counted_outputs = slice_channel_outputs,
+       .visible_outputs = slice_channel_outputs,
+       .compose = slice_channel},
+      {.name = "_split_v2",
+       .aliases = {"_npi_split"},
+       .summary = "Parts along an axis, equal or at given places.",
+       .inputs = one,
+       .attrs = {required("indices", AttrKind::tuple), int_attr("axis", 1), bool_attr("squeeze_axis", false),
+                 int_attr("sections", 0)},
+       .counted_outputs = split_v2_outputs,
+       .visible_outputs = split_v2_outputs,
+       .compose = split_v2},
+      {.name = "Pad",
+       .aliases = {"pad"},
+       .summary = "More elements around: a constant, the edge, or the reflection.",
+       .inputs = one,
+       .attrs = {{"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
+                 required("pad_width", AttrKind::tuple),
+                 real_attr("constant_value", 0)},
+       .compose = pad},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops
