@@ -6,6 +6,7 @@
 #include "passes/fuse.h"
 #include "passes/layout.h"
 #include "passes/plan_buffers.h"
+#include "passes/sink_reshapes.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -37,6 +38,8 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // weights.
   pm.addPass(create_canonicalize_pass());
   pm.addPass(mlir::createCSEPass());
+  // Reshapes between a root and its end would part them.
+  pm.addPass(create_sink_reshapes_pass());
   // Kernels. Last before memory: the order of operations is final from here.
   pm.addPass(create_fuse_pass(options.fuse));
 }
@@ -81,6 +84,7 @@ void register_passes() {
   mlir::registerPass([] { return create_fold_pass(default_evaluate()); });
   mlir::registerPass([] { return create_expand_pass(); });
   mlir::registerPass([] { return create_layout_pass(); });
+  mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });

@@ -1,0 +1,101 @@
+#include "passes/sink_reshapes.h"
+
+#include "ir/views.h"
+#include "passes/sweep.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace kiln::passes {
+namespace {
+
+using Shape = llvm::ArrayRef<std::int64_t>;
+
+Shape shape_of(mlir::Value v) { return ir::ranked(v).getShape(); }
+
+mlir::RankedTensorType with_shape(mlir::Value v, Shape shape) {
+  return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
+}
+
+/// Whether a kernel computes it, so that it need not be in memory for the next operation.
+bool is_computed(mlir::Value v) {
+  mlir::Operation* op = v.getDefiningOp();
+  return op && (ir::is_pointwise(op) || llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp,
+                                                  ir::GatherOp, ir::RandomUniformOp>(op));
+}
+
+/// A reshape of a computed value that `op` alone takes.
+ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
+  for (mlir::Value v : op->getOperands()) {
+    auto reshape = v.getDefiningOp<ir::ReshapeOp>();
+    if (!reshape || !is_computed(reshape.getX())) continue;
+    if (llvm::all_of(reshape->getUsers(), [&](mlir::Operation* user) { return user == op; })) return reshape;
+  }
+  return {};
+}
+
+/// `v` under another shape where that costs nothing; null where it does.
+mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
+  if (auto reshape = v.getDefiningOp<ir::ReshapeOp>(); reshape && shape_of(reshape.getX()) == shape)
+    return reshape.getX();
+  if (auto constant = v.getDefiningOp<ir::ConstantOp>()) {
+    auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+    if (dense && dense.isSplat()) {
+      auto value = dense.resizeSplat(with_shape(v, shape));
+      return ir::ConstantOp::create(builder, constant.getLoc(), value.getType(), value);
+    }
+  }
+  ir::View view = ir::view_of(v);
+  mlir::Operation* op = v.getDefiningOp();
+  bool in_memory = !op || (ir::is_movement(op) && view.base != v) ||
+                   llvm::isa<ir::ConstantOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp>(op);
+  if (!in_memory || view.base.getDefiningOp<ir::IotaOp>()) return {};
+  auto reshape = ir::ReshapeOp::create(builder, v.getLoc(), with_shape(v, shape), v);
+  if (ir::apply_movement(reshape, view)) return reshape;
+  reshape.erase();
+  return {};
+}
+
+class SinkReshapes final : public mlir::PassWrapper<SinkReshapes, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkReshapes)
+  llvm::StringRef getArgument() const override { return "kiln-sink-reshapes"; }
+  llvm::StringRef getDescription() const override { return "Move reshapes behind pointwise operations"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
+
+  void runOnOperation() override {
+    mlir::Block& block = getOperation().front();
+    for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator()))
+      if (ir::is_pointwise(&op)) sink(&op);
+    erase_dead(block);
+  }
+
+ private:
+  static void sink(mlir::Operation* op) {
+    ir::ReshapeOp reshape = reshape_to_sink(op);
+    if (!reshape) return;
+    llvm::SmallVector<std::int64_t, 6> shape(shape_of(reshape.getX()));
+    mlir::OpBuilder builder(op);
+    mlir::IRMapping map;
+    for (mlir::Value v : op->getOperands()) {
+      if (map.contains(v)) continue;
+      mlir::Value moved = v == reshape.getResult() ? reshape.getX() : under_shape(builder, v, shape);
+      if (!moved) return;  // reshapes that were made for others are dead
+      map.map(v, moved);
+    }
+    mlir::Operation* clone = builder.clone(*op, map);
+    mlir::Value result = op->getResult(0);
+    clone->getResult(0).setType(with_shape(result, shape));
+    auto back = ir::ReshapeOp::create(builder, op->getLoc(), result.getType(), clone->getResult(0));
+    result.replaceAllUsesWith(back.getResult());
+    op->erase();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_sink_reshapes_pass() { return std::make_unique<SinkReshapes>(); }
+
+}  // namespace kiln::passes
