@@ -122,3 +122,11 @@ func.func @reduce_last_one(%x: tensor<5x3x1xf32>) -> tensor<3xf32> {
   %0 = kiln.reduce sum %x [0, 2] : tensor<5x3x1xf32> -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// CHECK-LABEL: func.func @sum_of_nothing
+// CHECK-NEXT: kiln.constant dense<0.000000e+00> : tensor<4x5xf32>
+// CHECK-NEXT: return
+func.func @sum_of_nothing(%x: tensor<4x0xf32>, %y: tensor<0x5xf32>) -> tensor<4x5xf32> {
+  %0 = kiln.dot %x, %y : tensor<4x0xf32>, tensor<0x5xf32> -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
