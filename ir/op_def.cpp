@@ -1,0 +1,72 @@
+#include "ir/op_def.h"
+
+#include "runtime/fail.h"
+
+namespace kiln::ir {
+namespace {
+
+// A value given by a program, as the row's kind; integers stand for numbers, axes and lists of one.
+AttrValue converted(const OpDef& op, const AttrSpec& spec, const AttrValue& v) {
+  const bool none = std::holds_alternative<None>(v);
+  if (none && (spec.or_none || spec.fallback == AttrValue(None{}))) return v;
+  const auto* i = std::get_if<std::int64_t>(&v);
+  const auto* s = std::get_if<std::string>(&v);
+  switch (spec.kind) {
+    case AttrKind::boolean:
+      if (std::holds_alternative<bool>(v)) return v;
+      if (i && (*i == 0 || *i == 1)) return *i == 1;
+      break;
+    case AttrKind::integer:
+      if (i) return v;
+      if (const auto* b = std::get_if<bool>(&v)) return std::int64_t{*b};
+      break;
+    case AttrKind::real:
+      if (std::holds_alternative<double>(v)) return v;
+      if (i) return static_cast<double>(*i);
+      break;
+    case AttrKind::tuple:
+      if (std::holds_alternative<Shape>(v)) return v;
+      if (i) return Shape{*i};
+      break;
+    case AttrKind::optional_ints:
+      if (std::holds_alternative<OptionalInts>(v)) return v;
+      if (i) return OptionalInts{*i};
+      if (const auto* t = std::get_if<Shape>(&v)) return OptionalInts(t->begin(), t->end());
+      break;
+    default:
+      break;
+  }
+  if (s) return parse_attr(spec, *s);
+  fail("expected another kind of value than {}", to_text(v));
+}
+
+}  // namespace
+
+const AttrSpec* OpDef::attr(std::string_view attr_name) const {
+  for (const AttrSpec& spec : attrs)
+    if (spec.name == attr_name) return &spec;
+  return nullptr;
+}
+
+std::size_t OpDef::input_count(const Attrs& a) const {
+  if (variadic) return count_attr.empty() ? 0 : static_cast<std::size_t>(a.integer(count_attr));
+  return active_inputs ? active_inputs(a) : inputs.size();
+}
+
+Attrs OpDef::complete(const Attrs& given) const {
+  Attrs out;
+  for (const Attrs::Item& item : given.items())
+    if (!attr(item.name)) fail("{} has no attribute '{}'", name, item.name);
+  for (const AttrSpec& spec : attrs) {
+    const AttrValue* v = given.find(spec.name);
+    if (!v && !spec.fallback) fail("{} needs the attribute '{}'", name, spec.name);
+    try {
+      out.set(spec.name, v ? converted(*this, spec, *v) : *spec.fallback);
+    } catch (const Error& e) {
+      fail("{}: attribute '{}': {}", name, spec.name, e.what());
+    }
+  }
+  return out;
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,345 @@
+// The shape rules of the primitives: each checks its operands, works out its result's type and hands itself
+// to emit().
+#include "ir/primitives.h"
+
+#include "runtime/fail.h"
+
+#include <algorithm>
+
+namespace kiln::ir {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+void require(bool holds, const char* what, const TensorType& x) {
+  if (!holds) fail("{}, got {}", what, x.str());
+}
+void require_same(const char* what, const TensorType& a, const TensorType& b) {
+  if (!(a == b)) fail("{} takes operands of one shape and dtype, got {} and {}", what, a.str(), b.str());
+}
+
+// Positions of a window of `extent` that slides over `size` elements.
+std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t dilate,
+                          std::int64_t low, std::int64_t high) {
+  const std::int64_t extent = (kernel - 1) * dilate + 1;
+  const std::int64_t room = size + low + high - extent;
+  return room < 0 || stride <= 0 ? 0 : room / stride + 1;
+}
+
+void check_window(const Window& w, const TensorType& x) {
+  const int spatial = x.shape.rank() - 2;
+  if (spatial < 1) fail("a window needs an array of at least 3 axes, got {}", x.str());
+  for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
+    if (s->rank() != spatial) fail("a window over {} needs {} extents, got {}", x.str(), spatial, s->str());
+  for (int i = 0; i < spatial; ++i)
+    if (w.kernel[at(i)] < 1 || w.stride[at(i)] < 1 || w.dilate[at(i)] < 1)
+      fail("kernel {}, stride {} and dilation {} must be positive", w.kernel.str(), w.stride.str(),
+           w.dilate.str());
+}
+
+}  // namespace
+
+Value Primitives::add_value(const TensorType& type) {
+  types_.push_back(type);
+  return {static_cast<std::uint32_t>(types_.size() - 1)};
+}
+
+Value Primitives::record(Kind kind, std::span<const Value> operands, const Params& params,
+                         const TensorType& type) {
+  for (Value v : operands)
+    if (!v.valid() || v.id >= types_.size())
+      fail_internal("a primitive was given a value that does not exist");
+  type.shape.elements();  // throws when they cannot be counted
+  const Value result = add_value(type);
+  emit(kind, operands, params, result);
+  return result;
+}
+
+Value Primitives::unary(Unary op, Value x) {
+  Params p;
+  p.unary = op;
+  return record(Kind::unary, {{x}}, p, type(x));
+}
+Value Primitives::binary(Binary op, Value a, Value b) {
+  require_same("a pointwise primitive", type(a), type(b));
+  Params p;
+  p.binary = op;
+  return record(Kind::binary, {{a, b}}, p, type(a));
+}
+Value Primitives::compare(Compare op, Value a, Value b) {
+  require_same("a comparison", type(a), type(b));
+  Params p;
+  p.compare = op;
+  return record(Kind::compare, {{a, b}}, p, {DType::boolean, shape(a)});
+}
+Value Primitives::select(Value condition, Value a, Value b) {
+  require_same("select", type(a), type(b));
+  if (dtype(condition) != DType::boolean || shape(condition) != shape(a))
+    fail("select needs a bool condition of shape {}, got {}", shape(a).str(), type(condition).str());
+  return record(Kind::select, {{condition, a, b}}, {}, type(a));
+}
+Value Primitives::cast(Value x, DType to) {
+  if (dtype(x) == to) return x;
+  return record(Kind::cast, {{x}}, {}, {to, shape(x)});
+}
+
+Value Primitives::full(const TensorType& type, double value) {
+  Params p;
+  p.number = value;
+  return record(Kind::full, {}, p, type);
+}
+Value Primitives::full_integer(const TensorType& type, std::int64_t value) {
+  Params p;
+  p.integer = value;
+  p.is_integer = true;
+  return record(Kind::full, {}, p, type);
+}
+Value Primitives::constant(const TensorType& type, std::span<const std::byte> elements) {
+  if (static_cast<std::int64_t>(elements.size()) != type.bytes())
+    fail_internal("a constant of {} bytes for {}", elements.size(), type.str());
+  Params p;
+  p.bytes = elements;
+  return record(Kind::constant, {}, p, type);
+}
+Value Primitives::iota(const TensorType& type, int axis) {
+  if (axis < 0 || axis >= type.shape.rank()) fail_internal("iota along axis {} of {}", axis, type.str());
+  Params p;
+  p.axis = axis;
+  return record(Kind::iota, {}, p, type);
+}
+Value Primitives::random_uniform(const Shape& shape) {
+  return record(Kind::random_uniform, {}, {}, {DType::f32, shape});
+}
+
+Value Primitives::broadcast(Value x, const Shape& to, const Shape& dims) {
+  const Shape& from = shape(x);
+  if (dims.rank() != from.rank()) fail_internal("broadcast of {} with axes {}", type(x).str(), dims.str());
+  for (int i = 0; i < from.rank(); ++i) {
+    const std::int64_t d = dims[at(i)];
+    if (d < 0 || d >= to.rank() || (i > 0 && d <= dims[at(i - 1)]))
+      fail_internal("broadcast of {} with axes {}", type(x).str(), dims.str());
+    if (from[at(i)] != 1 && from[at(i)] != to[static_cast<std::size_t>(d)])
+      fail("cannot broadcast shape {} to {}", from.str(), to.str());
+  }
+  if (from == to) return x;
+  Params p;
+  p.a = dims;
+  return record(Kind::broadcast, {{x}}, p, {dtype(x), to});
+}
+Value Primitives::reshape(Value x, const Shape& to) {
+  if (shape(x).elements() != to.elements())
+    fail("cannot reshape {} to {}: the number of elements differs", shape(x).str(), to.str());
+  if (shape(x) == to) return x;
+  return record(Kind::reshape, {{x}}, {}, {dtype(x), to});
+}
+Value Primitives::transpose(Value x, const Shape& permutation) {
+  const Shape& from = shape(x);
+  if (permutation.rank() != from.rank()) fail("cannot transpose {} by {}", from.str(), permutation.str());
+  Shape to;
+  unsigned seen = 0;
+  bool identity = true;
+  for (int i = 0; i < from.rank(); ++i) {
+    const std::int64_t axis = permutation[at(i)];
+    if (axis < 0 || axis >= from.rank() || (seen & (1u << axis)))
+      fail("cannot transpose {} by {}", from.str(), permutation.str());
+    seen |= 1u << axis;
+    identity &= axis == i;
+    to.push_back(from[static_cast<std::size_t>(axis)]);
+  }
+  if (identity) return x;
+  Params p;
+  p.a = permutation;
+  return record(Kind::transpose, {{x}}, p, {dtype(x), to});
+}
+Value Primitives::slice(Value x, const Shape& start, const Shape& limit, const Shape& step) {
+  const Shape& from = shape(x);
+  if (start.rank() != from.rank() || limit.rank() != from.rank() || step.rank() != from.rank())
+    fail_internal("slice of {} from {} to {} by {}", from.str(), start.str(), limit.str(), step.str());
+  Shape to;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (start[at(i)] < 0 || limit[at(i)] > from[at(i)] || start[at(i)] > limit[at(i)] || step[at(i)] < 1)
+      fail("the slice from {} to {} by {} does not fit the shape {}", start.str(), limit.str(), step.str(),
+           from.str());
+    to.push_back((limit[at(i)] - start[at(i)] + step[at(i)] - 1) / step[at(i)]);
+  }
+  if (to == from) return x;
+  Params p;
+  p.a = start;
+  p.b = limit;
+  p.c = step;
+  return record(Kind::slice, {{x}}, p, {dtype(x), to});
+}
+Value Primitives::reverse(Value x, const Shape& axes) {
+  for (std::int64_t a : axes)
+    if (a < 0 || a >= shape(x).rank()) fail("axis {} is not one of {}", a, shape(x).str());
+  Params p;
+  p.a = axes;
+  return record(Kind::reverse, {{x}}, p, type(x));
+}
+Value Primitives::pad(Value x, double value, const Shape& low, const Shape& high) {
+  if (low.rank() != shape(x).rank() || high.rank() != shape(x).rank())
+    fail("padding {} and {} does not fit the shape {}", low.str(), high.str(), shape(x).str());
+  Shape to;
+  for (int i = 0; i < low.rank(); ++i) {
+    if (low[at(i)] < 0 || high[at(i)] < 0)
+      fail("padding {} and {} must not be negative", low.str(), high.str());
+    to.push_back(shape(x)[at(i)] + low[at(i)] + high[at(i)]);
+  }
+  Params p;
+  p.number = value;
+  p.a = low;
+  p.b = high;
+  return record(Kind::pad, {{x}}, p, {dtype(x), to});
+}
+Value Primitives::concatenate(std::span<const Value> parts, int axis) {
+  if (parts.empty()) fail("nothing to concatenate");
+  TensorType to = type(parts[0]);
+  if (axis < 0 || axis >= to.shape.rank())
+    fail("cannot concatenate along axis {} of {}", axis, to.shape.str());
+  for (Value v : parts.subspan(1)) {
+    Shape s = shape(v);
+    bool fits = s.rank() == to.shape.rank() && dtype(v) == to.dtype;
+    for (int i = 0; fits && i < s.rank(); ++i) fits = i == axis || s[at(i)] == to.shape[at(i)];
+    if (!fits) fail("cannot concatenate {} and {} along axis {}", type(parts[0]).str(), type(v).str(), axis);
+    to.shape[at(axis)] += s[at(axis)];
+  }
+  if (parts.size() == 1) return parts[0];
+  Params p;
+  p.axis = axis;
+  return record(Kind::concatenate, parts, p, to);
+}
+Value Primitives::insert(Value x, Value update, const Shape& start, const Shape& step) {
+  const Shape& into = shape(x);
+  const Shape& what = shape(update);
+  if (dtype(x) != dtype(update) || what.rank() != into.rank() || start.rank() != into.rank() ||
+      step.rank() != into.rank())
+    fail("cannot write {} into {}", type(update).str(), type(x).str());
+  for (int i = 0; i < into.rank(); ++i)
+    if (start[at(i)] < 0 || step[at(i)] < 1 ||
+        (what[at(i)] > 0 && start[at(i)] + (what[at(i)] - 1) * step[at(i)] >= into[at(i)]))
+      fail("cannot write {} into {} from {} by {}", what.str(), into.str(), start.str(), step.str());
+  Params p;
+  p.a = start;
+  p.b = step;
+  return record(Kind::insert, {{x, update}}, p, type(x));
+}
+Value Primitives::gather(Value x, Value indices, int axis) {
+  const Shape& from = shape(x);
+  if (axis < 0 || axis >= from.rank()) fail("cannot take along axis {} of {}", axis, from.str());
+  require(!is_floating(dtype(indices)), "gather needs integer indices", type(indices));
+  Shape to;
+  for (int i = 0; i < axis; ++i) to.push_back(from[at(i)]);
+  for (std::int64_t d : shape(indices)) to.push_back(d);
+  for (int i = axis + 1; i < from.rank(); ++i) to.push_back(from[at(i)]);
+  Params p;
+  p.axis = axis;
+  return record(Kind::gather, {{x, indices}}, p, {dtype(x), to});
+}
+
+Value Primitives::reduce(Reduce op, Value x, const Shape& axes) {
+  const Shape& from = shape(x);
+  Shape to;
+  std::size_t next = 0;
+  for (int i = 0; i < from.rank(); ++i) {
+    if (next < axes.size() && axes[next] == i)
+      ++next;
+    else
+      to.push_back(from[at(i)]);
+  }
+  if (next != axes.size()) fail("cannot reduce axes {} of shape {}", axes.str(), from.str());
+  if (axes.empty()) return x;
+  Params p;
+  p.reduce = op;
+  p.a = axes;
+  return record(Kind::reduce, {{x}}, p, {dtype(x), to});
+}
+Value Primitives::dot(Value lhs, Value rhs, const DotSpec& spec) {
+  const Shape& a = shape(lhs);
+  const Shape& b = shape(rhs);
+  const auto refuse = [&] {
+    fail("cannot multiply {}{} by {}{}", type(lhs).str(), spec.transpose_lhs ? " transposed" : "",
+         type(rhs).str(), spec.transpose_rhs ? " transposed" : "");
+  };
+  if (a.rank() < 2 || a.rank() != b.rank() || dtype(lhs) != dtype(rhs)) refuse();
+  const auto last = a.size() - 1;
+  Shape to;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i) {
+    if (a[i] != b[i]) refuse();
+    to.push_back(a[i]);
+  }
+  const std::int64_t m = spec.transpose_lhs ? a[last] : a[last - 1];
+  const std::int64_t ka = spec.transpose_lhs ? a[last - 1] : a[last];
+  const std::int64_t kb = spec.transpose_rhs ? b[last] : b[last - 1];
+  const std::int64_t n = spec.transpose_rhs ? b[last - 1] : b[last];
+  if (ka != kb) refuse();
+  to.push_back(m);
+  to.push_back(n);
+  Params p;
+  p.dot = spec;
+  return record(Kind::dot, {{lhs, rhs}}, p, {dtype(lhs), to});
+}
+Value Primitives::convolution(Value x, Value w, const ConvSpec& spec) {
+  const Shape& in = shape(x);
+  const Shape& weight = shape(w);
+  check_window(spec.window, type(x));
+  if (dtype(x) != dtype(w) || weight.rank() != in.rank() || spec.groups < 1 ||
+      in[1] != weight[1] * spec.groups || weight[0] % spec.groups != 0)
+    fail("cannot convolve {} with {} in {} groups", type(x).str(), type(w).str(), spec.groups);
+  Shape to{in[0], weight[0]};
+  for (int i = 0; i + 2 < in.rank(); ++i) {
+    const std::size_t k = at(i);
+    if (weight[k + 2] != spec.window.kernel[k])
+      fail("the weight {} is not of kernel {}", weight.str(), spec.window.kernel.str());
+    to.push_back(window_count(in[k + 2], spec.window.kernel[k], spec.window.stride[k], spec.window.dilate[k],
+                              spec.window.pad_low[k], spec.window.pad_high[k]));
+    if (to.back() < 1)
+      fail("the kernel {} is larger than the padded input {}", spec.window.kernel.str(), in.str());
+  }
+  Params p;
+  p.convolution = spec;
+  return record(Kind::convolution, {{x, w}}, p, {dtype(x), to});
+}
+Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
+  check_window(window, type(x));
+  const Shape& in = shape(x);
+  Shape to{in[0], in[1]};
+  for (int i = 0; i + 2 < in.rank(); ++i) {
+    const std::size_t k = at(i);
+    to.push_back(window_count(in[k + 2], window.kernel[k], window.stride[k], window.dilate[k],
+                              window.pad_low[k], window.pad_high[k]));
+    if (to.back() < 1)
+      fail("the kernel {} is larger than the padded input {}", window.kernel.str(), in.str());
+  }
+  Params p;
+  p.reduce = op;
+  p.window = window;
+  return record(Kind::reduce_window, {{x}}, p, {dtype(x), to});
+}
+
+Value Primitives::broadcast_to(Value x, const Shape& to) {
+  const int shift = to.rank() - shape(x).rank();
+  if (shift < 0) fail("cannot broadcast shape {} to {}", shape(x).str(), to.str());
+  Shape dims;
+  for (int i = 0; i < shape(x).rank(); ++i) dims.push_back(i + shift);
+  return broadcast(x, to, dims);
+}
+Value Primitives::broadcast_along(Value x, const Shape& to, int axis) { return broadcast(x, to, {axis}); }
+Value Primitives::keep_dims(Value reduced, const Shape& original, const Shape& axes) {
+  Shape to = original;
+  for (std::int64_t a : axes) to[static_cast<std::size_t>(a)] = 1;
+  return reshape(reduced, to);
+}
+
+Shape broadcast_shapes(const Shape& a, const Shape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  Shape out = Shape::filled(rank, 1);
+  for (int i = 1; i <= rank; ++i) {
+    const std::int64_t x = i <= a.rank() ? a[at(a.rank() - i)] : 1;
+    const std::int64_t y = i <= b.rank() ? b[at(b.rank() - i)] : 1;
+    if (x != y && x != 1 && y != 1) fail("shapes {} and {} do not broadcast", a.str(), b.str());
+    out[at(rank - i)] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+}  // namespace kiln::ir
