@@ -104,7 +104,11 @@ class Expander {
     return any ? ir::PadOp::create(builder_, loc_, with_shape(x, shape), x, value, l, h).getResult() : x;
   }
 
-  mlir::Value sum_of_nothing(mlir::Value result) {
+  static bool is_sum_of_nothing(mlir::Value operand, mlir::Value result) {
+    return ir::ranked(operand).getNumElements() == 0 && ir::ranked(result).getNumElements() != 0;
+  }
+
+  mlir::Value zeros(mlir::Value result) {
     auto type = ir::ranked(result);
     auto zero = mlir::DenseElementsAttr::get(type, builder_.getZeroAttr(type.getElementType()));
     return ir::ConstantOp::create(builder_, loc_, type, zero);
@@ -147,7 +151,7 @@ class Expander {
   //===--- dot ------------------------------------------------------------===//
 
   mlir::Value dot(ir::DotOp op) {
-    if (ir::ranked(op.getLhs()).getNumElements() == 0) return sum_of_nothing(op.getResult());
+    if (is_sum_of_nothing(op.getLhs(), op.getResult())) return zeros(op.getResult());
     Dims result = shape_of(op.getResult());
     std::size_t b = result.size() - 2;
     if (result[b] * result[b + 1] >= 16) return {};
@@ -169,7 +173,7 @@ class Expander {
   //===--- windows --------------------------------------------------------===//
 
   mlir::Value convolution(ir::ConvolutionOp op) {
-    if (ir::ranked(op.getW()).getNumElements() == 0) return sum_of_nothing(op.getResult());
+    if (is_sum_of_nothing(op.getW(), op.getResult())) return zeros(op.getResult());
     ir::Window w = ir::window_of(op);
     auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
     mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high), weights = op.getW();

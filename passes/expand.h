@@ -8,14 +8,13 @@ namespace kiln::passes {
 /// Rewrites operations that need no kernel of their own kind into others, so that fewer kinds reach code
 /// generation:
 ///
-///   reduce_window     pad with the identity, then strided slices of the padded array combined tap by tap.
-///   Windows of at most 16 taps are one tree
-///                     over the padded array; larger ones go axis by axis, with the array after each axis in
-///                     between.
-///   convolution       pad with +0, then convolution without padding; one spatial axis becomes two, the first
-///   of extent 1. dot, m * n < 16   broadcast, multiply, reduce over the last axis: the order that the
-///   dialect defines for it. reduce            over axes that do not lie side by side: transposed so that
-///   they do.
+/// * reduce_window: pad with the identity, then strided slices of the padded array combined tap by tap: one
+///   tree for up to 16 taps; larger windows go axis by axis, with the array after each axis in between.
+/// * convolution: pad with +0, then convolution without padding; one spatial axis becomes two, the first of
+///   extent 1.
+/// * dot with m * n < 16: broadcast, multiply, reduce over the last axis, as the dialect defines it.
+/// * dot or convolution over nothing: +0.
+/// * reduce over axes that do not lie side by side: transposed so that they do.
 ///
 /// Why here: after folding (fewer operations), before layout and fusion, which see only what remains.
 /// Needs: kiln operations in one block. Guarantees: bits stay. No reduce_window, padded convolution,
