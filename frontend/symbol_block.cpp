@@ -116,7 +116,7 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   for (const NamedArray& a : load_arrays(param_file)) {
     const bool has_kind = a.name.starts_with("arg:") || a.name.starts_with("aux:");
     const std::string name = has_kind ? a.name.substr(4) : a.name;
-    if (params.contains(name)) params[name].cast(a.array.dtype());
+    if (params.contains(name) && params[name].dtype() != a.array.dtype()) params[name].cast(a.array.dtype());
   }
   try {
     params.load(param_file);

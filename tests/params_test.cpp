@@ -68,7 +68,10 @@ TEST_CASE("every form of list is read", "[params]") {
       CHECK(name_of(arrays[i].array.dtype()) == expected["dtype"].get<std::string>());
       const auto shape = expected["shape"].get<std::vector<std::int64_t>>();
       CHECK(arrays[i].array.shape() == Shape(std::span(shape)));
-      CHECK(arrays[i].array.to_vector<double>() == expected["values"].get<std::vector<double>>());
+      // The manifest gives the first 16 values of a large array.
+      std::vector<double> values = arrays[i].array.to_vector<double>();
+      values.resize(std::min<std::size_t>(values.size(), 16));
+      CHECK(values == expected["values"].get<std::vector<double>>());
     }
   }
 }

@@ -14,6 +14,17 @@ Value cut(Primitives& p, Value x, int axis, std::int64_t begin, std::int64_t end
   return p.slice(x, start, limit, Shape::filled(s.rank(), 1));
 }
 
+/// A tuple that may be longer than an array has axes. Throws for holes in it.
+std::vector<std::int64_t> long_tuple(const Attrs& a, std::string_view name) {
+  std::vector<std::int64_t> out;
+  const ir::AttrValue& value = *a.find(name);
+  for (const std::optional<std::int64_t>& v : std::get<ir::OptionalInts>(value)) {
+    if (!v) fail("{} must be whole numbers, got {}", name, ir::to_text(value));
+    out.push_back(*v);
+  }
+  return out;
+}
+
 /// Where a bound of Python's slices lies in [low, high] of an axis.
 std::int64_t bound(const std::optional<std::int64_t>& v, std::int64_t missing, std::int64_t extent,
                    std::int64_t low, std::int64_t high) {
@@ -120,25 +131,27 @@ Values split_v2(Primitives& p, Args in, const Attrs& a) {
   if (a.integer("sections") > 0)
     begins = equal_begins(p.shape(in[0])[at(axis)], a.integer("sections"));
   else
-    begins.assign(a.tuple("indices").begin(), a.tuple("indices").end());
+    begins = long_tuple(a, "indices");
   return split(p, in[0], axis, begins, a.boolean("squeeze_axis"));
 }
 int split_v2_outputs(const Attrs& a) {
   std::int64_t sections = a.integer("sections");
   return static_cast<int>(sections > 0 ? std::min<std::int64_t>(sections, 1 << 20)
-                                       : a.tuple("indices").rank());
+                                       : long_tuple(a, "indices").size());
 }
 
 Values pad(Primitives& p, Args in, const Attrs& a) {
-  const Shape& width = a.tuple("pad_width");
+  const std::vector<std::int64_t> width = long_tuple(a, "pad_width");
   int rank = p.shape(in[0]).rank();
-  if (width.rank() != 2 * rank)
-    fail("Pad of {} needs {} widths, got {}", p.shape(in[0]).str(), 2 * rank, width.str());
+  if (width.size() != 2 * at(rank))
+    fail("Pad of {} needs {} widths, got {}", p.shape(in[0]).str(), 2 * rank,
+         ir::to_text(*a.find("pad_width")));
   Shape low, high;
   for (int i = 0; i < rank; ++i) {
     low.push_back(width[at(2 * i)]);
     high.push_back(width[at(2 * i + 1)]);
-    if (low.back() < 0 || high.back() < 0) fail("Pad cannot cut: pad_width is {}", width.str());
+    if (low.back() < 0 || high.back() < 0)
+      fail("Pad cannot cut: pad_width is {}", ir::to_text(*a.find("pad_width")));
   }
   if (a.word("mode") == "constant") return {p.pad(in[0], a.real("constant_value"), low, high)};
   bool edge = a.word("mode") == "edge";
@@ -202,8 +215,8 @@ std::span<const OpDef> slice_ops() {
        .aliases = {"_npi_split"},
        .summary = "Parts along an axis, equal or at given places.",
        .inputs = one,
-       .attrs = {required("indices", AttrKind::tuple), int_attr("axis", 1), bool_attr("squeeze_axis", false),
-                 int_attr("sections", 0)},
+       .attrs = {required("indices", AttrKind::optional_ints), int_attr("axis", 1),
+                 bool_attr("squeeze_axis", false), int_attr("sections", 0)},
        .counted_outputs = split_v2_outputs,
        .visible_outputs = split_v2_outputs,
        .compose = split_v2},
@@ -212,7 +225,7 @@ std::span<const OpDef> slice_ops() {
        .summary = "More elements around: a constant, the edge, or the reflection.",
        .inputs = one,
        .attrs = {{"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
-                 required("pad_width", AttrKind::tuple),
+                 required("pad_width", AttrKind::optional_ints),
                  real_attr("constant_value", 0)},
        .compose = pad},
   };
