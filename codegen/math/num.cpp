@@ -120,7 +120,6 @@ Num to_f64(Num x) { return x.width() == 64 ? x : emit<arith::ExtFOp>(x, x.float_
 Num f16_from_f32(Num x) { return emit<arith::TruncFOp>(x, x.float_type(16), x); }
 Num f32_from_f16(Num x) { return emit<arith::ExtFOp>(x, x.float_type(32), x); }
 Num float_from_signed(Num x, int width) { return emit<arith::SIToFPOp>(x, x.float_type(width), x); }
-Num float_from_unsigned(Num x, int width) { return emit<arith::UIToFPOp>(x, x.float_type(width), x); }
 Num signed_from_float(Num x, int width) { return emit<arith::FPToSIOp>(x, x.int_type(width), x); }
 Num resize_signed(Num x, int width) {
   if (width == x.width()) return x;

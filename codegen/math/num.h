@@ -158,7 +158,6 @@ Num f16_from_f32(
     Num x);  ///< these two only where the target has F16C, or LLVM calls functions that may be missing
 Num f32_from_f16(Num x);
 Num float_from_signed(Num x, int width);
-Num float_from_unsigned(Num x, int width);
 /// Toward zero. The truncated value must fit (else poison).
 Num signed_from_float(Num x, int width);
 /// Cuts or extends, by the sign or with zeros.
