@@ -43,7 +43,7 @@ std::string print_module(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
   mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(true, /*prettyForm=*/true).elideLargeElementsAttrs(16);
+  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
   module.print(os, flags);
   text += "\n";
   return text;

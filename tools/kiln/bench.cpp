@@ -96,8 +96,7 @@ void print_table(const std::vector<Result>& results) {
 }
 
 int bench(const Arguments& a) {
-  Model model = a.model.load();
-  std::map<std::string, Tensor> inputs = a.model.inputs(model);
+  auto [model, inputs] = a.model.load_fed();
   std::vector<Result> results;
   for (const std::string& mode : a.modes) results.push_back(measure(model, inputs, a, mode));
   a.json ? print_json(results) : print_table(results);

@@ -56,7 +56,7 @@ void add_cache(CLI::App& app, Action& action) {
     return ok;
   });
   add("ls", "List the kernels: key, last use, bytes, operators", list);
-  add("verify", "Read every file, remove damaged ones; exit 1 if there were any", check);
+  add("verify", "Read every file and remove damaged ones; exit 1 if any", check);
   add("clear", "Remove every kernel", [] {
     folder();
     fmt::print("{} bytes freed\n", cache::clear());

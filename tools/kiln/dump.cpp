@@ -36,15 +36,15 @@ void put(const Arguments& a, const std::string& text) {
 }
 
 int dump(const Arguments& a) {
-  Model model = a.model.load();
   if (a.dot) {
-    put(a, model.symbol().dot());
+    put(a, a.model.load().symbol().dot());
     return ok;
   }
+  auto [model, inputs] = a.model.load_fed();
   RunOptions options;
   options.fuse = !a.no_fuse;
   options.train = a.train;
-  std::map<std::string, std::string> texts = model.dump(a.model.inputs(model), options);
+  std::map<std::string, std::string> texts = model.dump(inputs, options);
   if (!a.all) {
     put(a, texts[a.stage]);
     return ok;

@@ -54,11 +54,25 @@ Model ModelArguments::load() const {
   return Model::load(symbol, params.empty() ? std::nullopt : std::optional(params));
 }
 
-std::map<std::string, Tensor> ModelArguments::inputs(const Model& model) const {
-  if (!input.empty()) return read_inputs(input);
+Fed ModelArguments::load_fed() const {
+  Fed fed{load(), {}};
+  if (!input.empty()) {
+    fed.inputs = read_inputs(input);
+    return fed;
+  }
   std::map<std::string, Shape> known;
   for (const std::string& text : shapes) known.insert(parse_shape(text));
-  return model.make_inputs(known);
+  fed.inputs = fed.model.make_inputs(known);
+  if (params.empty() && !known.empty()) {
+    std::vector<NamedArray> made_up;
+    std::erase_if(fed.inputs, [&](const auto& item) {
+      if (known.contains(item.first)) return false;
+      made_up.push_back({item.first, item.second});
+      return true;
+    });
+    fed.model = Model::from_symbol(fed.model.symbol(), made_up);
+  }
+  return fed;
 }
 
 std::map<std::string, Tensor> read_inputs(const std::string& path) {

@@ -8,6 +8,12 @@
 
 namespace kiln::tool {
 
+/// A model and what to feed it.
+struct Fed {
+  Model model;
+  std::map<std::string, Tensor> inputs;
+};
+
 /// The arguments by which most subcommands name a model and what to feed it.
 struct ModelArguments {
   std::string symbol;
@@ -21,8 +27,10 @@ struct ModelArguments {
   void add_inputs(CLI::App& command);
 
   Model load() const;
-  /// The arrays `in:NAME` of the file, or made-up numbers in the given shapes.
-  std::map<std::string, Tensor> inputs(const Model& model) const;
+  /// The model, and the arrays `in:NAME` of the file or made-up numbers in the given shapes. Variables that
+  /// neither the parameters nor --shape name are made up too, and stand for parameters where no file gives
+  /// any.
+  Fed load_fed() const;
 };
 
 /// The arrays `in:NAME` of an NDArray list, by NAME. Throws kiln::Error when there is none.

@@ -42,8 +42,7 @@ void report(const Difference& d, const std::string& what) {
 }
 
 int verify(const Arguments& a) {
-  Model model = a.model.load();
-  std::map<std::string, Tensor> inputs = a.model.inputs(model);
+  auto [model, inputs] = a.model.load_fed();
   RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = a.train};
   std::vector<NamedArray> expected = results(model, inputs, reference);
   for (int threads : a.threads) {
