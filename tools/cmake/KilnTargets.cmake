@@ -23,11 +23,10 @@ target_include_directories(
   kiln_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include"
                        "${PROJECT_SOURCE_DIR}/frontend/include")
 
-# What only ir, passes and codegen may include.
-add_library(kiln_mlir_headers INTERFACE)
 set_property(GLOBAL PROPERTY kiln_layers "")
 
-# kiln_layer(NAME [MLIR] SOURCES files...): the sources of one folder, compiled once.
+# kiln_layer(NAME [MLIR] SOURCES files...): the sources of one folder, compiled once. MLIR: they may include LLVM's and MLIR's
+# headers.
 function(kiln_layer name)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES" ${ARGN})
   add_library(kiln_${name} OBJECT ${arg_SOURCES})
