@@ -24,26 +24,28 @@ bool is_computed(mlir::Value v) {
                                                   ir::GatherOp, ir::RandomUniformOp>(op));
 }
 
-/// A reshape of a computed value that `op` alone takes.
-ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
-  for (mlir::Value v : op->getOperands()) {
-    auto reshape = v.getDefiningOp<ir::ReshapeOp>();
-    if (!reshape || !is_computed(reshape.getX())) continue;
-    if (llvm::all_of(reshape->getUsers(), [&](mlir::Operation* user) { return user == op; })) return reshape;
-  }
-  return {};
+/// Whether the reshape would cost a kernel: what it moves is computed, or it is no strides on what is in
+/// memory.
+bool costs(ir::ReshapeOp reshape) {
+  if (is_computed(reshape.getX())) return true;
+  mlir::Operation* op = reshape.getX().getDefiningOp();
+  return op && ir::is_movement(op) && ir::view_of(reshape).base == reshape.getResult();
+}
+
+bool is_splat(mlir::Value v) {
+  auto constant = v.getDefiningOp<ir::ConstantOp>();
+  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+  return dense && dense.isSplat();
 }
 
 /// `v` under another shape where that costs nothing; null where it does.
 mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   if (auto reshape = v.getDefiningOp<ir::ReshapeOp>(); reshape && shape_of(reshape.getX()) == shape)
     return reshape.getX();
-  if (auto constant = v.getDefiningOp<ir::ConstantOp>()) {
-    auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
-    if (dense && dense.isSplat()) {
-      auto value = dense.resizeSplat(with_shape(v, shape));
-      return ir::ConstantOp::create(builder, constant.getLoc(), value.getType(), value);
-    }
+  if (is_splat(v)) {
+    auto constant = v.getDefiningOp<ir::ConstantOp>();
+    auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue()).resizeSplat(with_shape(v, shape));
+    return ir::ConstantOp::create(builder, constant.getLoc(), value.getType(), value);
   }
   ir::View view = ir::view_of(v);
   mlir::Operation* op = v.getDefiningOp();
@@ -53,6 +55,53 @@ mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   auto reshape = ir::ReshapeOp::create(builder, v.getLoc(), with_shape(v, shape), v);
   if (ir::apply_movement(reshape, view)) return reshape;
   reshape.erase();
+  return {};
+}
+
+/// Whether operations can be computed under `shape`, with all that they are computed from in their own shape.
+class Sinkable {
+ public:
+  explicit Sinkable(Shape shape) : shape_(shape) {}
+
+  bool operator()(mlir::Operation* op) {
+    if (!ir::is_pointwise(op)) return false;
+    auto [known, unseen] = known_.try_emplace(op, false);
+    if (!unseen) return known->second;
+    bool all = known_.size() < max_ops && llvm::all_of(
+                                              op->getOperands(),
+                                              [&](mlir::Value v) {
+                                                mlir::Operation* def = v.getDefiningOp();
+                                                return def && ir::is_pointwise(def) ? (*this)(def)
+                                                                                    : has_shape(op, v);
+                                              });
+    return known_[op] = all;
+  }
+
+ private:
+  static constexpr std::size_t max_ops = 64;
+
+  bool has_shape(mlir::Operation* op, mlir::Value v) const {
+    mlir::OpBuilder builder(op);
+    mlir::Value moved = under_shape(builder, v, shape_);
+    if (!moved) return false;
+    mlir::Operation* made = moved.getDefiningOp();
+    if (made && made->getNextNode() == op && made->use_empty()) made->erase();
+    return true;
+  }
+
+  llvm::SmallVector<std::int64_t, 6> shape_;
+  llvm::DenseMap<mlir::Operation*, bool> known_;
+};
+
+/// A reshape among the operands of `op` whose users can all do without it.
+ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
+  for (mlir::Value v : op->getOperands()) {
+    auto reshape = v.getDefiningOp<ir::ReshapeOp>();
+    if (!reshape || !costs(reshape)) continue;
+    Sinkable sinkable(shape_of(reshape.getX()));
+    if (llvm::all_of(reshape->getUsers(), [&](mlir::Operation* user) { return sinkable(user); }))
+      return reshape;
+  }
   return {};
 }
 
