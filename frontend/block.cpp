@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <typeinfo>
 
 namespace kiln {
 
+using detail::BlockAccess;
 using detail::BlockState;
 
 // --- names
@@ -63,6 +65,8 @@ void BlockState::make_name(std::string_view kind) {
   if (named.load(std::memory_order_relaxed)) return;
   const std::shared_ptr<BlockState> scope = std::exchange(made_in, nullptr);
   prefix = given_prefix ? *given_prefix : scope ? numbered(scope->counts, kind) : process_wide(kind);
+  if (!given_prefix) this->kind = kind;
+  named_in = scope.get();
   std::string params_prefix = prefix;
   if (scope) {
     params_prefix = scope->params.prefix() + prefix;
@@ -71,6 +75,50 @@ void BlockState::make_name(std::string_view kind) {
   params =
       shared_params ? ParameterDict(shared_params->prefix(), *shared_params) : ParameterDict(params_prefix);
   named.store(true, std::memory_order_release);
+}
+
+void BlockState::rename(const std::string& from, const std::string& to) {
+  if (!prefix.starts_with(from)) return;
+  prefix = to + prefix.substr(from.size());
+  detail::rename_parameters(params, from, to);
+  for (const auto& [key, child] : children) BlockAccess::state(*child).rename(from, to);
+}
+
+namespace {
+
+/// The block and what it made itself, of which the program gave no prefix.
+void collect_made(BlockState& block, std::uint64_t since, std::vector<BlockState*>& out) {
+  if (!block.kind.empty()) out.push_back(&block);
+  for (const auto& [key, child] : block.children)
+    if (BlockState& c = BlockAccess::state(*child); c.serial > since) collect_made(c, since, out);
+}
+
+}  // namespace
+
+void Block::number_in_order(std::initializer_list<const Block*> arguments) {
+  std::vector<BlockState*> roots;
+  for (const Block* b : arguments)
+    if (b) roots.push_back(&b->state());
+  const auto later = [](const BlockState* a, const BlockState* b) { return a->serial > b->serial; };
+  if (roots.size() < 2 || !std::is_sorted(roots.begin(), roots.end(), later)) return;
+  // The compiler made them last to first. Blocks of one kind and scope exchange their prefixes.
+  std::vector<BlockState*> rest;
+  for (BlockState* root : roots) collect_made(*root, root->serial, rest);
+  while (!rest.empty()) {
+    const BlockState& first = *rest.front();
+    const auto differs = [&](const BlockState* b) {
+      return b->kind != first.kind || b->named_in != first.named_in;
+    };
+    const auto end = std::stable_partition(rest.begin(), rest.end(), std::not_fn(differs));
+    const std::vector<BlockState*> wanted(rest.begin(), end);
+    rest.erase(rest.begin(), end);
+    std::vector<BlockState*> as_made = wanted;
+    std::sort(as_made.begin(), as_made.end(), [&](const auto* a, const auto* b) { return later(b, a); });
+    std::vector<std::string> prefixes, own;
+    for (const BlockState* b : as_made) prefixes.push_back(b->prefix);
+    for (const BlockState* b : wanted) own.push_back(b->prefix);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i]->rename(own[i], prefixes[i]);
+  }
 }
 
 BlockScope::BlockScope(std::shared_ptr<BlockState> block) {
@@ -85,6 +133,8 @@ BlockScope::~BlockScope() {
 // --- construction and the tree
 
 Block::Block(const BlockOptions& options) : state_(std::make_shared<BlockState>()) {
+  static std::atomic<std::uint64_t> made{0};
+  state_->serial = ++made;
   state_->given_prefix = options.prefix;
   if (options.params) state_->shared_params = *options.params;
   state_->made_in = detail::current_block_scope();

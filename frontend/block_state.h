@@ -30,6 +30,13 @@ struct BlockState {
   ParameterDict params;
   std::map<std::string, int, std::less<>> counts;  // of the blocks made in this one's scope
 
+  // How the name came about, for Block::number_in_order.
+  std::uint64_t serial = 0;              // order of making within the process
+  std::string kind;                      // empty when the program gave the prefix
+  const BlockState* named_in = nullptr;  // only compared
+  /// Gives the block, its parameters and its descendants the prefix `to` in place of `from`.
+  void rename(const std::string& from, const std::string& to);
+
   /// Makes the prefix if there is none yet. Safe from many threads.
   void make_name(std::string_view kind);
 

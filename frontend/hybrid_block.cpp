@@ -88,23 +88,16 @@ std::shared_ptr<const detail::TracedCall> BlockAccess::latest(const HybridBlock&
 
 void HybridBlock::infer_shape(const Tensors& inputs) {
   detail::VariableScope variables;
-  Trace trace(/*shapes_known=*/false);
-  Tensors symbols;
-  std::vector<ir::NodePtr> order;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto node = std::make_shared<ir::Node>();
-    node->name = "data" + std::to_string(i);
-    node->types = {{TensorAccess::dtype(inputs[i]), TensorAccess::shape(inputs[i])}};
-    symbols.push_back(detail::symbol_tensor({node}, TensorAccess::dtype(inputs[i])));
+  Trace trace(/*shapes_known=*/true);
+  Tensors traced;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    traced.push_back(trace.input("data" + std::to_string(i),
+                                 {TensorAccess::dtype(inputs[i]), TensorAccess::shape(inputs[i])}));
+  {
+    const NameScope names(prefix());
+    F f;
+    hybrid_forward(f, traced);
   }
-  std::vector<ir::Entry> outputs;
-  for (const Tensor& t : BlockAccess::run(*this, symbols))
-    outputs.push_back(TensorAccess::array(trace.resolve(t))->value);
-  order = ir::topological_order(outputs);
-  for (const Parameter& p : params())
-    if (const ir::NodePtr node = variables.find(p); node && p.is_initialized())
-      node->types = {{p.dtype(), p.shape()}};
-  ir::infer_types(order, is_training());
   for (Parameter p : params())
     if (const ir::NodePtr node = variables.find(p); node && !node->types.empty())
       p.set_shape(node->types[0].shape);

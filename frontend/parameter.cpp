@@ -125,10 +125,14 @@ detail::VariableScope::VariableScope() : outer_(std::exchange(variable_scope, th
 detail::VariableScope::~VariableScope() { variable_scope = outer_; }
 detail::VariableScope* detail::VariableScope::current() { return variable_scope; }
 
-ir::NodePtr detail::VariableScope::variable(const Parameter& p) {
+Tensor detail::VariableScope::variable(const Parameter& p) {
   ir::NodePtr& node = variables_[&ParameterAccess::state(p)];
   if (!node) node = make_variable(ParameterAccess::state(p));
-  return node;
+  const bool known = ParameterAccess::state(p).shape_known();
+  const Shape shape = known ? p.shape() : Shape();
+  if (known && node->types.empty()) node->types = {{p.dtype(), shape}};
+  auto array = std::make_shared<Array>(Trace::current(), ir::Entry{node}, shape, known);
+  return TensorAccess::make(std::move(array), 0, shape, p.dtype());
 }
 
 ir::NodePtr detail::VariableScope::find(const Parameter& p) const {
@@ -288,10 +292,9 @@ void Parameter::cast(DType dtype) {
 Parameter::operator Tensor() const {
   Trace* trace = Trace::current();
   if (!trace) return data();
+  if (auto* scope = detail::VariableScope::current()) return scope->variable(*this);
   if (trace->shapes_known())
     return trace->capture(data(), name(), true, ParameterAccess::variable_attrs(*this));
-  if (auto* scope = detail::VariableScope::current())
-    return detail::symbol_tensor({scope->variable(*this)}, dtype());
   ir::NodePtr fresh = make_variable(*state_);
   std::lock_guard lock(state_->mutex);
   if (!state_->symbol) state_->symbol = std::move(fresh);

@@ -130,6 +130,20 @@ std::vector<std::string> ParameterDict::keys() const {
   return names;
 }
 
+void detail::rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to) {
+  ParameterDictState& d = ParameterAccess::dict(dict);
+  const auto renamed = [&](const std::string& name) {
+    return name.starts_with(from) ? to + name.substr(from.size()) : name;
+  };
+  d.prefix = renamed(d.prefix);
+  d.index.clear();
+  for (std::size_t i = 0; i < d.items.size(); ++i) {
+    ParameterState& p = ParameterAccess::state(d.items[i]);
+    p.name = renamed(p.name);
+    d.index.emplace(p.name, i);
+  }
+}
+
 void ParameterDict::add(const Parameter& p) const {
   const auto it = state_->index.find(p.name());
   if (it == state_->index.end()) {

@@ -41,16 +41,20 @@ struct ParameterState {
 /// The library's own door into a Parameter.
 struct ParameterAccess {
   static ParameterState& state(const Parameter& p) { return *p.state_; }
+  static ParameterDictState& dict(const ParameterDict& d) { return *d.state_; }
   static const std::shared_ptr<ParameterState>& handle(const Parameter& p) { return p.state_; }
   static HiddenAttrs variable_attrs(const Parameter& p);
   /// Gives a deferred parameter its values, now that its shape is known. Nothing to do for another one.
   static void finish_deferred(const Parameter& p);
-  /// Takes values that were read from a file. `what` ("loaded from file ...") is for messages.
+  /// Takes values that were read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };
 
-/// While it lives, parameters used on this thread in a trace without shapes are variables of this scope
-/// alone, whose types may be inferred without touching those that symbols share.
+/// Gives a dictionary, and its parameters whose names begin with `from`, the beginning `to`.
+void rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to);
+
+/// While it lives, parameters used in a trace of this thread are variables without values, whose shapes the
+/// operators that use them may tell.
 class VariableScope {
  public:
   VariableScope();
@@ -58,7 +62,7 @@ class VariableScope {
   VariableScope(const VariableScope&) = delete;
   static VariableScope* current();
 
-  ir::NodePtr variable(const Parameter& p);
+  Tensor variable(const Parameter& p);
   /// The variable of `p` if hybrid_forward used it.
   ir::NodePtr find(const Parameter& p) const;
 

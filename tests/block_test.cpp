@@ -298,7 +298,7 @@ TEST_CASE("files that Gluon wrote load") {
   nn::HybridSequential net({.prefix = "net_"});
   {
     auto scope = net.name_scope();
-    net.add(nn::Dense(4), nn::Dense(2), nn::BatchNorm());
+    net.add(nn::Dense(4), nn::BatchNorm(), nn::Dense(2));
   }
   CHECK_NOTHROW(net.load_parameters(folder + "gluon-save.params"));
   CHECK(net.collect_params().size() == 8);

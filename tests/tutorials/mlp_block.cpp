@@ -50,5 +50,6 @@ int main() {
   net.save_params("mlp_block.params");
   Net other({.prefix = "other_"});
   other.load_params("mlp_block.params");
-  std::cout << "loaded: " << (other(x).to_vector<float>() == y.to_vector<float>()) << "\n";
+  auto again = other(x);
+  std::cout << "loaded: " << (again.to_vector<float>() == y.to_vector<float>()) << "\n";
 }

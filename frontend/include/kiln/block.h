@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -146,6 +147,9 @@ class KILN_API Block {
   virtual std::string str() const;
 
  protected:
+  /// Numbers blocks that were made as arguments of one call from left to right, whatever the order in which
+  /// the compiler made them. Null: one that the program made before. Their names must not have been used yet.
+  static void number_in_order(std::initializer_list<const Block*> arguments);
   /// `kind`: what names are made from ("dense"); the library's layers know it before their class is complete.
   Block(const BlockOptions& options, std::string_view kind);
 
@@ -202,8 +206,8 @@ class KILN_API HybridBlock : public Block {
   std::vector<CompiledCall> compiled_calls() const;
 
   /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
-  /// by composing hybrid_forward without shapes, as MXNet does; override it where that cannot tell (see
-  /// Parameter::set_shape).
+  /// by recording hybrid_forward: operators tell the shapes of their weights. Override it where they cannot
+  /// (see Parameter::set_shape).
   virtual void infer_shape(const Tensors& inputs);
 
  protected:

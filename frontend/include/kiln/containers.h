@@ -11,8 +11,11 @@ class KILN_API Sequential : public Block {
  public:
   explicit Sequential(const BlockOptions& options = {});
   /// Adds children, numbered from 0.
-  template <std::derived_from<Block>... B>
-  void add(const B&... blocks) {
+  template <class... B>
+    requires(std::derived_from<std::remove_cvref_t<B>, Block> && ...)
+  void add(B&&... blocks) {
+    if constexpr (sizeof...(B) > 1)
+      number_in_order({(std::is_lvalue_reference_v<B> ? nullptr : static_cast<const Block*>(&blocks))...});
     (register_child(blocks), ...);
   }
   void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
@@ -30,8 +33,11 @@ class KILN_API Sequential : public Block {
 class KILN_API HybridSequential : public HybridBlock {
  public:
   explicit HybridSequential(const BlockOptions& options = {});
-  template <std::derived_from<Block>... B>
-  void add(const B&... blocks) {
+  template <class... B>
+    requires(std::derived_from<std::remove_cvref_t<B>, Block> && ...)
+  void add(B&&... blocks) {
+    if constexpr (sizeof...(B) > 1)
+      number_in_order({(std::is_lvalue_reference_v<B> ? nullptr : static_cast<const Block*>(&blocks))...});
     (register_child(blocks), ...);
   }
   void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }

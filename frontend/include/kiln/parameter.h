@@ -144,6 +144,7 @@ class KILN_API ParameterDict {
   std::string str() const;
 
  private:
+  friend struct detail::ParameterAccess;
   std::shared_ptr<detail::ParameterDictState> state_;
 };
 
