@@ -57,7 +57,8 @@ std::vector<Case> cases_of(const std::string& folder) {
     c.io = file("io", "-io.params");
     if (!std::filesystem::exists(c.params)) c.params.clear();
     c.row = row;
-    for (const json& node : json::parse(golden::read_text(c.symbol))["nodes"])
+    const json symbol = json::parse(golden::read_text(c.symbol));
+    for (const json& node : symbol["nodes"])
       if (node["op"] != "null") c.operators.insert(node["op"].get<std::string>());
     cases.push_back(std::move(c));
   }
@@ -246,7 +247,8 @@ TEST_CASE("random operators have MXNet's statistics", "[random]") {
     const std::string name = row["name"];
     const std::string file = golden::path("random/" + name + "-symbol.json");
     bool known = true;
-    for (const json& node : json::parse(golden::read_text(file))["nodes"])
+    const json symbol = json::parse(golden::read_text(file));
+    for (const json& node : symbol["nodes"])
       known = known && (node["op"] == "null" || known_operators().contains(node["op"].get<std::string>()));
     if (!known) continue;
     ++ran;

@@ -110,8 +110,10 @@ TEST_CASE("errors name file, node and key", "[symbol]") {
   CHECK_THAT(error_with("\"heads\": [[1, 0, 0]], ", ""), Contains("\"heads\""));
   CHECK_THAT(error_with("\"arg_nodes\": [0], ", ""), Contains("\"arg_nodes\""));
   CHECK_THAT(error_with("\"arg_nodes\": [0]", "\"arg_nodes\": [0], \"more\": 1"), Contains("\"more\""));
-  CHECK_THAT(error_with("\"name\": \"y\"", "\"name\": \"y\", \"attrs\": {\"act\": \"x\"}"),
-             Contains("'y'") && Contains("\"act\""));
+  CHECK_THAT(error_with("\"op\": \"relu\"", "\"op\": \"Activation\", \"attrs\": {\"act\": \"x\"}"),
+             Contains("'y'") && Contains("\"act\"") && Contains("act_type"));
+  // An operator without attributes looks at none.
+  CHECK(error_with("\"name\": \"y\"", "\"name\": \"y\", \"attrs\": {\"act\": \"x\"}").empty());
   CHECK_THAT(error_with("\"name\": \"y\"", "\"name\": \"y\", \"attrs\": {\"act\": 1}"),
              Contains("'y'") && Contains("\"act\""));
   CHECK_THAT(error_with("\"y\"", "\"y"), Contains("line 10"));
