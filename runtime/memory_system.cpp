@@ -1,6 +1,7 @@
 #include "runtime/memory_system.h"
 
 #include "runtime/env.h"
+#include "runtime/log.h"
 #include "runtime/memory_classes.h"
 
 #include <cstdlib>
@@ -34,8 +35,11 @@ void system_free(void* block, std::size_t) noexcept { std::free(block); }
 
 std::size_t pool_limit() noexcept {
   static const std::size_t limit = [] {
-    if (const auto text = env("KILN_POOL_MAX_SIZE"))
+    if (const auto text = env("KILN_POOL_MAX_SIZE")) {
       if (const auto size = parse_size(*text)) return *size;
+      warn_once("KILN_POOL_MAX_SIZE",
+                fmt::format("KILN_POOL_MAX_SIZE is \"{}\", not a size such as 500M; it is not used", *text));
+    }
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page = sysconf(_SC_PAGESIZE);
     if (pages <= 0 || page <= 0) return std::size_t{1} << 30;

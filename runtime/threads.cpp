@@ -3,6 +3,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
+#include "runtime/log.h"
 #include "runtime/threads_tbb.h"
 
 #include <kiln/threads.h>
@@ -43,9 +44,12 @@ int cgroup_cores() {
 constexpr int most_threads = 1024;
 
 int default_threads() {
-  if (const auto text = env("KILN_NUM_THREADS"))
+  if (const auto text = env("KILN_NUM_THREADS")) {
     if (const auto n = parse_size(*text); n && *n >= 1)
       return static_cast<int>(std::min<std::size_t>(*n, most_threads));
+    warn_once("KILN_NUM_THREADS",
+              fmt::format("KILN_NUM_THREADS is \"{}\", not a number from 1 on; it is not used", *text));
+  }
   const int cores = allowed_cores();
   const int quota = cgroup_cores();
   return std::clamp(quota > 0 ? std::min(cores, quota) : cores, 1, most_threads);
