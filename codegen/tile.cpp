@@ -1,5 +1,7 @@
 #include "codegen/tile.h"
 
+#include "codegen/math/math.h"
+
 namespace kiln::codegen {
 namespace {
 
@@ -41,7 +43,10 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value k_extent,
     for (auto [t, p] : llvm::zip(total, part)) next.push_back(plus(t, p));
     return next;
   });
-  return {sums.begin(), sums.end()};
+  // Half precision is summed in f32; the product's value is the sum, rounded.
+  llvm::SmallVector<mlir::Value> values;
+  for (mlir::Value sum : sums) values.push_back(round_to(e.b, e.loc, dtype, sum, e.target.isa));
+  return values;
 }
 
 }  // namespace kiln::codegen
