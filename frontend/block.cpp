@@ -65,6 +65,8 @@ void BlockState::make_name(std::string_view kind) {
   if (named.load(std::memory_order_relaxed)) return;
   const std::shared_ptr<BlockState> scope = std::exchange(made_in, nullptr);
   prefix = given_prefix ? *given_prefix : scope ? numbered(scope->counts, kind) : process_wide(kind);
+  static std::atomic<std::uint64_t> names{0};
+  named_at = ++names;
   if (!given_prefix) this->kind = kind;
   named_in = scope.get();
   std::string params_prefix = prefix;
@@ -112,10 +114,11 @@ void Block::number_in_order(std::initializer_list<const Block*> arguments) {
     const auto end = std::stable_partition(rest.begin(), rest.end(), std::not_fn(differs));
     const std::vector<BlockState*> wanted(rest.begin(), end);
     rest.erase(rest.begin(), end);
-    std::vector<BlockState*> as_made = wanted;
-    std::sort(as_made.begin(), as_made.end(), [&](const auto* a, const auto* b) { return later(b, a); });
+    std::vector<BlockState*> as_named = wanted;
+    std::sort(as_named.begin(), as_named.end(),
+              [](const auto* a, const auto* b) { return a->named_at < b->named_at; });
     std::vector<std::string> prefixes, own;
-    for (const BlockState* b : as_made) prefixes.push_back(b->prefix);
+    for (const BlockState* b : as_named) prefixes.push_back(b->prefix);
     for (const BlockState* b : wanted) own.push_back(b->prefix);
     for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i]->rename(own[i], prefixes[i]);
   }

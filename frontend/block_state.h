@@ -32,6 +32,7 @@ struct BlockState {
 
   // How the name came about, for Block::number_in_order.
   std::uint64_t serial = 0;              // order of making within the process
+  std::uint64_t named_at = 0;            // order of naming
   std::string kind;                      // empty when the program gave the prefix
   const BlockState* named_in = nullptr;  // only compared
   /// Gives the block, its parameters and its descendants the prefix `to` in place of `from`.
