@@ -150,8 +150,7 @@ std::atomic<int>& numbers_met(const ir::OpDef& op) {
 
 bool has_number(const Call& call) {
   if (call.inputs.size() != 1 || call.given.size() != 1 || call.given[0].name != "scalar") return false;
-  const DType dtype = detail::TensorAccess::dtype(*call.inputs[0]);
-  return (dtype == DType::f32 || dtype == DType::f64) && tensor_form(call.op).op;
+  return tensor_form(call.op).op != nullptr;
 }
 
 std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {

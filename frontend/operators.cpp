@@ -172,9 +172,9 @@ Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b) {
 }
 
 TensorForm tensor_form(const ir::OpDef& scalar_op) {
-  for (const Arithmetic op : {Arithmetic::add, Arithmetic::sub, Arithmetic::mul, Arithmetic::div,
-                              Arithmetic::max, Arithmetic::min}) {
-    const Rows& found = rows_of(op);
+  for (const Names& names : table) {
+    const Rows& found = rows_of(names.op);
+    if (!found.broadcast) continue;
     if (found.right_scalar == &scalar_op) return {found.broadcast, false};
     if (found.left_scalar == &scalar_op) return {found.broadcast, true};
   }

@@ -58,7 +58,10 @@ void check_inputs(const ir::Node& node) {
 
 // A node of the file as the current version would have written it.
 void upgrade(ir::Node& node, std::int64_t version) {
-  if (version < legacy::current_version) legacy::rename_hidden_attributes(node);
+  if (version < legacy::current_version) {
+    if (node.op) node.op_name = std::string(node.op->name);  // Softmax is SoftmaxOutput now
+    legacy::rename_hidden_attributes(node);
+  }
   if (version < legacy::reductions_have_no_axis) legacy::remove_axis_of_all(node);
   if (node.op) read_attributes(node);
   if (version < legacy::auxiliary_states_are_nodes) legacy::add_missing_variables(node);
@@ -207,7 +210,7 @@ FileGraph to_file_graph(const SymbolGraph& graph) {
   out.node_row_ptr.push_back(0);
   for (const ir::NodePtr& node : order) {
     FileNode to;
-    to.op = node->op ? std::string(node->op->name) : node->op_name;
+    to.op = node->op_name;
     to.name = node->name;
     to.attrs.insert(node->attr_text.begin(), node->attr_text.end());
     for (const ir::Entry& e : node->inputs) to.inputs.push_back(entry(e));

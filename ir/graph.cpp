@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace kiln::ir {
@@ -89,17 +90,46 @@ void check_input_count(const Node& node) {
        node.inputs.size());
 }
 
-// Gives types to variables among the node's inputs where its row can tell them from the others.
-void infer_variables(const Node& node) {
+// Arrays made from nothing may be recorded before their shape is known: `_zeros` of (0, 12), a recurrent
+// state for any batch. In such a shape 0 is what the operators around it tell.
+bool is_source(const Node& node) {
+  return node.op && node.inputs.empty() && node.op->attr("shape") && !node.attrs.is_none("shape");
+}
+bool is_open(const Node& node) {
+  return is_source(node) && node.types.empty() && !complete({node.attrs.tuple("shape"), true});
+}
+
+/// What is known of shapes before types are: for the results of operators, from those that use them.
+using Wanted = std::unordered_map<const Node*, PartialShape>;
+
+// Gives shapes to inputs of the node where its row can tell them from the others, or from what is wanted of
+// its result. Returns whether anything is known that was not.
+bool infer_operands(const Node& node, Wanted& wanted) {
   std::vector<PartialShape> shapes;
-  for (const Entry& e : node.inputs)
-    shapes.push_back(known(e) ? PartialShape{e.node->types[e.output].shape, true} : PartialShape{});
+  for (const Entry& e : node.inputs) {
+    if (known(e))
+      shapes.push_back({e.node->types[e.output].shape, true});
+    else
+      shapes.push_back(is_open(*e.node) ? PartialShape{e.node->attrs.tuple("shape"), true} : PartialShape{});
+  }
   node.op->infer_inputs(shapes, node.attrs);
+  if (auto found = wanted.find(&node); found != wanted.end() && node.op->infer_from_output)
+    node.op->infer_from_output(shapes, found->second, node.attrs);
+  bool learnt = false;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Node& from = *node.inputs[i].node;
-    if (from.is_variable() && from.types.empty() && complete(shapes[i]))
+    if (!from.types.empty() || !complete(shapes[i])) continue;
+    if (from.is_variable()) {
       from.types = {{dtype_of_variable(from, node), shapes[i].shape}};
+      learnt = true;
+    } else if (is_open(from)) {
+      from.attrs.set("shape", shapes[i].shape);
+      learnt = true;
+    } else if (node.inputs[i].output == 0 && wanted.emplace(&from, shapes[i]).second) {
+      learnt = true;
+    }
   }
+  return learnt;
 }
 
 // Whether the types of the node's outputs are known afterwards.
@@ -121,8 +151,14 @@ bool infer_outputs(Node& node, bool train) {
 }  // namespace
 
 bool infer_types(const std::vector<NodePtr>& order, bool train) {
+  Wanted wanted;
+  // An earlier inference may have closed an open shape for another batch.
+  for (const NodePtr& node : order)
+    if (is_source(*node) && node->types.empty())
+      if (auto text = node->attr_text.find("shape"); text != node->attr_text.end())
+        node->attrs.set("shape", parse_attr(*node->op->attr("shape"), text->second));
   // A variable may be used before the operator that tells its shape: then another round is needed.
-  for (;;) {
+  for (bool close_open = false;;) {
     bool all = true;
     bool learnt = false;
     for (const NodePtr& node : order) {
@@ -130,11 +166,15 @@ bool infer_types(const std::vector<NodePtr>& order, bool train) {
         all &= !node->types.empty();
         continue;
       }
+      if (is_open(*node) && !close_open) {
+        all = false;
+        continue;
+      }
       const bool had = !node->types.empty();
       try {
         check_input_count(*node);
         if (node->op->infer_inputs && !std::all_of(node->inputs.begin(), node->inputs.end(), known))
-          infer_variables(*node);
+          learnt |= infer_operands(*node, wanted);
         const bool has = infer_outputs(*node, train);
         all &= has;
         learnt |= has && !had;
@@ -142,8 +182,10 @@ bool infer_types(const std::vector<NodePtr>& order, bool train) {
         rethrow_at(*node, e);
       }
     }
-    if (all || !learnt)
+    if (all || (!learnt && close_open))
       return std::all_of(order.begin(), order.end(), [](const NodePtr& n) { return !n->types.empty(); });
+    // Nobody tells what is still open: then it is an array without elements.
+    if (!learnt) close_open = true;
   }
 }
 

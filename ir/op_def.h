@@ -49,6 +49,8 @@ struct OpDef {
   /// Fills in input shapes that follow from others (weights from data), for deferred parameters and Symbol inference.
   /// Unknown stays unknown. Null: all input shapes must be known.
   void (*infer_inputs)(std::span<PartialShape> in, const Attrs& a) = nullptr;
+  /// The same from the first output's shape back to the inputs, where a recurrent state's batch is known by its use only.
+  void (*infer_from_output)(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) = nullptr;
   /// Whether the result depends on Primitives::train().
   bool train_sensitive = false;
   /// Uses random numbers: how many values of the counter it takes.

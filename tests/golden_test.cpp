@@ -170,7 +170,9 @@ class Runner {
     }
   }
 
+  // MXNet moves BatchNorm's states in the backward pass, so a case that was made without one tells nothing of them.
   void compare_states(const std::vector<NamedArray>& states) {
+    if (!case_.row.value("grad", false)) return;
     for (const NamedArray& state : states)
       if (const Tensor* expected = find_array(io_, "aux_after:" + state.name))
         if (const std::string text = difference(state.array, *expected, case_.row, "aux_after:" + state.name);

@@ -91,7 +91,41 @@ TEST_CASE("in-place operators change the array, whoever holds it", "[tensor][ope
   CHECK_THROWS_WITH(x += ones({2, 3}), Catch::Contains("in-place") && Catch::Contains("(2, 3)"));
 }
 
-TEST_CASE("a number that varies does not stop an eager loop", "[tensor][operators]") {
+namespace {
+/// Runs f with many numbers: after the first few, the code takes them as an argument. Each result must have
+/// the bits that the hybridized form, with the number compiled in, gives.
+template <class Fn>
+void check_numbers(Fn f, DType dtype) {
+  struct Net : HybridBlock {
+    Net(Fn fn, double number) : fn(fn), number(number) {}
+    Tensor hybrid_forward(F&, const Tensor& x) override { return fn(x, number); }
+    Fn fn;
+    double number;
+  };
+  const Tensor x = Tensor({-3.25, -1, -0.0, 0.1, 2, 100}).astype(dtype);
+  for (int i = 0; i < 24; ++i) {
+    const double number = (i - 12) * 0.3 + 0.05;
+    Net net(f, number);
+    net.hybridize();
+    const Tensor a = f(x, number);
+    const Tensor b = net(x);
+    CHECK(a.dtype() == b.dtype());
+    CHECK(to_string(a) == to_string(b));
+  }
+}
+}  // namespace
+
+TEST_CASE("numbers that vary give the bits of numbers that are compiled in", "[tensor][operators]") {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32}) {
+    check_numbers([](const Tensor& x, double n) { return x + n; }, dtype);
+    check_numbers([](const Tensor& x, double n) { return n - x; }, dtype);
+    check_numbers([](const Tensor& x, double n) { return x / n; }, dtype);
+    check_numbers([](const Tensor& x, double n) { return n < x; }, dtype);
+    check_numbers([](const Tensor& x, double n) { return x % n; }, dtype);
+  }
+}
+
+TEST_CASE("an eager loop over numbers adds up", "[tensor][operators]") {
   Tensor x = {0, 0};
   float sum = 0;
   for (int i = 0; i < 100; ++i) {

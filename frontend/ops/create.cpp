@@ -42,11 +42,10 @@ Values arange(Primitives& p, Args, const Attrs& a) {
   return {ramp(p, count * repeat, start, step, repeat, a.dtype("dtype"))};
 }
 Values linspace(Primitives& p, Args, const Attrs& a) {
-  // MXNet keeps the number of points in `step`, as arange's rows do.
   double start = a.real("start"), stop = a.is_none("stop") ? start : a.real("stop");
-  auto count = static_cast<std::int64_t>(a.real("step"));
+  std::int64_t count = a.integer("num"), intervals = a.boolean("endpoint") ? count - 1 : count;
   if (count < 0) fail("linspace cannot have {} points", count);
-  double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  double step = intervals > 0 ? (stop - start) / static_cast<double>(intervals) : 0;
   return {ramp(p, count, start, step, 1, a.dtype("dtype"))};
 }
 Values arange_like(Primitives& p, Args in, const Attrs& a) {
@@ -81,6 +80,13 @@ std::vector<AttrSpec> range_attrs() {
           dtype_attr("float32")};
 }
 
+std::vector<AttrSpec> linspace_attrs() {
+  std::vector<AttrSpec> attrs = range_attrs();
+  attrs.push_back(int_attr("num", 50));
+  attrs.push_back(bool_attr("endpoint", true));
+  return attrs;
+}
+
 }  // namespace
 
 std::span<const OpDef> create_ops() {
@@ -108,7 +114,7 @@ std::span<const OpDef> create_ops() {
       {.name = "_linspace",
        .aliases = {"_npi_linspace"},
        .summary = "Evenly spaced numbers, both ends included.",
-       .attrs = range_attrs(),
+       .attrs = linspace_attrs(),
        .compose = linspace},
       {.name = "_contrib_arange_like",
        .aliases = {"_npx_arange_like"},

@@ -19,6 +19,11 @@ Values reciprocal(Primitives& p, Args in, const Attrs&) { return {p.div(p.like(i
 Values rcbrt(Primitives& p, Args in, const Attrs&) {
   return {p.div(p.like(in[0], 1), p.unary(Unary::cbrt, in[0]))};
 }
+Values rint(Primitives& p, Args in, const Attrs&) {
+  // Halves go down, as MXNet has it: -2.5 gives -3, 2.5 gives 2.
+  Value x = in[0], low = p.unary(Unary::floor, x), high = p.unary(Unary::ceil, x);
+  return {p.select(p.compare(Compare::le, p.sub(x, low), p.sub(high, x)), low, high)};
+}
 Values degrees(Primitives& p, Args in, const Attrs&) {
   return {p.mul(in[0], p.like(in[0], 180.0 / std::numbers::pi))};
 }
@@ -155,7 +160,7 @@ std::vector<OpDef> make() {
       row("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
       row("floor", {}, "The greatest integer not above x.", unary<Unary::floor>),
       row("round", {}, "The nearest integer, halves away from zero.", unary<Unary::round>),
-      row("rint", {}, "The nearest integer, halves to even.", unary<Unary::rint>),
+      row("rint", {}, "The nearest integer, halves down.", rint),
       row("trunc", {}, "x without its fraction.", unary<Unary::trunc>),
       row("fix", {}, "The nearest integer towards zero.", unary<Unary::trunc>),
       row("square", {}, "x * x", square),

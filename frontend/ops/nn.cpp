@@ -44,6 +44,14 @@ void infer_fully_connected(std::span<PartialShape> in, const Attrs& a) {
   if (in.size() > 2 && (!in[2].known || in[2].shape == Shape{0})) in[2] = {{hidden}, true};
 }
 
+void infer_fully_connected_data(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) {
+  if (!in[0].known || !out.known) return;
+  // All axes but the contracted ones are those of the result.
+  int shared = a.boolean("flatten") ? 1 : in[0].shape.rank() - 1;
+  for (int i = 0; i < shared && i < out.shape.rank(); ++i)
+    if (in[0].shape[at(i)] == 0) in[0].shape[at(i)] = out.shape[at(i)];
+}
+
 // Embedding: rows of a table.
 
 Values embedding(Primitives& p, Args in, const Attrs& a) {
@@ -140,7 +148,8 @@ std::span<const OpDef> nn_ops() {
        .attrs = {required("num_hidden", AttrKind::integer), bool_attr("no_bias", false),
                  bool_attr("flatten", true)},
        .compose = fully_connected,
-       .infer_inputs = infer_fully_connected},
+       .infer_inputs = infer_fully_connected,
+       .infer_from_output = infer_fully_connected_data},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
        .summary = "Rows of the weight chosen by indices.",

@@ -61,6 +61,14 @@ Shape reshape_target(const Shape& from, const Shape& code) {
   return to;
 }
 
+/// The older attribute: 0 is what is left, and the first axis may stay as it is.
+Shape legacy_target(const Shape& from, Shape target, bool keep_highest) {
+  if (keep_highest && !target.empty() && !from.empty()) target[0] = from[0];
+  for (std::size_t i = keep_highest ? 1 : 0; i < target.size(); ++i)
+    if (target[i] == 0) target[i] = -1;
+  return target;
+}
+
 Shape reversed(Shape s) {
   std::reverse(s.begin(), s.end());
   return s;
@@ -68,7 +76,9 @@ Shape reversed(Shape s) {
 
 Values reshape(Primitives& p, Args in, const Attrs& a) {
   const Shape& from = p.shape(in[0]);
-  const Shape& code = a.tuple("shape");
+  Shape code = a.tuple("shape");
+  if (code.empty() && !a.tuple("target_shape").empty())
+    code = legacy_target(from, a.tuple("target_shape"), a.boolean("keep_highest"));
   Shape to = a.boolean("reverse") ? reversed(reshape_target(reversed(from), reversed(code)))
                                   : reshape_target(from, code);
   return {p.reshape(in[0], to)};
