@@ -2,6 +2,8 @@
 # and link: what Kiln itself uses is linked privately.
 include(CMakePackageConfigHelpers)
 
+# LLVM is not where the loader looks by itself.
+set_target_properties(kiln PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
 install(TARGETS kiln EXPORT kiln-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 foreach(folder runtime frontend)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/include/kiln" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
