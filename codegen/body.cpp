@@ -1,6 +1,5 @@
 #include "codegen/body.h"
 
-
 #include "codegen/math/math.h"
 #include "runtime/fail.h"
 
@@ -86,12 +85,15 @@ void Body::visit(mlir::Value v) {
   if (auto iota = llvm::dyn_cast_if_present<ir::IotaOp>(op))
     return add_leaf({Leaf::Kind::iota, v, {}, 0, {}, static_cast<std::int64_t>(iota.getAxis()), 0}, "iota");
   if (auto random = llvm::dyn_cast_if_present<ir::RandomUniformOp>(op))
-    return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, static_cast<std::int64_t>(random.getDraw())}, "random");
-  if (llvm::isa_and_present<ir::GatherOp>(op)) return add_leaf({Leaf::Kind::gather, v, {}, 0, {}, 0, 0}, "gather");
+    return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, static_cast<std::int64_t>(random.getDraw())},
+                    "random");
+  if (llvm::isa_and_present<ir::GatherOp>(op))
+    return add_leaf({Leaf::Kind::gather, v, {}, 0, {}, 0, 0}, "gather");
   ir::View view = ir::view_of(v);
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(view.base);
   if (!argument) fail_internal("a fusion reads a value that is not a window on its arguments");
-  add_leaf({Leaf::Kind::memory, v, {}, argument.getArgNumber(), view, 0, 0}, fmt::format("arg{}", argument.getArgNumber()));
+  add_leaf({Leaf::Kind::memory, v, {}, argument.getArgNumber(), view, 0, 0},
+           fmt::format("arg{}", argument.getArgNumber()));
 }
 
 llvm::SmallVector<mlir::Value> Body::emit(Emit& e, int lanes,
@@ -103,11 +105,20 @@ llvm::SmallVector<mlir::Value> Body::emit(Emit& e, int lanes,
     DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
     mlir::Value result =
         llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
-            .Case([&](ir::UnaryOp o) { return emit_unary(e.b, e.loc, static_cast<ir::Unary>(o.getKind()), d, in(0), e.target.isa); })
-            .Case([&](ir::BinaryOp o) { return emit_binary(e.b, e.loc, static_cast<ir::Binary>(o.getKind()), d, in(0), in(1), e.target.isa); })
-            .Case([&](ir::CompareOp o) { return emit_compare(e.b, e.loc, static_cast<ir::Compare>(o.getKind()), d, in(0), in(1)); })
+            .Case([&](ir::UnaryOp o) {
+              return emit_unary(e.b, e.loc, static_cast<ir::Unary>(o.getKind()), d, in(0), e.target.isa);
+            })
+            .Case([&](ir::BinaryOp o) {
+              return emit_binary(e.b, e.loc, static_cast<ir::Binary>(o.getKind()), d, in(0), in(1),
+                                 e.target.isa);
+            })
+            .Case([&](ir::CompareOp o) {
+              return emit_compare(e.b, e.loc, static_cast<ir::Compare>(o.getKind()), d, in(0), in(1));
+            })
             .Case([&](ir::SelectOp) { return emit_select(e.b, e.loc, in(0), in(1), in(2)); })
-            .Case([&](ir::CastOp o) { return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa); })
+            .Case([&](ir::CastOp o) {
+              return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa);
+            })
             .Case([&](ir::ConstantOp o) { return splat_value(e, o, lanes); });
     values[op->getResult(0)] = result;
   }

@@ -10,8 +10,8 @@
 
 namespace kiln::codegen {
 
-/// Where the pointwise part of a fusion begins: a value that is read from memory (a window on an argument), numbered, drawn, gathered, or
-/// the root's result.
+/// Where the pointwise part of a fusion begins: a value that is read from memory (a window on an argument),
+/// numbered, drawn, gathered, or the root's result.
 struct Leaf {
   enum class Kind { memory, iota, random, gather, root };
   Kind kind;
@@ -23,7 +23,8 @@ struct Leaf {
   std::int64_t draw = 0;  ///< random
 };
 
-/// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the box.
+/// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the
+/// box.
 class Body {
  public:
   /// `outputs` are values of the body; `root`, if any, is where the expressions end.
@@ -36,7 +37,8 @@ class Body {
   std::size_t widest() const { return widest_; }
 
   /// Emits the expressions for `lanes` lanes. `leaf(i)` gives leaf i in registers.
-  llvm::SmallVector<mlir::Value> emit(Emit& e, int lanes, const std::function<mlir::Value(std::size_t)>& leaf) const;
+  llvm::SmallVector<mlir::Value> emit(Emit& e, int lanes,
+                                      const std::function<mlir::Value(std::size_t)>& leaf) const;
 
  private:
   void visit(mlir::Value v);

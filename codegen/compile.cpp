@@ -49,10 +49,11 @@ std::string print_module(mlir::ModuleOp module) {
   return text;
 }
 
-/// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part of the module.
+/// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part
+/// of the module.
 using Clock = std::chrono::steady_clock;
-std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages,
-                                                 Clock::time_point started);
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
+                                                 Stages* stages, Clock::time_point started);
 
 llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const CompileOptions& options) {
   auto function = *module.getOps<mlir::func::FuncOp>().begin();
@@ -84,14 +85,16 @@ llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const Comp
   return true;
 }();
 
-std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages,
-                                                 Clock::time_point started) {
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
+                                                 Stages* stages, Clock::time_point started) {
   codegen::Target target = codegen::select_target(options.isa);
   passes::PipelineOptions pipeline;
   pipeline.lanes = target.lanes(4);
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { (*stages)[stage.str()] = print_module(m); };
+    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) {
+      (*stages)[stage.str()] = print_module(m);
+    };
   pipeline.evaluate = [&](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
@@ -120,10 +123,10 @@ void write_stages(const std::string& dir, const std::string& name, const Stages&
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
-  const std::pair<const char*, const char*> files[] = {{"trace", "0_trace.txt"},   {"kiln", "1_kiln.mlir"},
-                                                       {"fused", "2_fused.mlir"},  {"buffers", "3_buffers.mlir"},
-                                                       {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
-                                                       {"asm", "6_kernels.s"}};
+  const std::pair<const char*, const char*> files[] = {
+      {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
+      {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
+      {"asm", "6_kernels.s"}};
   for (auto [stage, file] : files)
     if (auto text = stages.find(stage); text != stages.end()) std::ofstream(folder / file) << text->second;
 }

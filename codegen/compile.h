@@ -12,20 +12,21 @@ namespace kiln {
 enum class Isa { host, scalar, avx2, avx512 };
 
 struct CompileOptions {
-  Isa isa = Isa::host;      ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
-  bool fuse = true;         ///< off: one kernel per primitive, for looking at what fusion does
-  std::string dump_dir;     ///< KILN_DUMP: a folder that gets every stage as a file
-  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm. Code is generated anew for it,
-  /// caches or not.
+  Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
+  bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does
+  std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
+  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm. Code is
+  /// generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;
 };
 
 /// Options from the environment, read once.
 const CompileOptions& default_options();
 
-/// The one way from operators to code: graph -> kiln dialect -> passes -> kernels -> Executable. Kernels that are in memory
-/// or on disk already are not compiled again. Safe to call from any thread. Throws kiln::Error.
-std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options = default_options());
+/// The one way from operators to code: graph -> kiln dialect -> passes -> kernels -> Executable. Kernels that
+/// are in memory or on disk already are not compiled again. Safe to call from any thread. Throws kiln::Error.
+std::shared_ptr<const Executable> compile(const ir::Graph& graph,
+                                          const CompileOptions& options = default_options());
 
 /// Numbers since the process started, for tests and `kiln bench`.
 struct CompileStats {

@@ -1,6 +1,7 @@
-// Convolution as a product: rows are output positions of one image and group, columns are output channels, and the contracted index
-// walks the window through a table of offsets. Sums are turned in a small scratch tile, so that the end of the kernel runs along
-// neighbouring output positions, as (n, c, spatial...) lies in memory.
+// Convolution as a product: rows are output positions of one image and group, columns are output channels,
+// and the contracted index walks the window through a table of offsets. Sums are turned in a small scratch
+// tile, so that the end of the kernel runs along neighbouring output positions, as (n, c, spatial...) lies in
+// memory.
 #include "codegen/epilogue.h"
 #include "codegen/launch.h"
 #include "codegen/tile.h"
@@ -26,7 +27,9 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   while (vectors > most && vectors % 2 == 0) vectors /= 2;
   if (vectors > most) vectors = 1;
   // A power of two, since rows become lanes at the end.
-  int tile_rows = vectors == 1 ? (target.vector_bytes == 64 ? 16 : 8) : vectors == 2 ? (target.vector_bytes == 64 ? 8 : 4) : 4;
+  int tile_rows = vectors == 1   ? (target.vector_bytes == 64 ? 16 : 8)
+                  : vectors == 2 ? (target.vector_bytes == 64 ? 8 : 4)
+                                 : 4;
   if (target.vector_bytes == 0) tile_rows = 4;
   Tile tile{dtype, tile_rows, vectors, lanes};
   std::int64_t parts = panel / tile.width();
@@ -41,16 +44,41 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   std::int64_t channels_in = x.shape[1] / groups;
   int table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
 
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("convolution {} spatial={} rows={} vectors={} lanes={} parts={} x={} w={}", name_of(dtype), spatial,
-                             tile.rows, vectors, lanes, parts > 1 ? 2 : 1, x_argument, w_argument) +
-                     epilogue.key(),
-                 fusion.getLoc(),
-                 {}},
-                {}};
-  enum Param : std::int64_t { K, M, O, row_tile_count, column_tile_count, group_count, panel_width, parts_of_panel, x_offset, x_image, x_group, w_group, first_spatial };
-  launch.params = {k_extent, m, channels_out, row_tiles, panels * parts, groups, panel, parts, x.offset, x.strides[0],
-                   channels_in * x.strides[1], panels * k_extent * panel};
+  Launch launch{
+      {name_of_location(fusion.getLoc()),
+       fmt::format("convolution {} spatial={} rows={} vectors={} lanes={} parts={} x={} w={}", name_of(dtype),
+                   spatial, tile.rows, vectors, lanes, parts > 1 ? 2 : 1, x_argument, w_argument) +
+           epilogue.key(),
+       fusion.getLoc(),
+       {}},
+      {}};
+  enum Param : std::int64_t {
+    K,
+    M,
+    O,
+    row_tile_count,
+    column_tile_count,
+    group_count,
+    panel_width,
+    parts_of_panel,
+    x_offset,
+    x_image,
+    x_group,
+    w_group,
+    first_spatial
+  };
+  launch.params = {k_extent,
+                   m,
+                   channels_out,
+                   row_tiles,
+                   panels * parts,
+                   groups,
+                   panel,
+                   parts,
+                   x.offset,
+                   x.strides[0],
+                   channels_in * x.strides[1],
+                   panels * k_extent * panel};
   for (std::size_t i = 0; i < spatial; ++i) {
     launch.params.push_back(result[i + 2]);
     launch.params.push_back(root.getStride()[i] * x.strides[i + 2]);
@@ -61,10 +89,12 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   Dims tap_strides;
   for (std::size_t i = 0; i < spatial; ++i) tap_strides.push_back(root.getDilate()[i] * x.strides[i + 2]);
   launch.table = window_offsets(channels_in, root.getKernel(), x.strides[1], tap_strides);
-  launch.extent = m == 0 || result[0] == 0 || result[1] == 0 ? 0 : result[0] * groups * panels * parts * row_tiles;
+  launch.extent =
+      m == 0 || result[0] == 0 || result[1] == 0 ? 0 : result[0] * groups * panels * parts * row_tiles;
   launch.grain = grain_for(std::max<std::int64_t>(1, k_extent * tile.rows * vectors / 4), 1);
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
     Epilogue finish = epilogue;
     mlir::Value k_value = e.param(params, K), positions = e.param(params, M), channels = e.param(params, O);
     mlir::Value tiles_m = e.param(params, row_tile_count), tiles_n = e.param(params, column_tile_count);
@@ -78,7 +108,8 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
       mlir::Value row_tile = e.rem(unit, tiles_m), rest = e.div(unit, tiles_m);
       mlir::Value column_tile = e.rem(rest, tiles_n);
       rest = e.div(rest, tiles_n);
-      mlir::Value group = e.rem(rest, e.param(params, group_count)), image = e.div(rest, e.param(params, group_count));
+      mlir::Value group = e.rem(rest, e.param(params, group_count)),
+                  image = e.div(rest, e.param(params, group_count));
       finish.prepare(e, buffers, params, epilogue_param, {image});
 
       mlir::Value which = parts > 1 ? e.div(column_tile, parts_value) : column_tile;
@@ -127,7 +158,8 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
         mlir::Value turned = e.element(scratch, j, dtype);
         if (row_lanes > 1) {
           mlir::Value mask = e.mask_below(e.sub(positions, first_row), row_lanes);
-          mlir::Value sum = e.gather(turned, e.lane_offsets(e.index(tile.width()), row_lanes), dtype, row_lanes);
+          mlir::Value sum =
+              e.gather(turned, e.lane_offsets(e.index(tile.width()), row_lanes), dtype, row_lanes);
           finish.store(e, sum, first_row, channel, /*along_columns=*/false, row_lanes, mask);
           return;
         }

@@ -1,5 +1,5 @@
-// Matrix products: packed_dot with its epilogue. Work is numbered (batch, column tile, row tile), row tiles running fastest so that a
-// panel of the right operand stays in the nearest cache.
+// Matrix products: packed_dot with its epilogue. Work is numbered (batch, column tile, row tile), row tiles
+// running fastest so that a panel of the right operand stays in the nearest cache.
 #include "codegen/epilogue.h"
 #include "codegen/launch.h"
 #include "codegen/tile.h"
@@ -8,7 +8,8 @@
 namespace kiln::codegen {
 namespace {
 
-/// Rows of a tile: as many sums as the registers hold beside one row of the right operand and the left operand's scalar.
+/// Rows of a tile: as many sums as the registers hold beside one row of the right operand and the left
+/// operand's scalar.
 int rows_of_tile(std::int64_t m, int vectors, const Target& target) {
   int registers = target.vector_bytes == 64 ? 32 : 16;
   int rows = std::max(1, (registers - vectors - 2) / vectors);
@@ -35,7 +36,8 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   Epilogue epilogue(fusion, root.getResult(), outer, {m_axis}, n_axis);
 
   DType dtype = dtype_of_value(root.getResult());
-  std::int64_t panel = packed[packed.size() - 1], k_extent = packed[packed.size() - 2], panels = packed[packed.size() - 3];
+  std::int64_t panel = packed[packed.size() - 1], k_extent = packed[packed.size() - 2],
+               panels = packed[packed.size() - 3];
   std::int64_t m = result[m_axis], n = result[n_axis];
   int lanes = target.lanes(size_of(dtype));
   if (panel % lanes != 0) lanes = 1;
@@ -50,16 +52,38 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   bool transposed = root.getTransposeLhs();
 
   Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("dot {} rows={} vectors={} lanes={} parts={} lhs={} rhs={} k-stride={}", name_of(dtype), tile.rows,
-                             vectors, lanes, parts > 1 ? 2 : 1, lhs_argument, rhs_argument,
-                             stride_class(lhs.strides[transposed ? m_axis : n_axis])) +
+                 fmt::format("dot {} rows={} vectors={} lanes={} parts={} lhs={} rhs={} k-stride={}",
+                             name_of(dtype), tile.rows, vectors, lanes, parts > 1 ? 2 : 1, lhs_argument,
+                             rhs_argument, stride_class(lhs.strides[transposed ? m_axis : n_axis])) +
                      epilogue.key(),
                  fusion.getLoc(),
                  {}},
                 {}};
-  enum Param : std::int64_t { K, M, N, row_tile_count, column_tile_count, panel_width, parts_of_panel, lhs_offset, lhs_row, lhs_k, rhs_batch, first_outer };
-  launch.params = {k_extent, m, n, row_tiles, panels * parts, panel, parts, lhs.offset,
-                   lhs.strides[transposed ? n_axis : m_axis], lhs.strides[transposed ? m_axis : n_axis], panels * k_extent * panel};
+  enum Param : std::int64_t {
+    K,
+    M,
+    N,
+    row_tile_count,
+    column_tile_count,
+    panel_width,
+    parts_of_panel,
+    lhs_offset,
+    lhs_row,
+    lhs_k,
+    rhs_batch,
+    first_outer
+  };
+  launch.params = {k_extent,
+                   m,
+                   n,
+                   row_tiles,
+                   panels * parts,
+                   panel,
+                   parts,
+                   lhs.offset,
+                   lhs.strides[transposed ? n_axis : m_axis],
+                   lhs.strides[transposed ? m_axis : n_axis],
+                   panels * k_extent * panel};
   for (std::size_t i : outer) {
     launch.params.push_back(result[i]);
     launch.params.push_back(lhs.strides[i]);
@@ -72,7 +96,8 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   launch.grain = grain_for(std::max<std::int64_t>(1, k_extent * tile.rows * vectors / 4), 1);
 
   auto outer_count = outer.size();
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
     Epilogue finish = epilogue;
     mlir::Value k_value = e.param(params, K), rows_value = e.param(params, M), columns = e.param(params, N);
     mlir::Value tiles_m = e.param(params, row_tile_count), tiles_n = e.param(params, column_tile_count);
@@ -123,7 +148,8 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
         mlir::Value row = e.add(first_row, e.index(r));
         auto store_row = [&] {
           for (int v = 0; v < vectors; ++v) {
-            mlir::Value column = e.add(first_column, e.index(v * lanes)), left_columns = e.sub(columns, column);
+            mlir::Value column = e.add(first_column, e.index(v * lanes)),
+                        left_columns = e.sub(columns, column);
             mlir::Value sum = sums[static_cast<std::size_t>(r * vectors + v)];
             e.when(e.less(e.index(0), left_columns), [&] {
               mlir::Value mask = lanes == 1 ? mlir::Value() : e.mask_below(left_columns, lanes);

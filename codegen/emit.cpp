@@ -11,22 +11,31 @@ namespace arith = mlir::arith;
 
 mlir::Type Emit::memory_type(DType d) {
   switch (d) {
-    case DType::f32: return b.getF32Type();
-    case DType::f64: return b.getF64Type();
+    case DType::f32:
+      return b.getF32Type();
+    case DType::f64:
+      return b.getF64Type();
     case DType::f16:
-    case DType::bf16: return b.getI16Type();
-    case DType::i32: return b.getI32Type();
-    case DType::i64: return b.getI64Type();
-    default: return b.getI8Type();
+    case DType::bf16:
+      return b.getI16Type();
+    case DType::i32:
+      return b.getI32Type();
+    case DType::i64:
+      return b.getI64Type();
+    default:
+      return b.getI8Type();
   }
 }
 
 mlir::Type Emit::register_type(DType d) {
   switch (d) {
     case DType::f16:
-    case DType::bf16: return b.getF32Type();
-    case DType::boolean: return b.getI1Type();
-    default: return memory_type(d);
+    case DType::bf16:
+      return b.getF32Type();
+    case DType::boolean:
+      return b.getI1Type();
+    default:
+      return memory_type(d);
   }
 }
 
@@ -39,7 +48,8 @@ mlir::Value Emit::lane_numbers(int lanes) {
   if (lanes == 1) return index(0);
   llvm::SmallVector<std::int64_t> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(i);
-  return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
+  return arith::ConstantOp::create(
+      b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
 }
 
 mlir::Value Emit::extract(Value vector, std::int64_t lane) {
@@ -54,7 +64,9 @@ mlir::Value Emit::sub_vector(Value vector, int first, int count) {
   return LLVM::ShuffleVectorOp::create(b, loc, vector, vector, lanes);
 }
 
-mlir::Value Emit::mask_below(Value count, int lanes) { return less(lane_numbers(lanes), splat(count, lanes)); }
+mlir::Value Emit::mask_below(Value count, int lanes) {
+  return less(lane_numbers(lanes), splat(count, lanes));
+}
 
 mlir::Value Emit::number(DType d, double v, int lanes) {
   mlir::Type t = register_type(d);
@@ -63,7 +75,8 @@ mlir::Value Emit::number(DType d, double v, int lanes) {
     attr = b.getFloatAttr(t, v);
   } else {
     unsigned width = t.getIntOrFloatBitWidth();
-    attr = mlir::IntegerAttr::get(t, llvm::APInt(64, static_cast<std::uint64_t>(static_cast<std::int64_t>(v))).trunc(width));
+    attr = mlir::IntegerAttr::get(
+        t, llvm::APInt(64, static_cast<std::uint64_t>(static_cast<std::int64_t>(v))).trunc(width));
   }
   return splat(arith::ConstantOp::create(b, loc, attr), lanes);
 }
@@ -112,14 +125,17 @@ mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
   mlir::Type t = lanes_of(memory_type(d), lanes);
   if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
   mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
-  return to_register(LLVM::MaskedLoadOp::create(b, loc, t, address, mask, zero, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))), d, lanes);
+  return to_register(LLVM::MaskedLoadOp::create(b, loc, t, address, mask, zero,
+                                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+                     d, lanes);
 }
 
 void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
   if (lanes == 1) return store_scalar(value, address, d);
   Value memory = to_memory(value, d, lanes);
   if (mask)
-    LLVM::MaskedStoreOp::create(b, loc, memory, address, mask, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+    LLVM::MaskedStoreOp::create(b, loc, memory, address, mask,
+                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
   else
     LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
 }
@@ -130,7 +146,10 @@ mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value ma
   Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
   if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
   mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
-  return to_register(LLVM::masked_gather::create(b, loc, t, addresses, mask, mlir::ValueRange{zero}, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))), d, lanes);
+  return to_register(
+      LLVM::masked_gather::create(b, loc, t, addresses, mask, mlir::ValueRange{zero},
+                                  b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+      d, lanes);
 }
 
 void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
@@ -138,10 +157,13 @@ void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, V
   mlir::Type pointers = mlir::VectorType::get({lanes}, ptr());
   Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
   if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
-  LLVM::masked_scatter::create(b, loc, to_memory(value, d, lanes), addresses, mask, b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+  LLVM::masked_scatter::create(b, loc, to_memory(value, d, lanes), addresses, mask,
+                               b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
 }
 
-mlir::Value Emit::lane_offsets(Value stride, int lanes) { return mul(lane_numbers(lanes), splat(stride, lanes)); }
+mlir::Value Emit::lane_offsets(Value stride, int lanes) {
+  return mul(lane_numbers(lanes), splat(stride, lanes));
+}
 
 void Emit::loop(Value from, Value to, Value step, const Body& body) {
   mlir::scf::ForOp::create(b, loc, from, to, step, mlir::ValueRange{},
@@ -151,11 +173,13 @@ void Emit::loop(Value from, Value to, Value step, const Body& body) {
                            });
 }
 
-mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body) {
-  auto loop = mlir::scf::ForOp::create(b, loc, from, to, step, initial,
-                                       [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
-                                         mlir::scf::YieldOp::create(b, loc, body(i, carried));
-                                       });
+mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange initial,
+                            const CarriedBody& body) {
+  auto loop =
+      mlir::scf::ForOp::create(b, loc, from, to, step, initial,
+                               [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
+                                 mlir::scf::YieldOp::create(b, loc, body(i, carried));
+                               });
   return loop.getResults();
 }
 

@@ -8,23 +8,22 @@
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinOps.h>
 
-
-#include <functional>
-
 #include <fmt/format.h>
+#include <functional>
 
 namespace kiln::codegen {
 
 /// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
 ///
-/// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and addresses LLVM pointers: extents
-/// and strides are arguments, so a memref would carry nothing but descriptors.
-/// A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
+/// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and
+/// addresses LLVM pointers: extents and strides are arguments, so a memref would carry nothing but
+/// descriptors. A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
 class Emit {
  public:
   using Value = mlir::Value;
 
-  Emit(mlir::OpBuilder& builder, mlir::Location loc, const Target& target) : b(builder), loc(loc), target(target) {}
+  Emit(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
+      : b(builder), loc(loc), target(target) {}
 
   mlir::OpBuilder& b;
   mlir::Location loc;
@@ -47,7 +46,9 @@ class Emit {
   Value div(Value x, Value y) { return mlir::arith::DivUIOp::create(b, loc, x, y); }
   Value rem(Value x, Value y) { return mlir::arith::RemUIOp::create(b, loc, x, y); }
   Value min(Value x, Value y) { return mlir::arith::MinSIOp::create(b, loc, x, y); }
-  Value less(Value x, Value y) { return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y); }
+  Value less(Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
+  }
 
   // Lanes.
   Value splat(Value scalar, int lanes);
@@ -96,7 +97,8 @@ struct KernelRequest {
   std::string name;  ///< for people; made a valid symbol by the compiler
   std::string key;
   mlir::Location location;
-  std::function<void(Emit&, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end)> emit;
+  std::function<void(Emit&, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end)>
+      emit;
 };
 
 }  // namespace kiln::codegen

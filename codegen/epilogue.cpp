@@ -10,7 +10,8 @@ Epilogue::Epilogue(mlir::Operation* op, mlir::Value root, llvm::ArrayRef<std::si
       outer_count_(outer.size()) {
   auto fusion = llvm::cast<ir::FusionOp>(op);
   ir::View out = ir::View::whole(fusion.getResult(0));
-  // Rows may be several axes (the spatial ones of a convolution); an operand walks them as one, or it may not be here.
+  // Rows may be several axes (the spatial ones of a convolution); an operand walks them as one, or it may not
+  // be here.
   auto row_stride = [&](const Dims& strides) {
     Dims extents;
     llvm::SmallVector<Dims> lists(1);
@@ -19,13 +20,15 @@ Epilogue::Epilogue(mlir::Operation* op, mlir::Value root, llvm::ArrayRef<std::si
       lists[0].push_back(strides[axis]);
     }
     ir::collapse_axes(extents, lists);
-    if (extents.size() > 1) fail_internal("the end of a product reads an operand that its rows do not walk as one");
+    if (extents.size() > 1)
+      fail_internal("the end of a product reads an operand that its rows do not walk as one");
     return extents.empty() ? 0 : lists[0][0];
   };
   auto add = [&](DType dtype, int operand, std::int64_t offset, const Dims& strides) {
     Operand o{dtype, operand, offset, {}, row_stride(strides), strides[columns]};
     for (std::size_t axis : outer) o.outer_strides.push_back(strides[axis]);
-    key_ += fmt::format(" {}:{}:{}:{}", name_of(dtype), operand, stride_class(o.row_stride), stride_class(o.column_stride));
+    key_ += fmt::format(" {}:{}:{}:{}", name_of(dtype), operand, stride_class(o.row_stride),
+                        stride_class(o.column_stride));
     streams_.push_back(std::move(o));
   };
   for (const Leaf& leaf : body_.leaves()) {
@@ -33,7 +36,8 @@ Epilogue::Epilogue(mlir::Operation* op, mlir::Value root, llvm::ArrayRef<std::si
       leaf_stream_.push_back(-1);
       continue;
     }
-    if (leaf.kind != Leaf::Kind::memory) fail_internal("the end of a product reads something that is not in memory");
+    if (leaf.kind != Leaf::Kind::memory)
+      fail_internal("the end of a product reads something that is not in memory");
     leaf_stream_.push_back(static_cast<int>(streams_.size()));
     add(leaf.dtype, static_cast<int>(leaf.argument), leaf.view.offset, leaf.view.strides);
   }
@@ -72,15 +76,20 @@ void Epilogue::store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, boo
     mlir::Value index = e.add(e.mul(i, row_strides_[s]), e.mul(j, column_strides_[s]));
     return e.element(bases_[s], index, streams_[s].dtype);
   };
-  auto lane_class = [&](std::size_t s) { return stride_class(along_columns ? streams_[s].column_stride : streams_[s].row_stride); };
+  auto lane_class = [&](std::size_t s) {
+    return stride_class(along_columns ? streams_[s].column_stride : streams_[s].row_stride);
+  };
   auto lane_stride = [&](std::size_t s) { return along_columns ? column_strides_[s] : row_strides_[s]; };
   auto values = body_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
     if (leaf_stream_[leaf] < 0) return sum;
     auto s = static_cast<std::size_t>(leaf_stream_[leaf]);
     switch (lane_class(s)) {
-      case 0: return e.splat(e.load_scalar(address(s), streams_[s].dtype), lanes);
-      case 1: return e.load(address(s), streams_[s].dtype, lanes, mask);
-      default: return e.gather(address(s), e.lane_offsets(lane_stride(s), lanes), streams_[s].dtype, lanes, mask);
+      case 0:
+        return e.splat(e.load_scalar(address(s), streams_[s].dtype), lanes);
+      case 1:
+        return e.load(address(s), streams_[s].dtype, lanes, mask);
+      default:
+        return e.gather(address(s), e.lane_offsets(lane_stride(s), lanes), streams_[s].dtype, lanes, mask);
     }
   });
   for (std::size_t k = 0; k < values.size(); ++k) {

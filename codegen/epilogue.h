@@ -5,15 +5,16 @@
 
 namespace kiln::codegen {
 
-/// What follows a product inside its kernel: the pointwise end of a fusion, and where its other operands and the results lie.
+/// What follows a product inside its kernel: the pointwise end of a fusion, and where its other operands and
+/// the results lie.
 ///
-/// Every operand is addressed as offset + sum over the outer axes + i * row stride + j * column stride, where the last two axes
-/// of the result (after `outer` ones) are rows i and columns j. Strides are parameters.
+/// Every operand is addressed as offset + sum over the outer axes + i * row stride + j * column stride, where
+/// the last two axes of the result (after `outer` ones) are rows i and columns j. Strides are parameters.
 class Epilogue {
  public:
   /// `rows` and `columns` are axes of the result; all others are outer.
-  Epilogue(mlir::Operation* fusion, mlir::Value root, llvm::ArrayRef<std::size_t> outer, llvm::ArrayRef<std::size_t> rows,
-           std::size_t columns);
+  Epilogue(mlir::Operation* fusion, mlir::Value root, llvm::ArrayRef<std::size_t> outer,
+           llvm::ArrayRef<std::size_t> rows, std::size_t columns);
 
   const std::string& key() const { return key_; }
   std::size_t widest() const { return body_.widest(); }
@@ -21,9 +22,12 @@ class Epilogue {
   std::int64_t param_count() const { return static_cast<std::int64_t>(streams_.size() * stride_count()); }
 
   /// Loads the operands' base addresses for outer index values `at`; to be called once before store().
-  void prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::ValueRange outer_index);
-  /// Applies the end to `sum` (lanes along axis `along_columns` ? columns : rows), at row i and column j, and stores the results.
-  void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, bool along_columns, int lanes, mlir::Value mask);
+  void prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+               mlir::ValueRange outer_index);
+  /// Applies the end to `sum` (lanes along axis `along_columns` ? columns : rows), at row i and column j, and
+  /// stores the results.
+  void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, bool along_columns, int lanes,
+             mlir::Value mask);
 
  private:
   struct Operand {

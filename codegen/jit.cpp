@@ -11,7 +11,8 @@
 namespace kiln::codegen {
 namespace {
 
-/// One linker for the process; it lives until the process ends, since executables may outlive any static object.
+/// One linker for the process; it lives until the process ends, since executables may outlive any static
+/// object.
 llvm::orc::LLJIT& linker() {
   static llvm::orc::LLJIT* jit = [] {
     llvm::InitializeNativeTarget();
@@ -19,8 +20,10 @@ llvm::orc::LLJIT& linker() {
     auto made = llvm::orc::LLJITBuilder().create();
     if (!made) fail_internal("the JIT linker could not be made: {}", llvm::toString(made.takeError()));
     // What kernels call: libm for the rarest functions, the sanitizer's runtime.
-    auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*made)->getDataLayout().getGlobalPrefix());
-    if (!symbols) fail_internal("the process's symbols cannot be searched: {}", llvm::toString(symbols.takeError()));
+    auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+        (*made)->getDataLayout().getGlobalPrefix());
+    if (!symbols)
+      fail_internal("the process's symbols cannot be searched: {}", llvm::toString(symbols.takeError()));
     (*made)->getMainJITDylib().addGenerator(std::move(*symbols));
     return made->release();
   }();
@@ -41,11 +44,13 @@ std::shared_ptr<Kernel> load_object(const KernelObject& object) {
   llvm::orc::LLJIT& jit = linker();
   auto code = std::make_shared<Code>();
   code->tracker = jit.getMainJITDylib().createResourceTracker();
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object.bytes.data(), object.bytes.size()}, object.symbol);
+  auto buffer =
+      llvm::MemoryBuffer::getMemBufferCopy({object.bytes.data(), object.bytes.size()}, object.symbol);
   if (auto error = jit.addObjectFile(code->tracker, std::move(buffer)))
     fail_internal("kernel '{}' could not be added: {}", object.symbol, llvm::toString(std::move(error)));
   auto address = jit.lookup(object.symbol);
-  if (!address) fail_internal("kernel '{}' could not be linked: {}", object.symbol, llvm::toString(address.takeError()));
+  if (!address)
+    fail_internal("kernel '{}' could not be linked: {}", object.symbol, llvm::toString(address.takeError()));
   auto kernel = std::make_shared<Kernel>();
   kernel->entry = address->toPtr<KernelFn>();
   kernel->name = object.symbol;

@@ -5,8 +5,8 @@
 #include "runtime/disk_cache.h"
 
 #include <llvm/Config/llvm-config.h>
-#include <fmt/format.h>
 
+#include <fmt/format.h>
 #include <future>
 #include <map>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace kiln::codegen {
 namespace {
 
 /// Changes when the same request would give other code: new emitters, another LLVM.
-constexpr std::string_view code_version = "kiln-kernels-2 llvm-" LLVM_VERSION_STRING
+constexpr std::string_view code_version = "kiln-kernels-3 llvm-" LLVM_VERSION_STRING
 #ifdef KILN_SANITIZE_ADDRESS
                                           " asan"
 #endif
@@ -37,7 +37,8 @@ std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
 std::vector<std::byte> pack(const KernelObject& object) {
   std::vector<std::byte> bytes;
   auto append = [&](const char* data, std::size_t n) {
-    bytes.insert(bytes.end(), reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + n);
+    bytes.insert(bytes.end(), reinterpret_cast<const std::byte*>(data),
+                 reinterpret_cast<const std::byte*>(data) + n);
   };
   append(object.symbol.data(), object.symbol.size());
   append("\n", 1);
@@ -52,8 +53,8 @@ std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
   return KernelObject{{data, newline}, {newline + 1, data + bytes.size()}};
 }
 
-std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
-                                          const CacheKey& key, KernelTexts* texts) {
+std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                          const Target& target, const CacheKey& key, KernelTexts* texts) {
   std::shared_ptr<Kernel> kernel;
   DiskCache& disk = disk_cache();
   if (!texts) {
@@ -68,7 +69,8 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, texts);
     kernel = load_object(object);
     stats().kernels_compiled++;
-    if (!texts) disk.store(key, stamp_of(target), pack(object), request.name + ": " + request.key.substr(0, 160));
+    if (!texts)
+      disk.store(key, stamp_of(target), pack(object), request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
   kernel->key[0] = key.hi;
@@ -78,14 +80,17 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
 
 }  // namespace
 
-std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
-                                         KernelTexts* texts) {
+std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                         const Target& target, KernelTexts* texts) {
   static std::mutex mutex;
-  static auto& kernels = *new std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_future<std::shared_ptr<const Kernel>>>;
+  static auto& kernels = *new std::map<std::pair<std::uint64_t, std::uint64_t>,
+                                       std::shared_future<std::shared_ptr<const Kernel>>>;
 
   CacheKey key = key_of(request, target);
   // A dump wants every stage's text, so it compiles a private copy under another symbol than the shared one.
-  if (texts) return make_kernel(context, request, target, {key.hi ^ reinterpret_cast<std::uintptr_t>(texts), key.lo}, texts);
+  if (texts)
+    return make_kernel(context, request, target, {key.hi ^ reinterpret_cast<std::uintptr_t>(texts), key.lo},
+                       texts);
 
   std::promise<std::shared_ptr<const Kernel>> promise;
   {

@@ -5,9 +5,10 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a request: from memory, else from the disk, else compiled (and stored in both). Threads that ask for the same kernel
-/// at once wait for one compile. `texts`, when not null, receives the stages: the code is generated anew for it.
-std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
-                                         KernelTexts* texts);
+/// The kernel of a request: from memory, else from the disk, else compiled (and stored in both). Threads that
+/// ask for the same kernel at once wait for one compile. `texts`, when not null, receives the stages: the
+/// code is generated anew for it.
+std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                         const Target& target, KernelTexts* texts);
 
 }  // namespace kiln::codegen

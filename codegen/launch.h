@@ -4,8 +4,8 @@
 
 namespace kiln::codegen {
 
-/// A kernel and how to run it for given shapes; the operands' places are added by schedule.cpp. Operands are numbered: the
-/// fusion's arguments, then its results, then the random state if it is used.
+/// A kernel and how to run it for given shapes; the operands' places are added by schedule.cpp. Operands are
+/// numbered: the fusion's arguments, then its results, then the random state if it is used.
 struct Launch {
   KernelRequest request;
   std::vector<std::int64_t> params;
@@ -28,15 +28,16 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
 /// A pack: operand 0 to operand 1.
 Launch launch_pack(ir::PackOp pack, const Target& target);
 
-/// A box of elements copied from one strided window to another, and a window filled with one number. Operand 0 to operand 1;
-/// for fill, operand 0 is written. Shapes, strides and offsets are in elements.
+/// A box of elements copied from one strided window to another, and a window filled with one number. Operand
+/// 0 to operand 1; for fill, operand 0 is written. Shapes, strides and offsets are in elements.
 struct StridedBox {
   llvm::SmallVector<std::int64_t, 6> shape;
   llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
   std::int64_t from_offset = 0, to_offset = 0;
 };
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc);
-Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target, mlir::Location loc);
+Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target,
+                   mlir::Location loc);
 
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);

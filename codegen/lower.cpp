@@ -11,7 +11,6 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
 #include <llvm/Transforms/Utils/Cloning.h>
-#include <mlir/Pass/Pass.h>  // before the conversions, which only declare it
 #include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
 #include <mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h>
 #include <mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h>
@@ -21,6 +20,7 @@
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/Verifier.h>
+#include <mlir/Pass/Pass.h>  // before the conversions, which only declare it
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
@@ -48,9 +48,10 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   llvm::TargetOptions options;
   // A product and a sum stay two roundings; where one is meant the kernel says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default,
-      /*JIT=*/true));
+  return std::unique_ptr<llvm::TargetMachine>(
+      llvm_target->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
+                                       /*JIT=*/true));
 }
 
 /// One machine per thread and target: they are not to be shared, and cost a millisecond to make.
@@ -76,7 +77,8 @@ mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const 
   mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(request.location));
   builder.setInsertionPointToStart(module->getBody());
   Emit e(builder, request.location, target);
-  auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context), {e.ptr(), e.ptr(), e.i64(), e.i64()});
+  auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context),
+                                                {e.ptr(), e.ptr(), e.i64(), e.i64()});
   auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);
   mlir::Block* block = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
@@ -102,8 +104,8 @@ void to_llvm_dialect(mlir::ModuleOp module) {
   if (mlir::failed(pm.run(module))) fail_internal("a kernel could not be lowered to LLVM: {}", errors);
 }
 
-/// The kernels come as finished vector code: what is left is cleaning up addresses. Longer pipelines cost ten times as much and
-/// gain nothing (loops are neither to be unrolled nor vectorised).
+/// The kernels come as finished vector code: what is left is cleaning up addresses. Longer pipelines cost ten
+/// times as much and gain nothing (loops are neither to be unrolled nor vectorised).
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
@@ -116,8 +118,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
-  if (auto error = builder.parsePassPipeline(
-          passes, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),early-cse)"))
+  if (auto error = builder.parsePassPipeline(passes,
+                                             "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-"
+                                             "simplify,lcssa,loop-mssa(licm),early-cse)"))
     fail_internal("the LLVM pipeline does not parse: {}", llvm::toString(std::move(error)));
 #ifdef KILN_SANITIZE_ADDRESS
   llvm::AddressSanitizerOptions options;
@@ -132,7 +135,8 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine,
+                                    llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

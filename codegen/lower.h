@@ -17,8 +17,8 @@ struct KernelObject {
   std::vector<char> bytes;
 };
 
-/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs to.
-/// `texts` may be null. Throws an internal error when a stage refuses the code.
+/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
+/// to. `texts` may be null. Throws an internal error when a stage refuses the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts);
 

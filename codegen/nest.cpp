@@ -34,31 +34,42 @@ std::string Nest::key() const {
   return key;
 }
 
-int Nest::At::inner_class(std::size_t stream) const { return stride_class(nest_->streams_[stream].strides.back()); }
+int Nest::At::inner_class(std::size_t stream) const {
+  return stride_class(nest_->streams_[stream].strides.back());
+}
 
 mlir::Value Nest::At::address(std::size_t stream) {
   const Stream& s = nest_->streams_[stream];
   switch (inner_class(stream)) {
-    case 0: return bases_[stream];
-    case 1: return e_->element(bases_[stream], j_, s.dtype);
-    default: return e_->element(bases_[stream], e_->mul(j_, inner_[stream]), s.dtype);
+    case 0:
+      return bases_[stream];
+    case 1:
+      return e_->element(bases_[stream], j_, s.dtype);
+    default:
+      return e_->element(bases_[stream], e_->mul(j_, inner_[stream]), s.dtype);
   }
 }
 
 mlir::Value Nest::At::lane_offsets(std::size_t stream) {
   switch (inner_class(stream)) {
-    case 0: return e_->splat(e_->index(0), lanes_);
-    case 1: return e_->lane_numbers(lanes_);
-    default: return e_->lane_offsets(inner_[stream], lanes_);
+    case 0:
+      return e_->splat(e_->index(0), lanes_);
+    case 1:
+      return e_->lane_numbers(lanes_);
+    default:
+      return e_->lane_offsets(inner_[stream], lanes_);
   }
 }
 
 mlir::Value Nest::At::load(std::size_t stream) {
   const Stream& s = nest_->streams_[stream];
   switch (inner_class(stream)) {
-    case 0: return hoisted_[stream];
-    case 1: return e_->load(address(stream), s.dtype, lanes_, mask_);
-    default: return e_->gather(address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
+    case 0:
+      return hoisted_[stream];
+    case 1:
+      return e_->load(address(stream), s.dtype, lanes_, mask_);
+    default:
+      return e_->gather(address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
   }
 }
 
@@ -85,14 +96,16 @@ void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t f
   };
   auto stride = [&](std::size_t s, std::int64_t axis) { return stream_param(s, 1 + axis); };
   llvm::SmallVector<mlir::Value> operands;
-  for (const Stream& s : streams_) operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
+  for (const Stream& s : streams_)
+    operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
 
   auto innermost = [&](mlir::ArrayRef<mlir::Value> offsets, mlir::Value from, mlir::Value to) {
     At at;
     at.e_ = &e;
     at.nest_ = this;
     for (std::size_t s = 0; s < streams_.size(); ++s) {
-      at.bases_.push_back(streams_[s].operand < 0 ? offsets[s] : e.element(operands[s], offsets[s], streams_[s].dtype));
+      at.bases_.push_back(streams_[s].operand < 0 ? offsets[s]
+                                                  : e.element(operands[s], offsets[s], streams_[s].dtype));
       at.inner_.push_back(stride(s, rank - 1));
     }
     auto hoist = [&](int lanes) {
@@ -124,19 +137,20 @@ void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t f
     });
   };
 
-  std::function<void(std::int64_t, llvm::SmallVector<mlir::Value>)> level = [&](std::int64_t axis,
-                                                                               llvm::SmallVector<mlir::Value> offsets) {
-    mlir::Value from = axis == 0 ? begin : e.index(0);
-    mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
-    if (axis + 1 == rank) return innermost(offsets, from, to);
-    llvm::SmallVector<mlir::Value> strides;
-    for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
-    e.loop(from, to, e.index(1), [&](mlir::Value i) {
-      llvm::SmallVector<mlir::Value> inner;
-      for (std::size_t s = 0; s < streams_.size(); ++s) inner.push_back(e.add(offsets[s], e.mul(i, strides[s])));
-      level(axis + 1, inner);
-    });
-  };
+  std::function<void(std::int64_t, llvm::SmallVector<mlir::Value>)> level =
+      [&](std::int64_t axis, llvm::SmallVector<mlir::Value> offsets) {
+        mlir::Value from = axis == 0 ? begin : e.index(0);
+        mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
+        if (axis + 1 == rank) return innermost(offsets, from, to);
+        llvm::SmallVector<mlir::Value> strides;
+        for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
+        e.loop(from, to, e.index(1), [&](mlir::Value i) {
+          llvm::SmallVector<mlir::Value> inner;
+          for (std::size_t s = 0; s < streams_.size(); ++s)
+            inner.push_back(e.add(offsets[s], e.mul(i, strides[s])));
+          level(axis + 1, inner);
+        });
+      };
   llvm::SmallVector<mlir::Value> offsets;
   for (std::size_t s = 0; s < streams_.size(); ++s) offsets.push_back(stream_param(s, 0));
   level(0, offsets);

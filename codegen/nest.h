@@ -7,17 +7,18 @@ namespace kiln::codegen {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// Something that a loop nest walks with a stride per axis: an operand's elements, or a number (the index along an axis).
+/// Something that a loop nest walks with a stride per axis: an operand's elements, or a number (the index
+/// along an axis).
 struct Stream {
   DType dtype = DType::f32;
-  int operand = -1;  ///< of the step; -1: the stream is the number itself
-  Dims strides;      ///< in elements, one per axis of the nest
+  int operand = -1;         ///< of the step; -1: the stream is the number itself
+  Dims strides;             ///< in elements, one per axis of the nest
   std::int64_t offset = 0;  ///< elements from the operand's beginning to the first one
   bool read = true;         ///< loaded at every point: with an innermost stride of 0, once before the loop
 };
 
-/// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all sizes;
-/// only the rank, and whether the innermost stride is 0, 1 or another, is built in.
+/// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
+/// sizes; only the rank, and whether the innermost stride is 0, 1 or another, is built in.
 class Nest {
  public:
   Nest(Dims extents, std::vector<Stream> streams, int lanes);
@@ -61,8 +62,8 @@ class Nest {
   };
   using Body = std::function<void(At&)>;
   /// Emits the loops; [begin, end) is a part of the outermost axis. Parameters begin at params[first_param].
-  void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin, mlir::Value end,
-            const Body& body) const;
+  void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
+            mlir::Value end, const Body& body) const;
 
  private:
   Dims extents_;

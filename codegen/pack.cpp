@@ -1,4 +1,5 @@
-// Packs of right operands: panels of neighbouring columns, so that a tile reads its columns with whole vectors.
+// Packs of right operands: panels of neighbouring columns, so that a tile reads its columns with whole
+// vectors.
 #include "codegen/body.h"
 #include "codegen/launch.h"
 #include "codegen/window_order.h"
@@ -6,7 +7,8 @@
 namespace kiln::codegen {
 
 std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
-                                         std::int64_t channel_stride, llvm::ArrayRef<std::int64_t> tap_strides) {
+                                         std::int64_t channel_stride,
+                                         llvm::ArrayRef<std::int64_t> tap_strides) {
   constexpr std::int64_t block = 16;
   std::vector<std::int64_t> offsets;
   std::int64_t taps = 1;
@@ -14,7 +16,8 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<s
   for (std::int64_t first = 0; first < channels; first += block)
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       std::int64_t offset = 0, rest = tap;
-      for (std::size_t i = kernel.size(); i-- > 0; rest /= kernel[i]) offset += rest % kernel[i] * tap_strides[i];
+      for (std::size_t i = kernel.size(); i-- > 0; rest /= kernel[i])
+        offset += rest % kernel[i] * tap_strides[i];
       for (std::int64_t c = first; c < std::min(first + block, channels); ++c)
         offsets.push_back(offset + c * channel_stride);
     }
@@ -28,7 +31,8 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   std::int64_t outer = 1;
   for (std::int64_t d : to.drop_back(3)) outer *= d;
 
-  // Element (b, k, n) of the operand lies at b * outer_stride + k * k_stride (or the table's entry) + n * n_stride.
+  // Element (b, k, n) of the operand lies at b * outer_stride + k * k_stride (or the table's entry) + n *
+  // n_stride.
   std::int64_t n, n_stride, k_stride = 0, outer_stride;
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
   if (pack.getConvolution()) {
@@ -49,15 +53,19 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   int lanes = target.lanes(size_of(dtype));
   if (panel % lanes != 0) lanes = 1;
   bool table = !launch.table.empty();
-  launch.request.key = fmt::format("pack {} lanes={} n-stride={} table={}", name_of(dtype), lanes, stride_class(n_stride), table);
+  launch.request.key = fmt::format("pack {} lanes={} n-stride={} table={}", name_of(dtype), lanes,
+                                   stride_class(n_stride), table);
   enum Param : std::int64_t { N, K, panel_count, panel_width, column_stride, row_stride, batch_stride };
   launch.params = {n, k_extent, panels, panel, n_stride, k_stride, outer_stride};
   launch.extent = outer * panels;
   launch.grain = grain_for(k_extent * panel, 1);
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
-    mlir::Value columns = e.param(params, N), k_value = e.param(params, K), count = e.param(params, panel_count);
-    mlir::Value width = e.param(params, panel_width), n_step = e.param(params, column_stride), k_step = e.param(params, row_stride);
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
+    mlir::Value columns = e.param(params, N), k_value = e.param(params, K),
+                count = e.param(params, panel_count);
+    mlir::Value width = e.param(params, panel_width), n_step = e.param(params, column_stride),
+                k_step = e.param(params, row_stride);
     mlir::Value source = e.buffer(buffers, 0), target_base = e.buffer(buffers, 1);
     mlir::Value offsets = table ? e.buffer(buffers, 2) : mlir::Value();
     e.loop(begin, end, e.index(1), [&](mlir::Value unit) {
@@ -66,19 +74,23 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
       mlir::Value out = e.element(target_base, e.mul(unit, e.mul(k_value, width)), dtype);
       e.loop(e.index(0), width, e.index(lanes), [&](mlir::Value j) {
         mlir::Value column = e.add(e.mul(which, width), j), left = e.sub(columns, column);
-        mlir::Value in_column = e.element(in, e.mul(column, n_step), dtype), out_column = e.element(out, j, dtype);
+        mlir::Value in_column = e.element(in, e.mul(column, n_step), dtype),
+                    out_column = e.element(out, j, dtype);
         mlir::Value mask = lanes == 1 ? mlir::Value() : e.mask_below(left, lanes);
         e.loop(e.index(0), k_value, e.index(1), [&](mlir::Value k) {
           mlir::Value to_address = e.element(out_column, e.mul(k, width), dtype);
-          mlir::Value k_offset = table ? e.load_scalar(e.element(offsets, k, DType::i64), DType::i64) : e.mul(k, k_step);
+          mlir::Value k_offset =
+              table ? e.load_scalar(e.element(offsets, k, DType::i64), DType::i64) : e.mul(k, k_step);
           mlir::Value at = e.element(in_column, k_offset, dtype);
           if (lanes == 1) {
             e.store(e.number(dtype, 0, 1), to_address, dtype, 1);
-            e.when(e.less(e.index(0), left), [&] { e.store(e.load_scalar(at, dtype), to_address, dtype, 1); });
+            e.when(e.less(e.index(0), left),
+                   [&] { e.store(e.load_scalar(at, dtype), to_address, dtype, 1); });
           } else if (stride_class(n_stride) == 1) {
             e.store(e.load(at, dtype, lanes, mask), to_address, dtype, lanes);
           } else {
-            e.store(e.gather(at, e.lane_offsets(n_step, lanes), dtype, lanes, mask), to_address, dtype, lanes);
+            e.store(e.gather(at, e.lane_offsets(n_step, lanes), dtype, lanes, mask), to_address, dtype,
+                    lanes);
           }
         });
       });
@@ -91,7 +103,8 @@ Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_reduce(fusion, reduce, target);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
-    if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op)) return launch_convolution(fusion, conv, target);
+    if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
+      return launch_convolution(fusion, conv, target);
   }
   return launch_pointwise(fusion, target);
 }

@@ -8,7 +8,8 @@
 namespace kiln::codegen {
 namespace {
 
-/// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can fill.
+/// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can
+/// fill.
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
 /// A nest whose neighbouring axes are joined where all streams allow it.
@@ -93,8 +94,11 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
         for (std::size_t i = 0; i < x.shape.size(); ++i)
           if (i != axis) x_strides[i < axis ? i : i + index_rank - 1] = x.strides[i];
         for (std::size_t i = 0; i < index_rank; ++i) index_strides[axis + i] = index.strides[i];
-        auto operand = [](const ir::View& v) { return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber()); };
-        gathers.back() = {streams.size(), streams.size() + 1, x.strides[axis], x.shape[axis], dtype_of_value(op.getIndices())};
+        auto operand = [](const ir::View& v) {
+          return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
+        };
+        gathers.back() = {streams.size(), streams.size() + 1, x.strides[axis], x.shape[axis],
+                          dtype_of_value(op.getIndices())};
         streams.push_back({leaf.dtype, operand(x), x_strides, x.offset, false});
         streams.push_back({dtype_of_value(op.getIndices()), operand(index), index_strides, index.offset});
         break;
@@ -105,10 +109,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   }
   std::size_t first_output = streams.size();
   for (int i = 0; i < results; ++i)
-    streams.push_back({dtype_of_value(fusion.getResult(static_cast<unsigned>(i))), arguments + i, dense, 0, false});
+    streams.push_back(
+        {dtype_of_value(fusion.getResult(static_cast<unsigned>(i))), arguments + i, dense, 0, false});
 
   Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()));
-  Launch launch{{name_of_location(fusion.getLoc()), "pointwise " + nest.key() + body.key(), fusion.getLoc(), {}}, {}};
+  Launch launch{
+      {name_of_location(fusion.getLoc()), "pointwise " + nest.key() + body.key(), fusion.getLoc(), {}}, {}};
   launch.uses_random = uses_random;
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
@@ -120,7 +126,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     if (body.leaves()[i].kind == Leaf::Kind::random) launch.params.push_back(body.leaves()[i].draw);
   }
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
     mlir::Value seed, counter;
     if (uses_random) {
       mlir::Value state = e.buffer(buffers, arguments + results);
@@ -142,10 +149,13 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
           case Leaf::Kind::gather: {
             const GatherLeaf& g = *gathers[i];
             mlir::Value stride = e.param(params, next++), extent = e.param(params, next++);
-            mlir::Value index = emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_stream), e.target.isa);
+            mlir::Value index =
+                emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_stream), e.target.isa);
             mlir::Value last = e.splat(e.sub(extent, e.index(1)), at.lanes());
-            index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), at.lanes()));
-            mlir::Value offsets = e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_stream));
+            index =
+                mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), at.lanes()));
+            mlir::Value offsets =
+                e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_stream));
             return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
           }
           default:
@@ -159,17 +169,20 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 }
 
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
-  std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset}, {dtype, 1, box.to_strides, box.to_offset, false}};
+  std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset},
+                              {dtype, 1, box.to_strides, box.to_offset, false}};
   Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
     nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) { at.store(1, at.load(0)); });
   };
   return launch;
 }
 
-Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target, mlir::Location loc) {
+Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target,
+                   mlir::Location loc) {
   std::vector<Stream> streams{{dtype, 0, box.to_strides, box.to_offset, false}};
   Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
   std::string text;
@@ -181,8 +194,10 @@ Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, co
     number = f.getValueAsDouble();
   else
     number = static_cast<double>(llvm::cast<mlir::IntegerAttr>(value).getValue().getSExtValue());
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end) {
-    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) { at.store(0, e.number(dtype, number, at.lanes())); });
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
+    nest.emit(e, buffers, params, 0, begin, end,
+              [&](Nest::At& at) { at.store(0, e.number(dtype, number, at.lanes())); });
   };
   return launch;
 }
@@ -196,7 +211,8 @@ std::string name_of_location(mlir::Location loc) {
   };
   llvm::SmallVector<llvm::StringRef> seen;
   loc->walk([&](mlir::Location inner) {
-    if (auto named = llvm::dyn_cast<mlir::NameLoc>(inner); named && !llvm::is_contained(seen, named.getName().getValue())) {
+    if (auto named = llvm::dyn_cast<mlir::NameLoc>(inner);
+        named && !llvm::is_contained(seen, named.getName().getValue())) {
       seen.push_back(named.getName().getValue());
       append(named.getName());
     }

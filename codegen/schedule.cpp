@@ -9,7 +9,6 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 
-
 #include <cstring>
 
 namespace kiln::codegen {
@@ -57,7 +56,8 @@ class Scheduler {
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
-    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_bytes")) plan_.arena_bytes = bytes.getInt();
+    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_bytes"))
+      plan_.arena_bytes = bytes.getInt();
     if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_lower_bound"))
       plan_.arena_lower_bound = bound.getInt();
     if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
@@ -130,7 +130,9 @@ class Scheduler {
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
-        .Default([&](mlir::Operation* o) { fail_internal("{} reached code generation", o->getName().getStringRef().str()); });
+        .Default([&](mlir::Operation* o) {
+          fail_internal("{} reached code generation", o->getName().getStringRef().str());
+        });
   }
 
   void add(Launch launch, std::vector<BufferRef> operands, std::vector<Step>& steps, mlir::Location loc) {
@@ -200,8 +202,8 @@ class Scheduler {
         {place(pad.getResult())}, plan_.steps, pad.getLoc());
     StridedBox inner{from.shape, from.strides, whole.strides};
     for (std::size_t i = 0; i < from.shape.size(); ++i) inner.to_offset += pad.getLow()[i] * whole.strides[i];
-    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())}, plan_.steps,
-        pad.getLoc());
+    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())},
+        plan_.steps, pad.getLoc());
   }
 
   void schedule_insert(ir::InsertOp insert) {
@@ -210,13 +212,15 @@ class Scheduler {
     BufferRef from = place(insert.getX()), to = place(insert.getResult());
     bool in_place = from.space == to.space && from.index == to.index && from.offset == to.offset;
     StridedBox all{whole.shape, whole.strides, whole.strides};
-    if (!in_place) add(launch_copy(all, dtype, target_, insert.getLoc()), {from, to}, plan_.steps, insert.getLoc());
+    if (!in_place)
+      add(launch_copy(all, dtype, target_, insert.getLoc()), {from, to}, plan_.steps, insert.getLoc());
     StridedBox part{update.shape, update.strides, {}};
     for (std::size_t i = 0; i < whole.strides.size(); ++i) {
       part.to_strides.push_back(whole.strides[i] * insert.getStep()[i]);
       part.to_offset += insert.getStart()[i] * whole.strides[i];
     }
-    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, plan_.steps, insert.getLoc());
+    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, plan_.steps,
+        insert.getLoc());
   }
 
   mlir::func::FuncOp function_;

@@ -24,8 +24,8 @@ std::string Target::id() const { return cpu + "/" + features + "/" + std::to_str
 
 Target select_target(Isa request) {
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
-  // Levels and not the exact host: an entry of the disk cache serves every machine of the level. "prefer-256-bit" is off,
-  // since kernels say their width themselves.
+  // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
+  // "prefer-256-bit" is off, since kernels say their width themselves.
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use KILN_TARGET_CPU=native");

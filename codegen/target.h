@@ -13,8 +13,8 @@ struct Target {
   std::string cpu;       ///< LLVM's name
   std::string features;  ///< LLVM's list; empty: those of the cpu
 
-  /// Elements of a vector of `element_bytes` each; a multiple of what one register holds when elements are narrow, so that types
-  /// of different widths have one lane count.
+  /// Elements of a vector of `element_bytes` each; a multiple of what one register holds when elements are
+  /// narrow, so that types of different widths have one lane count.
   int lanes(std::size_t element_bytes) const {
     return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
   }
@@ -22,7 +22,8 @@ struct Target {
   std::string id() const;
 };
 
-/// The widest that this machine and the request allow. Throws kiln::Error when the machine lacks what was asked for.
+/// The widest that this machine and the request allow. Throws kiln::Error when the machine lacks what was
+/// asked for.
 Target select_target(Isa request);
 
 }  // namespace kiln::codegen

@@ -31,11 +31,13 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value k_extent,
     auto part = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
       mlir::Value columns = right(k);
       llvm::SmallVector<mlir::Value> b, next;
-      for (int v = 0; v < vectors; ++v) b.push_back(e.load(e.element(columns, e.index(v * lanes), dtype), dtype, lanes));
+      for (int v = 0; v < vectors; ++v)
+        b.push_back(e.load(e.element(columns, e.index(v * lanes), dtype), dtype, lanes));
       for (int r = 0; r < rows; ++r) {
         mlir::Value a = e.splat(left(r, k), lanes);
         for (int v = 0; v < vectors; ++v)
-          next.push_back(multiply_add(a, b[static_cast<std::size_t>(v)], sum[static_cast<unsigned>(r * vectors + v)]));
+          next.push_back(
+              multiply_add(a, b[static_cast<std::size_t>(v)], sum[static_cast<unsigned>(r * vectors + v)]));
       }
       return next;
     });

@@ -47,7 +47,8 @@ struct TensorAccess {
     return t;
   }
   /// The same into an existing handle, without a temporary.
-  static void assign(Tensor& t, std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape, DType dtype) {
+  static void assign(Tensor& t, std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape,
+                     DType dtype) {
     t.array_ = std::move(array);
     t.offset_ = offset;
     t.shape_ = shape;

@@ -110,7 +110,10 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
     variable->name = argument.name;
     variable->types = {argument.type};
     graph.inputs.push_back(variable);
-    graph.is_parameter.push_back(false);
+    // Weights seldom change between calls: their packed form is kept beside them, as in a compiled network.
+    const std::size_t position = graph.inputs.size() - 1;
+    graph.is_parameter.push_back(!op.variadic && position < op.inputs.size() &&
+                                 op.inputs[position] == "weight");
     node->inputs.push_back({variable, 0, 0});
   }
   std::vector<ir::NodePtr> order = graph.inputs;

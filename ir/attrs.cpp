@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace kiln::ir {
 
@@ -81,21 +82,25 @@ namespace {
   fail("expected {}, got '{}'", what, text);
 }
 
+// from_chars knows no leading plus.
+std::string_view without_plus(std::string_view s) {
+  if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
+  return s;
+}
 std::optional<std::int64_t> read_integer(std::string_view s) {
-  if (!s.empty() && s.front() == '+') s.remove_prefix(1);
-  if (!s.empty() && s.back() == 'L') s.remove_suffix(1);
+  s = without_plus(s);
   std::int64_t v = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
   if (error != std::errc() || end != s.data() + s.size() || s.empty()) return {};
   return v;
 }
 std::optional<double> read_real(std::string_view s) {
-  if (!s.empty() && s.front() == '+') s.remove_prefix(1);
-  if (s.empty()) return {};
+  s = without_plus(s);
   double v = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), v);
   if (end != s.data() + s.size() || error == std::errc::invalid_argument) return {};
-  return v;
+  // Too large or too small for a double: from_chars leaves v alone, strtod gives inf or the nearest.
+  return error == std::errc() ? v : std::strtod(std::string(s).c_str(), nullptr);
 }
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -108,6 +113,7 @@ OptionalInts read_list(std::string_view text, bool holes) {
   const auto item = [&](std::string_view part) {
     part = trimmed(part);
     if (holes && part == "None") return out.push_back({});
+    if (part.size() > 1 && part.back() == 'L') part.remove_suffix(1);  // Python 2 wrote (3L, 3L)
     const auto v = read_integer(part);
     if (!v) expected("a tuple of integers, as (3, 3)", text);
     out.push_back(*v);

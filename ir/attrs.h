@@ -47,8 +47,8 @@ struct AttrSpec {
   std::vector<std::string_view> words = {};
 };
 
-/// The attributes given to one node: a few (name, value) pairs in the order given. Names are string literals of the
-/// operator's row.
+/// The attributes given to one node: a few (name, value) pairs in the order given. Names are string literals
+/// of the operator's row.
 class Attrs {
  public:
   struct Item {
@@ -83,7 +83,8 @@ class Attrs {
 
 /// MXNet's text of a value: True, 4, 0.5, 1e-05, (3, 3), (3,), None.
 KILN_API std::string to_text(const AttrValue& value);
-/// Reads `text` as MXNet does (golden FORMATS, section 3). The error says what was expected; the caller adds the node.
+/// Reads `text` as MXNet does (golden FORMATS, section 3). The error says what was expected; the caller adds
+/// the node.
 KILN_API AttrValue parse_attr(const AttrSpec& spec, std::string_view text);
 /// A double as Python's repr prints it: 0.5, 1e-05, 2.0, inf.
 KILN_API std::string python_float(double v);

@@ -15,7 +15,8 @@ namespace {
 /// Primitives that build the dialect at the end of a function.
 class DialectBuilder final : public Primitives {
  public:
-  DialectBuilder(mlir::OpBuilder& builder, bool train) : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()) {}
+  DialectBuilder(mlir::OpBuilder& builder, bool train)
+      : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()) {}
 
   Value wrap(mlir::Value v) {
     Value value = add_value(to_tensor_type(v.getType()));
@@ -53,7 +54,8 @@ class DialectBuilder final : public Primitives {
 
   mlir::DenseElementsAttr elements(mlir::RankedTensorType type, std::span<const std::byte> bytes) {
     if (!type.getElementType().isInteger(1))
-      return mlir::DenseElementsAttr::getFromRawBuffer(type, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return mlir::DenseElementsAttr::getFromRawBuffer(
+          type, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     llvm::SmallVector<bool> bits;
     for (std::byte b : bytes) bits.push_back(b != std::byte{0});
     return mlir::DenseElementsAttr::get(type, bits);
@@ -66,44 +68,66 @@ class DialectBuilder final : public Primitives {
     auto ints = [&](const Shape& s) { return list(b, s); };
     auto make = [&](auto op) { set(result, op->getResult(0)); };
     switch (kind) {
-      case Kind::unary: return make(UnaryOp::create(b, loc_, type, static_cast<UnaryKind>(p.unary), in(0)));
-      case Kind::binary: return make(BinaryOp::create(b, loc_, type, static_cast<BinaryKind>(p.binary), in(0), in(1)));
-      case Kind::compare: return make(CompareOp::create(b, loc_, type, static_cast<CompareKind>(p.compare), in(0), in(1)));
-      case Kind::select: return make(SelectOp::create(b, loc_, type, in(0), in(1), in(2)));
-      case Kind::cast: return make(CastOp::create(b, loc_, type, in(0)));
+      case Kind::unary:
+        return make(UnaryOp::create(b, loc_, type, static_cast<UnaryKind>(p.unary), in(0)));
+      case Kind::binary:
+        return make(BinaryOp::create(b, loc_, type, static_cast<BinaryKind>(p.binary), in(0), in(1)));
+      case Kind::compare:
+        return make(CompareOp::create(b, loc_, type, static_cast<CompareKind>(p.compare), in(0), in(1)));
+      case Kind::select:
+        return make(SelectOp::create(b, loc_, type, in(0), in(1), in(2)));
+      case Kind::cast:
+        return make(CastOp::create(b, loc_, type, in(0)));
       case Kind::full: {
         DType d = dtype(result);
-        mlir::TypedAttr v = p.is_integer && !is_floating(d) ? integer(d, p.integer)
-                                                            : number(d, p.is_integer ? static_cast<double>(p.integer) : p.number);
-        return make(ConstantOp::create(b, loc_, type, mlir::DenseElementsAttr::get(type, mlir::Attribute(v))));
+        mlir::TypedAttr v = p.is_integer && !is_floating(d)
+                                ? integer(d, p.integer)
+                                : number(d, p.is_integer ? static_cast<double>(p.integer) : p.number);
+        return make(
+            ConstantOp::create(b, loc_, type, mlir::DenseElementsAttr::get(type, mlir::Attribute(v))));
       }
-      case Kind::constant: return make(ConstantOp::create(b, loc_, type, elements(type, p.bytes)));
-      case Kind::iota: return make(IotaOp::create(b, loc_, type, p.axis));
-      case Kind::random_uniform: return make(RandomUniformOp::create(b, loc_, type, draws_++));
-      case Kind::broadcast: return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::reshape: return make(ReshapeOp::create(b, loc_, type, in(0)));
-      case Kind::transpose: return make(TransposeOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::slice: return make(SliceOp::create(b, loc_, type, in(0), ints(p.a), ints(p.b), ints(p.c)));
-      case Kind::reverse: return make(ReverseOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::pad: return make(PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
+      case Kind::constant:
+        return make(ConstantOp::create(b, loc_, type, elements(type, p.bytes)));
+      case Kind::iota:
+        return make(IotaOp::create(b, loc_, type, p.axis));
+      case Kind::random_uniform:
+        return make(RandomUniformOp::create(b, loc_, type, draws_++));
+      case Kind::broadcast:
+        return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::reshape:
+        return make(ReshapeOp::create(b, loc_, type, in(0)));
+      case Kind::transpose:
+        return make(TransposeOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::slice:
+        return make(SliceOp::create(b, loc_, type, in(0), ints(p.a), ints(p.b), ints(p.c)));
+      case Kind::reverse:
+        return make(ReverseOp::create(b, loc_, type, in(0), ints(p.a)));
+      case Kind::pad:
+        return make(
+            PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
       case Kind::concatenate: {
         llvm::SmallVector<mlir::Value> parts;
         for (Value v : operands) parts.push_back(unwrap(v));
         return make(ConcatenateOp::create(b, loc_, type, parts, p.axis));
       }
-      case Kind::insert: return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
-      case Kind::gather: return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
-      case Kind::reduce: return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
-      case Kind::dot: return make(DotOp::create(b, loc_, type, in(0), in(1), p.dot.transpose_lhs, p.dot.transpose_rhs));
+      case Kind::insert:
+        return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
+      case Kind::gather:
+        return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
+      case Kind::reduce:
+        return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
+      case Kind::dot:
+        return make(DotOp::create(b, loc_, type, in(0), in(1), p.dot.transpose_lhs, p.dot.transpose_rhs));
       case Kind::convolution: {
         const Window& w = p.convolution.window;
-        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups, ints(w.stride), ints(w.dilate),
-                                          ints(w.pad_low), ints(w.pad_high)));
+        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups, ints(w.stride),
+                                          ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
       }
       case Kind::reduce_window: {
         const Window& w = p.window;
-        return make(ReduceWindowOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(w.kernel),
-                                           ints(w.stride), ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
+        return make(ReduceWindowOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),
+                                           ints(w.kernel), ints(w.stride), ints(w.dilate), ints(w.pad_low),
+                                           ints(w.pad_high)));
       }
     }
   }
@@ -130,7 +154,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 
   llvm::SmallVector<mlir::Type> argument_types;
   for (const NodePtr& input : graph.inputs) {
-    if (input->types.size() != 1) fail_internal("input '{}' of graph '{}' has no type", input->name, graph.name);
+    if (input->types.size() != 1)
+      fail_internal("input '{}' of graph '{}' has no type", input->name, graph.name);
     argument_types.push_back(tensor_type(&context, input->types[0]));
   }
   auto function = mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), graph.name,
@@ -153,13 +178,15 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 
   auto value_of = [&](const Entry& e) -> Value {
     auto found = results.find(e.node.get());
-    if (found == results.end()) fail("'{}' is used before it has a value: it is neither an input nor computed", e.node->name);
+    if (found == results.end())
+      fail("'{}' is used before it has a value: it is neither an input nor computed", e.node->name);
     if (e.output >= found->second.size() || !found->second[e.output].valid())
       fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
     return found->second[e.output];
   };
 
-  // Later writes to an input replace earlier ones: two BatchNorms that share a moving mean see each other's result.
+  // Later writes to an input replace earlier ones: two BatchNorms that share a moving mean see each other's
+  // result.
   std::vector<Value> written(graph.inputs.size());
   for (const NodePtr& node : graph.nodes) {
     if (node->is_variable()) continue;
@@ -174,8 +201,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
       const Entry& target = node->inputs[static_cast<std::size_t>(node->op->aux[k])];
       auto at = input_index.find(target.node.get());
       if (at == input_index.end())
-        fail("'{}' ({}) updates its input '{}', which is computed and so cannot be updated", node->name, node->op_name,
-             target.node->name);
+        fail("'{}' ({}) updates its input '{}', which is computed and so cannot be updated", node->name,
+             node->op_name, target.node->name);
       written[at->second] = out[counted + k];
       results[target.node.get()] = {out[counted + k]};
     }

@@ -24,8 +24,8 @@ void KilnDialect::initialize() {
       >();
 }
 
-mlir::Operation* KilnDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value, mlir::Type type,
-                                                  mlir::Location loc) {
+mlir::Operation* KilnDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value,
+                                                  mlir::Type type, mlir::Location loc) {
   auto elements = llvm::dyn_cast<mlir::ElementsAttr>(value);
   if (!elements || elements.getType() != type) return nullptr;
   return ConstantOp::create(builder, loc, type, elements);
@@ -33,15 +33,24 @@ mlir::Operation* KilnDialect::materializeConstant(mlir::OpBuilder& builder, mlir
 
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype) {
   switch (dtype) {
-    case DType::f32: return mlir::Float32Type::get(context);
-    case DType::f64: return mlir::Float64Type::get(context);
-    case DType::f16: return mlir::Float16Type::get(context);
-    case DType::bf16: return mlir::BFloat16Type::get(context);
-    case DType::i8: return mlir::IntegerType::get(context, 8);
-    case DType::u8: return mlir::IntegerType::get(context, 8, mlir::IntegerType::Unsigned);
-    case DType::i32: return mlir::IntegerType::get(context, 32);
-    case DType::i64: return mlir::IntegerType::get(context, 64);
-    case DType::boolean: return mlir::IntegerType::get(context, 1);
+    case DType::f32:
+      return mlir::Float32Type::get(context);
+    case DType::f64:
+      return mlir::Float64Type::get(context);
+    case DType::f16:
+      return mlir::Float16Type::get(context);
+    case DType::bf16:
+      return mlir::BFloat16Type::get(context);
+    case DType::i8:
+      return mlir::IntegerType::get(context, 8);
+    case DType::u8:
+      return mlir::IntegerType::get(context, 8, mlir::IntegerType::Unsigned);
+    case DType::i32:
+      return mlir::IntegerType::get(context, 32);
+    case DType::i64:
+      return mlir::IntegerType::get(context, 64);
+    case DType::boolean:
+      return mlir::IntegerType::get(context, 1);
   }
   llvm_unreachable("all dtypes are listed");
 }
@@ -80,13 +89,13 @@ bool is_movement(mlir::Operation* op) {
 static Shape to_shape(llvm::ArrayRef<std::int64_t> v) { return Shape(std::span(v.data(), v.size())); }
 
 Window window_of(ConvolutionOp op) {
-  return {to_shape(ranked(op.getW()).getShape().drop_front(2)), to_shape(op.getStride()), to_shape(op.getDilate()),
-          to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
+  return {to_shape(ranked(op.getW()).getShape().drop_front(2)), to_shape(op.getStride()),
+          to_shape(op.getDilate()), to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
 }
 
 Window window_of(ReduceWindowOp op) {
-  return {to_shape(op.getKernel()), to_shape(op.getStride()), to_shape(op.getDilate()), to_shape(op.getPadLow()),
-          to_shape(op.getPadHigh())};
+  return {to_shape(op.getKernel()), to_shape(op.getStride()), to_shape(op.getDilate()),
+          to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
 }
 
 void load_dialects(mlir::MLIRContext& context) {
@@ -138,12 +147,14 @@ std::int64_t window_extent(std::int64_t in, const Window& w, std::size_t i) {
   return padded < reach ? -1 : (padded - reach) / w.stride[i] + 1;
 }
 
-mlir::LogicalResult verify_window(mlir::Operation* op, mlir::Value x, const Window& w, std::int64_t channels) {
+mlir::LogicalResult verify_window(mlir::Operation* op, mlir::Value x, const Window& w,
+                                  std::int64_t channels) {
   Dims in = dims(x);
   std::size_t spatial = in.size() < 2 ? 0 : in.size() - 2;
   if (in.size() < 3) return op->emitOpError() << "needs (n, c, spatial...)";
   for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
-    if (s->size() != spatial) return op->emitOpError() << "needs " << spatial << " values for each part of its window";
+    if (s->size() != spatial)
+      return op->emitOpError() << "needs " << spatial << " values for each part of its window";
   llvm::SmallVector<std::int64_t> out{in[0], channels};
   for (std::size_t i = 0; i < spatial; ++i) {
     if (w.kernel[i] < 1 || w.stride[i] < 1 || w.dilate[i] < 1 || w.pad_low[i] < 0 || w.pad_high[i] < 0)
@@ -162,8 +173,10 @@ mlir::LogicalResult CompareOp::verify() {
 }
 
 mlir::LogicalResult SelectOp::verify() {
-  if (!ranked(getCondition()).getElementType().isSignlessInteger(1)) return emitOpError("needs a condition of i1");
-  if (dims(getCondition()) != dims(getOnTrue())) return emitOpError("needs a condition of its operands' shape");
+  if (!ranked(getCondition()).getElementType().isSignlessInteger(1))
+    return emitOpError("needs a condition of i1");
+  if (dims(getCondition()) != dims(getOnTrue()))
+    return emitOpError("needs a condition of its operands' shape");
   return mlir::success();
 }
 
@@ -196,7 +209,8 @@ mlir::LogicalResult TransposeOp::verify() {
   llvm::SmallVector<std::int64_t> to;
   for (std::int64_t p : getPermutation()) {
     if (mlir::failed(verify_axis(*this, p, from.size()))) return mlir::failure();
-    if (std::exchange(seen[static_cast<std::size_t>(p)], true)) return emitOpError() << "names axis " << p << " twice";
+    if (std::exchange(seen[static_cast<std::size_t>(p)], true))
+      return emitOpError() << "names axis " << p << " twice";
     to.push_back(from[static_cast<std::size_t>(p)]);
   }
   return expect_result(*this, to, ranked(getX()).getElementType());
@@ -205,7 +219,8 @@ mlir::LogicalResult TransposeOp::verify() {
 mlir::LogicalResult SliceOp::verify() {
   Dims from = dims(getX());
   llvm::SmallVector<std::int64_t> to;
-  for (auto [name, list] : {std::pair<llvm::StringRef, Dims>{"start", getStart()}, {"limit", getLimit()}, {"step", getStep()}})
+  for (auto [name, list] :
+       {std::pair<llvm::StringRef, Dims>{"start", getStart()}, {"limit", getLimit()}, {"step", getStep()}})
     if (mlir::failed(expect_rank(*this, list, name, from.size()))) return mlir::failure();
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (getStep()[i] < 1) return emitOpError("needs steps above 0");
@@ -228,14 +243,16 @@ mlir::LogicalResult PadOp::verify() {
     if (getLow()[i] < 0 || getHigh()[i] < 0) return emitOpError("cannot cut: pads are not negative");
     to.push_back(from[i] + getLow()[i] + getHigh()[i]);
   }
-  if (getValue().getType() != ranked(getX()).getElementType()) return emitOpError("needs a value of its element type");
+  if (getValue().getType() != ranked(getX()).getElementType())
+    return emitOpError("needs a value of its element type");
   return expect_result(*this, to, ranked(getX()).getElementType());
 }
 
 mlir::LogicalResult ConcatenateOp::verify() {
   if (getParts().empty()) return emitOpError("needs a part");
   llvm::SmallVector<std::int64_t> to(dims(getParts()[0]));
-  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), to.size()))) return mlir::failure();
+  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), to.size())))
+    return mlir::failure();
   std::size_t axis = getAxis();
   to[axis] = 0;
   for (mlir::Value part : getParts()) {
@@ -243,7 +260,8 @@ mlir::LogicalResult ConcatenateOp::verify() {
     if (mlir::failed(expect_same_element(*this, part, getResult()))) return mlir::failure();
     if (d.size() != to.size()) return emitOpError("mixes ranks");
     for (std::size_t i = 0; i < d.size(); ++i)
-      if (i != axis && d[i] != to[i]) return emitOpError() << "mixes extents " << to[i] << " and " << d[i] << " on axis " << i;
+      if (i != axis && d[i] != to[i])
+        return emitOpError() << "mixes extents " << to[i] << " and " << d[i] << " on axis " << i;
     to[axis] += d[axis];
   }
   return expect_result(*this, to, ranked(getResult()).getElementType());
@@ -256,15 +274,18 @@ mlir::LogicalResult InsertOp::verify() {
     return mlir::failure();
   if (from.size() != to.size()) return emitOpError("needs an update of the same rank");
   for (std::size_t i = 0; i < to.size(); ++i)
-    if (getStart()[i] < 0 || getStep()[i] < 1 || (from[i] > 0 && getStart()[i] + (from[i] - 1) * getStep()[i] >= to[i]))
+    if (getStart()[i] < 0 || getStep()[i] < 1 ||
+        (from[i] > 0 && getStart()[i] + (from[i] - 1) * getStep()[i] >= to[i]))
       return emitOpError() << "leaves axis " << i << " of extent " << to[i];
   return expect_same_element(*this, getX(), getUpdate());
 }
 
 mlir::LogicalResult GatherOp::verify() {
   Dims x = dims(getX()), indices = dims(getIndices());
-  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size()))) return mlir::failure();
-  if (!ranked(getIndices()).getElementType().isSignlessInteger()) return emitOpError("needs indices of i32 or i64");
+  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size())))
+    return mlir::failure();
+  if (!ranked(getIndices()).getElementType().isSignlessInteger())
+    return emitOpError("needs indices of i32 or i64");
   llvm::SmallVector<std::int64_t> to(x.take_front(getAxis()));
   to.append(indices.begin(), indices.end());
   to.append(x.begin() + static_cast<std::ptrdiff_t>(getAxis()) + 1, x.end());
@@ -297,8 +318,10 @@ mlir::LogicalResult DotOp::verify() {
 mlir::LogicalResult ConvolutionOp::verify() {
   Dims x = dims(getX()), w = dims(getW());
   auto groups = static_cast<std::int64_t>(getGroups());
-  if (x.size() < 3 || w.size() != x.size()) return emitOpError("needs (n, c, spatial...) and (o, c / groups, kernel...)");
-  if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0) return emitOpError("has groups that do not divide its channels");
+  if (x.size() < 3 || w.size() != x.size())
+    return emitOpError("needs (n, c, spatial...) and (o, c / groups, kernel...)");
+  if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
+    return emitOpError("has groups that do not divide its channels");
   if (mlir::failed(expect_same_element(*this, getX(), getW()))) return mlir::failure();
   return verify_window(*this, getX(), window_of(*this), w[0]);
 }
@@ -359,7 +382,8 @@ mlir::OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 mlir::OpFoldResult UnaryOp::fold(FoldAdaptor) {
   // -(-x) = x: the sign bit flips twice (integers wrap back too).
   if (getKind() == UnaryKind::neg)
-    if (auto inner = getX().getDefiningOp<UnaryOp>(); inner && inner.getKind() == UnaryKind::neg) return inner.getX();
+    if (auto inner = getX().getDefiningOp<UnaryOp>(); inner && inner.getKind() == UnaryKind::neg)
+      return inner.getX();
   return {};
 }
 
@@ -457,7 +481,8 @@ mlir::ParseResult FusionOp::parse(mlir::OpAsmParser& parser, mlir::OperationStat
       parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseColonType(type))
     return mlir::failure();
   if (type.getNumInputs() != operands.size())
-    return parser.emitError(where) << "has " << operands.size() << " operands and " << type.getNumInputs() << " types";
+    return parser.emitError(where) << "has " << operands.size() << " operands and " << type.getNumInputs()
+                                   << " types";
   for (auto [argument, t] : llvm::zip(arguments, type.getInputs())) argument.type = t;
   result.addTypes(type.getResults());
   if (parser.resolveOperands(operands, type.getInputs(), where, result.operands)) return mlir::failure();
@@ -466,14 +491,16 @@ mlir::ParseResult FusionOp::parse(mlir::OpAsmParser& parser, mlir::OperationStat
 
 mlir::LogicalResult FusionOp::verify() {
   mlir::Block& block = getBody().front();
-  if (block.getArgumentTypes() != getOperandTypes()) return emitOpError("needs a body argument for each operand, of its type");
+  if (block.getArgumentTypes() != getOperandTypes())
+    return emitOpError("needs a body argument for each operand, of its type");
   auto yield = llvm::dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes()) return emitOpError("must yield its results");
   int roots = 0;
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp, PackedDotOp, PackedConvolutionOp>(op);
     roots += root;
-    if (!root && !is_pointwise(&op) && !is_movement(&op) && !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op))
+    if (!root && !is_pointwise(&op) && !is_movement(&op) &&
+        !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op))
       return emitOpError() << "cannot hold " << op.getName();
   }
   if (roots > 1) return emitOpError("holds more than one reduction or product");

@@ -22,16 +22,19 @@
 namespace kiln::ir {
 
 // Attributes of a function that is a graph.
-inline constexpr llvm::StringLiteral writes_attr = "kiln.writes";          // DenseI64Array: inputs that the last results replace
-inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";    // UnitAttr of an argument
-inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";     // I64: random counters a call takes
+inline constexpr llvm::StringLiteral writes_attr =
+    "kiln.writes";  // DenseI64Array: inputs that the last results replace
+inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
+inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters a call takes
 
 /// Element and tensor types between the two worlds.
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
 mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType& type);
 DType dtype_of_element(mlir::Type element);
 TensorType to_tensor_type(mlir::Type type);
-inline mlir::RankedTensorType ranked(mlir::Value v) { return llvm::cast<mlir::RankedTensorType>(v.getType()); }
+inline mlir::RankedTensorType ranked(mlir::Value v) {
+  return llvm::cast<mlir::RankedTensorType>(v.getType());
+}
 
 /// Whether the operation computes each element of its result from the elements at the same place.
 bool is_pointwise(mlir::Operation* op);

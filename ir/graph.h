@@ -14,16 +14,16 @@ namespace kiln::ir {
 struct Node;
 using NodePtr = std::shared_ptr<Node>;
 
-/// Output `output` of a node. `version` counts the writes to an auxiliary state, as MXNet's files do; nothing computes
-/// with it.
+/// Output `output` of a node. `version` counts the writes to an auxiliary state, as MXNet's files do; nothing
+/// computes with it.
 struct Entry {
   NodePtr node;
   std::uint32_t output = 0;
   std::uint32_t version = 0;
 };
 
-/// A variable (`op_name` "null") or an operator applied to entries. A node is complete when it is made and changes no
-/// more, but for `types`.
+/// A variable (`op_name` "null") or an operator applied to entries. A node is complete when it is made and
+/// changes no more, but for `types`.
 struct Node {
   /// Null for a variable, and for an operator that Kiln does not have (such a node can be printed, not run).
   const OpDef* op = nullptr;
@@ -57,11 +57,12 @@ struct Graph {
   std::vector<NodePtr> inputs;
   /// Which inputs are parameters: they seldom change, so layouts made from them are kept as snapshots.
   std::vector<bool> is_parameter;
-  /// All nodes, each after its inputs; in program order where a trace recorded them. Variables may be left out.
+  /// All nodes, each after its inputs; in program order where a trace recorded them. Variables may be left
+  /// out.
   std::vector<NodePtr> nodes;
   std::vector<Entry> outputs;
-  /// New contents of inputs, written when the call is over: in-place operators and auxiliary states beyond those that
-  /// operators declare (see OpDef::aux, which compile() handles by itself).
+  /// New contents of inputs, written when the call is over: in-place operators and auxiliary states beyond
+  /// those that operators declare (see OpDef::aux, which compile() handles by itself).
   struct Write {
     std::size_t input;
     Entry value;
@@ -73,9 +74,9 @@ struct Graph {
 /// The nodes that `outputs` need: post-order, depth first, inputs left to right; MXNet's order in files.
 std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs);
 
-/// Fills Node::types of all nodes of `order` from those of the variables that have them; where an operator's row can
-/// work backwards (weights from data), from the operators too. Throws, naming node, operator and shapes, on a
-/// contradiction. Returns whether everything is known.
+/// Fills Node::types of all nodes of `order` from those of the variables that have them; where an operator's
+/// row can work backwards (weights from data), from the operators too. Throws, naming node, operator and
+/// shapes, on a contradiction. Returns whether everything is known.
 bool infer_types(const std::vector<NodePtr>& order, bool train);
 
 /// The stage "trace" of a dump: one line per node with types, attributes and source line.

@@ -12,7 +12,8 @@ namespace kiln::ir {
 
 using Args = std::span<const Value>;
 
-/// Shapes of one node as far as they are known: rank 0 with `known == false` is nothing, a dimension 0 is unknown.
+/// Shapes of one node as far as they are known: rank 0 with `known == false` is nothing, a dimension 0 is
+/// unknown.
 struct PartialShape {
   Shape shape;
   bool known = false;
@@ -42,14 +43,15 @@ struct OpDef {
   /// Suffixes of output names where they are not output, output0, ...
   std::vector<std::string_view> output_names = {};
 
-  /// Composes the operator. Returns the counted outputs, then the new contents of each aux input (an invalid Value where one
-  /// stays as it is). A hidden output that nobody can name may be an invalid Value.
+  /// Composes the operator. Returns the counted outputs, then the new contents of each aux input (an invalid
+  /// Value where one stays as it is). A hidden output that nobody can name may be an invalid Value.
   std::vector<Value> (*compose)(Primitives& p, Args in, const Attrs& a) = nullptr;
 
-  /// Fills in input shapes that follow from others (weights from data), for deferred parameters and Symbol inference.
-  /// Unknown stays unknown. Null: all input shapes must be known.
+  /// Fills in input shapes that follow from others (weights from data), for deferred parameters and Symbol
+  /// inference. Unknown stays unknown. Null: all input shapes must be known.
   void (*infer_inputs)(std::span<PartialShape> in, const Attrs& a) = nullptr;
-  /// The same from the first output's shape back to the inputs, where a recurrent state's batch is known by its use only.
+  /// The same from the first output's shape back to the inputs, where a recurrent state's batch is known by
+  /// its use only.
   void (*infer_from_output)(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) = nullptr;
   /// Whether the result depends on Primitives::train().
   bool train_sensitive = false;

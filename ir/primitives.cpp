@@ -5,6 +5,7 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kiln::ir {
 namespace {
@@ -18,11 +19,19 @@ void require_same(const char* what, const TensorType& a, const TensorType& b) {
   if (!(a == b)) fail("{} takes operands of one shape and dtype, got {} and {}", what, a.str(), b.str());
 }
 
+// Sums of extents, which a file may have chosen.
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  if (__builtin_add_overflow(a, b, &a)) fail("an extent does not fit in 64 bits");
+  return a;
+}
+// Windows this large are mistakes; below it no product of two overflows.
+constexpr std::int64_t window_limit = std::int64_t{1} << 30;
+
 // Positions of a window of `extent` that slides over `size` elements.
 std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t dilate,
                           std::int64_t low, std::int64_t high) {
   const std::int64_t extent = (kernel - 1) * dilate + 1;
-  const std::int64_t room = size + low + high - extent;
+  const std::int64_t room = plus(size, low + high) - extent;
   return room < 0 || stride <= 0 ? 0 : room / stride + 1;
 }
 
@@ -35,11 +44,22 @@ void check_window(const Window& w, const TensorType& x) {
     if (w.kernel[at(i)] < 1 || w.stride[at(i)] < 1 || w.dilate[at(i)] < 1)
       fail("kernel {}, stride {} and dilation {} must be positive", w.kernel.str(), w.stride.str(),
            w.dilate.str());
+  for (int i = 0; i < spatial; ++i)
+    if (w.pad_low[at(i)] < 0 || w.pad_high[at(i)] < 0)
+      fail("padding {} and {} must not be negative", w.pad_low.str(), w.pad_high.str());
+  for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
+    for (std::int64_t v : *s)
+      if (v >= window_limit) fail("{} is too large for a window over {}", v, x.str());
 }
 
 }  // namespace
 
 Value Primitives::add_value(const TensorType& type) {
+  for (std::int64_t d : type.shape)
+    if (d < 0) fail("an array cannot have the shape {}", type.shape.str());
+  // elements() throws when they cannot be counted.
+  if (type.elements() > std::numeric_limits<std::int64_t>::max() / 16)
+    fail("an array of the shape {} has too many bytes", type.shape.str());
   types_.push_back(type);
   return {static_cast<std::uint32_t>(types_.size() - 1)};
 }
@@ -49,7 +69,6 @@ Value Primitives::record(Kind kind, std::span<const Value> operands, const Param
   for (Value v : operands)
     if (!v.valid() || v.id >= types_.size())
       fail_internal("a primitive was given a value that does not exist");
-  type.shape.elements();  // throws when they cannot be counted
   const Value result = add_value(type);
   emit(kind, operands, params, result);
   return result;
@@ -160,7 +179,8 @@ Value Primitives::slice(Value x, const Shape& start, const Shape& limit, const S
     if (start[at(i)] < 0 || limit[at(i)] > from[at(i)] || start[at(i)] > limit[at(i)] || step[at(i)] < 1)
       fail("the slice from {} to {} by {} does not fit the shape {}", start.str(), limit.str(), step.str(),
            from.str());
-    to.push_back((limit[at(i)] - start[at(i)] + step[at(i)] - 1) / step[at(i)]);
+    const std::int64_t length = limit[at(i)] - start[at(i)];
+    to.push_back(length == 0 ? 0 : (length - 1) / step[at(i)] + 1);
   }
   if (to == from) return x;
   Params p;
@@ -183,7 +203,7 @@ Value Primitives::pad(Value x, double value, const Shape& low, const Shape& high
   for (int i = 0; i < low.rank(); ++i) {
     if (low[at(i)] < 0 || high[at(i)] < 0)
       fail("padding {} and {} must not be negative", low.str(), high.str());
-    to.push_back(shape(x)[at(i)] + low[at(i)] + high[at(i)]);
+    to.push_back(plus(plus(shape(x)[at(i)], low[at(i)]), high[at(i)]));
   }
   Params p;
   p.number = value;
@@ -201,7 +221,7 @@ Value Primitives::concatenate(std::span<const Value> parts, int axis) {
     bool fits = s.rank() == to.shape.rank() && dtype(v) == to.dtype;
     for (int i = 0; fits && i < s.rank(); ++i) fits = i == axis || s[at(i)] == to.shape[at(i)];
     if (!fits) fail("cannot concatenate {} and {} along axis {}", type(parts[0]).str(), type(v).str(), axis);
-    to.shape[at(axis)] += s[at(axis)];
+    to.shape[at(axis)] = plus(to.shape[at(axis)], s[at(axis)]);
   }
   if (parts.size() == 1) return parts[0];
   Params p;
@@ -227,6 +247,8 @@ Value Primitives::gather(Value x, Value indices, int axis) {
   const Shape& from = shape(x);
   if (axis < 0 || axis >= from.rank()) fail("cannot take along axis {} of {}", axis, from.str());
   require(!is_floating(dtype(indices)), "gather needs integer indices", type(indices));
+  if (from[at(axis)] == 0 && shape(indices).elements() > 0)
+    fail("cannot take from axis {} of {}: it is empty", axis, from.str());
   Shape to;
   for (int i = 0; i < axis; ++i) to.push_back(from[at(i)]);
   for (std::int64_t d : shape(indices)) to.push_back(d);
@@ -323,7 +345,11 @@ Value Primitives::broadcast_to(Value x, const Shape& to) {
   for (int i = 0; i < shape(x).rank(); ++i) dims.push_back(i + shift);
   return broadcast(x, to, dims);
 }
-Value Primitives::broadcast_along(Value x, const Shape& to, int axis) { return broadcast(x, to, {axis}); }
+Value Primitives::broadcast_along(Value x, const Shape& to, int axis) {
+  if (shape(x).rank() != 1 || axis < 0 || axis >= to.rank())
+    fail("an array of one axis is needed along axis {} of {}, got {}", axis, to.str(), shape(x).str());
+  return broadcast(x, to, {axis});
+}
 Value Primitives::keep_dims(Value reduced, const Shape& original, const Shape& axes) {
   Shape to = original;
   for (std::int64_t a : axes) to[static_cast<std::size_t>(a)] = 1;

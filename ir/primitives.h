@@ -6,12 +6,13 @@
 #include <span>
 #include <vector>
 
-/// The vocabulary in which operators are written: about 50 primitives, one method each. An operator composes them once;
-/// one implementation of `emit` only keeps types (shape inference), another builds the kiln dialect.
+/// The vocabulary in which operators are written: about 50 primitives, one method each. An operator composes
+/// them once; one implementation of `emit` only keeps types (shape inference), another builds the kiln
+/// dialect.
 ///
-/// Every method checks its operands, throws kiln::Error with the shapes in it, and works out the type of its result:
-/// this is the one place where shape rules are written. What a primitive computes, bit for bit, stands in the dialect
-/// (ir/KilnOps.td).
+/// Every method checks its operands, throws kiln::Error with the shapes in it, and works out the type of its
+/// result: this is the one place where shape rules are written. What a primitive computes, bit for bit,
+/// stands in the dialect (ir/KilnOps.td).
 namespace kiln::ir {
 
 /// A value of the graph under construction.
@@ -21,14 +22,45 @@ struct Value {
 };
 
 enum class Unary {
-  neg, abs, sign, ceil, floor, round, rint, trunc, sqrt, rsqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin, cos,
-  tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, logical_not,
+  neg,
+  abs,
+  sign,
+  ceil,
+  floor,
+  round,
+  rint,
+  trunc,
+  sqrt,
+  rsqrt,
+  cbrt,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  erf,
+  logical_not,
 };
 enum class Binary { add, sub, mul, div, mod, pow, max, min, hypot, logical_and, logical_or, logical_xor };
 enum class Compare { eq, ne, lt, le, gt, ge };
 enum class Reduce { sum, prod, max, min };
 
-/// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its last two axes.
+/// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its
+/// last two axes.
 struct DotSpec {
   bool transpose_lhs = false;
   bool transpose_rhs = false;
@@ -73,8 +105,8 @@ class Primitives {
   Value constant(const TensorType& type, std::span<const std::byte> elements);
   /// The index along `axis`, converted to the dtype.
   Value iota(const TensorType& type, int axis);
-  /// Uniform in [0, 1), float32: element i is word 0 of Philox 4x32-10 with counter (i, call counter + node index) and
-  /// the seed as key, its upper 24 bits times 2^-24. Each use takes the next node index.
+  /// Uniform in [0, 1), float32: element i is word 0 of Philox 4x32-10 with counter (i, call counter + node
+  /// index) and the seed as key, its upper 24 bits times 2^-24. Each use takes the next node index.
   Value random_uniform(const Shape& shape);
 
   // Data movement.
@@ -135,8 +167,28 @@ class Primitives {
     Window window;
   };
   enum class Kind {
-    unary, binary, compare, select, cast, full, constant, iota, random_uniform, broadcast, reshape, transpose, slice, reverse,
-    pad, concatenate, insert, gather, reduce, dot, convolution, reduce_window,
+    unary,
+    binary,
+    compare,
+    select,
+    cast,
+    full,
+    constant,
+    iota,
+    random_uniform,
+    broadcast,
+    reshape,
+    transpose,
+    slice,
+    reverse,
+    pad,
+    concatenate,
+    insert,
+    gather,
+    reduce,
+    dot,
+    convolution,
+    reduce_window,
   };
   /// Records the primitive; the base has made the Value for it and knows its type.
   virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;

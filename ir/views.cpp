@@ -15,8 +15,8 @@ Dims dense_strides(llvm::ArrayRef<std::int64_t> shape) {
   return strides;
 }
 
-/// Strides for `to` over the elements that `view` walks in C order, or nothing. Both shapes are cut into the smallest runs of equal
-/// product; within a run the view's axes must walk as one.
+/// Strides for `to` over the elements that `view` walks in C order, or nothing. Both shapes are cut into the
+/// smallest runs of equal product; within a run the view's axes must walk as one.
 std::optional<Dims> reshaped_strides(const View& view, llvm::ArrayRef<std::int64_t> to) {
   if (view.is_contiguous()) return dense_strides(to);
   Dims strides(to.size(), 0);
@@ -91,7 +91,8 @@ std::optional<View> apply_movement(mlir::Operation* op, const View& view) {
     return out;
   }
   if (auto transpose = llvm::dyn_cast<TransposeOp>(op)) {
-    for (std::int64_t p : transpose.getPermutation()) out.strides.push_back(view.strides[static_cast<std::size_t>(p)]);
+    for (std::int64_t p : transpose.getPermutation())
+      out.strides.push_back(view.strides[static_cast<std::size_t>(p)]);
     return out;
   }
   if (auto slice = llvm::dyn_cast<SliceOp>(op)) {

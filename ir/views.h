@@ -5,8 +5,8 @@
 
 namespace kiln::ir {
 
-/// A tensor as a strided window on another: element at index (i0, i1, ...) is element `offset + sum i_d * strides[d]` of the base
-/// in C order. A stride of 0 repeats.
+/// A tensor as a strided window on another: element at index (i0, i1, ...) is element `offset + sum i_d *
+/// strides[d]` of the base in C order. A stride of 0 repeats.
 struct View {
   mlir::Value base;
   std::int64_t offset = 0;
@@ -18,17 +18,20 @@ struct View {
   bool is_contiguous() const;
 };
 
-/// `v` as a view of the value where the longest chain of movement operations that amounts to strides begins. A value that no such
-/// operation made is a view of itself. Stops at `stop_at` operations outside of the chain's block.
+/// `v` as a view of the value where the longest chain of movement operations that amounts to strides begins.
+/// A value that no such operation made is a view of itself. Stops at `stop_at` operations outside of the
+/// chain's block.
 View view_of(mlir::Value v);
 
-/// The view that movement operation `op` makes of `view` (a view of its operand); nothing when strides cannot express it
-/// (a reshape of a window that is not contiguous enough).
+/// The view that movement operation `op` makes of `view` (a view of its operand); nothing when strides cannot
+/// express it (a reshape of a window that is not contiguous enough).
 std::optional<View> apply_movement(mlir::Operation* op, const View& view);
 
-/// Joins neighbouring axes that all `strides` lists walk as one and drops extents of 1. `strides[k]` and `extents` are outermost
-/// first; all have one length. `boundary` (0 if none) keeps axes before and from it apart.
+/// Joins neighbouring axes that all `strides` lists walk as one and drops extents of 1. `strides[k]` and
+/// `extents` are outermost first; all have one length. `boundary` (0 if none) keeps axes before and from it
+/// apart.
 void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents,
-                   llvm::SmallVectorImpl<llvm::SmallVector<std::int64_t, 6>>& strides, std::size_t* boundary = nullptr);
+                   llvm::SmallVectorImpl<llvm::SmallVector<std::int64_t, 6>>& strides,
+                   std::size_t* boundary = nullptr);
 
 }  // namespace kiln::ir

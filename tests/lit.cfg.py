@@ -20,3 +20,9 @@ for name in os.environ:
 
 config.substitutions.append(("%golden", config.golden))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
+
+# What this machine's processor has, for tests that ask for it.
+with open("/proc/cpuinfo") as cpuinfo:
+    flags = set(cpuinfo.read().split())
+if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
+    config.available_features.add("avx512")

@@ -34,6 +34,12 @@ Shape other_axes(const Shape& axes, int rank) {
 
 Value at_least_1d(Primitives& p, Value x) { return p.shape(x).rank() == 0 ? p.reshape(x, {1}) : x; }
 
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) fail("{} times {} does not fit in 64 bits", a, b);
+  return product;
+}
+
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b) {
   Shape to = ir::broadcast_shapes(p.shape(a), p.shape(b));
   return {p.broadcast_to(a, to), p.broadcast_to(b, to)};

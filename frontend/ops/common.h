@@ -37,6 +37,9 @@ Shape other_axes(const Shape& axes, int rank);
 /// Outside numpy mode no array has rank 0: it becomes (1,).
 Value at_least_1d(Primitives& p, Value x);
 
+/// a * b. Throws for a product that does not fit in 64 bits: a file may have chosen both.
+std::int64_t times(std::int64_t a, std::int64_t b);
+
 /// Both operands under numpy's common shape.
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);
 /// Unifies shapes of operands that must be equal: unknown dimensions are taken from the others.

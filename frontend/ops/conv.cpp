@@ -1,12 +1,20 @@
 #include "frontend/ops/common.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace kiln::ops {
 namespace {
 
 Shape or_all(const Shape& given, int rank, std::int64_t fallback) {
   return given.empty() ? Shape::filled(rank, fallback) : given;
+}
+
+/// What a file says of a window, before it is computed with.
+void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int64_t least) {
+  if (sizes.rank() != rank) fail("{} {} must have {} numbers", name, sizes.str(), rank);
+  for (std::int64_t s : sizes)
+    if (s < least || s >= 1 << 30) fail("{} {} must be from {} to 2^30", name, sizes.str(), least);
 }
 
 void require_channels_first(const Attrs& a) {
@@ -26,6 +34,10 @@ ir::ConvSpec conv_spec(const Attrs& a) {
   spec.groups = a.integer("num_group");
   spec.window = {kernel, or_all(a.tuple("stride"), n, 1), or_all(a.tuple("dilate"), n, 1),
                  or_all(a.tuple("pad"), n, 0), or_all(a.tuple("pad"), n, 0)};
+  require_sizes("kernel", kernel, n, 1);
+  require_sizes("stride", spec.window.stride, n, 1);
+  require_sizes("dilate", spec.window.dilate, n, 1);
+  require_sizes("pad", spec.window.pad_low, n, 0);
   return spec;
 }
 Values convolution(Primitives& p, Args in, const Attrs& a) {
@@ -65,25 +77,33 @@ void infer_convolution(std::span<PartialShape> in, const Attrs& a) {
 
 // Pooling.
 
-/// Extents of the windows that are not cut: for the divisor of averages, counted as MXNet does.
-Value divisor(Primitives& p, const Shape& in, const Shape& out, const ir::Window& w, const Shape& pad,
-              bool include_pad) {
-  // The number of positions of a window along one axis; the divisor is the product over the axes.
-  std::vector<float> counts(1, 1.0f);
-  for (std::size_t i = 0; i < w.kernel.size(); ++i) {
-    std::vector<float> next;
-    for (float outer : counts)
-      for (std::int64_t o = 0; o < out[i + 2]; ++o) {
-        std::int64_t begin = o * w.stride[i] - pad[i],
-                     end = std::min(begin + w.kernel[i], in[i + 2] + pad[i]);
-        if (!include_pad) begin = std::max<std::int64_t>(begin, 0), end = std::min(end, in[i + 2]);
-        next.push_back(outer * static_cast<float>(std::max<std::int64_t>(1, end - begin)));
-      }
-    counts = std::move(next);
+/// `sums` over windows divided by the windows' sizes, counted as MXNet does: the product over the axes of the
+/// positions inside the padded image, or inside the image. Products of such counts are exact.
+Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, const Shape& pad,
+               bool include_pad) {
+  const Shape out = p.shape(sums);
+  double same = 1;
+  Value varying;
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    const std::int64_t n = out[at(i + 2)];
+    if (n > 1 << 20) fail("average pooling to {} has too many windows along axis {}", out.str(), i + 2);
+    std::vector<float> counts;
+    for (std::int64_t o = 0; o < n; ++o) {
+      std::int64_t begin = o * w.stride[at(i)] - pad[at(i)],
+                   end = std::min(begin + w.kernel[at(i)], in[at(i + 2)] + pad[at(i)]);
+      if (!include_pad) begin = std::max<std::int64_t>(begin, 0), end = std::min(end, in[at(i + 2)]);
+      counts.push_back(static_cast<float>(std::max<std::int64_t>(1, end - begin)));
+    }
+    if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) {
+      if (n > 0) same *= counts[0];
+      continue;
+    }
+    Value along = p.constant({DType::f32, {n}}, std::as_bytes(std::span<const float>(counts)));
+    along = p.broadcast_along(convert(p, along, p.dtype(sums)), out, i + 2);
+    varying = varying.valid() ? p.mul(varying, along) : along;
   }
-  Shape shape;
-  for (std::size_t i = 2; i < out.size(); ++i) shape.push_back(out[i]);
-  return p.constant({DType::f32, shape}, std::as_bytes(std::span<const float>(counts)));
+  if (!varying.valid()) return p.div(sums, p.like(sums, same));
+  return p.div(sums, same == 1 ? varying : p.mul(varying, p.like(sums, same)));
 }
 
 Values pooling(Primitives& p, Args in, const Attrs& a) {
@@ -126,6 +146,9 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   if (kernel.rank() != spatial)
     fail("a kernel {} does not fit data of the shape {}", kernel.str(), data.str());
   Shape pad = or_all(a.tuple("pad"), spatial, 0), stride = or_all(a.tuple("stride"), spatial, 1);
+  require_sizes("kernel", kernel, spatial, 1);
+  require_sizes("stride", stride, spatial, 1);
+  require_sizes("pad", pad, spatial, 0);
   const std::string& convention = a.word("pooling_convention");
   if (convention == "same")
     fail("pooling_convention same is not one that MXNet 1.9.1 runs: use valid or full");
@@ -145,10 +168,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   Value r = p.reduce_window(op, x, w);
   if (average) {
     bool include_pad = a.is_none("count_include_pad") || a.boolean("count_include_pad");
-    Value counts = divisor(p, data, out, w, pad, include_pad);
-    Shape dims;
-    for (int i = 0; i < spatial; ++i) dims.push_back(i + 2);
-    r = p.div(r, p.broadcast(convert(p, counts, p.dtype(r)), out, dims));
+    r = averages(p, r, data, w, pad, include_pad);
   }
   return {convert(p, root(r), d), Value{}};
 }

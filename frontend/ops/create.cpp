@@ -38,8 +38,8 @@ Values arange(Primitives& p, Args, const Attrs& a) {
   if (step == 0 || repeat < 1) fail("arange needs a step that is not 0 and a repeat of at least 1");
   double steps = std::ceil((stop - start) / step);
   if (!(steps < 9e15)) fail("arange from {} to {} by {} has too many elements", start, stop, step);
-  std::int64_t count = std::max<std::int64_t>(0, static_cast<std::int64_t>(steps));
-  return {ramp(p, count * repeat, start, step, repeat, a.dtype("dtype"))};
+  auto count = static_cast<std::int64_t>(std::max(0.0, steps));
+  return {ramp(p, times(count, repeat), start, step, repeat, a.dtype("dtype"))};
 }
 Values linspace(Primitives& p, Args, const Attrs& a) {
   double start = a.real("start"), stop = a.is_none("stop") ? start : a.real("stop");

@@ -60,6 +60,7 @@ Values quadratic(Primitives& p, Args in, const Attrs& a) {
   return {p.add(terms, p.like(x, a.real("c")))};
 }
 Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
+  if (p.shape(in[0]).empty()) fail("_contrib_div_sqrt_dim needs an array of at least one axis");
   return {p.div(in[0], p.like(in[0], std::sqrt(static_cast<double>(p.shape(in[0]).back()))))};
 }
 Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], a.dtype("dtype"))}; }

@@ -10,17 +10,19 @@ std::size_t with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
   std::int64_t hidden = a.integer("num_hidden");
+  if (data.empty()) fail("FullyConnected needs data of at least one axis");
   if (weight.rank() != 2 || weight[0] != hidden)
     fail("weight must have the shape ({}, k), got {}", hidden, weight.str());
   bool flat = a.boolean("flatten");
-  std::int64_t k = flat ? data.elements() / (data[0] ? data[0] : 1) : data.back();
+  std::int64_t k = flat ? Shape(data.dims().subspan(1)).elements() : data.back();
   if (k != weight[1])
     fail(
         "Shape inconsistent, Provided = [{},{}], inferred shape=({},{}): the weight does not fit data of the "
         "shape {}",
         weight[0], weight[1], hidden, k, data.str());
   DType d = p.dtype(in[0]);
-  Value x = p.reshape(in[0], {data.elements() / (k ? k : 1), k});
+  std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
+  Value x = p.reshape(in[0], {rows, k});
   Value y = p.dot(widen(p, x), widen(p, in[1]), {false, true});
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   Shape to = flat ? Shape{data[0]} : data;
@@ -34,9 +36,7 @@ void infer_fully_connected(std::span<PartialShape> in, const Attrs& a) {
   std::int64_t hidden = a.integer("num_hidden"), k = 0;
   if (in[0].known && in[0].shape.rank() > 0) {
     const Shape& s = in[0].shape;
-    k = a.boolean("flatten") ? 1 : s.back();
-    if (a.boolean("flatten"))
-      for (std::size_t i = 1; i < s.size(); ++i) k *= s[i];
+    k = a.boolean("flatten") ? Shape(s.dims().subspan(1)).elements() : s.back();
   }
   if (!in[1].known) in[1] = {{hidden, k}, true};
   if (in[1].shape.rank() == 2 && in[1].shape[0] == 0) in[1].shape[0] = hidden;

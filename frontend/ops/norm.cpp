@@ -121,7 +121,8 @@ Values group_norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t groups = a.integer("num_groups");
   if (shape.rank() < 2 || groups < 1 || shape[1] % groups != 0)
     fail("num_groups {} must divide the channels of {}", groups, shape.str());
-  Shape split{shape[0], groups, shape.elements() / (shape[0] * groups)};
+  std::int64_t channels = shape[1] / groups;
+  Shape split{shape[0], groups, times(channels, Shape(shape.dims().subspan(2)).elements())};
   Value x = p.reshape(widen(p, in[0]), split);
   Statistics s = statistics(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
@@ -154,7 +155,7 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
     fail("LRN needs (N, C, ...) and an odd nsize, got {} and {}", shape.str(), size);
   Value x = widen(p, in[0]);
   // Neighbouring channels as a window over (N, 1, C, rest).
-  Shape flat{shape[0], 1, shape[1], shape.elements() / (shape[0] * shape[1])};
+  Shape flat{shape[0], 1, shape[1], Shape(shape.dims().subspan(2)).elements()};
   ir::Window w{{size, 1}, {1, 1}, {1, 1}, {size / 2, 0}, {size / 2, 0}};
   Value sum = p.reshape(p.reduce_window(Reduce::sum, p.reshape(p.mul(x, x), flat), w), shape);
   Value scale =

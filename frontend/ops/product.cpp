@@ -19,6 +19,7 @@ Values dot(Primitives& p, Args in, const Attrs& a) {
   require_one_dtype(p, lhs, rhs, "dot");
   Shape l = p.shape(lhs), r = p.shape(rhs);
   bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  if (l.empty() || r.empty()) fail("dot needs arrays of at least one axis, got {} and {}", l.str(), r.str());
   // One axis of each is contracted: the last of lhs with the first of rhs, the other way round where
   // transposed.
   std::int64_t k = ta ? l[0] : l.back(), rhs_k = tb ? r.back() : r[0];

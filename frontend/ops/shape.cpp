@@ -33,7 +33,7 @@ Shape reshape_target(const Shape& from, const Shape& code) {
       while (next < from.size()) to.push_back(from[next++]);
     } else if (c == -3) {
       std::int64_t first = take();
-      to.push_back(first * take());
+      to.push_back(times(first, take()));
     } else if (c == -4) {
       if (i + 2 >= code.size()) fail("reshape to {}: -4 is followed by two extents", code.str());
       std::int64_t whole = take(), a = code[i + 1], b = code[i + 2];
@@ -41,7 +41,7 @@ Shape reshape_target(const Shape& from, const Shape& code) {
       if (a == -1 && b == -1) fail("reshape to {}: -4 cannot be followed by two -1", code.str());
       if (a == -1 && b > 0) a = whole / b;
       if (b == -1 && a > 0) b = whole / a;
-      if (a < 0 || b < 0 || a * b != whole)
+      if (a < 0 || b < 0 || times(a, b) != whole)
         fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, a, b);
       to.push_back(a);
       to.push_back(b);
@@ -100,9 +100,8 @@ Values reshape_like(Primitives& p, Args in, const Attrs& a) {
 }
 Values flatten(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
-  std::int64_t rest = 1;
-  for (std::size_t i = 1; i < s.size(); ++i) rest *= s[i];
-  return {p.reshape(in[0], {s.rank() ? s[0] : 1, rest})};
+  if (s.empty()) return {p.reshape(in[0], {1, 1})};
+  return {p.reshape(in[0], {s[0], Shape(s.dims().subspan(1)).elements()})};
 }
 Values expand_dims(Primitives& p, Args in, const Attrs& a) {
   const Shape& s = p.shape(in[0]);
@@ -196,7 +195,7 @@ Values tile(Primitives& p, Args in, const Attrs& a) {
     if (count != 1) split.push_back(count);
     if (f >= 0) dims.push_back(split.rank());
     if (f >= 0) split.push_back(extent);
-    to.push_back(extent * count);
+    to.push_back(times(extent, count));
   }
   return {p.reshape(p.broadcast(in[0], split, dims), to)};
 }
@@ -212,7 +211,7 @@ Values repeat(Primitives& p, Args in, const Attrs& a) {
     split.push_back(from[at(i)]);
     if (i == axis) split.push_back(count);
   }
-  to[at(axis)] *= count;
+  to[at(axis)] = times(to[at(axis)], count);
   return {p.reshape(p.broadcast(x, split, dims), to)};
 }
 
@@ -250,7 +249,7 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
 
 std::int64_t block_size(Primitives& p, Args in, const Attrs& a) {
   std::int64_t b = a.integer("block_size");
-  if (b < 1 || p.shape(in[0]).rank() != 4)
+  if (b < 1 || b > 1 << 15 || p.shape(in[0]).rank() != 4)
     fail("needs an (N, C, H, W) array and a block_size of at least 1, got {} and {}", p.shape(in[0]).str(),
          b);
   return b;

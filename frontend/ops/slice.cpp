@@ -47,6 +47,8 @@ Values slice(Primitives& p, Args in, const Attrs& a) {
          begin.size(), end.size(), step.size());
   for (std::size_t i = 0; i < begin.size(); ++i) {
     std::int64_t n = from[i], s = i < step.size() && step[i] ? *step[i] : 1;
+    // A longer step takes one element too.
+    s = std::clamp(s, -std::max<std::int64_t>(n, 1), std::max<std::int64_t>(n, 1));
     if (s == 0) fail("slice needs steps that are not 0");
     std::int64_t b, e;
     if (s > 0) {
@@ -112,7 +114,8 @@ Values split(Primitives& p, Value x, int axis, const std::vector<std::int64_t>& 
   return parts;
 }
 std::vector<std::int64_t> equal_begins(std::int64_t n, std::int64_t parts) {
-  if (parts < 1 || n % parts != 0) fail("{} elements cannot be split in {} equal parts", n, parts);
+  if (parts < 1 || parts > 1 << 20 || n % parts != 0)
+    fail("{} elements cannot be split in {} equal parts", n, parts);
   std::vector<std::int64_t> begins;
   for (std::int64_t i = 0; i < parts; ++i) begins.push_back(i * (n / parts));
   return begins;

@@ -2,6 +2,8 @@
 
 #include "tools/kiln/bits.h"
 
+#include <kiln/random.h>
+
 #include <algorithm>
 #include <set>
 
@@ -59,6 +61,7 @@ class Bisection {
 
   std::vector<Tensor> values(RunOptions options, const std::vector<std::string>& nodes) const {
     options.extra_outputs = nodes;
+    random::seed(0);  // both modes draw the same numbers
     std::vector<Tensor> all = model_.run(inputs_, options);
     return {all.end() - static_cast<std::ptrdiff_t>(nodes.size()), all.end()};
   }

@@ -4,6 +4,8 @@
 #include "tools/kiln/first_difference.h"
 #include "tools/kiln/model_arguments.h"
 
+#include <kiln/random.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,6 +26,7 @@ std::vector<NamedArray> results(const Model& model, const std::map<std::string, 
   PreparedModel prepared = model.prepare(inputs, options);
   std::vector<NamedArray> all;
   std::vector<std::string> names = model.output_names();
+  random::seed(0);  // both modes draw the same numbers
   std::vector<Tensor> outputs = prepared.run();
   for (std::size_t i = 0; i < outputs.size(); ++i) all.push_back({names.at(i), outputs[i]});
   if (options.train)
