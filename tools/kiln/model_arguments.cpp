@@ -63,14 +63,16 @@ Fed ModelArguments::load_fed() const {
   std::map<std::string, Shape> known;
   for (const std::string& text : shapes) known.insert(parse_shape(text));
   fed.inputs = fed.model.make_inputs(known);
+  std::vector<NamedArray> made_up;
+  for (const auto& [name, tensor] : fed.inputs)
+    if (!known.contains(name)) made_up.push_back({name, tensor});
   if (params.empty() && !known.empty()) {
-    std::vector<NamedArray> made_up;
-    std::erase_if(fed.inputs, [&](const auto& item) {
-      if (known.contains(item.first)) return false;
-      made_up.push_back({item.first, item.second});
-      return true;
-    });
+    for (const NamedArray& array : made_up) fed.inputs.erase(array.name);
     fed.model = Model::from_symbol(fed.model.symbol(), made_up);
+  } else if (!params.empty()) {
+    for (const NamedArray& array : made_up)
+      fmt::print(stderr, "kiln: note: {} has no '{}', made-up numbers of shape {} stand for it\n", params,
+                 array.name, array.array.shape().str());
   }
   return fed;
 }
