@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 using namespace kiln;
 using Floats = std::vector<float>;
@@ -146,4 +147,22 @@ TEST_CASE("F's functions are nd's", "[tensor][operators]") {
   CHECK(nd::concat({x, x}, {.dim = 0}).shape() == Shape{4, 2});
   CHECK(nd::clip(x, -1, 1).to_vector<float>() == Floats{-1, 1, 1, -1});
   CHECK(nd::name() == "ndarray");
+}
+
+TEST_CASE("special functions at their ends", "[tensor][operators]") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto expect = [](const Tensor& got, const std::vector<double>& wanted) {
+    const std::vector<float> values = got.to_vector<float>();
+    REQUIRE(values.size() == wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      CAPTURE(i, values[i], wanted[i]);
+      CHECK((std::isnan(wanted[i]) ? std::isnan(values[i]) : values[i] == Approx(wanted[i]).epsilon(1e-6)));
+    }
+  };
+  expect(nd::erfinv(Tensor{-2, -1, -0.5, 0, 0.999, 1, nan}),
+         {nan, -inf, -0.4769362762, 0, 2.3267562389, inf, nan});
+  expect(nd::gamma(Tensor{-inf, -2, -1, -0.5, -0.0, 0, 0.5, 5, 34, 36, inf}),
+         {nan, nan, nan, -3.5449077018, -inf, inf, 1.7724538509, 24, std::tgamma(34.0), inf, inf});
+  expect(nd::gammaln(Tensor{-inf, -2, -2.5, 0, 0.5, 5, 1000, inf}),
+         {inf, inf, std::lgamma(-2.5), inf, 0.5723649429, std::log(24.0), std::lgamma(1000.0), inf});
 }

@@ -14,11 +14,15 @@ std::span<const ir::OpDef> slice_ops();        ///< parts of arrays
 std::span<const ir::OpDef> reduce_ops();       ///< sums over axes
 std::span<const ir::OpDef> product_ops();      ///< matrix products
 std::span<const ir::OpDef> nn_ops();           ///< dense layers, embedding, dropout, output layers
-std::span<const ir::OpDef> conv_ops();         ///< convolution and pooling
+std::span<const ir::OpDef> conv_ops();         ///< convolution and its transpose
+std::span<const ir::OpDef> pooling_ops();      ///< windows reduced to a number
+std::span<const ir::OpDef> resample_ops();     ///< images in another size
 std::span<const ir::OpDef> norm_ops();         ///< normalisation
 std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
 std::span<const ir::OpDef> random_ops();       ///< random numbers
 std::span<const ir::OpDef> index_ops();        ///< elements chosen by indices
+std::span<const ir::OpDef> sequence_ops();     ///< steps of sequences of different lengths
+std::span<const ir::OpDef> special_ops();      ///< erfinv, gamma and gammaln
 std::span<const ir::OpDef> view_ops();         ///< writes through views, made by Tensor
 
 }  // namespace kiln::ops

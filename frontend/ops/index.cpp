@@ -66,17 +66,71 @@ Values batch_take(Primitives& p, Args in, const Attrs&) {
     fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
   return {pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1)};
 }
-Values sequence_mask(Primitives& p, Args in, const Attrs& a) {
-  if (!a.boolean("use_sequence_length")) return {in[0]};
-  const Shape shape = p.shape(in[0]);
-  int axis = static_cast<int>(a.integer("axis"));
-  if (axis < 0 || axis > 1 || shape.rank() < 2)
-    fail("SequenceMask runs along axis 0 or 1 of (T, N, ...), got {}", shape.str());
-  Value length = p.broadcast_along(convert(p, in[1], DType::i64), shape, 1 - axis);
-  Value alive = p.compare(Compare::lt, p.iota({DType::i64, shape}, axis), length);
-  return {p.select(alive, in[0], p.like(in[0], a.real("value")))};
+/// The linear place of each index vector (an index per axis of `extents`, along axis 0 of `indices`).
+Value linear_index(Primitives& p, Value indices, const Shape& extents) {
+  const Shape shape = p.shape(indices);
+  Shape rest(shape.dims().subspan(1)), start = Shape::filled(shape.rank(), 0), limit = shape;
+  Value sum = p.full({DType::i64, rest}, 0);
+  for (int i = 0; i < extents.rank(); ++i) {
+    start[0] = i;
+    limit[0] = i + 1;
+    Value index = p.reshape(p.slice(indices, start, limit, Shape::filled(shape.rank(), 1)), rest);
+    sum = p.add(p.mul(sum, p.full_integer(p.type(sum), extents[at(i)])), index);
+  }
+  return sum;
 }
-std::size_t sequence_inputs(const Attrs& a) { return a.boolean("use_sequence_length") ? 2 : 1; }
+Values gather_nd(Primitives& p, Args in, const Attrs&) {
+  const Shape data = p.shape(in[0]), shape = p.shape(in[1]);
+  if (shape.rank() < 1 || shape[0] < 1 || shape[0] > data.rank())
+    fail("gather_nd needs indices of shape (M, ...), M from 1 to {}, got {}", data.rank(), shape.str());
+  const int m = static_cast<int>(shape[0]);
+  Shape extents(data.dims().first(at(m))), rows{extents.elements()};
+  for (std::int64_t d : data.dims().subspan(at(m))) rows.push_back(d);
+  Value extent = p.broadcast_along(p.constant({DType::i64, {m}}, std::as_bytes(extents.dims())), shape, 0);
+  // Negative indices count from the end.
+  Value indices = p.binary(Binary::mod, convert(p, in[1], DType::i64), extent);
+  return {at_least_1d(p, p.gather(p.reshape(in[0], rows), linear_index(p, indices, extents), 0))};
+}
+Values ravel(Primitives& p, Args in, const Attrs& a) {
+  const Shape &extents = a.tuple("shape"), &shape = p.shape(in[0]);
+  if (shape.rank() < 1 || shape[0] != extents.rank())
+    fail("indices into {} have {} rows, got {}", extents.str(), extents.rank(), shape.str());
+  Value linear = linear_index(p, convert(p, in[0], DType::i64), extents);
+  return {at_least_1d(p, convert(p, linear, p.dtype(in[0])))};
+}
+Values unravel(Primitives& p, Args in, const Attrs& a) {
+  const Shape &extents = a.tuple("shape"), shape = p.shape(in[0]);
+  Value rest = convert(p, in[0], DType::i64);
+  Shape row{1};
+  for (std::int64_t d : shape) row.push_back(d);
+  Values parts(at(extents.rank()));
+  for (int i = extents.rank() - 1; i >= 0; --i) {
+    if (extents[at(i)] < 1 && i > 0) fail("cannot unravel into the shape {}", extents.str());
+    Value extent = p.full_integer(p.type(rest), extents[at(i)]);
+    parts[at(i)] = p.reshape(i > 0 ? p.binary(Binary::mod, rest, extent) : rest, row);
+    if (i > 0) rest = p.div(rest, extent);
+  }
+  if (parts.empty()) fail("unravel_index needs a shape of at least one axis");
+  return {convert(p, p.concatenate(parts, 0), p.dtype(in[0]))};
+}
+Values index_copy(Primitives& p, Args in, const Attrs&) {
+  const Shape old = p.shape(in[0]), index = p.shape(in[1]), fresh = p.shape(in[2]);
+  Shape expected{index.elements()};
+  for (std::int64_t d : old.dims().subspan(old.empty() ? 0 : 1)) expected.push_back(d);
+  if (old.empty() || index.rank() != 1 || !(fresh == expected))
+    fail("index_copy into {} needs indices (n,) and rows {}, got {} and {}", old.str(), expected.str(),
+         index.str(), fresh.str());
+  if (index[0] == 0) return {in[0]};
+  // For each old row the last new one that goes there, or -1.
+  Shape table{old[0], index[0]};
+  Value to = p.broadcast_along(convert(p, in[1], DType::i64), table, 1);
+  Value hit = p.compare(Compare::eq, to, p.iota({DType::i64, table}, 0));
+  Value from =
+      p.reduce(Reduce::max,
+               p.select(hit, p.iota({DType::i64, table}, 1), p.full_integer({DType::i64, table}, -1)), {1});
+  Value replaced = p.compare(Compare::ge, from, p.like(from, 0));
+  return {p.select(p.broadcast_along(replaced, old, 0), p.gather(in[2], from, 0), in[0])};
+}
 
 }  // namespace
 
@@ -107,13 +161,27 @@ std::span<const OpDef> index_ops() {
        .summary = "a[i, indices[i]]",
        .inputs = {"a", "indices"},
        .compose = batch_take},
-      {.name = "SequenceMask",
-       .aliases = {"_npx_sequence_mask"},
-       .summary = "Steps behind each sequence's end set to a value.",
-       .inputs = {"data", "sequence_length"},
-       .active_inputs = sequence_inputs,
-       .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
-       .compose = sequence_mask},
+      {.name = "gather_nd",
+       .aliases = {"_npi_gather_nd", "_npx_gather_nd"},
+       .summary = "Parts chosen by vectors of indices: data[indices[0], indices[1], ...].",
+       .inputs = {"data", "indices"},
+       .compose = gather_nd},
+      {.name = "_ravel_multi_index",
+       .aliases = {"ravel_multi_index"},
+       .summary = "The linear index of index vectors, given by column, into an array of a shape.",
+       .inputs = {"data"},
+       .attrs = {required("shape", AttrKind::tuple)},
+       .compose = ravel},
+      {.name = "_unravel_index",
+       .aliases = {"unravel_index"},
+       .summary = "The index vectors, by column, of linear indices into an array of a shape.",
+       .inputs = {"data"},
+       .attrs = {required("shape", AttrKind::tuple)},
+       .compose = unravel},
+      {.name = "_contrib_index_copy",
+       .summary = "A copy with some rows replaced.",
+       .inputs = {"old_tensor", "index_vector", "new_tensor"},
+       .compose = index_copy},
   };
   return rows;
 }

@@ -1,5 +1,7 @@
 #include "frontend/ops/common.h"
 
+#include <cmath>
+
 namespace kiln::ops {
 namespace {
 
@@ -66,6 +68,49 @@ Values syrk(Primitives& p, Args in, const Attrs& a) {
   return {scaled(p, product(p, in[0], in[0], t, !t), a.real("alpha"))};
 }
 
+Values khatri_rao(Primitives& p, Args in, const Attrs&) {
+  Value y = in[0];
+  for (Value x : in.subspan(1)) {
+    const Shape &a = p.shape(y), &b = p.shape(x);
+    if (a.rank() != 2 || b.rank() != 2 || a[1] != b[1])
+      fail("khatri_rao needs matrices of as many columns, got {} and {}", a.str(), b.str());
+    const std::int64_t rows = times(a[0], b[0]), columns = a[1];
+    Shape both{a[0], b[0], columns};
+    y = p.reshape(p.mul(p.broadcast(y, both, {0, 2}), p.broadcast(x, both, {1, 2})), {rows, columns});
+  }
+  return {y};
+}
+
+// Self attention as GluonNLP wrote it: (T, N, heads * 3 * d) holds queries, keys and values, by head.
+
+/// Queries (0), keys (1) or values (2) as (N * heads, T, d).
+Value part_of_qkv(Primitives& p, Value qkv, std::int64_t heads, std::int64_t part) {
+  const Shape shape = p.shape(qkv);
+  if (shape.rank() != 3 || heads < 1 || heads > 1 << 20 || shape[2] % (heads * 3) != 0)
+    fail("needs (T, N, heads * 3 * d) with {} heads, got {}", heads, shape.str());
+  const std::int64_t T = shape[0], N = shape[1], d = shape[2] / (heads * 3);
+  Value x = p.slice(p.reshape(qkv, {T, N, heads, 3, d}), {0, 0, 0, part, 0}, {T, N, heads, part + 1, d},
+                    Shape::filled(5, 1));
+  return p.reshape(p.transpose(p.reshape(x, {T, N, heads, d}), {1, 2, 0, 3}), {times(N, heads), T, d});
+}
+Values selfatt_qk(Primitives& p, Args in, const Attrs& a) {
+  const std::int64_t heads = a.integer("heads");
+  Value q = widen(p, part_of_qkv(p, in[0], heads, 0)), k = widen(p, part_of_qkv(p, in[0], heads, 1));
+  q = p.div(q, p.like(q, std::sqrt(static_cast<double>(p.shape(q)[2]))));
+  return {convert(p, p.dot(q, k, {false, true}), p.dtype(in[0]))};
+}
+Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
+  const std::int64_t heads = a.integer("heads");
+  Value v = widen(p, part_of_qkv(p, in[0], heads, 2)), attention = widen(p, in[1]);
+  const Shape to = p.shape(v), weights = p.shape(attention);
+  if (!(weights == Shape{to[0], to[1], to[1]}))
+    fail("the attention on {} is {}, got {}", p.shape(in[0]).str(), Shape{to[0], to[1], to[1]}.str(),
+         weights.str());
+  const std::int64_t T = to[1], N = p.shape(in[0])[1];
+  Value y = p.reshape(p.dot(attention, v, {}), {N, heads, T, to[2]});
+  return {convert(p, p.reshape(p.transpose(y, {2, 0, 1, 3}), {T, N, times(heads, to[2])}), p.dtype(in[0]))};
+}
+
 }  // namespace
 
 std::span<const OpDef> product_ops() {
@@ -104,6 +149,23 @@ std::span<const OpDef> product_ops() {
        .inputs = {"A"},
        .attrs = {bool_attr("transpose", false), real_attr("alpha", 1)},
        .compose = syrk},
+      {.name = "khatri_rao",
+       .summary = "The Kronecker product of the matrices, column by column.",
+       .inputs = {"args"},
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {required("num_args", AttrKind::integer)},
+       .compose = khatri_rao},
+      {.name = "_contrib_interleaved_matmul_selfatt_qk",
+       .summary = "Scores of self attention: queries times keys over the root of their length.",
+       .inputs = {"queries_keys_values"},
+       .attrs = {required("heads", AttrKind::integer)},
+       .compose = selfatt_qk},
+      {.name = "_contrib_interleaved_matmul_selfatt_valatt",
+       .summary = "Values of self attention: the attention times the values.",
+       .inputs = {"queries_keys_values", "attention"},
+       .attrs = {required("heads", AttrKind::integer)},
+       .compose = selfatt_valatt},
   };
   return rows;
 }

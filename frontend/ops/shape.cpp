@@ -247,6 +247,41 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
 
 // Blocks of pixels.
 
+/// A vector as the k-th diagonal of a matrix, or that diagonal of the matrices along two axes.
+Values diag(Primitives& p, Args in, const Attrs& a) {
+  const Shape from = p.shape(in[0]);
+  const std::int64_t k = a.integer("k");
+  if (k < -(1 << 30) || k > 1 << 30) fail("diag has no diagonal {}", k);
+  const std::int64_t right = std::max<std::int64_t>(k, 0), down = std::max<std::int64_t>(-k, 0);
+  if (from.rank() == 1) {
+    Value x = p.pad(in[0], 0, {0}, {right + down});
+    const std::int64_t n = p.shape(x)[0];
+    const TensorType square{DType::i64, {n, n}};
+    Value hit =
+        p.compare(Compare::eq, p.sub(p.iota(square, 1), p.iota(square, 0)), p.full_integer(square, k));
+    Value along = p.broadcast(x, square.shape, {k >= 0 ? 0 : 1});
+    return {p.select(hit, along, p.like(along, 0))};
+  }
+  const int rows = axis_of(a.integer("axis1"), from.rank()),
+            columns = axis_of(a.integer("axis2"), from.rank());
+  if (rows == columns) fail("diag needs two different axes, got {} twice", rows);
+  Shape order = other_axes(axes_of({rows, columns}, from.rank()), from.rank()), to;
+  for (std::int64_t i : order) to.push_back(from[static_cast<std::size_t>(i)]);
+  order.push_back(rows);
+  order.push_back(columns);
+  const std::int64_t height = from[at(rows)], width = from[at(columns)];
+  const std::int64_t count = std::min(height - down, width - right);
+  if (count < 1) fail("{} by {} has no diagonal {}", height, width, k);
+  const int last = to.rank();
+  Shape flat = to;
+  flat.push_back(times(height, width));
+  Shape start = Shape::filled(last + 1, 0), step = Shape::filled(last + 1, 1), limit = flat;
+  start[at(last)] = down * width + right;
+  limit[at(last)] = start[at(last)] + (count - 1) * (width + 1) + 1;
+  step[at(last)] = width + 1;
+  return {p.slice(p.reshape(p.transpose(in[0], order), flat), start, limit, step)};
+}
+
 std::int64_t block_size(Primitives& p, Args in, const Attrs& a) {
   std::int64_t b = a.integer("block_size");
   if (b < 1 || b > 1 << 15 || p.shape(in[0]).rank() != 4)
@@ -363,6 +398,11 @@ std::span<const OpDef> shape_ops() {
        .count_attr = "num_args",
        .attrs = {int_attr("axis", 0), required("num_args", AttrKind::integer)},
        .compose = stack},
+      {.name = "diag",
+       .summary = "A diagonal of matrices, or a matrix with a vector as its diagonal.",
+       .inputs = one,
+       .attrs = {int_attr("k", 0), int_attr("axis1", 0), int_attr("axis2", 1)},
+       .compose = diag},
       {.name = "depth_to_space",
        .summary = "Channels spread over blocks of pixels.",
        .inputs = one,

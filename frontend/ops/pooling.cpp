@@ -1,0 +1,176 @@
+#include "frontend/ops/windows.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kiln::ops {
+namespace {
+
+/// `sums` over windows divided by the windows' sizes, counted as MXNet does: the product over the axes of the
+/// positions inside the padded image, or inside the image. Products of such counts are exact.
+Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, const Shape& pad,
+               bool include_pad) {
+  const Shape out = p.shape(sums);
+  double same = 1;
+  Value varying;
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    const std::int64_t n = out[at(i + 2)];
+    if (n > 1 << 20) fail("average pooling to {} has too many windows along axis {}", out.str(), i + 2);
+    std::vector<float> counts;
+    for (std::int64_t o = 0; o < n; ++o) {
+      std::int64_t begin = o * w.stride[at(i)] - pad[at(i)],
+                   end = std::min(begin + w.kernel[at(i)], in[at(i + 2)] + pad[at(i)]);
+      if (!include_pad) begin = std::max<std::int64_t>(begin, 0), end = std::min(end, in[at(i + 2)]);
+      counts.push_back(static_cast<float>(std::max<std::int64_t>(1, end - begin)));
+    }
+    if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end()) {
+      if (n > 0) same *= counts[0];
+      continue;
+    }
+    Value along = p.constant({DType::f32, {n}}, std::as_bytes(std::span<const float>(counts)));
+    along = p.broadcast_along(convert(p, along, p.dtype(sums)), out, i + 2);
+    varying = varying.valid() ? p.mul(varying, along) : along;
+  }
+  if (!varying.valid()) return p.div(sums, p.like(sums, same));
+  return p.div(sums, same == 1 ? varying : p.mul(varying, p.like(sums, same)));
+}
+
+Values pooling(Primitives& p, Args in, const Attrs& a) {
+  require_channels_first(a);
+  const Shape data = p.shape(in[0]);
+  int spatial = data.rank() - 2;
+  if (spatial < 1) fail("Pooling needs (N, C, spatial...), got {}", data.str());
+  const std::string& type = a.word("pool_type");
+  DType d = p.dtype(in[0]);
+  Value x = type == "max" ? in[0] : widen(p, in[0]);
+  std::int64_t power = 0;
+  if (type == "lp") {
+    power = a.is_none("p_value") ? 2 : a.integer("p_value");
+    if (power < 1 || power > 3) fail("lp pooling has the p_value 1, 2 or 3, not {}", power);
+    x = p.unary(Unary::abs, x);
+    Value base = x;
+    for (std::int64_t i = 1; i < power; ++i) x = p.mul(x, base);
+  }
+  auto root = [&](Value sum) {
+    if (power == 2) return p.unary(Unary::sqrt, sum);
+    return power == 3 ? p.unary(Unary::cbrt, sum) : sum;
+  };
+  bool average = type == "avg";
+  Reduce op = type == "max" ? Reduce::max : Reduce::sum;
+
+  if (a.boolean("global_pool")) {
+    Shape axes, to{data[0], data[1]};
+    std::int64_t count = 1;
+    for (int i = 2; i < data.rank(); ++i) {
+      axes.push_back(i);
+      to.push_back(1);
+      count *= data[at(i)];
+    }
+    Value r = p.reduce(op, x, axes);
+    if (average) r = p.div(r, p.like(r, static_cast<double>(count)));
+    return {convert(p, p.reshape(root(r), to), d), Value{}};
+  }
+
+  const Shape& kernel = a.tuple("kernel");
+  if (kernel.rank() != spatial)
+    fail("a kernel {} does not fit data of the shape {}", kernel.str(), data.str());
+  Shape pad = or_all(a.tuple("pad"), spatial, 0), stride = or_all(a.tuple("stride"), spatial, 1);
+  require_sizes("kernel", kernel, spatial, 1);
+  require_sizes("stride", stride, spatial, 1);
+  require_sizes("pad", pad, spatial, 0);
+  const std::string& convention = a.word("pooling_convention");
+  if (convention == "same")
+    fail("pooling_convention same is not one that MXNet 1.9.1 runs: use valid or full");
+  ir::Window w{kernel, stride, Shape::filled(spatial, 1), pad, pad};
+  Shape out{data[0], data[1]};
+  for (int i = 0; i < spatial; ++i) {
+    std::int64_t room = data[at(i + 2)] + 2 * pad[at(i)] - kernel[at(i)], s = stride[at(i)];
+    if (kernel[at(i)] < 1 || s < 1 || pad[at(i)] < 0 || room < 0)
+      fail("kernel size exceed input: kernel {} on data {} with pad {} and stride {}", kernel.str(),
+           data.str(), pad.str(), stride.str());
+    std::int64_t extent = (convention == "full" ? (room + s - 1) / s : room / s) + 1;
+    out.push_back(extent);
+    // A last window that reaches beyond the padding (full) sees nothing there.
+    w.pad_high[at(i)] =
+        std::max<std::int64_t>(0, (extent - 1) * s + kernel[at(i)] - data[at(i + 2)] - pad[at(i)]);
+  }
+  Value r = p.reduce_window(op, x, w);
+  if (average) {
+    bool include_pad = a.is_none("count_include_pad") || a.boolean("count_include_pad");
+    r = averages(p, r, data, w, pad, include_pad);
+  }
+  return {convert(p, root(r), d), Value{}};
+}
+int pooling_outputs(const Attrs& a) { return a.word("pool_type") == "max" ? 2 : 1; }
+Values pooling_rows(Primitives& p, Args in, const Attrs& a) {
+  Values out = pooling(p, in, a);
+  out.resize(static_cast<std::size_t>(pooling_outputs(a)));
+  return out;
+}
+
+// Adaptive pooling: window i of n covers floor(i * extent / n) up to ceil((i + 1) * extent / n).
+
+/// The sums over the windows of one axis, and what they are to be divided by.
+std::pair<Value, Value> adaptive_sums(Primitives& p, Value x, int axis, std::int64_t n) {
+  Shape shape = p.shape(x);
+  const std::int64_t extent = shape[at(axis)], longest = (extent + n - 1) / n + 1;
+  // Places of a window, counted from its first: those behind its end do not take part.
+  TensorType table{DType::i64, {n, longest}};
+  const auto number = [&](std::int64_t v) { return p.full_integer(table, v); };
+  Value window = p.iota(table, 0), place = p.iota(table, 1);
+  Value begin = p.div(p.mul(window, number(extent)), number(n));
+  Value end = p.div(p.add(p.mul(p.add(window, number(1)), number(extent)), number(n - 1)), number(n));
+  Value index = p.add(begin, place);
+  Value inside = p.compare(Compare::lt, index, end);
+  Value picked = p.gather(x, index, axis);  // (..., n, longest, ...)
+  Value taken = p.broadcast(inside, p.shape(picked), {axis, axis + 1});
+  Value sums = p.reduce(Reduce::sum, p.select(taken, picked, p.like(picked, 0)), {axis + 1});
+  Value counts = convert(p, p.reduce(Reduce::sum, p.cast(inside, DType::i64), {1}), p.dtype(x));
+  return {sums, p.broadcast_along(counts, p.shape(sums), axis)};
+}
+
+Values adaptive_average(Primitives& p, Args in, const Attrs& a) {
+  const Shape data = p.shape(in[0]), &size = a.tuple("output_size");
+  if (data.rank() != 4 || size.rank() > 2 || data[2] < 1 || data[3] < 1)
+    fail("needs (N, C, H, W) and an output_size of at most two numbers, got {} and {}", data.str(),
+         size.str());
+  const std::int64_t height = size.empty() ? 1 : size[0], width = size.empty() ? 1 : size.back();
+  for (std::int64_t n : {height, width})
+    if (n < 1 || n > 1 << 20) fail("output_size {} must be from 1 to 2^20", size.str());
+  auto [rows, row_counts] = adaptive_sums(p, widen(p, in[0]), 2, height);
+  auto [sums, counts] = adaptive_sums(p, rows, 3, width);
+  Value heights = p.slice(row_counts, {0, 0, 0, 0}, {data[0], data[1], height, 1}, Shape::filled(4, 1));
+  counts = p.mul(counts, p.broadcast_to(heights, p.shape(sums)));
+  return {convert(p, p.div(sums, counts), p.dtype(in[0]))};
+}
+
+}  // namespace
+
+std::span<const OpDef> pooling_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "Pooling",
+       .aliases = {"_npx_pooling"},
+       .summary = "Maximum, average, sum or p-norm over sliding windows.",
+       .inputs = {"data"},
+       .attrs = {tuple_attr("kernel"),
+                 word_attr("pool_type", "max", {"avg", "lp", "max", "sum"}),
+                 bool_attr("global_pool", false),
+                 bool_attr("cudnn_off", false),
+                 word_attr("pooling_convention", "valid", {"full", "same", "valid"}),
+                 tuple_attr("stride"),
+                 tuple_attr("pad"),
+                 {"p_value", AttrKind::integer, None{}, true},
+                 {"count_include_pad", AttrKind::boolean, None{}, true},
+                 layout_attr()},
+       .counted_outputs = pooling_outputs,
+       .compose = pooling_rows},
+      {.name = "_contrib_AdaptiveAvgPooling2D",
+       .summary = "Averages over as many windows as the output has pixels.",
+       .inputs = {"data"},
+       .attrs = {tuple_attr("output_size")},
+       .compose = adaptive_average},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,193 @@
+// Images in another size.
+#include "frontend/ops/windows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln::ops {
+namespace {
+
+void require_image(const Shape& s, std::string_view what) {
+  if (s.rank() != 4) fail("{} needs (N, C, H, W), got {}", what, s.str());
+}
+
+/// Every pixel as a block of `scale` by `scale`.
+Value repeated(Primitives& p, Value x, std::int64_t scale) {
+  const Shape s = p.shape(x);
+  Value blocks = p.broadcast(x, {s[0], s[1], s[2], scale, s[3], scale}, {0, 1, 2, 4});
+  return p.reshape(blocks, {s[0], s[1], times(s[2], scale), times(s[3], scale)});
+}
+
+std::int64_t scale_of(const Attrs& a) {
+  const std::int64_t scale = a.integer("scale");
+  if (scale < 1 || scale > 1 << 15) fail("UpSampling needs a scale from 1 to 2^15, got {}", scale);
+  return scale;
+}
+std::int64_t bilinear_kernel(std::int64_t scale) { return 2 * scale - scale % 2; }
+
+Values upsampling(Primitives& p, Args in, const Attrs& a) {
+  const std::int64_t scale = scale_of(a);
+  for (std::size_t i = 0; i < in.size(); ++i) require_image(p.shape(in[i]), "UpSampling");
+  const Shape first = p.shape(in[0]);
+  if (a.word("sample_type") == "bilinear") {
+    if (in.size() != 2) fail("bilinear UpSampling takes data and weight, got {} inputs", in.size());
+    const std::int64_t kernel = bilinear_kernel(scale), pad = scale / 2;
+    const Shape expected{first[1], 1, kernel, kernel};
+    if (!(p.shape(in[1]) == expected))
+      fail("bilinear UpSampling of {} needs a weight {}, got {}", first.str(), expected.str(),
+           p.shape(in[1]).str());
+    ir::ConvSpec spec{.window = {{kernel, kernel}, {scale, scale}, {1, 1}, {pad, pad}, {pad, pad}},
+                      .groups = first[1]};
+    Value y = transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, {0, 0});
+    return {convert(p, y, p.dtype(in[0]))};
+  }
+  Values parts;
+  for (Value x : in) {
+    const Shape s = p.shape(x);
+    const std::int64_t height = times(first[2], scale), ratio = s[2] > 0 ? height / s[2] : 0;
+    if (ratio < 1 || s[2] * ratio != height || times(s[3], ratio) != times(first[3], scale))
+      fail("UpSampling brings {} to {} times the size of {}, which is no multiple", s.str(), scale,
+           first.str());
+    parts.push_back(repeated(p, x, ratio));
+  }
+  if (a.word("multi_input_mode") == "concat") return {p.concatenate(parts, 1)};
+  Value sum = parts[0];
+  for (Value x : Args(parts).subspan(1)) {
+    if (!(p.shape(x) == p.shape(sum)))
+      fail("UpSampling cannot add {} and {}", p.shape(sum).str(), p.shape(x).str());
+    sum = p.add(sum, x);
+  }
+  return {sum};
+}
+void infer_upsampling(std::span<PartialShape> in, const Attrs& a) {
+  if (a.word("sample_type") != "bilinear" || in.size() != 2 || in[1].known || !in[0].known) return;
+  if (in[0].shape.rank() != 4) return;
+  const std::int64_t kernel = bilinear_kernel(scale_of(a));
+  in[1] = {{in[0].shape[1], 1, kernel, kernel}, true};
+}
+
+/// Along one axis: between the two nearest pixels, in proportion.
+Value interpolated(Primitives& p, Value x, int axis, std::int64_t to, bool align_corners) {
+  const std::int64_t from = p.shape(x)[at(axis)];
+  TensorType places{DType::f32, {to}};
+  const auto number = [&](double v) { return p.full(places, v); };
+  Value source;
+  if (align_corners) {
+    const float ratio = to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1) : 0.0f;
+    source = p.mul(p.iota(places, 0), number(ratio));
+  } else {
+    const float ratio = static_cast<float>(from) / static_cast<float>(to);
+    source = p.sub(p.mul(p.add(p.iota(places, 0), number(0.5)), number(ratio)), number(0.5));
+    source = p.binary(Binary::max, source, number(0));
+  }
+  Value whole = p.unary(Unary::floor, source);
+  Value index = p.cast(whole, DType::i64);
+  Value low = p.gather(x, index, axis), high = p.gather(x, p.add(index, p.like(index, 1)), axis);
+  Value share = p.broadcast_along(convert(p, p.sub(source, whole), p.dtype(x)), p.shape(low), axis);
+  return p.add(p.mul(p.sub(p.like(share, 1), share), low), p.mul(share, high));
+}
+
+/// What the modes of BilinearResize2D make of an extent.
+std::int64_t resized(std::int64_t extent, const std::string& mode, double scale) {
+  const bool odd = extent % 2 != 0;
+  if (mode == "odd_scale") {
+    const double to = std::floor(static_cast<double>(odd ? extent - 1 : extent) * scale);
+    if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} makes no image of {} pixels", scale, extent);
+    return static_cast<std::int64_t>(to) + odd;
+  }
+  if (mode == "to_even_down") return extent - odd;
+  if (mode == "to_even_up") return extent + odd;
+  if (mode == "to_odd_down") return extent - !odd;
+  if (mode == "to_odd_up") return extent + !odd;
+  const double to = std::floor(static_cast<double>(extent) * scale);
+  if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} makes no image of {} pixels", scale, extent);
+  return static_cast<std::int64_t>(to);
+}
+
+Values bilinear_resize(Primitives& p, Args in, const Attrs& a) {
+  const Shape data = p.shape(in[0]);
+  require_image(data, "BilinearResize2D");
+  const std::string& mode = a.word("mode");
+  std::int64_t to[2];
+  for (int i = 0; i < 2; ++i) {
+    const char* scale = i == 0 ? "scale_height" : "scale_width";
+    if (mode == "like") {
+      require_image(p.shape(in[1]), "BilinearResize2D");
+      to[i] = p.shape(in[1])[at(i + 2)];
+    } else if (mode == "size" && a.is_none(scale)) {
+      to[i] = a.integer(i == 0 ? "height" : "width");
+    } else {
+      to[i] = resized(data[at(i + 2)], mode, a.is_none(scale) ? 1 : a.real(scale));
+    }
+    if (to[i] < 1 || to[i] > 1 << 30 || data[at(i + 2)] < 1)
+      fail("BilinearResize2D cannot make {} of {} along axis {}", to[i], data.str(), i + 2);
+  }
+  const bool align = a.boolean("align_corners");
+  Value y = interpolated(p, interpolated(p, widen(p, in[0]), 3, to[1], align), 2, to[0], align);
+  return {convert(p, y, p.dtype(in[0]))};
+}
+std::size_t resize_inputs(const Attrs& a) { return a.word("mode") == "like" ? 2 : 1; }
+
+Values crop(Primitives& p, Args in, const Attrs& a) {
+  const Shape data = p.shape(in[0]);
+  require_image(data, "Crop");
+  if (in.size() > 2) fail("Crop takes one or two images, got {}", in.size());
+  if (in.size() == 2) require_image(p.shape(in[1]), "Crop");
+  const Shape offset = or_all(a.tuple("offset"), 2, 0);
+  const Shape size = in.size() == 2 ? Shape(p.shape(in[1]).dims().subspan(2)) : or_all(a.tuple("h_w"), 2, 0);
+  require_sizes("offset", offset, 2, 0);
+  require_sizes("h_w", size, 2, 0);
+  Shape start{0, 0}, limit{data[0], data[1]};
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t room = data[at(i + 2)] - size[at(i)];
+    start.push_back(a.boolean("center_crop") ? room / 2 : offset[at(i)]);
+    limit.push_back(start.back() + size[at(i)]);
+    if (room < 0 || limit.back() > data[at(i + 2)])
+      fail("Crop of {} at {} does not fit into {}", size.str(), offset.str(), data.str());
+  }
+  return {p.slice(in[0], start, limit, Shape::filled(4, 1))};
+}
+
+}  // namespace
+
+std::span<const OpDef> resample_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "UpSampling",
+       .summary = "Images made larger by an integer factor.",
+       .inputs = {"arg"},
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {required("scale", AttrKind::integer),
+                 int_attr("num_filter", 0),
+                 {"sample_type", AttrKind::word, std::nullopt, false, {"bilinear", "nearest"}},
+                 word_attr("multi_input_mode", "concat", {"concat", "sum"}),
+                 required("num_args", AttrKind::integer),
+                 int_attr("workspace", 512)},
+       .compose = upsampling,
+       .infer_inputs = infer_upsampling},
+      {.name = "_contrib_BilinearResize2D",
+       .summary = "Images in another size, bilinearly interpolated.",
+       .inputs = {"data", "like"},
+       .active_inputs = resize_inputs,
+       .attrs = {int_attr("height", 1),
+                 int_attr("width", 1),
+                 {"scale_height", AttrKind::real, None{}, true},
+                 {"scale_width", AttrKind::real, None{}, true},
+                 word_attr(
+                     "mode", "size",
+                     {"like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"}),
+                 bool_attr("align_corners", true)},
+       .compose = bilinear_resize},
+      {.name = "Crop",
+       .summary = "A part of an image, of a size given or that of a second image.",
+       .inputs = {"arg"},
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {required("num_args", AttrKind::integer), tuple_attr("offset"), tuple_attr("h_w"),
+                 bool_attr("center_crop", false)},
+       .compose = crop},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

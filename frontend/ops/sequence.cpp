@@ -1,0 +1,101 @@
+// Steps of sequences of different lengths: data is (T, N, ...), or (N, T, ...) with axis 1.
+#include "frontend/ops/common.h"
+
+namespace kiln::ops {
+namespace {
+
+std::size_t sequence_inputs(const Attrs& a) { return a.boolean("use_sequence_length") ? 2 : 1; }
+
+int time_axis(Primitives& p, Args in, const Attrs& a) {
+  const Shape& shape = p.shape(in[0]);
+  std::int64_t axis = a.integer("axis");
+  if (axis < 0 || axis > 1 || shape.rank() < 2)
+    fail("sequences run along axis 0 or 1 of (T, N, ...), got axis {} of {}", axis, shape.str());
+  if (a.boolean("use_sequence_length") && !(p.shape(in[1]) == Shape{shape[at(1 - static_cast<int>(axis))]}))
+    fail("{} sequences need as many lengths, got {}", shape[at(1 - static_cast<int>(axis))],
+         p.shape(in[1]).str());
+  return static_cast<int>(axis);
+}
+
+Value lengths(Primitives& p, Args in) { return convert(p, in[1], DType::i64); }
+
+Values mask(Primitives& p, Args in, const Attrs& a) {
+  if (!a.boolean("use_sequence_length")) return {in[0]};
+  const Shape shape = p.shape(in[0]);
+  int axis = time_axis(p, in, a);
+  Value length = p.broadcast_along(lengths(p, in), shape, 1 - axis);
+  Value alive = p.compare(Compare::lt, p.iota({DType::i64, shape}, axis), length);
+  return {p.select(alive, in[0], p.like(in[0], a.real("value")))};
+}
+
+/// x[time[i], i, ...] for each place i of `time`'s last axis: rows of x with its first two axes as one.
+Value steps(Primitives& p, Value x, Value time, int time_axis) {
+  const Shape& shape = p.shape(x);
+  const std::int64_t T = shape[at(time_axis)], N = shape[at(1 - time_axis)];
+  Shape rows{times(T, N)};
+  for (std::int64_t d : shape.dims().subspan(2)) rows.push_back(d);
+  Value sequence = p.iota(p.type(time), p.shape(time).rank() - 1);
+  Value row = time_axis == 0 ? p.add(p.mul(time, p.full_integer(p.type(time), N)), sequence)
+                             : p.add(p.mul(sequence, p.full_integer(p.type(time), T)), time);
+  return p.gather(p.reshape(x, rows), row, 0);
+}
+
+Values last(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  int axis = time_axis(p, in, a);
+  const std::int64_t T = shape[at(axis)];
+  if (T == 0) fail("SequenceLast needs at least one step, got {}", shape.str());
+  if (a.boolean("use_sequence_length")) {
+    Value time = p.sub(lengths(p, in), p.full_integer({DType::i64, {shape[at(1 - axis)]}}, 1));
+    time = p.binary(Binary::min, p.binary(Binary::max, time, p.like(time, 0)),
+                    p.full_integer(p.type(time), T - 1));
+    return {steps(p, in[0], time, axis)};
+  }
+  Shape start = Shape::filled(shape.rank(), 0), to;
+  start[at(axis)] = T - 1;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (i != axis) to.push_back(shape[at(i)]);
+  return {p.reshape(p.slice(in[0], start, shape, Shape::filled(shape.rank(), 1)), to)};
+}
+
+Values reverse(Primitives& p, Args in, const Attrs& a) {
+  int axis = time_axis(p, in, a);
+  if (axis != 0) fail("SequenceReverse runs along axis 0, got {}", axis);
+  if (!a.boolean("use_sequence_length")) return {p.reverse(in[0], {0})};
+  const Shape shape = p.shape(in[0]);
+  Shape both{shape[0], shape[1]};
+  Value time = p.iota({DType::i64, both}, 0);
+  Value length = p.broadcast_along(lengths(p, in), both, 1);
+  Value mirrored = p.sub(p.sub(length, time), p.full_integer(p.type(time), 1));
+  return {steps(p, in[0], p.select(p.compare(Compare::lt, time, length), mirrored, time), 0)};
+}
+
+}  // namespace
+
+std::span<const OpDef> sequence_ops() {
+  static const std::vector<AttrSpec> attrs{bool_attr("use_sequence_length", false), int_attr("axis", 0)};
+  static const std::vector<OpDef> rows{
+      {.name = "SequenceMask",
+       .aliases = {"_npx_sequence_mask"},
+       .summary = "Steps behind each sequence's end set to a value.",
+       .inputs = {"data", "sequence_length"},
+       .active_inputs = sequence_inputs,
+       .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
+       .compose = mask},
+      {.name = "SequenceLast",
+       .summary = "The last step of each sequence.",
+       .inputs = {"data", "sequence_length"},
+       .active_inputs = sequence_inputs,
+       .attrs = attrs,
+       .compose = last},
+      {.name = "SequenceReverse",
+       .summary = "The steps of each sequence the other way round; those behind its end stay.",
+       .inputs = {"data", "sequence_length"},
+       .active_inputs = sequence_inputs,
+       .attrs = attrs,
+       .compose = reverse},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

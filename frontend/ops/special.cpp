@@ -1,0 +1,151 @@
+// Functions that are compositions of their own: computed in float64, rounded once to the dtype.
+#include "frontend/ops/common.h"
+
+#include <limits>
+#include <numbers>
+
+namespace kiln::ops {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Coefficients from the constant term up, by Horner's rule.
+Value polynomial(Primitives& p, Value x, std::span<const double> coefficients) {
+  Value sum = p.like(x, coefficients.back());
+  for (std::size_t i = coefficients.size() - 1; i-- > 0;)
+    sum = p.add(p.mul(sum, x), p.like(x, coefficients[i]));
+  return sum;
+}
+
+struct Rational {
+  double numerator[8], denominator[8];
+  Value of(Primitives& p, Value x) const {
+    return p.div(polynomial(p, x, numerator), polynomial(p, x, denominator));
+  }
+};
+
+// M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988): quantiles of the normal distribution, of
+// which erfinv(x) is the one at (1 + x) / 2, divided by the root of 2.
+constexpr Rational central{
+    {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+     4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+    {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+     3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
+constexpr Rational outer{{1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                          3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                          2.27238449892691845833e-2, 7.74545014278341407640e-4},
+                         {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+                          1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+                          1.05075007164441684324e-9}};
+constexpr Rational far_out{{6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                            2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                            2.71155556874348757815e-5, 2.01033439929228813265e-7},
+                           {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+                            1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
+                            1.42151175831644588870e-7, 2.04426310338993978564e-15}};
+
+Value erfinv_of(Primitives& p, Value x) {
+  const auto number = [&](double v) { return p.like(x, v); };
+  Value q = p.mul(x, number(0.5)), magnitude = p.unary(Unary::abs, q);
+  Value inner = p.mul(q, central.of(p, p.sub(number(0.180625), p.mul(q, q))));
+  Value r = p.unary(Unary::sqrt, p.unary(Unary::neg, p.unary(Unary::log, p.sub(number(0.5), magnitude))));
+  Value tail = p.select(p.compare(Compare::le, r, number(5)), outer.of(p, p.sub(r, number(1.6))),
+                        far_out.of(p, p.sub(r, number(5))));
+  // At the ends the logarithm is infinite, and so is the quotient's limit.
+  tail = p.select(p.compare(Compare::eq, magnitude, number(0.5)), number(infinity), tail);
+  tail = p.mul(tail, p.unary(Unary::sign, q));
+  Value quantile = p.select(p.compare(Compare::le, magnitude, number(0.425)), inner, tail);
+  return p.mul(quantile, number(1 / std::numbers::sqrt2));
+}
+
+// C. Lanczos, SIAM Journal on Numerical Analysis B1 (1964), with P. Godfrey's coefficients for g = 7: with
+// t = x + 6.5, gamma(x) = sqrt(2 pi) t^(x - 1/2) e^-t s(x), where s(x) = c0 + c1 / x + c2 / (x + 1) + ...
+constexpr double lanczos[] = {0.99999999999980993,  676.5203681218851,     -1259.1392167224028,
+                              771.32342877765313,   -176.61502916214059,   12.507343278686905,
+                              -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
+
+Value lanczos_sum(Primitives& p, Value x) {
+  Value sum = p.like(x, lanczos[0]);
+  for (int i = 1; i < 9; ++i) sum = p.add(sum, p.div(p.like(x, lanczos[i]), p.add(x, p.like(x, i - 1))));
+  return sum;
+}
+
+/// Below 1/2 both functions are reflected: gamma(x) gamma(1 - x) = pi / sin(pi x).
+struct Reflection {
+  Value reflected;  ///< whether x is below 1/2
+  Value x;          ///< x, or 1 - x
+  Value sine;       ///< sin(pi x), exactly 0 at integers
+  Value is_pole;    ///< 0, -1, -2, ...
+};
+Reflection reflect(Primitives& p, Value x) {
+  const auto number = [&](double v) { return p.like(x, v); };
+  Reflection r;
+  r.reflected = p.compare(Compare::lt, x, number(0.5));
+  r.x = p.select(r.reflected, p.sub(number(1), x), x);
+  Value whole = p.unary(Unary::rint, x), rest = p.sub(x, whole);
+  Value sine = p.unary(Unary::sin, p.mul(rest, number(std::numbers::pi)));
+  Value odd = p.compare(Compare::ne, p.binary(Binary::mod, whole, number(2)), number(0));
+  r.sine = p.select(odd, p.unary(Unary::neg, sine), sine);
+  r.is_pole =
+      p.binary(Binary::logical_and, p.compare(Compare::le, x, number(0)), p.compare(Compare::eq, x, whole));
+  return r;
+}
+
+Value gamma_of(Primitives& p, Value x) {
+  const auto number = [&](double v) { return p.like(x, v); };
+  Reflection r = reflect(p, x);
+  Value t = p.add(r.x, number(6.5));
+  // The power in two factors: alone it overflows before the function does.
+  Value half = p.binary(Binary::pow, t, p.mul(p.sub(r.x, number(0.5)), number(0.5)));
+  Value y = p.mul(p.mul(half, p.unary(Unary::exp, p.unary(Unary::neg, t))), half);
+  y = p.mul(p.mul(y, number(2.5066282746310002)), lanczos_sum(p, r.x));
+  y = p.select(p.compare(Compare::gt, r.x, number(171.7)), number(infinity), y);
+  y = p.select(r.reflected, p.div(number(std::numbers::pi), p.mul(r.sine, y)), y);
+  Value zero = p.compare(Compare::eq, x, number(0));
+  Value pole = p.select(zero, p.div(number(1), x), number(std::numeric_limits<double>::quiet_NaN()));
+  return p.select(r.is_pole, pole, y);
+}
+
+Value gammaln_of(Primitives& p, Value x) {
+  const auto number = [&](double v) { return p.like(x, v); };
+  Reflection r = reflect(p, x);
+  Value t = p.add(r.x, number(6.5));
+  Value y = p.sub(p.mul(p.sub(r.x, number(0.5)), p.unary(Unary::log, t)), t);
+  y = p.add(p.add(y, number(0.91893853320467274)), p.unary(Unary::log, lanczos_sum(p, r.x)));
+  Value sine = p.unary(Unary::abs, r.sine);
+  Value below = p.sub(p.unary(Unary::log, p.div(number(std::numbers::pi), sine)), y);
+  y = p.select(r.reflected, below, y);
+  Value at_end = p.binary(Binary::logical_or, r.is_pole,
+                          p.compare(Compare::eq, p.unary(Unary::abs, x), number(infinity)));
+  return p.select(at_end, number(infinity), y);
+}
+
+template <Value (*function)(Primitives&, Value)>
+Values in_double(Primitives& p, Args in, const Attrs&) {
+  return {convert(p, function(p, convert(p, in[0], DType::f64)), p.dtype(in[0]))};
+}
+
+}  // namespace
+
+std::span<const OpDef> special_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "erfinv",
+       .summary = "The inverse of erf.",
+       .inputs = {"data"},
+       .compose = in_double<erfinv_of>,
+       .infer_inputs = infer_equal},
+      {.name = "gamma",
+       .summary = "The gamma function.",
+       .inputs = {"data"},
+       .compose = in_double<gamma_of>,
+       .infer_inputs = infer_equal},
+      {.name = "gammaln",
+       .summary = "The logarithm of the gamma function's magnitude.",
+       .inputs = {"data"},
+       .compose = in_double<gammaln_of>,
+       .infer_inputs = infer_equal},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

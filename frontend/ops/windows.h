@@ -1,0 +1,26 @@
+#pragma once
+#include "frontend/ops/common.h"
+
+/// What operators that slide windows over images share.
+namespace kiln::ops {
+
+/// The attribute, or `fallback` for each of `rank` axes where it is ().
+Shape or_all(const Shape& given, int rank, std::int64_t fallback);
+/// Checks what a file says of a window before it is computed with: `rank` numbers from `least` to 2^30.
+void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int64_t least);
+
+AttrSpec layout_attr();
+/// Throws for a layout in which channels do not come first.
+void require_channels_first(const Attrs& a);
+
+/// The attributes kernel, stride, dilate, pad and num_group.
+ir::ConvSpec conv_spec(const Attrs& a);
+
+/// The gradient of the convolution `spec` with respect to its data, at x of (N, C, spatial...): the weight is
+/// (C, F / groups, kernel...) and the result (N, F, stride * (spatial - 1) + dilate * (kernel - 1) + 1 -
+/// pad_low
+/// - pad_high + adjust ...).
+Value transposed_convolution(Primitives& p, Value x, Value weight, const ir::ConvSpec& spec,
+                             const Shape& adjust);
+
+}  // namespace kiln::ops
