@@ -26,6 +26,22 @@ Given<9> attributes(const ConvolutionOptions& o) {
   return given;
 }
 
+Given<11> attributes(const DeconvolutionOptions& o) {
+  Given<11> given;
+  given.set_tuple("kernel", o.kernel);
+  given.set_tuple("stride", o.stride);
+  given.set_tuple("dilate", o.dilate);
+  given.set_tuple("pad", o.pad);
+  given.set_tuple("adj", o.adj);
+  given.set_tuple("target_shape", o.target_shape);
+  given.set("num_filter", ir::AttrValue(o.num_filter));
+  given.set("num_group", o.num_group);
+  given.set("workspace", o.workspace);
+  given.set("no_bias", o.no_bias);
+  given.set("layout", o.layout);
+  return given;
+}
+
 Given<4> attributes(const LeakyReLUOptions& o) {
   Given<4> given;
   given.set("act_type", o.act_type);
@@ -68,6 +84,24 @@ Tensor F::Convolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
 
 Tensor F::Convolution(const Tensor& x, const Tensor& weight, const ConvolutionOptions& o, Where where) {
   return call<"Convolution">({&x, &weight}, attributes(o), where, o.name);
+}
+
+Tensor F::Deconvolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const DeconvolutionOptions& o, Where where) {
+  return call<"Deconvolution">({&x, &weight, &bias}, attributes(o), where, o.name);
+}
+
+Tensor F::Deconvolution(const Tensor& x, const Tensor& weight, const DeconvolutionOptions& o, Where where) {
+  return call<"Deconvolution">({&x, &weight}, attributes(o), where, o.name);
+}
+
+Tensor F::UpSampling(const Tensors& args, const UpSamplingOptions& o, Where where) {
+  Given<4> given;
+  given.set("scale", ir::AttrValue(o.scale));
+  given.set("num_filter", o.num_filter);
+  given.set("sample_type", ir::AttrValue(o.sample_type));
+  given.set("multi_input_mode", o.multi_input_mode);
+  return call_list<"UpSampling">(args, given, where, o.name);
 }
 
 Tensor F::Pooling(const Tensor& x, const PoolingOptions& o, Where where) {

@@ -1,4 +1,4 @@
-// F's reductions, shapes, choices by index and random numbers.
+// F's reductions, shapes and random numbers.
 #include "frontend/f_call.h"
 #include "frontend/trace.h"
 
@@ -195,34 +195,6 @@ Tensor F::slice_like(const Tensor& x, const Tensor& shape_like, const Shape& axe
   Given<1> given;
   given.set_tuple("axes", axes);
   return call<"slice_like">({&x, &shape_like}, given, where);
-}
-
-Tensor F::take(const Tensor& a, const Tensor& indices, const TakeOptions& o, Where where) {
-  Given<2> given;
-  given.set("axis", o.axis);
-  given.set("mode", o.mode);
-  return call<"take">({&a, &indices}, given, where, o.name);
-}
-
-Tensor F::pick(const Tensor& x, const Tensor& index, const PickOptions& o, Where where) {
-  Given<3> given;
-  given.set("axis", o.axis);
-  given.set("keepdims", o.keepdims);
-  given.set("mode", o.mode);
-  return call<"pick">({&x, &index}, given, where, o.name);
-}
-
-Tensor F::one_hot(const Tensor& indices, int depth, Where where) {
-  return one_hot(indices, OneHotOptions{.depth = depth}, where);
-}
-
-Tensor F::one_hot(const Tensor& indices, const OneHotOptions& o, Where where) {
-  Given<4> given;
-  given.set("depth", ir::AttrValue(o.depth));
-  given.set("on_value", o.on_value);
-  given.set("off_value", o.off_value);
-  given.set("dtype", o.dtype);
-  return call<"one_hot">({&indices}, given, where, o.name);
 }
 
 Tensor F::random_uniform(Number low, Number high, const Shape& shape, DType dtype, Where where) {

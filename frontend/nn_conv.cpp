@@ -22,16 +22,22 @@ bool all_are(const Shape& shape, std::int64_t value) {
   return true;
 }
 
-std::shared_ptr<const detail::LayerConfig> conv_config(int rank, std::int64_t channels,
-                                                       const ConvOptions& o) {
-  return layer_config("Convolution", {{"kernel", o.kernel_size.of_rank(rank, "kernel_size")},
-                                      {"stride", o.strides.of_rank(rank, "strides")},
-                                      {"dilate", o.dilation.of_rank(rank, "dilation")},
-                                      {"pad", o.padding.of_rank(rank, "padding")},
-                                      {"num_filter", channels},
-                                      {"num_group", o.groups},
-                                      {"no_bias", !o.use_bias},
-                                      {"layout", word(layout_of(rank))}});
+std::shared_ptr<const detail::LayerConfig> conv_config(int rank, std::int64_t channels, const ConvOptions& o,
+                                                       bool transposed) {
+  ir::Attrs attrs{{"kernel", o.kernel_size.of_rank(rank, "kernel_size")},
+                  {"stride", o.strides.of_rank(rank, "strides")},
+                  {"dilate", o.dilation.of_rank(rank, "dilation")},
+                  {"pad", o.padding.of_rank(rank, "padding")},
+                  {"num_filter", channels},
+                  {"num_group", o.groups},
+                  {"no_bias", !o.use_bias},
+                  {"layout", word(layout_of(rank))}};
+  const Shape more = o.output_padding.of_rank(rank, "output_padding");
+  if (transposed)
+    attrs.set("adj", more);
+  else if (!all_are(more, 0))
+    fail("output_padding is for transposed convolutions, here it is {}", more.str());
+  return layer_config(transposed ? "Deconvolution" : "Convolution", attrs);
 }
 
 std::shared_ptr<const detail::LayerConfig> pool_config(int rank, const char* type, bool global,
@@ -49,18 +55,20 @@ std::shared_ptr<const detail::LayerConfig> pool_config(int rank, const char* typ
 
 }  // namespace
 
-Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o)
-    : Layer({.prefix = o.prefix, .params = o.params}, "conv", conv_config(rank, channels, o)),
+Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o, bool transposed)
+    : Layer({.prefix = o.prefix, .params = o.params}, "conv", conv_config(rank, channels, o, transposed)),
       kernel_(o.kernel_size.of_rank(rank, "kernel_size")),
       stride_(o.strides.of_rank(rank, "strides")),
       pad_(o.padding.of_rank(rank, "padding")),
       dilate_(o.dilation.of_rank(rank, "dilation")),
-      groups_(o.groups) {
+      groups_(o.groups),
+      transposed_(transposed) {
   if (channels <= 0) fail("A convolution needs a positive number of channels, not {}", channels);
   if (groups_ <= 0 || channels % groups_ != 0 || o.in_channels % groups_ != 0)
     fail("{} groups do not divide {} channels and {} in_channels", groups_, channels, o.in_channels);
   auto scope = name_scope();
-  Shape shape{channels, o.in_channels / groups_};
+  Shape shape =
+      transposed ? Shape{o.in_channels, channels / groups_} : Shape{channels, o.in_channels / groups_};
   for (const std::int64_t k : kernel_) shape.push_back(k);
   weight = params().get("weight", shape, {.init = o.weight_initializer});
   if (o.use_bias) bias = params().get("bias", {channels}, {.init = o.bias_initializer});
@@ -87,7 +95,7 @@ void Conv::infer_shape(const Tensors& inputs) {
   const std::int64_t in = detail::extent_of(*this, inputs.at(0), 1);
   if (in % groups_ != 0) fail("{}: {} groups do not divide {} input channels", name(), groups_, in);
   Shape shape = weight.shape();
-  shape[1] = in / groups_;
+  shape[transposed_ ? 0 : 1] = transposed_ ? in : in / groups_;
   Parameter(weight).set_shape(shape);
 }
 

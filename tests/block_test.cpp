@@ -90,6 +90,9 @@ TEST_CASE("layers print as MXNet's") {
         "Activation(tanh))");
   CHECK(printed(nn::Conv1D(2, 3)) == "Conv1D(None -> 2, kernel_size=(3,), stride=(1,))");
   CHECK(printed(nn::Conv3D(2, 3)) == "Conv3D(None -> 2, kernel_size=(3, 3, 3), stride=(1, 1, 1))");
+  CHECK(
+      printed(nn::Conv2DTranspose(3, {.kernel_size = 4, .strides = 2, .padding = 1, .output_padding = 1})) ==
+      "Conv2DTranspose(3 -> 0, kernel_size=(4, 4), stride=(2, 2), padding=(1, 1))");
   CHECK(printed(nn::MaxPool2D()) ==
         "MaxPool2D(size=(2, 2), stride=(2, 2), padding=(0, 0), ceil_mode=False, global_pool=False, "
         "pool_type=max, layout=NCHW)");
@@ -302,4 +305,18 @@ TEST_CASE("files that Gluon wrote load") {
   }
   CHECK_NOTHROW(net.load_parameters(folder + "gluon-save.params"));
   CHECK(net.collect_params().size() == 8);
+}
+
+TEST_CASE("a transposed convolution undoes the extents of its convolution") {
+  nn::Conv2D down(6, {.kernel_size = 3, .strides = 2, .padding = 1, .groups = 2});
+  nn::Conv2DTranspose up(4, {.kernel_size = 3, .strides = 2, .padding = 1, .output_padding = 1, .groups = 2});
+  down.initialize();
+  up.initialize();
+  const Tensor x = random::normal(0, 1, {2, 4, 8, 10});
+  const Tensor eager = up(down(x));
+  CHECK(eager.shape() == x.shape());
+  CHECK(up.weight.shape() == Shape{6, 2, 3, 3});
+  up.hybridize();
+  CHECK(up(down(x)).to_vector<float>() == eager.to_vector<float>());
+  CHECK_THROWS_WITH(nn::Conv2D(4, {.output_padding = 1}), Catch::Contains("transposed"));
 }

@@ -170,7 +170,8 @@ class Runner {
     }
   }
 
-  // MXNet moves BatchNorm's states in the backward pass, so a case that was made without one tells nothing of them.
+  // MXNet moves BatchNorm's states in the backward pass, so a case that was made without one tells nothing of
+  // them.
   void compare_states(const std::vector<NamedArray>& states) {
     if (!case_.row.value("grad", false)) return;
     for (const NamedArray& state : states)

@@ -89,9 +89,15 @@ TEST_CASE("layers write all their attributes") {
   check("ops/gluon_Dense__a", nn::Dense(4, {.prefix = "d_"}));
   check("ops/gluon_Dense__relu", nn::Dense(4, {.activation = "relu", .prefix = "d_"}));
   check("ops/gluon_Dense__tanh", nn::Dense(3, {.activation = "tanh", .prefix = "d_"}));
-  check("ops/gluon_Conv2D__grp", nn::Conv2D(6, {.kernel_size = 3, .groups = 3, .in_channels = 3, .prefix = "c_"}));
+  check("ops/gluon_Conv2D__grp",
+        nn::Conv2D(6, {.kernel_size = 3, .groups = 3, .in_channels = 3, .prefix = "c_"}));
   check("ops/gluon_Conv1D__a", nn::Conv1D(4, {.kernel_size = 3, .strides = 2, .padding = 1, .prefix = "c_"}));
   check("ops/gluon_Conv3D__a", nn::Conv3D(2, {.kernel_size = 2, .prefix = "c_"}));
+  check("ops/gluon_Conv1DTranspose__a",
+        nn::Conv1DTranspose(3, {.kernel_size = 3, .strides = 2, .prefix = "c_"}));
+  check("ops/gluon_Conv2DTranspose__outpad",
+        nn::Conv2DTranspose(
+            2, {.kernel_size = 3, .strides = 2, .padding = 1, .output_padding = 1, .prefix = "c_"}));
   const nn::PoolOptions ceil{.pool_size = 3, .strides = 2, .padding = 1, .ceil_mode = true, .prefix = "p_"};
   check("ops/gluon_MaxPool1D__ceil", nn::MaxPool1D(ceil));
   check("ops/gluon_MaxPool2D__ceil", nn::MaxPool2D(ceil));
@@ -129,7 +135,8 @@ TEST_CASE("containers name their children") {
   nn::HybridSequential s({.prefix = "s_"});
   {
     auto scope = s.name_scope();
-    s.add(nn::Conv2D(3, 3), nn::BatchNorm(), nn::Activation("relu"), nn::MaxPool2D(), nn::Flatten(), nn::Dense(2));
+    s.add(nn::Conv2D(3, 3), nn::BatchNorm(), nn::Activation("relu"), nn::MaxPool2D(), nn::Flatten(),
+          nn::Dense(2));
   }
   check("ops/gluon_HybridSequential__conv", std::move(s));
   nn::HybridConcurrent c({.axis = 1, .prefix = "c_"});
@@ -146,8 +153,8 @@ TEST_CASE("whole networks") {
   nn::HybridSequential resnet({.prefix = "tres_"});
   {
     auto scope = resnet.name_scope();
-    resnet.add(nn::Conv2D(8, {.kernel_size = 3, .padding = 1}), Residual(8, 1), Residual(16, 2), Residual(24, 2),
-               nn::GlobalAvgPool2D(), nn::Dense(5));
+    resnet.add(nn::Conv2D(8, {.kernel_size = 3, .padding = 1}), Residual(8, 1), Residual(16, 2),
+               Residual(24, 2), nn::GlobalAvgPool2D(), nn::Dense(5));
   }
   check("models/tiny_resnet", std::move(resnet));
 }

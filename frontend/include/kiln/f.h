@@ -148,7 +148,16 @@ class KILN_API F {
                             const ConvolutionOptions& options, Where where = Where::current());
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
                             Where where = Where::current());
+  /// data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter). Without a
+  /// bias unless no_bias is false.
+  static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
+                              const DeconvolutionOptions& options, Where where = Where::current());
+  static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const DeconvolutionOptions& options,
+                              Where where = Where::current());
   static Tensor Pooling(const Tensor& data, const PoolingOptions& options, Where where = Where::current());
+  /// Images (N, C, H, W) `scale` times as large; sample_type: nearest, or bilinear with a weight as second.
+  static Tensor UpSampling(const Tensors& args, const UpSamplingOptions& options,
+                           Where where = Where::current());
   /// While training, normalises by the batch's statistics and updates moving_mean and moving_var in place.
   static Tensor BatchNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const Tensor& moving_mean, const Tensor& moving_var,
@@ -234,7 +243,27 @@ class KILN_API F {
   static Tensor slice_like(const Tensor& data, const Tensor& shape_like, const Shape& axes = {},
                            Where where = Where::current());
 
+  /// A vector as a diagonal, or the diagonal of matrices.
+  static Tensor diag(const Tensor& data, const DiagOptions& options = {}, Where where = Where::current());
+
+  // Sequences: data (T, N, ...), or (N, T, ...) with axis 1. Lengths (N,) count if use_sequence_length is
+  // true.
+  static Tensor SequenceMask(const Tensor& data, const Tensor& sequence_length,
+                             const SequenceOptions& options, Where where = Where::current());
+  static Tensor SequenceMask(const Tensor& data, const SequenceOptions& options = {},
+                             Where where = Where::current());
+  static Tensor SequenceLast(const Tensor& data, const Tensor& sequence_length,
+                             const SequenceOptions& options, Where where = Where::current());
+  static Tensor SequenceLast(const Tensor& data, const SequenceOptions& options = {},
+                             Where where = Where::current());
+  static Tensor SequenceReverse(const Tensor& data, const Tensor& sequence_length,
+                                const SequenceOptions& options, Where where = Where::current());
+  static Tensor SequenceReverse(const Tensor& data, const SequenceOptions& options = {},
+                                Where where = Where::current());
+
   // Choosing by index; indices may have any dtype.
+  /// indices (M, ...): data[indices[0], ..., indices[M - 1]] of shape indices.shape[1:] + data.shape[M:].
+  static Tensor gather_nd(const Tensor& data, const Tensor& indices, Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
                      Where where = Where::current());
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},

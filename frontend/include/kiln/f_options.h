@@ -68,6 +68,44 @@ struct ConvolutionOptions {
   std::string name = {};
 };
 
+struct DeconvolutionOptions {
+  Shape kernel = {};
+  Shape stride = {};
+  Shape dilate = {};
+  Shape pad = {};
+  Shape adj = {};
+  Shape target_shape = {};
+  std::int64_t num_filter = 0;
+  std::optional<std::int64_t> num_group = {};
+  std::optional<std::int64_t> workspace = {};
+  std::optional<bool> no_bias = {};
+  std::optional<std::string> layout = {};
+  std::string name = {};
+};
+
+struct UpSamplingOptions {
+  std::int64_t scale = 1;
+  std::string sample_type = {};
+  std::optional<std::int64_t> num_filter = {};
+  std::optional<std::string> multi_input_mode = {};
+  std::string name = {};
+};
+
+/// SequenceLast, SequenceMask and SequenceReverse.
+struct SequenceOptions {
+  std::optional<bool> use_sequence_length = {};
+  std::optional<Number> value = {};  ///< SequenceMask only
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct DiagOptions {
+  std::optional<std::int64_t> k = {};
+  std::optional<std::int64_t> axis1 = {};
+  std::optional<std::int64_t> axis2 = {};
+  std::string name = {};
+};
+
 struct PoolingOptions {
   Shape kernel = {};
   std::optional<std::string> pool_type = {};

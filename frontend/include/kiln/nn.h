@@ -79,6 +79,7 @@ struct ConvOptions {
   Extents kernel_size = 1;
   Extents strides = 1;
   Extents padding = 0;
+  Extents output_padding = 0;  ///< of transposed convolutions: rows and columns more at the end
   Extents dilation = 1;
   std::int64_t groups = 1;
   std::string activation = {};
@@ -90,7 +91,7 @@ struct ConvOptions {
   const ParameterDict* params = nullptr;
 };
 /// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels,
-/// in_channels/groups, kernel...).
+/// in_channels/groups, kernel...); of a transposed convolution (in_channels, channels/groups, kernel...).
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
@@ -98,12 +99,13 @@ class KILN_API Conv : public Layer {
   Parameter weight, bias;
 
  protected:
-  Conv(int rank, std::int64_t channels, const ConvOptions& options);
+  Conv(int rank, std::int64_t channels, const ConvOptions& options, bool transposed = false);
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
   Shape kernel_, stride_, pad_, dilate_;
   std::int64_t groups_;
+  bool transposed_;
   std::shared_ptr<Activation> act_;
 };
 struct KILN_API Conv1D : Conv {
@@ -117,6 +119,18 @@ struct KILN_API Conv2D : Conv {
 struct KILN_API Conv3D : Conv {
   Conv3D(std::int64_t channels, const ConvOptions& options) : Conv(3, channels, options) {}
   Conv3D(std::int64_t channels, int kernel_size) : Conv(3, channels, {.kernel_size = kernel_size}) {}
+};
+/// What a convolution of the same options came from: (in - 1) * stride - 2 * padding + dilation * (kernel -
+/// 1)
+/// + output_padding + 1 along each axis of the window.
+struct KILN_API Conv1DTranspose : Conv {
+  Conv1DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(1, channels, options, true) {}
+};
+struct KILN_API Conv2DTranspose : Conv {
+  Conv2DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(2, channels, options, true) {}
+};
+struct KILN_API Conv3DTranspose : Conv {
+  Conv3DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(3, channels, options, true) {}
 };
 
 struct PoolOptions {
