@@ -100,7 +100,12 @@ void Conv::infer_shape(const Tensors& inputs) {
 }
 
 Tensor Conv::hybrid_forward(F&, const Tensor& x) {
-  const Tensor y = bias.defined() ? apply_op({x, weight, bias}) : apply_op({x, weight});
+  // Two statements: GCC 12 destroys a list of temporaries wrongly when making one throws inside of ?:.
+  Tensor y;
+  if (bias.defined())
+    y = apply_op({x, weight, bias});
+  else
+    y = apply_op({x, weight});
   return act_ ? (*act_)(y) : y;
 }
 
