@@ -101,7 +101,8 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
     return evaluate(m, inner);
   };
   passes::run_pipeline(module, pipeline);
-  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  // The bodies of loops and branches stand in front of the graph's own function.
+  auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
   std::vector<KernelTexts> texts;
   ExecutablePlan plan = codegen::make_plan(function, target, stages ? &texts : nullptr);
   if (stages) {

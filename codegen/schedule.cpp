@@ -3,6 +3,7 @@
 #include "codegen/kernel_cache.h"
 #include "codegen/launch.h"
 #include "ir/views.h"
+#include "runtime/control.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
@@ -94,26 +95,27 @@ class Scheduler {
 
   void place_results(mlir::Operation& op) {
     auto list = op.getAttrOfType<mlir::ArrayAttr>("kiln.buffers");
-    if (!list || list.size() != op.getNumResults())
+    const bool scratch = llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op);
+    if (!list || list.size() != op.getNumResults() + scratch)
       fail_internal("{} has no plan for its results", op.getName().getStringRef().str());
-    for (auto [attr, result] : llvm::zip(list, op.getResults())) {
-      auto [kind, number] = llvm::cast<mlir::StringAttr>(attr).getValue().split(':');
-      std::int64_t n = 0;
-      number.getAsInteger(10, n);
-      if (kind == "alias") {
-        places_[result] = place(op.getOperand(0));
-        continue;
-      }
-      auto space = llvm::StringSwitch<Space>(kind)
-                       .Case("output", Space::output)
-                       .Case("constant", Space::constant)
-                       .Case("snapshot", Space::snapshot)
-                       .Default(Space::arena);
-      if (space == Space::arena)
-        places_[result] = {space, 0, n};
-      else
-        places_[result] = {space, static_cast<std::uint32_t>(n), 0};
+    for (auto [attr, result] : llvm::zip(list.getValue().take_front(op.getNumResults()), op.getResults())) {
+      llvm::StringRef text = llvm::cast<mlir::StringAttr>(attr).getValue();
+      places_[result] = text == "alias" ? place(op.getOperand(0)) : parse_place(text);
     }
+    if (scratch) scratch_[&op] = parse_place(llvm::cast<mlir::StringAttr>(list.getValue().back()).getValue());
+  }
+
+  static BufferRef parse_place(llvm::StringRef text) {
+    auto [kind, number] = text.split(':');
+    std::int64_t n = 0;
+    number.getAsInteger(10, n);
+    auto space = llvm::StringSwitch<Space>(kind)
+                     .Case("output", Space::output)
+                     .Case("constant", Space::constant)
+                     .Case("snapshot", Space::snapshot)
+                     .Default(Space::arena);
+    if (space == Space::arena) return {space, 0, n};
+    return {space, static_cast<std::uint32_t>(n), 0};
   }
 
   void schedule(mlir::Operation& op) {
@@ -130,6 +132,8 @@ class Scheduler {
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
+        .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
+        .Case([&](ir::RunIfOp i) { schedule_branch(i); })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
         });
@@ -223,11 +227,50 @@ class Scheduler {
         insert.getLoc());
   }
 
+  std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
+    auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
+    return std::make_shared<Executable>(make_plan(function, target_, texts_));
+  }
+
+  void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
+    for (mlir::Value v : op->getResults()) operands.push_back(place(v));
+    operands.push_back(scratch_.lookup(op));
+    operands.push_back({Space::rng, 0, 0});
+    Step step;
+    step.control = std::move(control);
+    step.operands = std::move(operands);
+    step.name = name_of_location(op->getLoc());
+    step.locations = source_lines(op->getLoc());
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void schedule_loop(ir::RunLoopOp op) {
+    LoopPlan loop{.body = body(op, op.getBodyAttr()),
+                  .steps = static_cast<std::int64_t>(op.getSteps()),
+                  .draws = static_cast<std::int64_t>(op.getDraws()),
+                  .carries = op.getCarries().size(),
+                  .rows = op.getRows().size(),
+                  .invariants = op.getInvariants().size(),
+                  .outputs = op.getNumResults() - op.getCarries().size(),
+                  .conditional = op.getGoOn() != nullptr};
+    std::vector<BufferRef> operands;
+    for (mlir::Value v : op.getOperands()) operands.push_back(place(v));
+    add(op, make_loop(std::move(loop)), std::move(operands));
+  }
+
+  void schedule_branch(ir::RunIfOp op) {
+    std::vector<BufferRef> operands;
+    for (mlir::Value v : op.getArguments()) operands.push_back(place(v));
+    operands.push_back(place(op.getCondition()));
+    add(op, make_branch({body(op, op.getThenAttr()), body(op, op.getOtherwiseAttr())}), std::move(operands));
+  }
+
   mlir::func::FuncOp function_;
   const Target& target_;
   std::vector<KernelTexts>* texts_;
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
+  llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
   std::vector<std::shared_ptr<const Buffer>> tables_;
   std::optional<std::uint32_t> counted_;
 

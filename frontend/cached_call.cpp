@@ -218,7 +218,7 @@ std::vector<CompiledCall> CachedCall::describe() const {
     c.compiled = call->executable != nullptr;
     if (c.compiled) {
       const ExecutablePlan& plan = call->executable->plan();
-      c.kernels = plan.steps.size();
+      c.kernels = kernel_count(plan);
       c.arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
       c.compile_ms = plan.compile_ms;
     }

@@ -34,9 +34,7 @@ class Key {
     spill_.append(static_cast<const char*>(data), n);
   }
   template <class T>
-  void add(const T& v)
-    requires std::is_trivially_copyable_v<T>
-  {
+  void add(const T& v) requires std::is_trivially_copyable_v<T> {
     add(&v, sizeof v);
   }
   void add_text(std::string_view s) {
@@ -82,6 +80,7 @@ void build_key(Key& key, const Call& call, bool with_values) {
     key.add_text(item.name);
     if (with_values) add_value(key, item.value);
   }
+  for (const ir::SubgraphPtr& body : call.bodies) key.add(body.get());
   for (const Tensor* input : call.inputs) {
     key.add(detail::TensorAccess::dtype(*input));
     key.add_shape(detail::TensorAccess::shape(*input));
@@ -105,6 +104,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   node->name = std::string(op.name);
   node->location = CallSite::resolve(call.where);
   node->attrs = op.complete(given);
+  node->subgraphs.assign(call.bodies.begin(), call.bodies.end());
   for (const Input& argument : arguments) {
     auto variable = std::make_shared<ir::Node>();
     variable->name = argument.name;
@@ -126,6 +126,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
     entry->outputs.push_back(node->types.at(static_cast<std::size_t>(i)));
   }
   entry->key = std::string(key);
+  entry->bodies = node->subgraphs;
   entry->executable = compile(graph);
   entry->random_draws = entry->executable->plan().random_draws;
   return entry;

@@ -53,7 +53,7 @@ ir::Attrs given_attrs(const Call& call) {
   ir::Attrs given;
   for (const ir::Attrs::Item& item : call.given) given.set(item.name, item.value);
   if (call.op.variadic && !call.op.count_attr.empty() && !given.find(call.op.count_attr))
-    given.set(call.op.count_attr, static_cast<std::int64_t>(call.inputs.size()));
+    given.set(call.op.count_attr, static_cast<std::int64_t>(call.inputs.size() + call.op.bodies));
   return given;
 }
 
@@ -146,10 +146,12 @@ std::vector<Tensor> invoke_all(const Call& call) {
 }
 
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
-                           std::source_location where, std::string name) {
+                           std::source_location where, std::string name,
+                           std::span<const ir::SubgraphPtr> bodies) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_all({.op = op, .inputs = pointers, .given = given.items(), .where = where, .name = name});
+  return invoke_all(
+      {.op = op, .inputs = pointers, .given = given.items(), .where = where, .bodies = bodies, .name = name});
 }
 
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,

@@ -1,6 +1,6 @@
 #pragma once
 #include "frontend/array.h"
-#include "ir/op_def.h"
+#include "ir/graph.h"
 
 #include <kiln/f_options.h>
 
@@ -54,7 +54,8 @@ struct Call {
   std::span<const Tensor* const> inputs;
   std::span<const ir::Attrs::Item> given;
   std::source_location where;
-  std::string_view name = {};  ///< what the program called the node, if anything
+  std::span<const ir::SubgraphPtr> bodies = {};  ///< of a control flow operator
+  std::string_view name = {};                    ///< what the program called the node, if anything
   std::string_view hint = {};  ///< what a generated name begins with; empty: the operator's name
 };
 

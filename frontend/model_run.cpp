@@ -30,7 +30,7 @@ struct SlotHash {
 
 std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> inputs) {
   try {
-    return invoke(*node.op, inputs, node.attrs, {}, node.name);
+    return invoke(*node.op, inputs, node.attrs, {}, node.name, node.subgraphs);
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
     fail("node '{}' ({}): {}", node.name, node.op_name, e.what());
@@ -145,7 +145,7 @@ PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const 
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const ExecutablePlan& plan = prepared->executable->plan();
   prepared->stats = {.compile_ms = took.count(),
-                     .kernels = plan.steps.size(),
+                     .kernels = kernel_count(plan),
                      .arena_bytes = static_cast<std::size_t>(plan.arena_bytes),
                      .arena_lower_bound = static_cast<std::size_t>(plan.arena_lower_bound)};
   return PreparedModel(std::move(prepared));

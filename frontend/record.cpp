@@ -38,6 +38,7 @@ std::vector<Tensor> record_node(const Call& call) {
   node->op = &call.op;
   node->op_name = std::string(call.op.name);
   node->attrs = call.op.complete(given);
+  node->subgraphs.assign(call.bodies.begin(), call.bodies.end());
   for (const ir::Attrs::Item& item : given.items())
     node->attr_text[std::string(item.name)] = ir::to_text(item.value);
   node->location = CallSite::resolve(call.where);

@@ -185,7 +185,7 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
     for (const ir::Entry& e : node->inputs) arguments.push_back(value(e));
     Tensors outputs;
     try {
-      outputs = invoke(*node->op, arguments, node->attrs, {}, node->name);
+      outputs = invoke(*node->op, arguments, node->attrs, {}, node->name, node->subgraphs);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user) throw;
       fail("{}{}node '{}' ({}): {}", s.file, s.file.empty() ? "" : ": ", node->name, node->op_name, e.what());

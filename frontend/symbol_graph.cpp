@@ -45,6 +45,9 @@ void read_attributes(ir::Node& node) {
 
 void check_inputs(const ir::Node& node) {
   const ir::OpDef& op = *node.op;
+  if (node.subgraphs.size() != op.bodies)
+    fail("it has {} subgraph{}, {} takes {}", node.subgraphs.size(), node.subgraphs.size() == 1 ? "" : "s",
+         op.name, op.bodies);
   if (op.variadic && op.count_attr.empty()) return;
   const std::size_t wanted = op.input_count(node.attrs);
   if (node.inputs.size() == wanted) return;
@@ -82,6 +85,72 @@ void check_output(const ir::Entry& entry, std::string_view user) {
        count == 1 ? "" : "s");
 }
 
+ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const std::string& file, std::int64_t version);
+
+/// The nodes of a file or of a subgraph in it, in its order.
+std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const std::string& file,
+                                     std::int64_t version) {
+  std::vector<std::uint32_t> used(file_graph.nodes.size(), 0);
+  const auto use = [&](const FileEntry& e) {
+    used[e.node] = std::max(used[e.node], std::min(e.output, 0xFFFFFFFEu) + 1);
+  };
+  for (const FileNode& n : file_graph.nodes)
+    for (const FileEntry& e : n.inputs) use(e);
+  for (const FileEntry& e : file_graph.heads) use(e);
+
+  std::vector<ir::NodePtr> nodes;
+  nodes.reserve(file_graph.nodes.size());
+  const auto entry = [&](const FileEntry& e) { return ir::Entry{nodes[e.node], e.output, e.version}; };
+  for (const FileNode& from : file_graph.nodes) {
+    const std::size_t number = nodes.size();
+    auto node = std::make_shared<ir::Node>();
+    node->op_name = from.op;
+    node->name = from.name;
+    node->attr_text.insert(from.attrs.begin(), from.attrs.end());
+    node->location = SourceLocation(file, from.line, 0);
+    for (const FileEntry& e : from.inputs) node->inputs.push_back(entry(e));
+    for (const std::uint32_t dep : from.control_deps) node->control_deps.push_back(nodes[dep]);
+    for (const FileGraph& g : from.subgraphs) node->subgraphs.push_back(build_subgraph(g, file, version));
+    if (!node->is_variable()) node->op = ir::find_op(from.op);
+    if (!node->is_variable() && !node->op)
+      node->counted_in_file = counted_in_file(file_graph, number, used[number]);
+    try {
+      upgrade(*node, version);
+      if (node->op) check_inputs(*node);
+      for (std::size_t i = 0; i < node->inputs.size(); ++i)
+        check_output(node->inputs[i], fmt::format("input {}", i));
+    } catch (const Error& e) {
+      fail("{}: {}", where(file, *node, number), e.what());
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+std::vector<ir::Entry> build_heads(const FileGraph& file_graph, const std::vector<ir::NodePtr>& nodes,
+                                   const std::string& file) {
+  std::vector<ir::Entry> heads;
+  for (const FileEntry& head : file_graph.heads) {
+    heads.push_back({nodes[head.node], head.output, head.version});
+    try {
+      check_output(heads.back(), "a head");
+    } catch (const Error& e) {
+      fail("{}: {}", file, e.what());
+    }
+  }
+  if (heads.empty()) fail("{}: the graph has no outputs (\"heads\" is empty)", file);
+  return heads;
+}
+
+ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const std::string& file, std::int64_t version) {
+  auto subgraph = std::make_shared<ir::Subgraph>();
+  subgraph->nodes = build_nodes(file_graph, file, version);
+  subgraph->outputs = build_heads(file_graph, subgraph->nodes, file);
+  for (const ir::NodePtr& node : subgraph->nodes)
+    if (node->is_variable()) subgraph->inputs.push_back(node);
+  return subgraph;
+}
+
 }  // namespace
 
 std::uint32_t counted_outputs(const ir::Node& node) {
@@ -116,52 +185,11 @@ SymbolGraph build_symbol_graph(const FileGraph& file_graph, const std::string& f
         "newer symbol file",
         fmt::format("{}: written by a newer MXNet ({}) than 1.9.1, whose meaning Kiln knows", file, version));
   }
-  std::vector<std::uint32_t> used(file_graph.nodes.size(), 0);
-  const auto use = [&](const FileEntry& e) {
-    used[e.node] = std::max(used[e.node], std::min(e.output, 0xFFFFFFFEu) + 1);
-  };
-  for (const FileNode& n : file_graph.nodes)
-    for (const FileEntry& e : n.inputs) use(e);
-  for (const FileEntry& e : file_graph.heads) use(e);
-
-  std::vector<ir::NodePtr> nodes;
-  nodes.reserve(file_graph.nodes.size());
-  const auto entry = [&](const FileEntry& e) { return ir::Entry{nodes[e.node], e.output, e.version}; };
-  for (const FileNode& from : file_graph.nodes) {
-    const std::size_t number = nodes.size();
-    auto node = std::make_shared<ir::Node>();
-    node->op_name = from.op;
-    node->name = from.name;
-    node->attr_text.insert(from.attrs.begin(), from.attrs.end());
-    node->location = SourceLocation(file, from.line, 0);
-    for (const FileEntry& e : from.inputs) node->inputs.push_back(entry(e));
-    for (const std::uint32_t dep : from.control_deps) node->control_deps.push_back(nodes[dep]);
-    for (const FileGraph& g : from.subgraphs) node->subgraphs.push_back(format_symbol_file(g));
-    if (!node->is_variable()) node->op = ir::find_op(from.op);
-    if (!node->is_variable() && !node->op)
-      node->counted_in_file = counted_in_file(file_graph, number, used[number]);
-    try {
-      upgrade(*node, version);
-      if (node->op) check_inputs(*node);
-      for (std::size_t i = 0; i < node->inputs.size(); ++i)
-        check_output(node->inputs[i], fmt::format("input {}", i));
-    } catch (const Error& e) {
-      fail("{}: {}", where(file, *node, number), e.what());
-    }
-    nodes.push_back(std::move(node));
-  }
   SymbolGraph graph;
+  const std::vector<ir::NodePtr> nodes = build_nodes(file_graph, file, version);
+  graph.heads = build_heads(file_graph, nodes, file);
   const auto np_shape = file_graph.attrs.find("is_np_shape");
   graph.np_shape = np_shape != file_graph.attrs.end() && np_shape->second != 0;
-  for (const FileEntry& head : file_graph.heads) {
-    graph.heads.push_back(entry(head));
-    try {
-      check_output(graph.heads.back(), "a head");
-    } catch (const Error& e) {
-      fail("{}: {}", file, e.what());
-    }
-  }
-  if (graph.heads.empty()) fail("{}: the graph has no outputs (\"heads\" is empty)", file);
   return graph;
 }
 
@@ -199,8 +227,10 @@ std::vector<ir::NodePtr> file_order(const std::vector<ir::Entry>& heads) {
   return order;
 }
 
-FileGraph to_file_graph(const SymbolGraph& graph) {
-  const std::vector<ir::NodePtr> order = file_order(graph.heads);
+namespace {
+
+/// Nodes, rows and heads; `order` holds each node after its inputs.
+FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::Entry>& heads) {
   std::unordered_map<const ir::Node*, std::uint32_t> number;
   for (const ir::NodePtr& node : order) number.emplace(node.get(), static_cast<std::uint32_t>(number.size()));
   const auto entry = [&](const ir::Entry& e) {
@@ -215,13 +245,19 @@ FileGraph to_file_graph(const SymbolGraph& graph) {
     to.attrs.insert(node->attr_text.begin(), node->attr_text.end());
     for (const ir::Entry& e : node->inputs) to.inputs.push_back(entry(e));
     for (const ir::NodePtr& dep : node->control_deps) to.control_deps.push_back(number.at(dep.get()));
-    for (const std::string& text : node->subgraphs)
-      to.subgraphs.push_back(parse_symbol_file(text, "a subgraph"));
+    for (const ir::SubgraphPtr& g : node->subgraphs) to.subgraphs.push_back(to_file(g->nodes, g->outputs));
     if (node->is_variable()) out.arg_nodes.push_back(number.at(node.get()));
     out.node_row_ptr.push_back(out.node_row_ptr.back() + counted_outputs(*node));
     out.nodes.push_back(std::move(to));
   }
-  for (const ir::Entry& head : graph.heads) out.heads.push_back(entry(head));
+  for (const ir::Entry& head : heads) out.heads.push_back(entry(head));
+  return out;
+}
+
+}  // namespace
+
+FileGraph to_file_graph(const SymbolGraph& graph) {
+  FileGraph out = to_file(file_order(graph.heads), graph.heads);
   if (graph.np_shape) out.attrs["is_np_shape"] = 1;
   out.attrs["mxnet_version"] = legacy::current_version;
   return out;
@@ -259,6 +295,7 @@ std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads) {
 void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const ir::Node& node = *nodes[i];
+    for (const ir::SubgraphPtr& g : node.subgraphs) require_known_operators(g->nodes, file);
     if (node.is_variable() || node.op) continue;
     const std::string_view nearest = ir::nearest_op(node.op_name);
     fail("{}: Kiln has no operator '{}'{}; `kiln ops` lists those it has",

@@ -15,9 +15,11 @@ namespace kiln {
 /// Concrete inputs and no trace running: compiled as a graph of one node (or found in the cache) and run. A
 /// traced input, or a trace running on this thread: a node is recorded. Returns the visible outputs. `given`
 /// are the attributes that the program wrote, which is what an exported file shows; the row's defaults
-/// complete them. `name` is the node's; when empty it is the operator's name in lower case with a number.
+/// complete them. `bodies` are a control flow operator's subgraphs. `name` is the node's; when empty it is
+/// the operator's name in lower case with a number.
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
-                           std::source_location where, std::string name = {});
+                           std::source_location where, std::string name = {},
+                           std::span<const ir::SubgraphPtr> bodies = {});
 /// The first output of the same. `op_name` must be the name of a row.
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
               std::source_location where, std::string name = {});

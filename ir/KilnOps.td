@@ -289,8 +289,70 @@ def ReduceWindowOp : Kiln_Op<"reduce_window"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
+  let summary = "the body again and again, each time with the values that the last one carried on";
+  let description = [{
+    The body's arguments are the carried values, then row i of each of `rows` (step i of 0 .. `steps` - 1, along the first
+    axis). It yields the carried values of the next step, then its outputs, then, where `go_on` is given, whether there is a next
+    step; `go_on` says whether there is a first one. It may use values from outside.
+
+    Results: the carried values after the last step, then each output of all steps one above the other, with zeros in the rows of
+    steps that were not taken.
+
+    Random numbers in the body count from their `draw`; a step's counter is `draws` further on than that of the step before.
+  }];
+  let arguments = (ins I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws, Variadic<Kiln_Tensor>:$carries,
+                       Variadic<Kiln_Tensor>:$rows, Optional<Kiln_Tensor>:$go_on);
+  let results = (outs Variadic<Kiln_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $steps (`carries` $carries^ `:` type($carries))? (`rows` $rows^ `:` type($rows))? (`while` $go_on^ `:` type($go_on))?
+    attr-dict-with-keyword `->` type($results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def IfOp : Kiln_Op<"if", [SingleBlock]> {
+  let summary = "what one of two bodies yields, by a bool; the other is not run";
+  let description = [{ The bodies have no arguments and may use values from outside. }];
+  let arguments = (ins Kiln_Tensor:$condition);
+  let results = (outs Variadic<Kiln_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
+  let assemblyFormat = [{
+    $condition `:` type($condition) attr-dict-with-keyword `->` type($results) $then `else` $otherwise
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // What passes make
 //===----------------------------------------------------------------------===//
+
+def RunLoopOp : Kiln_Op<"run_loop", [AttrSizedOperandSegments]> {
+  let summary = "a loop whose body is a function: its arguments are the carried values, the rows and the invariants";
+  let arguments = (ins FlatSymbolRefAttr:$body, I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws,
+                       Variadic<Kiln_Tensor>:$carries, Variadic<Kiln_Tensor>:$rows, Variadic<Kiln_Tensor>:$invariants,
+                       Optional<Kiln_Tensor>:$go_on);
+  let results = (outs Variadic<Kiln_Tensor>:$results);
+  let assemblyFormat = [{
+    $body $steps (`carries` $carries^ `:` type($carries))? (`rows` $rows^ `:` type($rows))?
+    (`invariants` $invariants^ `:` type($invariants))? (`while` $go_on^ `:` type($go_on))? attr-dict `->` type($results)
+  }];
+}
+
+def RunIfOp : Kiln_Op<"run_if"> {
+  let summary = "an if whose bodies are functions of the same arguments";
+  let arguments = (ins FlatSymbolRefAttr:$then, FlatSymbolRefAttr:$otherwise, Kiln_Tensor:$condition,
+                       Variadic<Kiln_Tensor>:$arguments);
+  let results = (outs Variadic<Kiln_Tensor>:$results);
+  let assemblyFormat = [{
+    $then `else` $otherwise `,` $condition `:` type($condition) (`of` $arguments^ `:` type($arguments))? attr-dict `->`
+    type($results)
+  }];
+}
 
 def PackOp : Kiln_Op<"pack"> {
   let summary = "the right operand of a product in panels of `panel` columns, zeros behind the last column";
@@ -334,10 +396,10 @@ def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def YieldOp : Op<Kiln_Dialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"FusionOp">]> {
-  let summary = "the results of a fusion";
+def YieldOp : Op<Kiln_Dialect, "yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "LoopOp", "IfOp"]>]> {
+  let summary = "the results of a body";
   let arguments = (ins Variadic<Kiln_Tensor>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 #endif  // KILN_OPS

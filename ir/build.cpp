@@ -1,5 +1,6 @@
 #include "ir/build.h"
 
+#include "ir/compose.h"
 #include "ir/dialect.h"
 #include "runtime/fail.h"
 
@@ -11,6 +12,13 @@
 
 namespace kiln::ir {
 namespace {
+
+mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
+  mlir::Location where = mlir::UnknownLoc::get(context);
+  if (node.location.known())
+    where = mlir::FileLineColLoc::get(context, node.location.file, node.location.line, node.location.column);
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name), where);
+}
 
 /// Primitives that build the dialect at the end of a function.
 class DialectBuilder final : public Primitives {
@@ -24,8 +32,16 @@ class DialectBuilder final : public Primitives {
     return value;
   }
   mlir::Value unwrap(Value v) const { return values_[v.id]; }
-  void set_location(mlir::Location loc) { loc_ = loc; }
   std::int64_t draws() const { return draws_; }
+
+  void enter(const Node& node) override {
+    outer_locations_.push_back(loc_);
+    loc_ = location_of(builder_.getContext(), node);
+  }
+  void leave() override {
+    loc_ = outer_locations_.back();
+    outer_locations_.pop_back();
+  }
 
  private:
   void set(Value value, mlir::Value v) {
@@ -132,18 +148,69 @@ class DialectBuilder final : public Primitives {
     }
   }
 
+  void begin_body(std::span<const Value> arguments) override {
+    auto region = std::make_unique<mlir::Region>();
+    mlir::Block& block = region->emplaceBlock();
+    for (Value v : arguments) set(v, block.addArgument(tensor_type(builder_.getContext(), type(v)), loc_));
+    open_.push_back({std::move(region), builder_.saveInsertionPoint(), draws_});
+    builder_.setInsertionPointToStart(&block);
+  }
+  void end_body(std::span<const Value> yielded) override {
+    llvm::SmallVector<mlir::Value> values;
+    for (Value v : yielded) values.push_back(unwrap(v));
+    YieldOp::create(builder_, loc_, values);
+    builder_.restoreInsertionPoint(open_.back().outside);
+    closed_.push_back(std::move(open_.back()));
+    open_.pop_back();
+  }
+  void emit_loop(const Loop& l, std::span<const Value> results) override {
+    Body body = std::move(closed_.back());
+    closed_.pop_back();
+    // Step i of the loop draws from i * `a_step` further on.
+    std::int64_t a_step = draws_ - body.draws_before;
+    if (a_step > 0 && l.steps > max_draws / a_step)
+      fail("a loop of {} steps draws too many random numbers", l.steps);
+    draws_ = body.draws_before + std::max<std::int64_t>(a_step * l.steps, a_step);
+    auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
+                               static_cast<std::uint64_t>(a_step), unwrapped(l.carries), unwrapped(l.rows),
+                               l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
+    loop.getBody().takeBody(*body.region);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      set(results[i], loop->getResult(static_cast<unsigned>(i)));
+  }
+  void emit_branch(Value condition, std::span<const Value> results) override {
+    auto branch = IfOp::create(builder_, loc_, types_of(results), unwrap(condition));
+    branch.getOtherwise().takeBody(*closed_.back().region);
+    closed_.pop_back();
+    branch.getThen().takeBody(*closed_.back().region);
+    closed_.pop_back();
+    for (std::size_t i = 0; i < results.size(); ++i)
+      set(results[i], branch->getResult(static_cast<unsigned>(i)));
+  }
+  llvm::SmallVector<mlir::Value> unwrapped(std::span<const Value> list) const {
+    llvm::SmallVector<mlir::Value> values;
+    for (Value v : list) values.push_back(unwrap(v));
+    return values;
+  }
+  llvm::SmallVector<mlir::Type> types_of(std::span<const Value> list) {
+    llvm::SmallVector<mlir::Type> types;
+    for (Value v : list) types.push_back(tensor_type(builder_.getContext(), type(v)));
+    return types;
+  }
+
+  static constexpr std::int64_t max_draws = std::int64_t{1} << 30;  // that one call may take
+  struct Body {
+    std::unique_ptr<mlir::Region> region;
+    mlir::OpBuilder::InsertPoint outside;
+    std::int64_t draws_before;
+  };
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
+  std::vector<mlir::Location> outer_locations_;
   std::vector<mlir::Value> values_;
+  std::vector<Body> open_, closed_;  // bodies under construction; those that wait for their operation
   std::int64_t draws_ = 0;
 };
-
-mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
-  mlir::Location where = mlir::UnknownLoc::get(context);
-  if (node.location.known())
-    where = mlir::FileLineColLoc::get(context, node.location.file, node.location.line, node.location.column);
-  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name), where);
-}
 
 }  // namespace
 
@@ -190,11 +257,9 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
   std::vector<Value> written(graph.inputs.size());
   for (const NodePtr& node : graph.nodes) {
     if (node->is_variable()) continue;
-    if (!node->op) fail("operator '{}' of node '{}' is not one that Kiln has", node->op_name, node->name);
     std::vector<Value> inputs;
     for (const Entry& e : node->inputs) inputs.push_back(value_of(e));
-    primitives.set_location(location_of(&context, *node));
-    std::vector<Value> out = node->op->compose(primitives, inputs, node->attrs);
+    std::vector<Value> out = compose(primitives, *node, inputs);
     auto counted = static_cast<std::size_t>(node->op->outputs_counted(node->attrs));
     for (std::size_t k = 0; k < node->op->aux.size() && counted + k < out.size(); ++k) {
       if (!out[counted + k].valid()) continue;

@@ -441,6 +441,24 @@ mlir::OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 
 mlir::OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getType()) return getX();
+  // A slice that lies in one part of a concatenation is a slice of that part.
+  if (auto whole = getX().getDefiningOp<ConcatenateOp>(); whole) {
+    auto axis = static_cast<std::size_t>(whole.getAxis());
+    std::int64_t begin = 0;
+    for (mlir::Value part : whole.getParts()) {
+      std::int64_t end = begin + dims(part)[axis];
+      llvm::SmallVector<std::int64_t> start(getStart()), limit(getLimit());
+      if (start[axis] >= begin && limit[axis] <= end && start[axis] < limit[axis]) {
+        start[axis] -= begin;
+        limit[axis] -= begin;
+        setStart(start);
+        setLimit(limit);
+        getXMutable().assign(part);
+        return getX().getType() == getType() ? mlir::OpFoldResult(getX()) : getResult();
+      }
+      begin = end;
+    }
+  }
   return move_splat(adaptor.getX(), getType());
 }
 

@@ -41,6 +41,9 @@ bool is_pointwise(mlir::Operation* op);
 /// Broadcast, transpose, slice, reverse or reshape: the same elements at other places.
 bool is_movement(mlir::Operation* op);
 
+/// Of what a loop stacks, one step's part.
+mlir::RankedTensorType row_type(mlir::Type stacked);
+
 /// The window of a convolution or reduce_window as plain data.
 Window window_of(ConvolutionOp op);
 Window window_of(ReduceWindowOp op);

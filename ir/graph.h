@@ -13,6 +13,8 @@ namespace kiln::ir {
 
 struct Node;
 using NodePtr = std::shared_ptr<Node>;
+struct Subgraph;
+using SubgraphPtr = std::shared_ptr<const Subgraph>;
 
 /// Output `output` of a node. `version` counts the writes to an auxiliary state, as MXNet's files do; nothing
 /// computes with it.
@@ -35,8 +37,8 @@ struct Node {
   /// The same, read and completed by the operator's row.
   Attrs attrs;
   std::vector<Entry> inputs;
-  /// Raw JSON of control flow subgraphs, kept for re-saving.
-  std::vector<std::string> subgraphs;
+  /// The bodies of a control flow operator.
+  std::vector<SubgraphPtr> subgraphs;
   /// Nodes that come before this one for another reason than their values.
   std::vector<NodePtr> control_deps;
   /// For an operator that Kiln does not have: how many outputs the file it came from counts.
@@ -48,6 +50,14 @@ struct Node {
   bool is_variable() const { return op_name == "null"; }
   /// Long chains are taken apart in a loop: a recursive destructor would overflow the stack.
   ~Node();
+};
+
+/// A graph within a node. Its variables stand for values of the graph around, which the node's attributes
+/// match by position; it uses nothing else from outside.
+struct Subgraph {
+  std::vector<NodePtr> inputs;  ///< its variables
+  std::vector<NodePtr> nodes;   ///< all, each after its inputs, in the order of its file or trace
+  std::vector<Entry> outputs;
 };
 
 /// What compile() takes: nodes in execution order with all types known.

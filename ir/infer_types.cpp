@@ -1,4 +1,4 @@
-#include "ir/graph.h"
+#include "ir/compose.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -8,13 +8,6 @@
 
 namespace kiln::ir {
 namespace {
-
-[[noreturn]] void rethrow_at(const Node& node, const Error& e) {
-  if (e.kind() != Error::Kind::user) throw e;
-  const std::string where = node.location.str();
-  const std::string who = node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
-  fail("{}{}{}: {}", where, where.empty() ? "" : ": ", who, e.what());
-}
 
 bool known(const Entry& e) { return e.output < e.node->types.size(); }
 
@@ -163,7 +156,7 @@ class Inference {
     ShapeInference shapes(train_);
     std::vector<Value> in;
     for (const Entry& e : node.inputs) in.push_back(shapes.input(e.node->types[e.output]));
-    const std::vector<Value> out = node.op->compose(shapes, in, node.attrs);
+    const std::vector<Value> out = compose(shapes, node, in);
     const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
     if (out.size() < counted) fail_internal("{} gave {} of {} outputs", node.op_name, out.size(), counted);
     std::vector<TensorType> types;

@@ -2,6 +2,8 @@
 
 #include "runtime/fail.h"
 
+#include <algorithm>
+
 namespace kiln::ir {
 namespace {
 
@@ -49,7 +51,11 @@ const AttrSpec* OpDef::attr(std::string_view attr_name) const {
 }
 
 std::size_t OpDef::input_count(const Attrs& a) const {
-  if (variadic) return count_attr.empty() ? 0 : static_cast<std::size_t>(a.integer(count_attr));
+  if (variadic && !count_attr.empty()) {
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(a.integer(count_attr), 0));
+    return count - std::min(count, bodies);
+  }
+  if (variadic) return 0;
   return active_inputs ? active_inputs(a) : inputs.size();
 }
 

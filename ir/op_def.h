@@ -3,6 +3,7 @@
 #include "ir/primitives.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -11,6 +12,8 @@
 namespace kiln::ir {
 
 using Args = std::span<const Value>;
+struct Subgraph;
+using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
 
 /// Shapes of one node as far as they are known: rank 0 with `known == false` is nothing, a dimension 0 is
 /// unknown.
@@ -47,6 +50,10 @@ struct OpDef {
   /// Value where one stays as it is). A hidden output that nobody can name may be an invalid Value.
   std::vector<Value> (*compose)(Primitives& p, Args in, const Attrs& a) = nullptr;
 
+  /// In the place of `compose` where an operator has bodies: as many as `bodies`.
+  std::vector<Value> (*compose_with)(Primitives& p, Args in, const Attrs& a, Bodies bodies) = nullptr;
+  std::size_t bodies = 0;
+
   /// Fills in input shapes that follow from others (weights from data), for deferred parameters and Symbol
   /// inference. Unknown stays unknown. Null: all input shapes must be known.
   void (*infer_inputs)(std::span<PartialShape> in, const Attrs& a) = nullptr;
@@ -59,6 +66,7 @@ struct OpDef {
   int (*random_draws)(const Attrs& a, bool train) = nullptr;
 
   const AttrSpec* attr(std::string_view attr_name) const;
+  /// How many inputs the attributes leave; the count attribute of an operator with bodies counts these too.
   std::size_t input_count(const Attrs& a) const;
   int outputs_counted(const Attrs& a) const { return counted_outputs ? counted_outputs(a) : 1; }
   int outputs_visible(const Attrs& a) const { return visible_outputs ? visible_outputs(a) : 1; }

@@ -64,11 +64,15 @@ Value Primitives::add_value(const TensorType& type) {
   return {static_cast<std::uint32_t>(types_.size() - 1)};
 }
 
-Value Primitives::record(Kind kind, std::span<const Value> operands, const Params& params,
-                         const TensorType& type) {
-  for (Value v : operands)
+void Primitives::require_existing(std::span<const Value> values) const {
+  for (Value v : values)
     if (!v.valid() || v.id >= types_.size())
       fail_internal("a primitive was given a value that does not exist");
+}
+
+Value Primitives::record(Kind kind, std::span<const Value> operands, const Params& params,
+                         const TensorType& type) {
+  require_existing(operands);
   const Value result = add_value(type);
   emit(kind, operands, params, result);
   return result;
@@ -336,6 +340,75 @@ Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
   p.reduce = op;
   p.window = window;
   return record(Kind::reduce_window, {{x}}, p, {dtype(x), to});
+}
+
+std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> carries,
+                                    std::span<const Value> rows, Value go_on, const LoopBody& body) {
+  require_existing(carries);
+  require_existing(rows);
+  if (steps < 0) fail("a loop cannot take {} steps", steps);
+  std::vector<Value> arguments, row_arguments, results;
+  for (Value v : carries) arguments.push_back(add_value(TensorType(type(v))));
+  for (Value v : rows) {
+    if (shape(v).rank() < 1 || shape(v)[0] != steps)
+      fail("a loop of {} steps needs as many rows, got {}", steps, type(v).str());
+    row_arguments.push_back(add_value({dtype(v), Shape(shape(v).dims().subspan(1))}));
+  }
+  std::vector<Value> all = arguments;
+  all.insert(all.end(), row_arguments.begin(), row_arguments.end());
+  begin_body(all);
+  const LoopStep step = body(arguments, row_arguments);
+  std::vector<Value> yielded = step.carries;
+  yielded.insert(yielded.end(), step.outputs.begin(), step.outputs.end());
+  if (go_on.valid()) yielded.push_back(step.go_on);
+  require_existing(yielded);
+  if (step.carries.size() != carries.size())
+    fail("a loop begins with {} carried values and goes on with {}", carries.size(), step.carries.size());
+  for (std::size_t i = 0; i < carries.size(); ++i)
+    if (!(type(step.carries[i]) == type(carries[i])))
+      fail("the carried value {} of a loop begins as {} and goes on as {}: shape and dtype must stay", i,
+           type(carries[i]).str(), type(step.carries[i]).str());
+  const auto check_condition = [&](Value v) {
+    if (dtype(v) != DType::boolean || type(v).elements() != 1)
+      fail("a loop goes on by one bool, got {}", type(v).str());
+  };
+  if (go_on.valid()) {
+    check_condition(go_on);
+    check_condition(step.go_on);
+    if (shape(go_on) != shape(step.go_on)) fail_internal("the conditions of a loop differ in shape");
+  }
+  end_body(yielded);
+  for (Value v : carries) results.push_back(add_value(TensorType(type(v))));
+  for (Value v : step.outputs) {
+    Shape stacked{steps};
+    for (std::int64_t d : shape(v)) stacked.push_back(d);
+    results.push_back(add_value({dtype(v), stacked}));
+  }
+  emit_loop({steps, carries, rows, go_on}, results);
+  return results;
+}
+
+std::vector<Value> Primitives::branch(Value condition, const BranchBody& then, const BranchBody& otherwise) {
+  require_existing({{condition}});
+  if (dtype(condition) != DType::boolean || type(condition).elements() != 1)
+    fail("a branch needs one bool, got {}", type(condition).str());
+  const auto compose = [&](const BranchBody& body) {
+    begin_body({});
+    std::vector<Value> values = body();
+    require_existing(values);
+    end_body(values);
+    return values;
+  };
+  const std::vector<Value> a = compose(then), b = compose(otherwise);
+  if (a.size() != b.size()) fail("one branch gives {} values, the other {}", a.size(), b.size());
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!(type(a[i]) == type(b[i])))
+      fail("value {} is {} in one branch and {} in the other", i, type(a[i]).str(), type(b[i]).str());
+    results.push_back(add_value(TensorType(type(a[i]))));
+  }
+  emit_branch(condition, results);
+  return results;
 }
 
 Value Primitives::broadcast_to(Value x, const Shape& to) {

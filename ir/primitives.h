@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -77,6 +78,18 @@ struct ConvSpec {
   std::int64_t groups = 1;
 };
 
+struct Node;
+
+/// What a step of a loop leaves: the carried values of the next step, what is stacked, and, in a loop with a
+/// condition, whether there is a next step (a bool of one element).
+struct LoopStep {
+  std::vector<Value> carries;
+  std::vector<Value> outputs;
+  Value go_on;
+};
+using LoopBody = std::function<LoopStep(std::span<const Value> carries, std::span<const Value> rows)>;
+using BranchBody = std::function<std::vector<Value>()>;
+
 class Primitives {
  public:
   virtual ~Primitives() = default;
@@ -133,6 +146,22 @@ class Primitives {
   Value convolution(Value x, Value w, const ConvSpec& spec);
   /// sum or max over each window; positions outside x do not take part.
   Value reduce_window(Reduce op, Value x, const Window& window);
+
+  // Control flow. Bodies are called once, to compose what may run many times or not at all; they may use any
+  // value made before them.
+  /// Runs `body` `steps` times, or, where `go_on` (a bool of one element) is given, while it holds and at
+  /// most that often. Step i gets row i of each of `rows` along its first axis. Returns the last carried
+  /// values, then each output with the steps along a new first axis; rows of steps that were not taken are
+  /// zero.
+  std::vector<Value> loop(std::int64_t steps, std::span<const Value> carries, std::span<const Value> rows,
+                          Value go_on, const LoopBody& body);
+  /// What `then` gives where `condition` (a bool of one element) holds, else what `otherwise` gives; both
+  /// give values of the same types. Only one of them runs.
+  std::vector<Value> branch(Value condition, const BranchBody& then, const BranchBody& otherwise);
+
+  /// Called around the composition of a node, so that what it makes can be traced to it.
+  virtual void enter(const Node&) {}
+  virtual void leave() {}
 
   // Compositions that many operators share.
   Value add(Value a, Value b) { return binary(Binary::add, a, b); }
@@ -192,10 +221,22 @@ class Primitives {
   };
   /// Records the primitive; the base has made the Value for it and knows its type.
   virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;
-  /// A value that no primitive made: an input of the graph.
+  /// A body begins, whose arguments exist already, and ends with what it yields. emit_loop and emit_branch
+  /// follow the bodies that they take.
+  virtual void begin_body(std::span<const Value> /*arguments*/) {}
+  virtual void end_body(std::span<const Value> /*yielded*/) {}
+  struct Loop {
+    std::int64_t steps;
+    std::span<const Value> carries, rows;
+    Value go_on;
+  };
+  virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
+  virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}
+  /// A value that no primitive made: an input of the graph, an argument of a body.
   Value add_value(const TensorType& type);
 
  private:
+  void require_existing(std::span<const Value> values) const;
   Value record(Kind kind, std::span<const Value> operands, const Params& params, const TensorType& type);
   std::deque<TensorType> types_;
   bool train_;

@@ -1,15 +1,13 @@
 #include "passes/arena.h"
 
+#include "runtime/control.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
 namespace kiln::passes {
 namespace {
-
-constexpr std::int64_t alignment = 64;  // a cache line, and the widest vector
-
-std::int64_t rounded(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.begin <= b.end && b.begin <= a.end; }
 
@@ -18,8 +16,8 @@ std::int64_t largest_live_sum(std::span<const Lifetime> blocks) {
   for (const Lifetime& b : blocks) steps = std::max(steps, b.end + 1);
   std::vector<std::int64_t> change(steps + 1, 0);
   for (const Lifetime& b : blocks) {
-    change[b.begin] += rounded(b.bytes);
-    change[b.end + 1] -= rounded(b.bytes);
+    change[b.begin] += aligned_bytes(b.bytes);
+    change[b.end + 1] -= aligned_bytes(b.bytes);
   }
   std::int64_t live = 0, largest = 0;
   for (std::int64_t c : change) largest = std::max(largest, live += c);
@@ -43,7 +41,7 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
 
   std::vector<std::size_t> placed;  // by offset
   for (std::size_t i : order) {
-    std::int64_t need = rounded(blocks[i].bytes);
+    std::int64_t need = aligned_bytes(blocks[i].bytes);
     if (need == 0) continue;
     std::int64_t end_so_far = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
     for (std::size_t j : placed) {
@@ -53,7 +51,7 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
         best = end_so_far;
         best_gap = gap;
       }
-      end_so_far = std::max(end_so_far, plan.offsets[j] + rounded(blocks[j].bytes));
+      end_so_far = std::max(end_so_far, plan.offsets[j] + aligned_bytes(blocks[j].bytes));
     }
     plan.offsets[i] = best >= 0 ? best : end_so_far;
     plan.bytes = std::max(plan.bytes, plan.offsets[i] + need);

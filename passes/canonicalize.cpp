@@ -71,14 +71,15 @@ class Canonicalize final : public mlir::PassWrapper<Canonicalize, mlir::Operatio
   }
 
   void runOnOperation() override {
-    mlir::Block& block = getOperation().front();
     // Operands come first, so one walk forward sees each operation with its final operands.
-    for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
-      if (op.getNumResults() != 1 || llvm::isa<ir::ConstantOp>(op)) continue;
-      move_constant_right(&op);
-      if (!move_iota(&op)) fold_away(&op);
-    }
-    erase_dead(block);
+    for_each_block(getOperation(), [](mlir::Block& block) {
+      for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
+        if (op.getNumResults() != 1 || op.getNumRegions() != 0 || llvm::isa<ir::ConstantOp>(op)) continue;
+        move_constant_right(&op);
+        if (!move_iota(&op)) fold_away(&op);
+      }
+    });
+    for_each_block(getOperation(), erase_dead);
   }
 };
 

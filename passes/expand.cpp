@@ -1,8 +1,6 @@
 #include "passes/expand.h"
 
-#include "ir/dialect.h"
-
-#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include "passes/sweep.h"
 
 namespace kiln::passes {
 namespace {
@@ -265,8 +263,11 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
     registry.insert<ir::KilnDialect>();
   }
 
-  void runOnOperation() override {
-    for (mlir::Operation& op : llvm::make_early_inc_range(getOperation().front().without_terminator())) {
+  void runOnOperation() override { for_each_block(getOperation(), expand); }
+
+ private:
+  static void expand(mlir::Block& block) {
+    for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
       mlir::Value value;
       if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op))
         value = Expander(&op).reduce(reduce);

@@ -9,7 +9,8 @@ namespace kiln::passes {
 inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 
 /// Makes kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
-/// concatenate, pad, insert, constants that are not splats, and reshapes that only rename a buffer.
+/// concatenate, pad, insert, loops and branches, constants that are not splats, and reshapes that only rename
+/// a buffer.
 ///
 /// * A product (packed_dot, packed_convolution) or a reduce takes the pointwise operations behind it, where
 ///   one value leaves the kernel.
@@ -31,7 +32,7 @@ inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 /// fusion's location is that of all its operations (FusedLoc); see also kiln.refused.
 ///
 /// Why here: layouts are decided, so what is fused stays; behind it, the list of operations is the schedule.
-/// Needs: expand and layout.
+/// Needs: expand, layout and outline.
 std::unique_ptr<mlir::Pass> create_fuse_pass(bool fuse = true);
 
 }  // namespace kiln::passes

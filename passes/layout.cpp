@@ -48,14 +48,15 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   }
 
   void runOnOperation() override {
-    mlir::Block& block = getOperation().front();
-    for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
-      if (auto dot = llvm::dyn_cast<ir::DotOp>(op))
-        pack(dot);
-      else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
-        pack(convolution);
-    }
-    erase_dead(block);
+    for_each_block(getOperation(), [&](mlir::Block& block) {
+      for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
+        if (auto dot = llvm::dyn_cast<ir::DotOp>(op))
+          pack(dot);
+        else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
+          pack(convolution);
+      }
+    });
+    for_each_block(getOperation(), erase_dead);
   }
 
  private:

@@ -4,7 +4,9 @@
 #include "passes/expand.h"
 #include "passes/fold.h"
 #include "passes/fuse.h"
+#include "passes/hoist.h"
 #include "passes/layout.h"
+#include "passes/outline.h"
 #include "passes/plan_buffers.h"
 #include "passes/sink_reshapes.h"
 #include "runtime/fail.h"
@@ -21,6 +23,8 @@ namespace {
 void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Splats that were broadcast or reshaped are splats again, so that folding sees what is constant.
   pm.addPass(create_canonicalize_pass());
+  // What every step of a loop would compute alike; some of it is constant.
+  pm.addPass(create_hoist_pass());
   // The constant part, by running it. Before anything else: nothing later has to think about it.
   pm.addPass(create_fold_pass(options.evaluate));
   // Identities with the new constants.
@@ -29,7 +33,7 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
   pm.addPass(mlir::createCSEPass());
 }
 
-void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
+void add_layout(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Fewer kinds of operations; what is left of windows and small products takes part in fusion.
   pm.addPass(create_expand_pass());
   // Packs become visible: of parameters, they leave the call.
@@ -37,7 +41,12 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same
   // weights.
   pm.addPass(create_canonicalize_pass());
+  // Packs of what does not change leave the loop, and so may leave the call.
+  pm.addPass(create_hoist_pass());
   pm.addPass(mlir::createCSEPass());
+}
+
+void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Reshapes between a root and its end would part them.
   pm.addPass(create_sink_reshapes_pass());
   // Kernels. Last before memory: the order of operations is final from here.
@@ -49,7 +58,7 @@ void add_memory(mlir::OpPassManager& pm) {
   pm.addPass(create_plan_buffers_pass());
 }
 
-/// Runs passes on each function; throws what they complain about.
+/// Runs passes; throws what they complain about.
 template <class Fill>
 void run(mlir::ModuleOp module, Fill fill) {
   std::string complaints;
@@ -60,7 +69,7 @@ void run(mlir::ModuleOp module, Fill fill) {
   });
   mlir::PassManager pm(module.getContext(), mlir::ModuleOp::getOperationName());
   pm.enableVerifier(false);  // once per stage is enough
-  fill(pm.nest<mlir::func::FuncOp>());
+  fill(pm);
   if (mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module)))
     fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);
 }
@@ -71,9 +80,15 @@ void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
   auto observe = [&](llvm::StringRef stage) {
     if (options.observe) options.observe(stage, module);
   };
-  run(module, [&](mlir::OpPassManager& pm) { add_simplification(pm, options); });
+  using mlir::func::FuncOp;
+  run(module, [&](mlir::OpPassManager& pm) { add_simplification(pm.nest<FuncOp>(), options); });
   observe("kiln");
-  run(module, [&](mlir::OpPassManager& pm) { add_fusion(pm, options); });
+  run(module, [&](mlir::OpPassManager& pm) {
+    add_layout(pm.nest<FuncOp>(), options);
+    // Bodies become functions: behind it, every pass sees one list of operations.
+    pm.addPass(create_outline_pass());
+    add_fusion(pm.nest<FuncOp>(), options);
+  });
   observe("fused");
   run(module, [&](mlir::OpPassManager& pm) { add_memory(pm); });
   observe("buffers");
@@ -83,7 +98,9 @@ void register_passes() {
   mlir::registerPass([] { return create_canonicalize_pass(); });
   mlir::registerPass([] { return create_fold_pass(default_evaluate()); });
   mlir::registerPass([] { return create_expand_pass(); });
+  mlir::registerPass([] { return create_hoist_pass(); });
   mlir::registerPass([] { return create_layout_pass(); });
+  mlir::registerPass([] { return create_outline_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
@@ -92,10 +109,12 @@ void register_passes() {
                                    [](mlir::OpPassManager& pm) {
                                      PipelineOptions options;
                                      options.evaluate = default_evaluate();
-                                     mlir::OpPassManager& functions = pm.nest<mlir::func::FuncOp>();
-                                     add_simplification(functions, options);
-                                     add_fusion(functions, options);
-                                     add_memory(functions);
+                                     using mlir::func::FuncOp;
+                                     add_simplification(pm.nest<FuncOp>(), options);
+                                     add_layout(pm.nest<FuncOp>(), options);
+                                     pm.addPass(create_outline_pass());
+                                     add_fusion(pm.nest<FuncOp>(), options);
+                                     add_memory(pm);
                                    });
 }
 

@@ -2,8 +2,11 @@
 
 #include "ir/views.h"
 #include "passes/arena.h"
+#include "runtime/control.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/BuiltinOps.h>
+#include <mlir/IR/SymbolTable.h>
 
 #include <string>
 
@@ -104,6 +107,11 @@ class Planner {
 
   void place(mlir::Operation* op) {
     if (llvm::isa<ir::ReshapeOp>(op)) return;
+    if (llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op)) {
+      std::size_t step = step_.lookup(op);
+      scratch_[op] = slots_.size();
+      slots_.push_back({scratch_bytes(op), step, step});
+    }
     for (mlir::Value v : op->getResults()) {
       if (!is_written(v) || output_.contains(v)) continue;
       std::size_t step = step_.lookup(op);
@@ -116,6 +124,23 @@ class Planner {
         slots_.push_back({bytes_of(v), step, last_use_.lookup(v)});
       }
     }
+  }
+
+  /// What running the bodies takes beside operands and results: their arenas (one at a time), and in a loop
+  /// the other copy of each carried value and the condition.
+  std::int64_t scratch_bytes(mlir::Operation* op) {
+    auto arena_of = [&](mlir::FlatSymbolRefAttr name) -> std::int64_t {
+      auto body = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
+      auto bytes = body ? body->getAttrOfType<mlir::IntegerAttr>(arena_bytes_attr) : nullptr;
+      if (!bytes) llvm::report_fatal_error("a body stands in front of the function that runs it");
+      return bytes.getInt();
+    };
+    if (auto branch = llvm::dyn_cast<ir::RunIfOp>(op))
+      return std::max(arena_of(branch.getThenAttr()), arena_of(branch.getOtherwiseAttr()));
+    auto loop = llvm::cast<ir::RunLoopOp>(op);
+    std::int64_t bytes = arena_of(loop.getBodyAttr());
+    for (mlir::Value v : loop.getCarries()) bytes += aligned_bytes(bytes_of(v));
+    return loop.getGoOn() ? bytes + aligned_bytes(1) : bytes;
   }
 
   /// The slot of an operand that ends in this step and that the result may overwrite.
@@ -158,6 +183,8 @@ class Planner {
         else
           places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
       }
+      if (auto scratch = scratch_.find(&op); scratch != scratch_.end())
+        places.push_back("arena:" + std::to_string(arena.offsets[scratch->second]));
       llvm::SmallVector<llvm::StringRef, 2> texts(places.begin(), places.end());
       op.setAttr(buffers_attr, builder_.getStrArrayAttr(texts));
     }
@@ -171,10 +198,11 @@ class Planner {
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;  // step; of memories
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
+  llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;
   std::vector<Lifetime> slots_;
 };
 
-class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationPass<mlir::func::FuncOp>> {
+class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationPass<mlir::ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanBuffers)
   llvm::StringRef getArgument() const override { return "kiln-plan-buffers"; }
@@ -182,7 +210,9 @@ class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationP
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }
-  void runOnOperation() override { Planner(getOperation()).run(); }
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>()) Planner(function).run();
+  }
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";  // 
 inline constexpr llvm::StringLiteral arena_lower_bound_attr =
     "kiln.arena_lower_bound";  // I64, of the function
 
-/// Decides where every value lives.
+/// Decides where every value lives, function by function: bodies of loops and branches stand before those
+/// that run them.
 ///
 /// Why here: after fusion the list of operations is the schedule, so lifetimes are known; before code
 /// generation, because kernels take addresses as arguments and must not depend on them.
@@ -22,6 +23,7 @@ inline constexpr llvm::StringLiteral arena_lower_bound_attr =
 ///   "alias"          the operand's memory (reshape)
 ///   "constant:I"     constant I of the function, in order of appearance
 ///   "snapshot:I"     the I-th pack of a parameter
+/// run_loop and run_if get one more, an "arena:OFFSET" for their scratch memory (runtime/control.h).
 /// The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise fusion may take the
 /// place of a dying arena operand of the same bytes that it reads at the same place only. Values returned
 /// twice, arguments and constants that are returned are copied by explicit operations that the pass inserts

@@ -68,6 +68,12 @@ Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
   }
 }
 
+std::size_t kernel_count(const ExecutablePlan& plan) {
+  std::size_t count = 0;
+  for (const Step& s : plan.steps) count += s.control ? s.control->kernels() : 1;
+  return count;
+}
+
 /// Within a snapshot's steps base 0 is the input, base 1 what is being made, and the constants follow.
 Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) const {
   using Space = BufferRef::Space;
@@ -103,7 +109,8 @@ Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) 
 }
 
 Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
-  Launch l{.entry = step.kernel ? step.kernel->entry : nullptr,
+  Launch l{.control = step.control.get(),
+           .entry = step.kernel ? step.kernel->entry : nullptr,
            .params = step.params.data(),
            .first = static_cast<std::uint32_t>(operands_.size()),
            .count = static_cast<std::uint32_t>(step.operands.size()),
@@ -112,7 +119,7 @@ Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
            .copy_bytes = step.copy_bytes};
   if (step.kernel && l.entry == nullptr)
     fail_internal("kernel {} of {} has no code", step.kernel->name, plan_.name);
-  if (!step.kernel && l.count != 2)
+  if (!step.kernel && !step.control && l.count != 2)
     fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
   for (const BufferRef& r : step.operands) operands_.push_back(resolve(r, in_snapshot));
   widest_ = std::max(widest_, l.count);
@@ -122,6 +129,7 @@ Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
 inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands) const {
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
+  if (l.control) return l.control->run(operands);
   if (l.entry == nullptr) {
     if (l.copy_bytes > 0) std::memmove(operands[1], operands[0], static_cast<std::size_t>(l.copy_bytes));
     return;
@@ -177,6 +185,21 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   }
 }
 
+void Executable::run_steps(std::byte* const* bases) const {
+  SmallArray<void*, 32> operands(widest_);
+  for (const Launch& l : launches_) launch(l, bases, operands.data());
+}
+
+void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {
+  SmallArray<std::byte*, 64> bases(bases_);
+  std::byte** base = std::copy_n(operands, first_constant_, bases.data());
+  for (const auto& c : plan_.constants) *base++ = c->data();
+  RandomState state = random;
+  *base++ = arena;
+  *base++ = reinterpret_cast<std::byte*>(&state);
+  run_steps(bases.data());
+}
+
 void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
                      const RandomState& random) const {
   if (inputs.size() != plan_.inputs.size() || outputs.size() != plan_.outputs.size())
@@ -184,7 +207,6 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
                   plan_.outputs.size(), inputs.size(), outputs.size());
   const FloatEnv env;
   SmallArray<std::byte*, 64> bases(bases_);
-  SmallArray<void*, 32> operands(widest_);
   SmallArray<std::shared_ptr<const Buffer>, 8> snapshots(plan_.snapshots.size());
 
   std::byte** base = bases.data();
@@ -200,7 +222,7 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   *base++ = arena.data();
   *base++ = reinterpret_cast<std::byte*>(&state);
 
-  for (const Launch& l : launches_) launch(l, bases.data(), operands.data());
+  run_steps(bases.data());
   if (!plan_.write_backs.empty()) write_back(inputs, bases.data());
 }
 

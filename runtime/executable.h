@@ -40,8 +40,19 @@ struct BufferRef {
   std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
 };
 
+/// A step that runs other programs (runtime/control.h). Immutable, as an Executable is.
+class Control {
+ public:
+  virtual ~Control() = default;
+  /// `operands` in the order that its maker documents.
+  virtual void run(void* const* operands) const = 0;
+  /// Kernels in its programs.
+  virtual std::size_t kernels() const = 0;
+};
+
+/// Runs `control`, else `kernel`; without either it copies `copy_bytes` from operand 0 to operand 1.
 struct Step {
-  std::shared_ptr<const Kernel> kernel;  ///< null: copy `copy_bytes` from operand 0 to operand 1
+  std::shared_ptr<const Kernel> kernel;
   std::vector<BufferRef> operands;
   std::vector<std::int64_t> params;
   std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
@@ -49,6 +60,7 @@ struct Step {
   std::int64_t copy_bytes = 0;
   std::string name;                    ///< for profiles and dumps
   std::vector<std::string> locations;  ///< "file:line" of the operators in it
+  std::shared_ptr<const Control> control = nullptr;
 };
 
 /// A layout made from a parameter, kept on its storage while the version does not move.
@@ -80,6 +92,9 @@ struct ExecutablePlan {
   double compile_ms = 0;
 };
 
+/// Steps of the plan, and of the bodies of its loops and branches.
+KILN_API std::size_t kernel_count(const ExecutablePlan& plan);
+
 /// The seed and the counter that a call's random numbers start from; 16 bytes that kernels read as two u64.
 struct RandomState {
   std::uint64_t seed = 0;
@@ -97,6 +112,9 @@ class KILN_API Executable {
   /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets
   /// the floating-point environment (round to nearest, subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
+  /// As the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs; the
+  /// arena has room for plan().arena_bytes. Takes the caller's floating-point environment.
+  void run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const;
 
  private:
   /// The plan as run() reads it: operand i of a launch is base[operands[first + i].base] + operands[first +
@@ -107,7 +125,8 @@ class KILN_API Executable {
     std::int64_t offset;
   };
   struct Launch {
-    KernelFn entry;  // null: copy
+    const Control* control;
+    KernelFn entry;  // null without control: copy
     const std::int64_t* params;
     std::uint32_t first, count;
     std::int64_t extent, grain, copy_bytes;
@@ -116,6 +135,7 @@ class KILN_API Executable {
   Operand resolve(const BufferRef& ref, bool in_snapshot) const;
   Launch add_launch(const Step& step, bool in_snapshot);
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
+  void run_steps(std::byte* const* bases) const;
   std::shared_ptr<const Buffer> make_snapshot(std::size_t index, const Argument& input) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 

@@ -6,10 +6,6 @@
 namespace kiln::ops {
 namespace {
 
-Value sigmoid(Primitives& p, Value x) {
-  Value one = p.like(x, 1);
-  return p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, x))));
-}
 Value where_positive(Primitives& p, Value x, Value positive, Value otherwise) {
   return p.select(p.compare(Compare::gt, x, p.like(x, 0)), positive, otherwise);
 }

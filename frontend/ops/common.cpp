@@ -11,6 +11,22 @@ Value widen(Primitives& p, Value x) {
 
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
+Value sigmoid(Primitives& p, Value x) {
+  Value one = p.like(x, 1);
+  return p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, x))));
+}
+
+Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
+  const double keep = 1 - rate;
+  Shape shape = p.shape(x), mask_shape = shape;
+  for (std::int64_t axis : axes) mask_shape[at(axis_of(axis, shape.rank()))] = 1;
+  Value drawn = p.random_uniform(mask_shape);
+  Value kept = p.broadcast_to(p.compare(Compare::lt, drawn, p.like(drawn, keep)), shape);
+  Value wide = widen(p, x);
+  Value scaled = p.mul(wide, p.like(wide, keep > 0 ? 1 / keep : 0));
+  return convert(p, p.select(kept, scaled, p.like(wide, 0)), p.dtype(x));
+}
+
 int axis_of(std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) fail("axis {} does not exist in an array of {} axes", axis, rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);

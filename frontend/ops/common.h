@@ -28,6 +28,12 @@ Value widen(Primitives& p, Value x);
 /// x in dtype `to`.
 Value convert(Primitives& p, Value x, DType to);
 
+/// 1 / (1 + exp(-x)).
+Value sigmoid(Primitives& p, Value x);
+/// Zero with probability `rate`, else x / (1 - rate); elements along `axes` share their fate. Takes one
+/// random draw.
+Value drop(Primitives& p, Value x, double rate, const Shape& axes);
+
 /// A negative axis counts from the end. Throws for one that does not exist.
 int axis_of(std::int64_t axis, int rank);
 /// The sorted, distinct axes of a list that may have negative ones.

@@ -71,14 +71,7 @@ int dropout_draws(const Attrs& a, bool train) { return drops(a, train) ? 1 : 0; 
 
 Values dropout(Primitives& p, Args in, const Attrs& a) {
   if (!drops(a, p.train())) return {in[0], Value{}};
-  double keep = 1 - a.real("p");
-  Shape shape = p.shape(in[0]), mask_shape = shape;
-  for (std::int64_t axis : a.tuple("axes")) mask_shape[at(axis_of(axis, shape.rank()))] = 1;
-  Value drawn = p.random_uniform(mask_shape);
-  Value kept = p.broadcast_to(p.compare(Compare::lt, drawn, p.like(drawn, keep)), shape);
-  Value x = widen(p, in[0]);
-  Value scaled = p.mul(x, p.like(x, keep > 0 ? 1 / keep : 0));
-  return {convert(p, p.select(kept, scaled, p.like(x, 0)), p.dtype(in[0])), Value{}};
+  return {drop(p, in[0], a.real("p"), a.tuple("axes")), Value{}};
 }
 int two_outputs(const Attrs&) { return 2; }
 

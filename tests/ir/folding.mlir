@@ -84,3 +84,18 @@ func.func @dead(%x: tensor<4xf32>) -> tensor<4xf32> {
   %2 = kiln.cast %x : tensor<4xf32> -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// A slice out of a concatenation looks at the part that it lies in, and is that part where it is all of it.
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT: kiln.slice %arg1 [1] to [3] by [1]
+// CHECK-NEXT: %[[BOTH:.*]] = kiln.concatenate
+// CHECK-NEXT: kiln.slice %[[BOTH]] [2] to [6]
+// CHECK-NEXT: return %arg0,
+func.func @parts(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>) {
+  %0 = kiln.concatenate %x, %y axis 0 : (tensor<4xf32>, tensor<3xf32>) -> tensor<7xf32>
+  %1 = kiln.slice %0 [0] to [4] by [1] : tensor<7xf32> -> tensor<4xf32>
+  %2 = kiln.slice %0 [5] to [7] by [1] : tensor<7xf32> -> tensor<2xf32>
+  %3 = kiln.concatenate %x, %y axis 0 : (tensor<4xf32>, tensor<3xf32>) -> tensor<7xf32>
+  %4 = kiln.slice %3 [2] to [6] by [1] : tensor<7xf32> -> tensor<4xf32>
+  return %1, %2, %4 : tensor<4xf32>, tensor<2xf32>, tensor<4xf32>
+}

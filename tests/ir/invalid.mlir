@@ -207,3 +207,37 @@ func.func @fusion_roots(%x: tensor<4x4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @loop_rows(%x: tensor<4x2xf32>) {
+  // expected-error @+1 {{needs rows of extent 3, not 'tensor<4x2xf32>'}}
+  %0 = kiln.loop 3 rows %x : tensor<4x2xf32> -> tensor<3x2xf32> {
+  ^bb0(%row: tensor<2xf32>):
+    kiln.yield %row : tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @loop_yield(%x: tensor<2xf32>) {
+  // expected-error @+1 {{needs a body that yields 'tensor<2xf32>', not 'tensor<2xf32>', 'tensor<2xf32>'}}
+  %0 = kiln.loop 3 carries %x : tensor<2xf32> -> tensor<2xf32> {
+  ^bb0(%a: tensor<2xf32>):
+    kiln.yield %a, %a : tensor<2xf32>, tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @branch(%c: tensor<2xi1>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{chooses by one bool}}
+  %0 = kiln.if %c : tensor<2xi1> -> tensor<2xf32> {
+    kiln.yield %x : tensor<2xf32>
+  } else {
+    kiln.yield %x : tensor<2xf32>
+  }
+  return
+}

@@ -1,0 +1,194 @@
+// Loops and branches over subgraphs. An operator's attributes say which of its inputs feeds which variable of
+// a subgraph.
+#include "frontend/ops/common.h"
+#include "ir/compose.h"
+
+namespace kiln::ops {
+namespace {
+
+using ir::Bodies;
+using ir::LoopStep;
+using ir::Subgraph;
+
+/// Checks a list of positions below `limit`; with `count` also its length.
+void check_positions(std::string_view what, const Shape& positions, std::size_t limit) {
+  for (std::int64_t i : positions)
+    if (i < 0 || static_cast<std::size_t>(i) >= limit)
+      fail("{} = {} must name positions below {}", what, positions.str(), limit);
+}
+void check_variables(std::string_view what, const Shape& positions, const Subgraph& body) {
+  if (static_cast<std::size_t>(positions.rank()) != body.inputs.size())
+    fail("{} = {} must name an input for each of the {} variables of its subgraph", what, positions.str(),
+         body.inputs.size());
+}
+void check_outputs(const char* which, const Subgraph& body, std::int64_t outputs) {
+  if (static_cast<std::int64_t>(body.outputs.size()) != outputs)
+    fail("the subgraph of {} gives {} values, {} are needed", which, body.outputs.size(), outputs);
+}
+
+int outputs(const Attrs& a) {
+  const std::int64_t n = a.integer("num_outputs");
+  if (n < 1 || n > 1 << 20) fail("num_outputs = {} is out of range", n);
+  return static_cast<int>(n);
+}
+
+/// One number as a bool of rank 0: whether it is not zero.
+Value truth(Primitives& p, Value x) {
+  if (p.type(x).elements() != 1) fail("a condition must be one number, got {}", p.type(x).str());
+  Value one = p.reshape(x, {});
+  return p.compare(Compare::ne, one, p.like(one, 0));
+}
+
+Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
+  const Subgraph& body = *bodies[0];
+  const Shape &data = a.tuple("in_data_locs"), &states = a.tuple("in_state_locs"),
+              &others = a.tuple("remain_locs");
+  const std::size_t n = in.size();
+  if (data.size() + states.size() + others.size() != n || body.inputs.size() != n)
+    fail(
+        "in_data_locs {}, in_state_locs {} and remain_locs {} must match {} inputs to {} variables of the "
+        "subgraph",
+        data.str(), states.str(), others.str(), n, body.inputs.size());
+  for (const Shape* positions : {&data, &states, &others})
+    check_positions("a list of positions", *positions, n);
+  if (data.empty()) fail("it needs data to go through");
+  const std::int64_t count = a.integer("num_out_data"), all = outputs(a);
+  if (count < 0 || count + static_cast<std::int64_t>(states.size()) != all)
+    fail("num_out_data {} and {} states make {} outputs, not num_outputs {}", count, states.size(),
+         count + static_cast<std::int64_t>(states.size()), all);
+  check_outputs("the body", body, all);
+
+  const Args rows = in.subspan(0, data.size()), carries = in.subspan(data.size(), states.size()),
+             constants = in.subspan(data.size() + states.size());
+  for (Value v : rows)
+    if (p.shape(v).rank() == 0 || p.shape(v)[0] != p.shape(rows[0])[0])
+      fail("all data must have the same number of steps, got {} and {}", p.shape(rows[0]).str(),
+           p.shape(v).str());
+  auto step = [&](Args carried, Args row) -> LoopStep {
+    std::vector<Value> variables(n);
+    for (std::size_t i = 0; i < data.size(); ++i) variables[at(data[i])] = at_least_1d(p, row[i]);
+    for (std::size_t i = 0; i < states.size(); ++i) variables[at(states[i])] = carried[i];
+    for (std::size_t i = 0; i < others.size(); ++i) variables[at(others[i])] = constants[i];
+    for (Value v : variables)
+      if (!v.valid()) fail("two inputs feed one variable of the body");
+    Values out = compose(p, body, variables);
+    return {{out.begin() + count, out.end()}, {out.begin(), out.begin() + count}, {}};
+  };
+  Values last_then_stacked = p.loop(p.shape(rows[0])[0], carries, rows, {}, step);
+  std::rotate(last_then_stacked.begin(),
+              last_then_stacked.begin() + static_cast<std::ptrdiff_t>(states.size()),
+              last_then_stacked.end());
+  return last_then_stacked;
+}
+
+Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
+  const Subgraph &condition = *bodies[0], &body = *bodies[1];
+  const Shape &condition_inputs = a.tuple("cond_input_locs"), &body_inputs = a.tuple("func_input_locs"),
+              &loop_variables = a.tuple("func_var_locs");
+  check_variables("cond_input_locs", condition_inputs, condition);
+  check_variables("func_input_locs", body_inputs, body);
+  check_positions("cond_input_locs", condition_inputs, in.size());
+  check_positions("func_input_locs", body_inputs, in.size());
+  check_positions("func_var_locs", loop_variables, body_inputs.size());
+  const std::int64_t count = a.integer("num_out_data"), steps = a.integer("max_iterations");
+  const auto carried = static_cast<std::int64_t>(loop_variables.size());
+  if (count < 0 || count + carried != outputs(a))
+    fail("num_out_data {} and {} loop variables do not make num_outputs {}", count, carried, outputs(a));
+  if (steps < 0) fail("max_iterations = {} must not be negative", steps);
+  check_outputs("the condition", condition, 1);
+  check_outputs("the body", body, outputs(a));
+
+  // Which loop variable an input begins as.
+  std::vector<std::int64_t> variable_of(in.size(), -1);
+  std::vector<Value> initial;
+  for (std::int64_t j = 0; j < carried; ++j) {
+    const std::int64_t input = body_inputs[at(loop_variables[at(j)])];
+    if (variable_of[at(input)] >= 0) fail("two loop variables begin as one input");
+    variable_of[at(input)] = j;
+    initial.push_back(in[at(input)]);
+  }
+  auto now = [&](std::int64_t input, Args variables) {
+    const std::int64_t j = variable_of[at(input)];
+    return j < 0 ? in[at(input)] : variables[at(j)];
+  };
+  auto goes_on = [&](Args variables) {
+    std::vector<Value> values;
+    for (std::int64_t i : condition_inputs) values.push_back(now(i, variables));
+    return truth(p, compose(p, condition, values)[0]);
+  };
+  auto step = [&](Args variables, Args) -> LoopStep {
+    std::vector<Value> values;
+    for (std::int64_t i : body_inputs) values.push_back(now(i, variables));
+    Values out = compose(p, body, values);
+    Values next(out.begin() + count, out.end());
+    Value again = goes_on(next);
+    return {std::move(next), {out.begin(), out.begin() + count}, again};
+  };
+  Values last_then_stacked = p.loop(steps, initial, {}, goes_on(initial), step);
+  std::rotate(last_then_stacked.begin(), last_then_stacked.begin() + carried, last_then_stacked.end());
+  return last_then_stacked;
+}
+
+Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
+  const std::string_view names[] = {"cond_input_locs", "then_input_locs", "else_input_locs"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    check_variables(names[i], a.tuple(names[i]), *bodies[i]);
+    check_positions(names[i], a.tuple(names[i]), in.size());
+    check_outputs(i == 0 ? "the condition" : "a branch", *bodies[i], i == 0 ? 1 : outputs(a));
+  }
+  auto compose_body = [&](std::size_t i) {
+    std::vector<Value> values;
+    for (std::int64_t k : a.tuple(names[i])) values.push_back(in[at(k)]);
+    return compose(p, *bodies[i], values);
+  };
+  Value condition = truth(p, compose_body(0)[0]);
+  return p.branch(
+      condition, [&] { return compose_body(1); }, [&] { return compose_body(2); });
+}
+
+AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
+AttrSpec positions(std::string_view name) { return required(name, AttrKind::tuple); }
+
+}  // namespace
+
+std::span<const OpDef> control_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "_foreach",
+       .summary = "A subgraph for each row of the data, with states carried from step to step.",
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), positions("in_state_locs"),
+                 positions("in_data_locs"), positions("remain_locs")},
+       .counted_outputs = outputs,
+       .visible_outputs = outputs,
+       .compose_with = foreach_steps,
+       .bodies = 1,
+       .train_sensitive = true},
+      {.name = "_while_loop",
+       .summary =
+           "A subgraph while another one holds, at most max_iterations times; rows of steps not taken are 0.",
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), count("max_iterations"),
+                 positions("cond_input_locs"), positions("func_input_locs"), positions("func_var_locs")},
+       .counted_outputs = outputs,
+       .visible_outputs = outputs,
+       .compose_with = while_steps,
+       .bodies = 2,
+       .train_sensitive = true},
+      {.name = "_cond",
+       .summary = "One of two subgraphs, by a number that a third one gives; the other is not run.",
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {count("num_args"), count("num_outputs"), positions("cond_input_locs"),
+                 positions("then_input_locs"), positions("else_input_locs")},
+       .counted_outputs = outputs,
+       .visible_outputs = outputs,
+       .compose_with = either,
+       .bodies = 3,
+       .train_sensitive = true},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,272 @@
+// The fused recurrent layers: RNN. All weights are one vector: for every layer and direction the input's
+// weight, the state's and the projection's, then for every layer and direction the input's bias and the
+// state's.
+#include "frontend/ops/common.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln::ops {
+namespace {
+
+/// What the attributes say.
+struct Layout {
+  explicit Layout(const Attrs& a)
+      : mode(a.word("mode")),
+        hidden(a.integer("state_size")),
+        layers(a.integer("num_layers")),
+        directions(a.boolean("bidirectional") ? 2 : 1),
+        projected(!a.is_none("projection_size")),
+        out(projected ? a.integer("projection_size") : hidden),
+        gates(mode == "lstm"  ? 4
+              : mode == "gru" ? 3
+                              : 1) {
+    constexpr std::int64_t limit = 1 << 20;
+    if (hidden < 1 || hidden > limit || out < 1 || out > limit || layers < 1 || layers > 1024)
+      fail("state_size {}, projection_size {} and num_layers {} must be positive and at most {}, {} and 1024",
+           hidden, out, layers, limit, limit);
+    if (projected && !lstm()) fail("projection_size is for lstm alone, the mode is {}", mode);
+  }
+  bool lstm() const { return mode == "lstm"; }
+  /// What layer `layer` gets for each step, if the first gets `channels`.
+  std::int64_t input(std::int64_t layer, std::int64_t channels) const {
+    return layer == 0 ? channels : out * directions;
+  }
+  std::int64_t parameters(std::int64_t channels) const {
+    std::int64_t n = 0;
+    for (std::int64_t l = 0; l < layers; ++l)
+      n += directions * (times(gates * hidden, input(l, channels)) + gates * hidden * (out + 2)) +
+           (projected ? directions * out * hidden : 0);
+    return n;
+  }
+
+  std::string mode;
+  std::int64_t hidden, layers, directions;
+  bool projected;
+  std::int64_t out;  ///< what a direction gives for each step
+  std::int64_t gates;
+};
+
+/// One layer in one direction.
+struct Weights {
+  Value input, state, projection;  // (gates * hidden, channels), (gates * hidden, out), (out, hidden)
+  Value input_bias, state_bias;    // (gates * hidden)
+};
+
+/// The vector of parameters, taken apart: weights[layer * directions + direction].
+std::vector<Weights> take_apart(Primitives& p, Value parameters, const Layout& r, std::int64_t channels) {
+  if (!(p.shape(parameters) == Shape{r.parameters(channels)}))
+    fail("{} layer{} of {} with state_size {} on {} channels have {} parameters, got {}", r.layers,
+         r.layers == 1 ? "" : "s", r.mode, r.hidden, channels, r.parameters(channels),
+         p.shape(parameters).str());
+  std::int64_t at = 0;
+  auto take = [&](const Shape& shape) {
+    Value part = p.slice(parameters, {at}, {at + shape.elements()}, {1});
+    at += shape.elements();
+    return p.reshape(part, shape);
+  };
+  std::vector<Weights> all;
+  for (std::int64_t i = 0; i < r.layers * r.directions; ++i) {
+    Weights& w = all.emplace_back();
+    w.input = take({r.gates * r.hidden, r.input(i / r.directions, channels)});
+    w.state = take({r.gates * r.hidden, r.out});
+    if (r.projected) w.projection = take({r.out, r.hidden});
+  }
+  for (Weights& w : all) {
+    w.input_bias = take({r.gates * r.hidden});
+    w.state_bias = take({r.gates * r.hidden});
+  }
+  return all;
+}
+
+/// A row (N, gates * hidden) cut into its gates.
+std::vector<Value> gates_of(Primitives& p, Value x, const Layout& r) {
+  std::vector<Value> gates;
+  const std::int64_t rows = p.shape(x)[0];
+  for (std::int64_t g = 0; g < r.gates; ++g)
+    gates.push_back(p.slice(x, {0, g * r.hidden}, {rows, (g + 1) * r.hidden}, {1, 1}));
+  return gates;
+}
+
+Value clip_cell(Primitives& p, Value cell, const Attrs& a) {
+  auto limit = [&](std::string_view name, double none) { return a.is_none(name) ? none : a.real(name); };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double low = limit("lstm_state_clip_min", -infinity), high = limit("lstm_state_clip_max", infinity);
+  if (low == -infinity && high == infinity) return cell;
+  Value clipped = p.binary(Binary::min, p.binary(Binary::max, cell, p.like(cell, low)), p.like(cell, high));
+  if (!a.boolean("lstm_state_clip_nan")) return clipped;
+  return p.select(p.compare(Compare::ne, cell, cell), p.like(cell, low), clipped);
+}
+
+/// The state after one step, and for lstm the cell: `x` is the input's share of the gates, W x + b.
+/// lstm: c' = f c + i g, h' = o tanh(c'). gru: h' = (1 - z) n + z h with n = tanh(x_n + r (U_n h + b_n)).
+std::pair<Value, Value> next_state(Primitives& p, Value x, Value h, Value c, const Weights& w,
+                                   const Layout& r, const Attrs& a) {
+  Value u = p.dot(h, w.state, {false, true});
+  u = p.add(u, p.broadcast_along(w.state_bias, p.shape(u), 1));
+  if (r.mode == "gru") {
+    std::vector<Value> gx = gates_of(p, x, r), gu = gates_of(p, u, r);
+    Value reset = sigmoid(p, p.add(gx[0], gu[0])), update = sigmoid(p, p.add(gx[1], gu[1]));
+    Value fresh = p.unary(Unary::tanh, p.add(gx[2], p.mul(reset, gu[2])));
+    return {p.add(p.mul(p.sub(p.like(update, 1), update), fresh), p.mul(update, h)), {}};
+  }
+  Value sum = p.add(x, u);
+  if (r.mode == "rnn_relu") return {p.binary(Binary::max, sum, p.like(sum, 0)), {}};
+  if (r.mode == "rnn_tanh") return {p.unary(Unary::tanh, sum), {}};
+  std::vector<Value> g = gates_of(p, sum, r);
+  Value kept = p.mul(sigmoid(p, g[1]), c);
+  Value cell = clip_cell(p, p.add(kept, p.mul(sigmoid(p, g[0]), p.unary(Unary::tanh, g[2]))), a);
+  Value state = p.mul(sigmoid(p, g[3]), p.unary(Unary::tanh, cell));
+  return {r.projected ? p.dot(state, w.projection, {false, true}) : state, cell};
+}
+
+struct Direction {
+  Value outputs;  // (T, N, out)
+  Value state, cell;
+};
+
+/// One layer in one direction; `lengths` (N) if sequences have lengths of their own: behind a sequence's end
+/// outputs are zero and states stay.
+Direction run(Primitives& p, Value x, Value h, Value c, Value lengths, bool backwards, const Weights& w,
+              const Layout& r, const Attrs& a) {
+  const Shape in = p.shape(x);
+  const std::int64_t steps = in[0], batch = in[1];
+  // The input's share of all steps is one product.
+  Value shares = p.dot(p.reshape(x, {times(steps, batch), in[2]}), w.input, {false, true});
+  shares = p.add(shares, p.broadcast_along(w.input_bias, p.shape(shares), 1));
+  shares = p.reshape(shares, {steps, batch, r.gates * r.hidden});
+  std::vector<Value> rows{shares}, carries{h};
+  if (r.lstm()) carries.push_back(c);
+  if (lengths.valid()) rows.push_back(p.iota({p.dtype(lengths), {steps}}, 0));
+  if (backwards)
+    for (Value& v : rows) v = p.reverse(v, {0});
+  Values last = p.loop(steps, carries, rows, {}, [&](Args carried, Args row) -> ir::LoopStep {
+    auto [state, cell] = next_state(p, row[0], carried[0], r.lstm() ? carried[1] : Value{}, w, r, a);
+    Value out = state;
+    if (lengths.valid()) {
+      Value alive = p.compare(Compare::lt, p.broadcast_to(row[1], {batch}), lengths);
+      auto choose = [&](Value now, Value otherwise) {
+        return p.select(p.broadcast_along(alive, p.shape(now), 0), now, otherwise);
+      };
+      out = choose(state, p.like(state, 0));
+      state = choose(state, carried[0]);
+      if (cell.valid()) cell = choose(cell, carried[1]);
+    }
+    std::vector<Value> next{state};
+    if (cell.valid()) next.push_back(cell);
+    return {next, {out}, {}};
+  });
+  Value outputs = last.back();
+  return {backwards ? p.reverse(outputs, {0}) : outputs, last[0], r.lstm() ? last[1] : Value{}};
+}
+
+Values rnn(Primitives& p, Args in, const Attrs& a) {
+  const Layout r(a);
+  const Shape data = p.shape(in[0]);
+  if (data.rank() != 3) fail("RNN needs data of (steps, batch, channels), got {}", data.str());
+  const std::int64_t batch = data[1];
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (i < (r.lstm() ? 4u : 3u) && p.dtype(in[i]) != p.dtype(in[0]))
+      fail("data is {}, but input {} is {}: all must have one dtype", p.type(in[0]).str(), i,
+           p.type(in[i]).str());
+  auto check_state = [&](std::size_t i, const char* what, std::int64_t size) {
+    Shape expected{r.layers * r.directions, batch, size};
+    if (!(p.shape(in[i]) == expected))
+      fail("the {} must have the shape {} (layers and directions, batch, size), got {}", what, expected.str(),
+           p.shape(in[i]).str());
+  };
+  check_state(2, "state", r.out);
+  if (r.lstm()) check_state(3, "cell", r.hidden);
+  Value lengths;
+  if (a.boolean("use_sequence_length")) {
+    lengths = convert(p, in.back(), DType::i64);
+    if (!(p.shape(lengths) == Shape{batch}))
+      fail("{} sequences need as many lengths, got {}", batch, p.shape(lengths).str());
+  }
+
+  const DType dtype = p.dtype(in[0]);
+  std::vector<Weights> weights = take_apart(p, widen(p, in[1]), r, data[2]);
+  auto initial = [&](std::size_t i, std::int64_t which, std::int64_t size) {
+    Value all = widen(p, in[i]);
+    return p.reshape(p.slice(all, {which, 0, 0}, {which + 1, batch, size}, {1, 1, 1}), {batch, size});
+  };
+  Value x = widen(p, in[0]);
+  std::vector<Value> states, cells;
+  for (std::int64_t layer = 0; layer < r.layers; ++layer) {
+    if (layer > 0 && p.train() && a.real("p") > 0) x = drop(p, x, a.real("p"), {});
+    std::vector<Value> outputs;
+    for (std::int64_t d = 0; d < r.directions; ++d) {
+      const std::int64_t i = layer * r.directions + d;
+      Direction done = run(p, x, initial(2, i, r.out), r.lstm() ? initial(3, i, r.hidden) : Value{}, lengths,
+                           d == 1, weights[at(static_cast<int>(i))], r, a);
+      outputs.push_back(done.outputs);
+      states.push_back(p.reshape(done.state, {1, batch, r.out}));
+      if (r.lstm()) cells.push_back(p.reshape(done.cell, {1, batch, r.hidden}));
+    }
+    x = p.concatenate(outputs, 2);
+  }
+  Values results{convert(p, x, dtype)};
+  if (!a.boolean("state_outputs")) return results;
+  results.push_back(convert(p, p.concatenate(states, 0), dtype));
+  if (r.lstm()) results.push_back(convert(p, p.concatenate(cells, 0), dtype));
+  return results;
+}
+
+bool is_lstm(const Attrs& a) { return a.word("mode") == "lstm"; }
+std::size_t rnn_inputs(const Attrs& a) { return 3 + is_lstm(a) + a.boolean("use_sequence_length"); }
+int rnn_outputs(const Attrs& a) { return a.boolean("state_outputs") ? (is_lstm(a) ? 3 : 2) : 1; }
+int rnn_draws(const Attrs& a, bool train) {
+  return train && a.real("p") > 0 ? static_cast<int>(a.integer("num_layers") - 1) : 0;
+}
+
+void infer_rnn(std::span<PartialShape> in, const Attrs& a) {
+  if (!in[0].known || in[0].shape.rank() != 3) return;
+  const Layout r(a);
+  const std::int64_t batch = in[0].shape[1], channels = in[0].shape[2];
+  auto fill = [](PartialShape& s, const Shape& expected) {
+    if (!s.known) s = {expected, true};
+    if (s.shape.rank() != expected.rank()) return;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (s.shape[i] == 0) s.shape[i] = expected[i];
+  };
+  if (channels > 0) fill(in[1], {r.parameters(channels)});
+  if (batch == 0) return;
+  fill(in[2], {r.layers * r.directions, batch, r.out});
+  if (r.lstm()) fill(in[3], {r.layers * r.directions, batch, r.hidden});
+  if (a.boolean("use_sequence_length")) fill(in.back(), {batch});
+}
+
+AttrSpec or_none(std::string_view name, AttrKind kind) { return {name, kind, None{}, true}; }
+
+}  // namespace
+
+std::span<const OpDef> rnn_ops() {
+  static const std::vector<OpDef> rows{
+      {.name = "RNN",
+       .aliases = {"_npx_rnn"},
+       .summary = "Recurrent layers over (steps, batch, channels): rnn_relu, rnn_tanh, lstm or gru.",
+       .inputs = {"data", "parameters", "state", "state_cell", "sequence_length"},
+       .active_inputs = rnn_inputs,
+       .attrs = {required("state_size", AttrKind::integer),
+                 required("num_layers", AttrKind::integer),
+                 bool_attr("bidirectional", false),
+                 {"mode", AttrKind::word, {}, false, {"gru", "lstm", "rnn_relu", "rnn_tanh"}},
+                 real_attr("p", 0),
+                 bool_attr("state_outputs", false),
+                 or_none("projection_size", AttrKind::integer),
+                 or_none("lstm_state_clip_min", AttrKind::real),
+                 or_none("lstm_state_clip_max", AttrKind::real),
+                 bool_attr("lstm_state_clip_nan", false),
+                 bool_attr("use_sequence_length", false)},
+       .counted_outputs = rnn_outputs,
+       .visible_outputs = rnn_outputs,
+       .output_names = {"output", "state_output", "statecell_output"},
+       .compose = rnn,
+       .infer_inputs = infer_rnn,
+       .train_sensitive = true,
+       .random_draws = rnn_draws},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

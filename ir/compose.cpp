@@ -1,0 +1,64 @@
+#include "ir/compose.h"
+
+#include "runtime/fail.h"
+
+#include <unordered_map>
+
+namespace kiln::ir {
+
+void rethrow_at(const Node& node, const Error& e) {
+  if (e.kind() != Error::Kind::user) throw e;
+  const std::string where = node.location.str();
+  const std::string who = node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
+  fail("{}{}{}: {}", where, where.empty() ? "" : ": ", who, e.what());
+}
+
+std::vector<Value> compose(Primitives& p, const Node& node, Args in) {
+  if (!node.op) fail("operator '{}' of node '{}' is not one that Kiln has", node.op_name, node.name);
+  const OpDef& op = *node.op;
+  if (op.bodies != node.subgraphs.size())
+    fail("{} '{}' has {} subgraphs, it needs {}", node.op_name, node.name, node.subgraphs.size(), op.bodies);
+  p.enter(node);
+  std::vector<Value> out =
+      op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
+  p.leave();
+  return out;
+}
+
+std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in) {
+  if (in.size() != body.inputs.size())
+    fail("a subgraph has {} variables, {} values were given", body.inputs.size(), in.size());
+  std::unordered_map<const Node*, std::vector<Value>> results;
+  for (std::size_t i = 0; i < in.size(); ++i) results[body.inputs[i].get()] = {in[i]};
+  const auto value_of = [&](const Entry& e) {
+    const auto found = results.find(e.node.get());
+    if (found == results.end() || e.output >= found->second.size() || !found->second[e.output].valid())
+      fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
+    return found->second[e.output];
+  };
+  for (const NodePtr& node : body.nodes) {
+    if (node->is_variable()) continue;
+    try {
+      std::vector<Value> operands;
+      for (const Entry& e : node->inputs) operands.push_back(value_of(e));
+      std::vector<Value> out = compose(p, *node, operands);
+      const auto counted = static_cast<std::size_t>(node->op->outputs_counted(node->attrs));
+      for (std::size_t k = counted; k < out.size(); ++k)
+        if (out[k].valid())
+          fail(
+              "it updates its auxiliary state '{}' in the body of a loop or branch, where the update would "
+              "be lost; use "
+              "inference mode, or use_global_stats",
+              node->inputs[static_cast<std::size_t>(node->op->aux[k - counted])].node->name);
+      out.resize(counted);
+      results[node.get()] = std::move(out);
+    } catch (const Error& e) {
+      rethrow_at(*node, e);
+    }
+  }
+  std::vector<Value> outputs;
+  for (const Entry& e : body.outputs) outputs.push_back(value_of(e));
+  return outputs;
+}
+
+}  // namespace kiln::ir

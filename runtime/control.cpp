@@ -1,0 +1,121 @@
+#include "runtime/control.h"
+
+#include "runtime/fail.h"
+#include "runtime/small_array.h"
+
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
+
+class Loop final : public Control {
+ public:
+  explicit Loop(LoopPlan plan) : plan_(std::move(plan)) {
+    const ExecutablePlan& body = plan_.body->plan();
+    if (body.inputs.size() != plan_.carries + plan_.rows + plan_.invariants ||
+        body.outputs.size() != plan_.carries + plan_.outputs + plan_.conditional)
+      fail_internal("the body {} does not fit its loop", body.name);
+    for (std::size_t i = 0; i < plan_.carries; ++i) carry_bytes_.push_back(body.inputs[i].bytes());
+    for (std::size_t i = 0; i < plan_.rows; ++i) row_bytes_.push_back(body.inputs[plan_.carries + i].bytes());
+    for (std::size_t i = 0; i < plan_.outputs; ++i)
+      output_bytes_.push_back(body.outputs[plan_.carries + i].bytes());
+  }
+
+  std::size_t kernels() const override { return kernel_count(plan_.body->plan()); }
+
+  void run(void* const* operands) const override {
+    void* const* const initial = operands;
+    void* const* const rows = initial + plan_.carries;
+    void* const* const invariants = rows + plan_.rows;
+    void* const* const condition = invariants + plan_.invariants;
+    void* const* const results = condition + plan_.conditional;
+    void* const* const outputs = results + plan_.carries;
+    std::byte* scratch = bytes(outputs[plan_.outputs]);
+    RandomState random = *static_cast<const RandomState*>(outputs[plan_.outputs + 1]);
+
+    SmallArray<std::byte*, 16> others(plan_.carries);
+    for (std::size_t i = 0; i < plan_.carries; ++i) {
+      others[i] = scratch;
+      scratch += aligned_bytes(carry_bytes_[i]);
+    }
+    std::byte* go_on = nullptr;
+    if (plan_.conditional) {
+      go_on = scratch;
+      *go_on = *bytes(condition[0]);
+      scratch += aligned_bytes(1);
+    }
+
+    // The body's inputs, then its outputs.
+    SmallArray<std::byte*, 32> body(plan_.body->plan().inputs.size() + plan_.body->plan().outputs.size());
+    std::byte** const in = body.data();
+    std::byte** const out = in + plan_.body->plan().inputs.size();
+    for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = bytes(initial[i]);
+    for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] = bytes(rows[i]);
+    for (std::size_t i = 0; i < plan_.invariants; ++i)
+      in[plan_.carries + plan_.rows + i] = bytes(invariants[i]);
+    for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] = bytes(outputs[i]);
+    if (plan_.conditional) out[plan_.carries + plan_.outputs] = go_on;
+
+    std::int64_t step = 0;
+    for (; step < plan_.steps && !(go_on && *go_on == std::byte{0}); ++step) {
+      // So that the last of `steps` steps writes to the results.
+      const bool to_result = (plan_.steps - step) % 2 == 1;
+      for (std::size_t i = 0; i < plan_.carries; ++i) out[i] = to_result ? bytes(results[i]) : others[i];
+      plan_.body->run_body(body.data(), scratch, random);
+      for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = out[i];
+      for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] += row_bytes_[i];
+      for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] += output_bytes_[i];
+      random.counter += static_cast<std::uint64_t>(plan_.draws);
+    }
+    for (std::size_t i = 0; i < plan_.carries; ++i)
+      if (in[i] != results[i] && carry_bytes_[i] > 0)
+        std::memcpy(results[i], in[i], static_cast<std::size_t>(carry_bytes_[i]));
+    for (std::size_t i = 0; i < plan_.outputs; ++i)
+      if (const std::int64_t left = (plan_.steps - step) * output_bytes_[i]; left > 0)
+        std::memset(out[plan_.carries + i], 0, static_cast<std::size_t>(left));
+  }
+
+ private:
+  LoopPlan plan_;
+  std::vector<std::int64_t> carry_bytes_, row_bytes_, output_bytes_;
+};
+
+class Branch final : public Control {
+ public:
+  explicit Branch(BranchPlan plan) : plan_(std::move(plan)) {
+    const ExecutablePlan &a = plan_.then->plan(), &b = plan_.otherwise->plan();
+    if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
+      fail_internal("the bodies {} and {} of a branch differ in signature", a.name, b.name);
+  }
+
+  std::size_t kernels() const override {
+    return kernel_count(plan_.then->plan()) + kernel_count(plan_.otherwise->plan());
+  }
+
+  void run(void* const* operands) const override {
+    const std::size_t arguments = plan_.then->plan().inputs.size(),
+                      results = plan_.then->plan().outputs.size();
+    void* const* const condition = operands + arguments;
+    SmallArray<std::byte*, 32> body(arguments + results);
+    for (std::size_t i = 0; i < arguments; ++i) body[i] = bytes(operands[i]);
+    for (std::size_t i = 0; i < results; ++i) body[arguments + i] = bytes(condition[1 + i]);
+    const bool holds = *bytes(condition[0]) != std::byte{0};
+    const Executable& taken = holds ? *plan_.then : *plan_.otherwise;
+    taken.run_body(body.data(), bytes(condition[1 + results]),
+                   *static_cast<const RandomState*>(condition[2 + results]));
+  }
+
+ private:
+  BranchPlan plan_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Control> make_loop(LoopPlan plan) { return std::make_shared<Loop>(std::move(plan)); }
+std::shared_ptr<const Control> make_branch(BranchPlan plan) {
+  return std::make_shared<Branch>(std::move(plan));
+}
+
+}  // namespace kiln
