@@ -24,6 +24,7 @@ std::span<const ir::OpDef> index_ops();        ///< elements chosen by indices
 std::span<const ir::OpDef> sequence_ops();     ///< steps of sequences of different lengths
 std::span<const ir::OpDef> control_ops();      ///< loops and branches over subgraphs
 std::span<const ir::OpDef> rnn_ops();          ///< the fused recurrent layers
+std::span<const ir::OpDef> ctc_ops();          ///< connectionist temporal classification
 std::span<const ir::OpDef> special_ops();      ///< erfinv, gamma and gammaln
 std::span<const ir::OpDef> view_ops();         ///< writes through views, made by Tensor
 
