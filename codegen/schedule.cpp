@@ -62,7 +62,7 @@ class Scheduler {
     if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_lower_bound"))
       plan_.arena_lower_bound = bound.getInt();
     if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
-      plan_.random_draws = static_cast<int>(draws.getInt());
+      plan_.random_draws = draws.getInt();
     for (mlir::BlockArgument a : function_.getArguments()) {
       places_[a] = {Space::input, a.getArgNumber(), 0};
       plan_.inputs.push_back(ir::to_tensor_type(a.getType()));

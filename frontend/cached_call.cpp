@@ -113,7 +113,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
     made[i] = arrays[i]->data();
   }
-  const int draws = executable->plan().random_draws;
+  const std::int64_t draws = executable->plan().random_draws;
   const RandomState random = draws > 0 ? reserve_random(draws) : RandomState{};
   executable->run({arguments.data(), inputs.size() + captures.size()}, {made.data(), fresh.size()}, random);
 

@@ -79,7 +79,9 @@ bool must_record(const Call& call) {
     }
     if (!array->traced()) continue;
     record = true;
-    if (array->trace ? !(trace && trace->owns(*array)) : (trace && trace->shapes_known())) {
+    const bool known_here =
+        array->trace ? trace && trace->sees(*array) : !trace || !trace->shapes_known() || trace->sees(*array);
+    if (!known_here) {
       fail(
           "{}{}: the input {} is <Symbol {}>, a value of another trace: it has no elements here. A tensor "
           "made inside "

@@ -49,7 +49,7 @@ std::vector<Tensor> run_compiled(const Executable& executable, const std::vector
     outputs.push_back(TensorAccess::empty(type.shape, type.dtype));
     results.push_back(TensorAccess::array(outputs.back())->data());
   }
-  const int draws = executable.plan().random_draws;
+  const std::int64_t draws = executable.plan().random_draws;
   executable.run(arguments, results, draws ? reserve_random(draws) : RandomState{});
   for (const auto& write : executable.plan().write_backs) arguments[write.input].storage->touch();
   return outputs;

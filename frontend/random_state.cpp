@@ -21,18 +21,28 @@ Streams& all_streams() {
 }
 
 thread_local RandomStream current = RandomStream::program;
+thread_local RandomState* current_block = nullptr;
+
+RandomState take(RandomState& from, std::int64_t draws) {
+  const RandomState taken = from;
+  from.counter += static_cast<std::uint64_t>(draws);
+  return taken;
+}
 
 }  // namespace
 
-RandomState reserve_random(int draws) {
+RandomState reserve_random(std::int64_t draws) {
   if (draws <= 0) return {};
+  if (current_block && current == RandomStream::program) return take(*current_block, draws);
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
-  RandomState& stream = all.streams[static_cast<int>(current)];
-  const RandomState taken = stream;
-  stream.counter += static_cast<std::uint64_t>(draws);
-  return taken;
+  return take(all.streams[static_cast<int>(current)], draws);
 }
+
+RandomBlock::RandomBlock(std::int64_t draws) : block_(reserve_random(draws)), outer_(current_block) {
+  current_block = &block_;
+}
+RandomBlock::~RandomBlock() { current_block = outer_; }
 
 RandomStreamScope::RandomStreamScope(RandomStream stream) : outer_(current) { current = stream; }
 RandomStreamScope::~RandomStreamScope() { current = outer_; }

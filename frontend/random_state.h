@@ -9,7 +9,20 @@ namespace kiln {
 enum class RandomStream { program, initializer };
 
 /// Takes `draws` counters from the current stream. Safe from any thread.
-RandomState reserve_random(int draws);
+RandomState reserve_random(std::int64_t draws);
+
+/// Takes `draws` counters at once. While it lives, what this thread draws from the program's stream comes
+/// from these: so a branch or loop takes as many whatever runs of it, as its compiled form does.
+class RandomBlock {
+ public:
+  explicit RandomBlock(std::int64_t draws);
+  ~RandomBlock();
+  RandomBlock(const RandomBlock&) = delete;
+
+ private:
+  RandomState block_;
+  RandomState* outer_;
+};
 
 /// While it lives, this thread draws from `stream`.
 class RandomStreamScope {

@@ -1,9 +1,11 @@
 #include "frontend/trace.h"
 
 #include "frontend/invoke.h"
+#include "frontend/symbol_graph.h"
 #include "frontend/view.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace kiln {
@@ -35,7 +37,12 @@ detail::Array::Array(Trace* t, ir::Entry v, const Shape& s, bool known)
       shape_known(known) {}
 
 Trace::Trace(bool shapes_known)
-    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), names_("") {
+    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), names_(std::in_place, "") {
+  current_trace = this;
+}
+
+Trace::Trace(Body body, bool shapes_known)
+    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), body_(std::move(body)) {
   current_trace = this;
 }
 
@@ -51,8 +58,47 @@ Tensor Trace::input(const std::string& name, const TensorType& type) {
   return inputs_.back().tensor;
 }
 
+bool Trace::sees(const Array& array) const {
+  for (const Trace* t = this; t; t = t->body_ ? t->outer_ : nullptr) {
+    if (t->owns(array)) return true;
+    // A body around which there is no trace is composed of Symbols.
+    if (t->body_ && !t->outer_) return array.trace == nullptr;
+  }
+  return false;
+}
+
+Tensor Trace::bring_in(const Tensor& outer) {
+  const std::shared_ptr<Array>& array = TensorAccess::array(outer);
+  const DType dtype = TensorAccess::dtype(outer);
+  auto found = capture_index_.find(array.get());
+  if (found == capture_index_.end()) {
+    const TensorType type{dtype, array->shape};
+    const ir::Entry& value = array->value;
+    const ir::NodePtr node = make_variable(value.node->is_variable() ? value.node->name : output_name(value),
+                                           {}, array->shape_known ? &type : nullptr);
+    auto traced = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, array->shape, array->shape_known);
+    captured_traced_.push_back(TensorAccess::make(traced, 0, array->shape, dtype));
+    outside_.push_back({TensorAccess::make(array, 0, array->shape, dtype), node});
+    found = capture_index_.emplace(array.get(), captured_traced_.size() - 1).first;
+  }
+  const Tensor& traced = captured_traced_[found->second];
+  if (!array->shape_known) return traced;
+  return TensorAccess::make(TensorAccess::array(traced), TensorAccess::offset(outer),
+                            TensorAccess::shape(outer), dtype);
+}
+
+void Trace::record(ir::NodePtr node) {
+  if (body_) node->attr_text["__subgraph_name__"] = body_->subgraph_name;
+  nodes_.push_back(std::move(node));
+}
+
 Tensor Trace::capture(const Tensor& concrete, const std::string& name, bool parameter,
                       const HiddenAttrs& hidden) {
+  if (body_ && outer_) return bring_in(outer_->capture(concrete, name, parameter, hidden));
+  if (body_)
+    fail(
+        "the body of a loop or branch of Symbols uses an array; make a Symbol of it with sym::var and bind "
+        "the array");
   const std::shared_ptr<Array>& array = TensorAccess::array(concrete);
   if (!array || array->traced()) fail_internal("capture() takes a concrete tensor");
   const Shape& shape = TensorAccess::shape(concrete);
@@ -79,6 +125,7 @@ Tensor Trace::capture(const Tensor& concrete, const std::string& name, bool para
 
 Tensor Trace::variable(const std::string& name, const HiddenAttrs& hidden,
                        const std::optional<TensorType>& type) {
+  if (body_ && outer_) return bring_in(outer_->variable(name, hidden, type));
   const auto found = variables_.find(name);
   if (found != variables_.end()) return found->second;
   const bool known = type.has_value() && shapes_known_;
@@ -93,10 +140,15 @@ Tensor Trace::variable(const std::string& name, const HiddenAttrs& hidden,
 }
 
 Tensor Trace::resolve(const Tensor& t) {
-  return TensorAccess::array(t)->traced() ? t : capture(t, "", false);
+  const Array& array = *TensorAccess::array(t);
+  if (!array.traced()) return capture(t, "", false);
+  if (!body_ || owns(array)) return t;
+  // Through the bodies around this one, each of which gets a variable.
+  return bring_in(outer_ ? outer_->resolve(t) : t);
 }
 
 bool Trace::has_written(const detail::Array* array) const {
+  if (body_) return outer_ && outer_->has_written(array);
   const auto found = capture_index_.find(array);
   if (found == capture_index_.end()) return false;
   return TensorAccess::array(captured_traced_[found->second])->value.node !=
@@ -131,6 +183,44 @@ ir::Graph Trace::finish(std::span<const Tensor> results) {
     add_input(captured_traced_[i], captured_[i].variable, captured_[i].parameter);
   graph.nodes = nodes_;
   return graph;
+}
+
+const ir::Node* Trace::written_outside() const {
+  for (std::size_t i = 0; i < outside_.size(); ++i) {
+    const ir::Entry& now = TensorAccess::array(captured_traced_[i])->value;
+    // A version is an operator's update, which happens in training.
+    if (now.node != outside_[i].variable || (now.version > 0 && is_training()))
+      return outside_[i].variable.get();
+  }
+  return nullptr;
+}
+
+std::vector<ir::NodePtr> Trace::input_variables() const {
+  std::vector<ir::NodePtr> variables;
+  for (const InputSlot& slot : inputs_) variables.push_back(slot.variable);
+  return variables;
+}
+
+ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results) {
+  auto body = std::make_shared<ir::Subgraph>();
+  for (const Tensor& result : results) {
+    if (!result.defined())
+      fail("the body of a loop or branch returned an undefined Tensor (made by Tensor() and never assigned)");
+    body->outputs.push_back(value_of(resolve(result), {}));
+  }
+  if (const ir::Node* written = written_outside())
+    fail(
+        "the body of a loop or branch writes into '{}', an array from outside of it: return the new value as "
+        "a state "
+        "or an output instead",
+        written->name);
+  body->nodes = file_order(body->outputs);
+  for (const ir::NodePtr& variable : input_variables())
+    if (std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())
+      body->nodes.push_back(variable);
+  for (const ir::NodePtr& node : body->nodes)
+    if (node->is_variable()) body->inputs.push_back(node);
+  return body;
 }
 
 TracePause::TracePause() : paused_(current_trace) { current_trace = nullptr; }

@@ -4,6 +4,7 @@
 
 #include <kiln/tensor.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,12 @@ bool is_training();
 class Trace {
  public:
   explicit Trace(bool shapes_known);
+  /// The body of a loop or branch, to become a subgraph. What it uses from outside becomes a variable of it.
+  /// Its nodes are named as those around it and bear the attribute `__subgraph_name__`.
+  struct Body {
+    std::string subgraph_name;
+  };
+  Trace(Body body, bool shapes_known);
   ~Trace();
   Trace(const Trace&) = delete;
   static Trace* current();  ///< null when the thread is not tracing
@@ -40,6 +47,8 @@ class Trace {
   std::uint64_t serial() const { return serial_; }
   /// Whether a traced array is a value of this trace, and not one that outlived an earlier trace.
   bool owns(const detail::Array& array) const { return array.trace == this && array.serial == serial_; }
+  /// Whether it is a value of this trace or, in a body, of what is around it.
+  bool sees(const detail::Array& array) const;
   /// The tensor as a value of this trace: itself, or a view of the captured array.
   Tensor resolve(const Tensor& t);
   /// Whether the concrete array has been written while tracing, so that its elements are not what the program
@@ -67,13 +76,31 @@ class Trace {
   /// writes to either become Graph::writes.
   ir::Graph finish(std::span<const Tensor> results);
 
-  void record(ir::NodePtr node) { nodes_.push_back(std::move(node)); }
+  void record(ir::NodePtr node);
+
+  /// Of a body: a value from outside and the variable that stands for it.
+  struct Outside {
+    Tensor tensor;
+    ir::NodePtr variable;
+  };
+  const std::vector<Outside>& outside() const { return outside_; }
+  /// Of a body: a variable for an array from outside that it wrote into, in place or as an operator's
+  /// auxiliary state; null if there is none.
+  const ir::Node* written_outside() const;
+  /// The body with these results, its variables in the order of a file and the unused inputs behind them.
+  /// Throws where it wrote into an array from outside: its subgraph would have nowhere to put that.
+  ir::SubgraphPtr finish_body(std::span<const Tensor> results);
+  std::vector<ir::NodePtr> input_variables() const;
 
  private:
+  /// In a body: the array of a value from outside as a variable, and the same view of it.
+  Tensor bring_in(const Tensor& outer);
+
   bool shapes_known_;
   std::uint64_t serial_;
   Trace* outer_;
-  NameScope names_;
+  std::optional<NameScope> names_;
+  std::optional<Body> body_;
   struct InputSlot {
     Tensor tensor;  // holds the array's value of the moment
     ir::NodePtr variable;
@@ -82,6 +109,7 @@ class Trace {
   std::vector<Captured> captured_;
   std::vector<Tensor> captured_traced_;
   std::unordered_map<const detail::Array*, std::size_t> capture_index_;
+  std::vector<Outside> outside_;
   std::vector<ir::NodePtr> nodes_;
   std::unordered_map<std::string, Tensor> variables_;
 };

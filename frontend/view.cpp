@@ -121,7 +121,7 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
   if (!array)
     fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
   const Trace* trace = Trace::current();
-  if (array->traced() && (!trace || !trace->owns(*array) || !trace->shapes_known())) {
+  if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
     fail(
         "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
         "(SymbolBlock, or "

@@ -166,11 +166,11 @@ class DialectBuilder final : public Primitives {
   void emit_loop(const Loop& l, std::span<const Value> results) override {
     Body body = std::move(closed_.back());
     closed_.pop_back();
-    // Step i of the loop draws from i * `a_step` further on.
+    // The numbers of step i are i * `a_step` further on than those of the body.
     std::int64_t a_step = draws_ - body.draws_before;
     if (a_step > 0 && l.steps > max_draws / a_step)
       fail("a loop of {} steps draws too many random numbers", l.steps);
-    draws_ = body.draws_before + std::max<std::int64_t>(a_step * l.steps, a_step);
+    reserve(body.draws_before, a_step * std::max<std::int64_t>(l.steps, 1), l.go_on.valid());
     auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
                                static_cast<std::uint64_t>(a_step), unwrapped(l.carries), unwrapped(l.rows),
                                l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
@@ -180,10 +180,19 @@ class DialectBuilder final : public Primitives {
   }
   void emit_branch(Value condition, std::span<const Value> results) override {
     auto branch = IfOp::create(builder_, loc_, types_of(results), unwrap(condition));
-    branch.getOtherwise().takeBody(*closed_.back().region);
+    Body otherwise = std::move(closed_.back());
     closed_.pop_back();
-    branch.getThen().takeBody(*closed_.back().region);
+    Body then = std::move(closed_.back());
     closed_.pop_back();
+    branch.getThen().takeBody(*then.region);
+    branch.getOtherwise().takeBody(*otherwise.region);
+    // Both bodies count from the same number, as only one of them runs.
+    branch.getOtherwise().walk([&](RandomUniformOp random) {
+      random.setDraw(random.getDraw() -
+                     static_cast<std::uint64_t>(otherwise.draws_before - then.draws_before));
+    });
+    reserve(then.draws_before,
+            std::max(otherwise.draws_before - then.draws_before, draws_ - otherwise.draws_before), true);
     for (std::size_t i = 0; i < results.size(); ++i)
       set(results[i], branch->getResult(static_cast<unsigned>(i)));
   }
@@ -198,7 +207,15 @@ class DialectBuilder final : public Primitives {
     return types;
   }
 
-  static constexpr std::int64_t max_draws = std::int64_t{1} << 30;  // that one call may take
+  /// A loop or branch that began at counter `first` and draws at most `draws` numbers is over.
+  void reserve(std::int64_t first, std::int64_t draws, bool conditional) {
+    if (conditional && draws > control_draws)
+      fail("a loop or branch can draw {} random numbers, this one draws {}", control_draws, draws);
+    draws_ = first + (conditional ? control_draws : draws);
+    if (draws_ > max_draws) fail("a graph draws too many random numbers");
+  }
+
+  static constexpr std::int64_t max_draws = std::int64_t{1} << 60;  // that one call may take
   struct Body {
     std::unique_ptr<mlir::Region> region;
     mlir::OpBuilder::InsertPoint outside;

@@ -148,7 +148,9 @@ class Primitives {
   Value reduce_window(Reduce op, Value x, const Window& window);
 
   // Control flow. Bodies are called once, to compose what may run many times or not at all; they may use any
-  // value made before them.
+  // value made before them. A branch, and a loop with a condition, takes `control_draws` random counters
+  // whatever of it runs.
+  static constexpr std::int64_t control_draws = std::int64_t{1} << 32;
   /// Runs `body` `steps` times, or, where `go_on` (a bool of one element) is given, while it holds and at
   /// most that often. Step i gets row i of each of `rows` along its first axis. Returns the last carried
   /// values, then each output with the steps along a new first axis; rows of steps that were not taken are

@@ -88,7 +88,7 @@ struct ExecutablePlan {
   std::vector<Step> steps;
   std::int64_t arena_bytes = 0;
   std::int64_t arena_lower_bound = 0;  ///< largest sum of simultaneously live temporaries
-  int random_draws = 0;                ///< values of the random counter that a call takes
+  std::int64_t random_draws = 0;       ///< values of the random counter that a call takes
   double compile_ms = 0;
 };
 

@@ -311,6 +311,10 @@ class KILN_API F {
   };
   static struct random random() { return {}; }
 
+  /// Loops and branches: <kiln/control_flow.h>.
+  struct contrib;
+  static struct contrib contrib();
+
   /// The spellings of MXNet's numpy extension, `F.npx().relu(x)`: the same operators.
   struct npx;
   static struct npx npx();

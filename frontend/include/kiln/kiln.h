@@ -3,6 +3,7 @@
 #include <kiln/block.h>
 #include <kiln/containers.h>
 #include <kiln/context.h>
+#include <kiln/control_flow.h>
 #include <kiln/f.h>
 #include <kiln/io.h>
 #include <kiln/memory.h>

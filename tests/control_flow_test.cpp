@@ -1,0 +1,266 @@
+// Loops and branches of a program: eagerly, hybridized, exported.
+#include <kiln/kiln.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace kiln;
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Results = struct F::contrib::Results;
+
+template <class Body>
+class Net final : public HybridBlock {
+ public:
+  explicit Net(Body body) : body_(std::move(body)) {}
+  Tensors hybrid_forward(F& f, const Tensors& in) override { return body_(f, in); }
+
+ private:
+  Body body_;
+};
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() && a.to_vector<float>() == b.to_vector<float>();
+}
+
+// Runs `body` eagerly and hybridized from the same seed; returns the results after comparing them, and what
+// is drawn next.
+template <class Body>
+Tensors both(Body body, const Tensors& inputs) {
+  Net<Body> net(body);
+  random::seed(3);
+  const Tensors eager = net(inputs);
+  const Tensor next = random::uniform(0, 1, {3});
+  net.hybridize();
+  for (int threads : {1, 2}) {
+    const ThreadLimit limit(threads);
+    random::seed(3);
+    const Tensors compiled = net(inputs);
+    REQUIRE(compiled.size() == eager.size());
+    for (std::size_t i = 0; i < eager.size(); ++i) CHECK(same(eager[i], compiled[i]));
+    CHECK(same(next, random::uniform(0, 1, {3})));
+  }
+  return eager;
+}
+
+Tensors cumulative(F& f, const Tensors& in) {
+  const Results r = f.contrib().foreach (
+      [&](const Tensors& rows, const Tensors& states) -> Results {
+        Tensor sum = states[0] + rows[0] * in[2];
+        return {{f.tanh(sum)}, {sum}};
+      },
+      {in[0]}, {in[1]});
+  return {r.outputs[0], r.states[0]};
+}
+
+}  // namespace
+
+TEST_CASE("foreach stacks the outputs and hands states on") {
+  const Tensors r = both(cumulative, {Tensor({{1, 2}, {3, 4}, {5, 6}}), Tensor({0.5, 1.0}), Tensor({1, -1})});
+  CHECK(r[0].shape() == Shape{3, 2});
+  CHECK(r[1].to_vector<float>() == std::vector<float>{9.5f, -11.f});
+}
+
+TEST_CASE("foreach over one axis gives rows of one element") {
+  const auto body = [](F& f, const Tensors& in) -> Tensors {
+    const Results r = f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors&) -> Results {
+          CHECK(rows[0].shape() == Shape{1});
+          return {{rows[0] * 2}, {}};
+        },
+        {in[0]}, {});
+    return r.outputs;
+  };
+  CHECK(both(body, {Tensor({1, 2, 3})})[0].shape() == Shape{3, 1});
+}
+
+TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridized") {
+  const auto body = [](F& f, const Tensors& in) -> Tensors {
+    const Results r = f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors&) -> Results {
+          return {{rows[0] + f.random_uniform(0, 1, Shape{2})}, {}};
+        },
+        {in[0]}, {});
+    return r.outputs;
+  };
+  const std::vector<float> drawn = both(body, {Tensor::zeros({3, 2})})[0].to_vector<float>();
+  CHECK(drawn[0] != drawn[2]);
+  CHECK(drawn[2] != drawn[4]);
+}
+
+TEST_CASE("while_loop takes as many steps as its condition says") {
+  const auto count_to = [](F& f, const Tensors& in) -> Tensors {
+    const Results r = f.contrib().while_loop(
+        [&](const Tensors& v) { return v[0] < in[1]; },
+        [&](const Tensors& v) -> Results {
+          return {{v[0] * 10 + f.random_uniform(0, 1, Shape{1})}, {v[0] + 1, v[1] * 2}};
+        },
+        {in[0], Tensor({1.f})}, 4);
+    return {r.outputs[0], r.states[0], r.states[1]};
+  };
+  for (const float limit : {0.f, 1.f, 3.f, 9.f}) {
+    const Tensors r = both(count_to, {Tensor({0.f}), Tensor({limit})});
+    const float steps = std::min(limit, 4.f);
+    CHECK(r[0].shape() == Shape{4, 1});
+    CHECK(r[1].item<float>() == steps);
+    CHECK(r[2].item<float>() == std::exp2(steps));
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float out = r[0].to_vector<float>()[i];
+      CHECK((static_cast<float>(i) < steps ? out >= 10.f * static_cast<float>(i) : out == 0.f));
+    }
+  }
+}
+
+TEST_CASE("cond runs one of its branches and takes the same random numbers for either") {
+  const auto choose = [](F& f, const Tensors& in) -> Tensors {
+    return f.contrib().cond(
+        f.sum(in[0]) > 0, [&] { return Tensors{in[0] * 2 + f.random_uniform(0, 1, Shape{2})}; },
+        [&] { return Tensors{f.relu(in[0]) - 1}; });
+  };
+  CHECK(both(choose, {Tensor({-3, 1})})[0].to_vector<float>() == std::vector<float>{-1, 0});
+  CHECK(both(choose, {Tensor({3, 1})})[0].to_vector<float>()[0] >= 6.f);
+}
+
+TEST_CASE("loops and branches nest") {
+  const auto nested = [](F& f, const Tensors& in) -> Tensors {
+    const Results r = f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& states) -> Results {
+          const Results inner =
+              f.contrib().while_loop([&](const Tensors& v) { return f.sum(v[0]) < f.sum(rows[0]); },
+                                     [&](const Tensors& v) -> Results {
+                                       return {{v[0]}, {v[0] + 1}};
+                                     },
+                                     {states[0]}, 5);
+          const Tensors chosen = f.contrib().cond(
+              f.sum(inner.states[0]) > 4, [&] { return Tensors{inner.states[0] - in[1]}; },
+              [&] { return Tensors{inner.states[0] * 1}; });
+          return {{f.sum(inner.outputs[0])}, {chosen[0]}};
+        },
+        {in[0]}, {in[1]});
+    return {r.outputs[0], r.states[0]};
+  };
+  both(nested, {Tensor({{1, 2}, {6, 3}, {0, 5}}), Tensor({0.5, 0.25})});
+}
+
+TEST_CASE("a body uses parameters, and writes into its own arguments only") {
+  class Recurrent final : public HybridBlock {
+   public:
+    Recurrent() { weight_ = params().get("weight", {2, 2}); }
+    Tensor hybrid_forward(F& f, const Tensor& x) override {
+      const Tensor w = weight_.data();
+      return f.contrib()
+          .foreach (
+              [&](const Tensors& rows, const Tensors& states) -> Results {
+                Tensor row = rows[0];
+                row += 1;
+                Tensor next = f.tanh(f.dot(row, w) + states[0]);
+                return {{next}, {next}};
+              },
+              {x}, {f.zeros({3, 2})})
+          .outputs[0];
+    }
+
+   private:
+    Parameter weight_;
+  };
+  Recurrent net;
+  net.initialize(init::Uniform(0.5));
+  const Tensor x = random::uniform(0, 1, {4, 3, 2}), before = x.copy();
+  const Tensor eager = net(x);
+  net.hybridize();
+  CHECK(same(eager, net(x)));
+  CHECK(same(x, before));
+}
+
+TEST_CASE("a recorded loop is one node, whatever the number of steps, and reads back as it was written") {
+  Net net(cumulative);
+  const Symbol symbol = net(std::vector<Symbol>{sym::var("x"), sym::var("s"), sym::var("w")})[0];
+  const std::string json = symbol.tojson();
+  CHECK(json.find("\"_foreach\"") != std::string::npos);
+  CHECK(json.find("\"in_data_locs\": \"[1]\"") != std::string::npos);
+  CHECK(json.find("\"__subgraph_name__\": \"foreach") != std::string::npos);
+  CHECK(Symbol::load_json(json).tojson() == json);
+}
+
+TEST_CASE("mistakes in bodies are named") {
+  F f;
+  const Tensor x = Tensor::ones({3, 2}), s = Tensor::ones({2});
+  const auto grows = [&](const Tensors& rows, const Tensors& states) -> Results {
+    return {{rows[0]}, {f.concat({states[0], states[0]}, {.dim = 0})}};
+  };
+  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x}, {s}),
+                    Catch::Contains("control_flow_test.cpp") && Catch::Contains("before a step"));
+  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x, Tensor::ones({4})}, {s}),
+                    Catch::Contains("one number of steps"));
+  CHECK_THROWS_WITH(f.contrib().cond(
+                        x, [&] { return Tensors{x}; }, [&] { return Tensors{s}; }),
+                    Catch::Contains("one element"));
+  Tensor outside = Tensor::zeros({2});
+  const auto writes = [&](F& g, const Tensors& in) -> Tensors {
+    return g.contrib().cond(
+        g.sum(in[0]) > 0,
+        [&] {
+          outside += 1;
+          return Tensors{in[0]};
+        },
+        [&] { return Tensors{in[0]}; });
+  };
+  Net net(writes);
+  net.hybridize();
+  CHECK_THROWS_WITH(net(Tensors{x}),
+                    Catch::Contains("outside of it") && Catch::Contains("return the new value"));
+}
+
+TEST_CASE("a body of foreach that writes outside is recorded step by step") {
+  const Tensor x({{1, 2}, {3, 4}});
+  Tensor total = Tensor::zeros({2});
+  const auto writes = [&](F& f, const Tensors& in) -> Tensors {
+    return f.contrib()
+        .foreach (
+            [&](const Tensors& rows, const Tensors&) -> Results {
+              total += rows[0];
+              return {{total * 2}, {}};
+            },
+            {in[0]}, {})
+        .outputs;
+  };
+  Net net(writes);
+  const Tensor eager = net(Tensors{x})[0];
+  CHECK(total.to_vector<float>() == std::vector<float>{4, 6});
+  total *= 0;
+  net.hybridize();
+  CHECK(same(eager, net(Tensors{x})[0]));
+  CHECK(total.to_vector<float>() == std::vector<float>{4, 6});
+}
+
+TEST_CASE("BatchNorm in the body of a loop updates its statistics at each step") {
+  nn::BatchNorm norm;
+  norm.initialize();
+  const Tensor x = random::normal(0, 1, {3, 4, 2});
+  const auto body = [&](F& f, const Tensors& in) -> Tensors {
+    return f.contrib()
+        .foreach (
+            [&](const Tensors& rows, const Tensors&) -> Results {
+              return {{norm(rows[0])}, {}};
+            },
+            {in[0]}, {})
+        .outputs;
+  };
+  Net net(body);
+  const autograd::TrainMode train(true);
+  const auto run = [&] {
+    Parameter mean = norm.params().get("running_mean"), var = norm.params().get("running_var");
+    mean.set_data(Tensor::zeros({2}));
+    var.set_data(Tensor::ones({2}));
+    const Tensor out = net(Tensors{x})[0];
+    return Tensors{out, mean.data().copy(), var.data().copy()};
+  };
+  norm(x[0]);
+  const Tensors eager = run();
+  net.hybridize();
+  const Tensors compiled = run();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(same(eager[i], compiled[i]));
+  CHECK(eager[1].to_vector<float>() != std::vector<float>{0, 0});
+}
