@@ -164,13 +164,9 @@ TEST_CASE("a form may be asked for whatever the name", "[formats]") {
   CHECK(load_arrays("list.weights")[0].name == "x");
   save_arrays("wrong.npy", list, {.format = ArrayFormat::params});
   CHECK(load_arrays("wrong.npy")[0].name == "x");
-  CHECK_THAT(error_of([] {
-               save_arrays("x.npy", std::vector<NamedArray>(2, {"", arange(3)}));
-             }),
+  CHECK_THAT(error_of([] { save_arrays("x.npy", std::vector<NamedArray>(2, {"", arange(3)})); }),
              Contains("x.npy") && Contains("one array, here are 2"));
-  CHECK_THAT(error_of([] {
-               save_arrays("x.safetensors", std::vector<NamedArray>{{"\xFF", arange(3)}});
-             }),
+  CHECK_THAT(error_of([] { save_arrays("x.safetensors", std::vector<NamedArray>{{"\xFF", arange(3)}}); }),
              Contains("UTF-8"));
 }
 
