@@ -149,6 +149,10 @@ TEST_CASE("an imported symbol is a block", "[symbol]") {
   net.export_model("again");
   CHECK(golden::read_text("again-symbol.json") == golden::read_text(prefix + "-symbol.json"));
   CHECK(golden::read_text("again-0000.params").size() == golden::read_text(prefix + "-0000.params").size());
+  // Its nodes keep their names inside another network.
+  nn::HybridSequential outer({.prefix = "outer_"});
+  outer.add(net);
+  CHECK(outer(sym::var("data")).name() == "net_dense1_fwd");
 }
 
 TEST_CASE("an import says what does not fit", "[symbol]") {
@@ -162,10 +166,6 @@ TEST_CASE("an import says what does not fit", "[symbol]") {
              Contains("nofile-symbol.json"));
   CHECK_THAT(error_of([&] { SymbolBlock::imports(json, {"data"}, "nofile.params"); }),
              Contains("nofile.params"));
-  // Its nodes keep their names inside another network.
-  nn::HybridSequential outer({.prefix = "outer_"});
-  outer.add(net);
-  CHECK(outer(sym::var("data")).name() == "net_dense1_fwd");
   SymbolBlock empty = SymbolBlock::imports(json, {"data"});
   CHECK_THAT(error_of([&] { empty(ones({2, 3})); }),
              Contains("net_dense0_weight") && Contains("has not been initialized"));
