@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 
 using namespace kiln;
@@ -174,6 +175,8 @@ TEST_CASE("what there is not is said", "[model_zoo]") {
   CHECK_THAT(error_of([] { SqueezeNet("1.2"); }), Contains("1.0 and 1.1"));
   CHECK_THAT(error_of([] { ResNetV1(ResNetBlock::basic, {2, 2}, {8, 8}); }),
              Contains("2 stages") && Contains("3 numbers"));
+  CHECK_THAT(error_of([] { ResNetV2(ResNetBlock::basic, {}, {}); }), Contains("first convolution"));
+  CHECK_THAT(error_of([] { MobileNet(std::nan("")); }), Contains("between 1/32 and 1000, not nan"));
   CHECK_THAT(error_of([] { VGG({1, 1}, {8}); }), Contains("2 numbers of layers"));
 }
 

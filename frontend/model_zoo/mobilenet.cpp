@@ -1,4 +1,5 @@
 #include "frontend/model_zoo/parts.h"
+#include "runtime/fail.h"
 
 namespace kiln::model_zoo::vision {
 namespace {
@@ -56,6 +57,19 @@ class LinearBottleneck : public HybridBlock {
   Child<nn::HybridSequential> out_{this, "out"};
 };
 
+/// Numbers of channels times the network's multiplier, rounded down.
+class Scaled {
+ public:
+  explicit Scaled(double multiplier) : multiplier_(multiplier) {
+    if (!(multiplier >= 0.03125 && multiplier <= 1000))  // below it 32 channels would be none
+      fail("The multiplier of a MobileNet must be between 1/32 and 1000, not {}", multiplier);
+  }
+  std::int64_t operator()(int channels) const { return static_cast<std::int64_t>(channels * multiplier_); }
+
+ private:
+  double multiplier_;
+};
+
 /// Blocks of one size: `repeat` of them, the first with `stride`.
 struct Stage {
   int channels, repeat, stride;
@@ -64,7 +78,7 @@ struct Stage {
 }  // namespace
 
 MobileNet::MobileNet(double multiplier, const ModelOptions& o) : VisionModel("MobileNet", o) {
-  const auto scaled = [&](int channels) { return static_cast<std::int64_t>(channels * multiplier); };
+  const Scaled scaled(multiplier);
   const auto scope = name_scope();
   features = sequence();
   add_conv(*features, {.channels = scaled(32), .kernel = 3, .stride = 2});
@@ -92,7 +106,7 @@ MobileNet::MobileNet(double multiplier, const ModelOptions& o) : VisionModel("Mo
 }
 
 MobileNetV2::MobileNetV2(double multiplier, const ModelOptions& o) : VisionModel("MobileNetV2", o) {
-  const auto scaled = [&](int channels) { return static_cast<std::int64_t>(channels * multiplier); };
+  const Scaled scaled(multiplier);
   const auto scope = name_scope();
   features = nn::HybridSequential(BlockOptions{.prefix = "features_"});
   {

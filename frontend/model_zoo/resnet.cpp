@@ -107,9 +107,10 @@ class ResidualV2 : public Residual {
   Child<nn::Conv2D> downsample_{this, "downsample"};
 };
 
-void add_beginning(nn::HybridSequential& features, std::int64_t channels, bool thumbnail) {
-  if (thumbnail) return features.add(conv(channels, 3, 1, 0));
-  features.add(conv(channels, 7, 2, 0));
+void add_beginning(nn::HybridSequential& features, const std::vector<int>& channels, bool thumbnail) {
+  if (channels.empty()) fail("A ResNet needs the number of channels of its first convolution");
+  if (thumbnail) return features.add(conv(channels[0], 3, 1, 0));
+  features.add(conv(channels[0], 7, 2, 0));
   features.add(nn::BatchNorm());
   features.add(relu());
   features.add(nn::MaxPool2D(3, 2, 1));
@@ -137,7 +138,7 @@ ResNetV1::ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std:
     : VisionModel("ResNetV1", o) {
   const auto scope = name_scope();
   features = sequence();
-  add_beginning(*features, channels.at(0), o.thumbnail);
+  add_beginning(*features, channels, o.thumbnail);
   add_stages<ResidualV1>(*features, block, layers, channels);
   features->add(nn::GlobalAvgPool2D());
   output = nn::Dense(o.classes, {.in_units = channels.back()});
@@ -149,7 +150,7 @@ ResNetV2::ResNetV2(ResNetBlock block, const std::vector<int>& layers, const std:
   const auto scope = name_scope();
   features = sequence();
   features->add(nn::BatchNorm({.center = false, .scale = false}));
-  add_beginning(*features, channels.at(0), o.thumbnail);
+  add_beginning(*features, channels, o.thumbnail);
   add_stages<ResidualV2>(*features, block, layers, channels);
   features->add(nn::BatchNorm());
   features->add(relu());
