@@ -11,7 +11,6 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <typeinfo>
 
@@ -46,12 +45,6 @@ std::string process_wide(std::string_view kind) {
   static std::map<std::string, int, std::less<>> counts;
   std::lock_guard lock(mutex);
   return numbered(counts, kind);
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 }  // namespace
@@ -125,7 +118,7 @@ void Block::number_in_order(std::initializer_list<const Block*> arguments) {
 }
 
 BlockScope::BlockScope(std::shared_ptr<BlockState> block) {
-  if (block->prefix.empty()) return;  // MXNet: an empty prefix opens no scope
+  if (block->scopeless) return;
   scopes().push_back(block);
   impl_.reset(new Impl{NameScope(block->prefix)});
 }
@@ -139,6 +132,7 @@ Block::Block(const BlockOptions& options) : state_(std::make_shared<BlockState>(
   static std::atomic<std::uint64_t> made{0};
   state_->serial = ++made;
   state_->given_prefix = options.prefix;
+  state_->scopeless = options.prefix && options.prefix->empty();
   if (options.params) state_->shared_params = *options.params;
   state_->made_in = detail::current_block_scope();
   if (options.prefix) state_->make_name("");
@@ -153,7 +147,7 @@ Block::~Block() = default;
 
 BlockState& Block::state() const {
   if (!state_) fail("This block was moved from and cannot be used");
-  if (!state_->named.load(std::memory_order_acquire)) state_->make_name(lower(class_name()));
+  if (!state_->named.load(std::memory_order_acquire)) state_->make_name(detail::lower(class_name()));
   return *state_;
 }
 

@@ -22,6 +22,7 @@ struct BlockState {
   // Names. The prefix of a program's own class is made when it is first needed: only then, inside its
   // constructor or after, is the class known from whose name it is made.
   std::optional<std::string> given_prefix;
+  bool scopeless = false;  // MXNet: a block that was given an empty prefix opens no name scope
   std::optional<ParameterDict> shared_params;
   std::shared_ptr<BlockState> made_in;  // the scope that was open; dropped once the prefix is made
   std::atomic<bool> named{false};

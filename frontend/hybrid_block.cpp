@@ -76,7 +76,7 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
     }
   }
   std::optional<NameScope> names;
-  if (trace) names.emplace(s.prefix);
+  if (trace && !s.scopeless) names.emplace(s.prefix);
   F f;
   return b.hybrid_forward(f, inputs);
 }

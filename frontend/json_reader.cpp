@@ -188,7 +188,7 @@ void JsonReader::skip(std::string_view what) {
 
 void JsonReader::end() {
   peek();
-  if (at_ < text_.size()) error("something follows the end of the graph: {}", found());
+  if (at_ < text_.size()) error("something follows the end of the text: {}", found());
 }
 
 }  // namespace kiln

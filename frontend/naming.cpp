@@ -1,7 +1,7 @@
 #include "frontend/naming.h"
 
-#include <algorithm>
-#include <cctype>
+#include "frontend/text.h"
+
 #include <memory>
 
 namespace kiln {
@@ -47,10 +47,7 @@ std::string name_hint(std::string_view op_name) {
       break;
     }
   }
-  std::string hint(op_name);
-  std::transform(hint.begin(), hint.end(), hint.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return hint;
+  return detail::lower(std::string(op_name));
 }
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 #include "frontend/array.h"
 #include "frontend/block_state.h"
+#include "frontend/naming.h"
 #include "frontend/parameter_state.h"
 #include "frontend/symbol_access.h"
 #include "frontend/symbol_graph.h"
@@ -164,6 +165,7 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
   if (inputs.size() != s.inputs.size())
     fail("{} takes {} inputs ({}), but was called with {}", s.symbol.str(), s.inputs.size(),
          detail::brief_list(s.inputs), inputs.size());
+  const NameScope names("");  // nodes are called what they are called in the file, wherever the block stands
   std::unordered_map<const ir::Node*, Tensors> values;
   const auto value = [&](const ir::Entry& e) -> const Tensor& {
     const Tensors& outputs = values.at(e.node.get());

@@ -3,6 +3,7 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <memory>
@@ -17,6 +18,12 @@ std::string indent(const std::string& text, int blanks) {
     if (c == '\n') out.append(static_cast<std::size_t>(blanks), ' ');
   }
   return out;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
 }
 
 std::string brief_list(const std::vector<std::string>& names) {

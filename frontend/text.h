@@ -7,6 +7,8 @@ namespace kiln::detail {
 
 /// `text` with all lines but the first moved right, as Gluon nests printed forms.
 std::string indent(const std::string& text, int blanks);
+/// In small letters, as far as ASCII goes.
+std::string lower(std::string text);
 /// 'a', 'b', ..., 'z': at most seven names in quotes.
 std::string brief_list(const std::vector<std::string>& names);
 /// The name of a C++ type without namespaces and template arguments: what Python shows as the class.

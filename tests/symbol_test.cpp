@@ -149,6 +149,10 @@ TEST_CASE("an imported symbol is a block", "[symbol]") {
   net.export_model("again");
   CHECK(golden::read_text("again-symbol.json") == golden::read_text(prefix + "-symbol.json"));
   CHECK(golden::read_text("again-0000.params").size() == golden::read_text(prefix + "-0000.params").size());
+  // Its nodes keep their names inside another network.
+  nn::HybridSequential outer({.prefix = "outer_"});
+  outer.add(net);
+  CHECK(outer(sym::var("data")).name() == "net_dense1_fwd");
 }
 
 TEST_CASE("an import says what does not fit", "[symbol]") {

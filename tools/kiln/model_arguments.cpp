@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace kiln::tool {
 namespace {
@@ -35,12 +36,11 @@ std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& 
 
 void ModelArguments::add_model(CLI::App& command) {
   command.add_option("MODEL", symbol, "The network: a -symbol.json file")->required()->option_text(" ");
-  command.add_option("--params", params, "Its parameters: a .params file")->option_text("FILE");
+  command.add_option("--params", params, "Its parameters: .params, .npz, .safetensors")->option_text("FILE");
 }
 
 void ModelArguments::add_inputs(CLI::App& command) {
-  auto* from_file = command.add_option("--input", input, "Inputs: the arrays in:NAME of an NDArray list")
-                        ->option_text("FILE");
+  auto* from_file = command.add_option("--input", input, input_help)->option_text("FILE");
   command.add_option("--shape", shapes, "Made-up numbers instead: data=1,3,224,224")
       ->option_text("NAME=N,...")
       ->allow_extra_args(false)
@@ -57,7 +57,7 @@ Model ModelArguments::load() const {
 Fed ModelArguments::load_fed() const {
   Fed fed{load(), {}};
   if (!input.empty()) {
-    fed.inputs = read_inputs(input);
+    fed.inputs = read_inputs(input, fed.model);
     return fed;
   }
   std::map<std::string, Shape> known;
@@ -77,12 +77,20 @@ Fed ModelArguments::load_fed() const {
   return fed;
 }
 
-std::map<std::string, Tensor> read_inputs(const std::string& path) {
+std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model) {
+  const std::vector<NamedArray> arrays = load_arrays(path);
   std::map<std::string, Tensor> inputs;
-  for (NamedArray& a : load_arrays(path))
+  for (const NamedArray& a : arrays)
     if (a.name.starts_with("in:")) inputs.insert_or_assign(a.name.substr(3), a.array);
+  if (!inputs.empty()) return inputs;
+  const std::vector<std::string> wanted = model.input_names();
+  if (arrays.size() == 1 && wanted.size() == 1 && arrays[0].name.empty())
+    return {{wanted[0], arrays[0].array}};
+  for (const std::string& name : wanted)
+    if (const Tensor* array = find_array(arrays, name)) inputs.emplace(name, *array);
   if (inputs.empty())
-    throw Error(fmt::format("{}: no input in it; inputs are the arrays named in:NAME", path));
+    throw Error(fmt::format("{}: no input in it; inputs are the arrays named in:NAME, or NAME alone: {}",
+                            path, fmt::join(wanted, ", ")));
   return inputs;
 }
 

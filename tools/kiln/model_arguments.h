@@ -33,11 +33,16 @@ struct ModelArguments {
   Fed load_fed() const;
 };
 
-/// The arrays `in:NAME` of an NDArray list, by NAME. Throws kiln::Error when there is none.
-std::map<std::string, Tensor> read_inputs(const std::string& path);
+/// What to feed `model` from a file of arrays: those called `in:NAME`; where none is called so, those with
+/// the names of the model's inputs; and a lone array without a name (.npy) where the model has one input.
+/// Throws kiln::Error when there is none.
+std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
 
 /// "data=1,3,224,224"; the validator of --shape has seen it.
 std::pair<std::string, Shape> parse_shape(const std::string& text);
+
+/// What --input is, in the help of the subcommands that have it.
+inline constexpr const char* input_help = "Inputs: in:NAME or NAME in .params, .npz, .safetensors; .npy";
 
 /// Declares --threads, at least 1.
 void add_threads(CLI::App& command, int& threads);

@@ -22,7 +22,7 @@ int run(const Arguments& a) {
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
   options.train = a.train;
-  std::vector<Tensor> outputs = model.run(read_inputs(a.model.input), options);
+  std::vector<Tensor> outputs = model.run(read_inputs(a.model.input, model), options);
   std::vector<std::string> names = model.output_names();
   std::vector<NamedArray> list;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -42,9 +42,7 @@ void add_run(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
   a->model.add_model(*c);
-  c->add_option("--input", a->model.input, "Inputs: the arrays in:NAME of an NDArray list")
-      ->required()
-      ->option_text("FILE (required)");
+  c->add_option("--input", a->model.input, input_help)->required()->option_text("FILE (required)");
   c->add_option("--output", a->output, "Write the outputs as out:0, out:1, ... and print nothing")
       ->option_text("FILE");
   auto* expect =

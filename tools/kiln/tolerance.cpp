@@ -43,6 +43,7 @@ bool compare_outputs(const std::vector<Tensor>& outputs, std::span<const NamedAr
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::string name = fmt::format("out:{}", i);
     const Tensor* array = find_array(expected, name);
+    if (array == nullptr && i < expected.size() && expected[i].name.empty()) array = &expected[i].array;
     if (array == nullptr) throw Error(fmt::format("{}: no array {} to compare with", file, name));
     all = compare(name, outputs[i], *array, tolerance) && all;
   }

@@ -13,7 +13,8 @@ struct Tolerance {
   double absolute = 1e-8;
 };
 
-/// Compares outputs with the arrays out:0, out:1, ... of a list and prints a line for each. Returns whether
+/// Compares outputs with the arrays out:0, out:1, ... of a list, or in a list without names with those in the
+/// same place, and prints a line for each. Returns whether
 /// all shapes, dtypes and values fit. Throws kiln::Error when the list lacks one.
 bool compare_outputs(const std::vector<Tensor>& outputs, std::span<const NamedArray> expected,
                      const std::string& file, Tolerance tolerance);

@@ -232,10 +232,11 @@ template <class B>
 class Child {
  public:
   Child(Block* owner, std::string name) : owner_(*owner), name_(std::move(name)) {}
-  Child& operator=(const B& block) {
-    block_ = std::make_shared<B>(block);
-    owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
-    return *this;
+  Child& operator=(const B& block) { return assign(block); }
+  /// A block of a class derived from B stays what it is: `Child<HybridBlock> output` takes any HybridBlock.
+  template <std::derived_from<B> D>
+  Child& operator=(const D& block) {
+    return assign(block);
   }
   bool defined() const { return block_ != nullptr; }
   B& operator*() const { return *block_; }
@@ -254,6 +255,12 @@ class Child {
   }
 
  private:
+  template <class D>
+  Child& assign(const D& block) {
+    block_ = std::make_shared<D>(block);
+    owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
+    return *this;
+  }
   Block& get() const {
     if (!block_) throw Error("The child '" + name_ + "' is used before a block was assigned to it.");
     return *block_;

@@ -8,6 +8,7 @@
 #include <kiln/io.h>
 #include <kiln/memory.h>
 #include <kiln/model.h>
+#include <kiln/model_zoo.h>
 #include <kiln/nn.h>
 #include <kiln/random.h>
 #include <kiln/symbol.h>

@@ -8,7 +8,8 @@ namespace kiln {
 
 class ParameterDict;
 
-/// What every block can be given. Without a prefix it is made from the kind and a number: "dense0_".
+/// What every block can be given. Without a prefix it is made from the kind and a number: "dense0_". A block
+/// with an empty prefix opens no name scope: what is made and computed in it is named by the scope around it.
 struct BlockOptions {
   std::optional<std::string> prefix = {};
   /// Parameters to share: those of another block. Not owned beyond the constructor, which keeps a handle.

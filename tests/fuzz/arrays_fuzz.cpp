@@ -1,4 +1,5 @@
-// Any bytes are an NDArray list or an error; a list that was read is written and comes back equal.
+// Any bytes are a file of arrays of some form, or an error; a list that was read is written in that form and
+// comes back equal.
 #include <kiln/kiln.h>
 
 #include <cstdio>
@@ -20,20 +21,28 @@ bool equal(const Tensor& a, const Tensor& b) {
          (bytes == 0 || std::memcmp(a.data(), b.data(), bytes) == 0);
 }
 
+ArrayFormat form_of(std::string_view text) {
+  if (text.starts_with("\x93NUMPY")) return ArrayFormat::npy;
+  if (text.starts_with("PK")) return ArrayFormat::npz;
+  return text.size() > 8 && text[8] == '{' ? ArrayFormat::safetensors : ArrayFormat::params;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const std::vector<NamedArray> arrays = parse_arrays(std::as_bytes(std::span(data, size)), "fuzz.params");
-    const std::string written = format_arrays(arrays);
-    const std::vector<NamedArray> again = parse_arrays(std::as_bytes(std::span(written)), "again.params");
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const std::vector<NamedArray> arrays = parse_arrays(std::as_bytes(std::span(text)), "fuzz.arrays");
+    const bool first_bit = size != 0 && (data[size - 1] & 1) != 0;
+    const std::string written = format_arrays(arrays, {.format = form_of(text), .compress = first_bit});
+    const std::vector<NamedArray> again = parse_arrays(std::as_bytes(std::span(written)), "again.arrays");
     if (again.size() != arrays.size()) broken("a written list has another length");
     for (std::size_t i = 0; i < arrays.size(); ++i)
       if (again[i].name != arrays[i].name || !equal(again[i].array, arrays[i].array))
         broken("a written array comes back differently");
   } catch (const Error& e) {
     if (e.kind() == Error::Kind::internal ||
-        std::string_view(e.what()).find("fuzz.params") == std::string_view::npos)
+        std::string_view(e.what()).find("fuzz.arrays") == std::string_view::npos)
       broken(e.what());
   }
   return 0;

@@ -1,0 +1,84 @@
+#pragma once
+#include "runtime/fail.h"
+
+#include <kiln/tensor.h>
+
+#include <bit>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kiln {
+
+static_assert(std::endian::native == std::endian::little, "files of arrays are little endian");
+
+/// Reads numbers and pieces of a file that is in memory, and knows what it is reading, for errors. Nothing
+/// outside of the file is ever read, whatever lengths and places it declares.
+class ByteReader {
+ public:
+  ByteReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+
+  std::size_t left() const { return bytes_.size() - at_; }
+  std::size_t at() const { return at_; }
+  std::size_t size() const { return bytes_.size(); }
+  const std::string& file() const { return file_; }
+  void set_part(std::string part) { part_ = std::move(part); }
+  void seek(std::uint64_t at, std::string_view what) {
+    if (at > bytes_.size())
+      error("{} is said to begin at byte {}, but the file has {}", what, at, bytes_.size());
+    at_ = static_cast<std::size_t>(at);
+  }
+
+  template <class T>
+  T number(std::string_view what) {
+    T value;
+    std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
+    return value;
+  }
+  std::span<const std::byte> take(std::uint64_t n, std::string_view what) {
+    if (n > left()) {
+      error(
+          "the file ends inside {} at byte {}: {} bytes are needed, {} are left; it is cut short or damaged",
+          what, at_, n, left());
+    }
+    at_ += static_cast<std::size_t>(n);
+    return bytes_.subspan(at_ - static_cast<std::size_t>(n), static_cast<std::size_t>(n));
+  }
+  std::string_view text(std::uint64_t n, std::string_view what) {
+    const std::span<const std::byte> bytes = take(n, what);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  /// The elements of an array, which may be as large as what is left.
+  std::span<const std::byte> elements(const Shape& shape, DType dtype);
+
+  template <class... A>
+  [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
+    fail("{}: {}{}", file_, part_.empty() ? "" : part_ + ": ", fmt::format(text, std::forward<A>(args)...));
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  const std::string& file_;
+  std::string part_;
+  std::size_t at_ = 0;
+};
+
+/// A new array of these elements in C order. Any byte but 0 is true.
+Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements);
+
+/// The elements of an array as they are in memory.
+inline std::span<const std::byte> bytes_of(const Tensor& array) {
+  const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.dtype());
+  return {bytes == 0 ? nullptr : static_cast<const std::byte*>(array.data()), bytes};
+}
+
+template <class T>
+void append_number(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+inline void append_bytes(std::string& out, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace kiln
