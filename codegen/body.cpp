@@ -91,8 +91,7 @@ void Body::visit(mlir::Value v) {
     return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, slot, static_cast<int>(random.getWord())},
                     fmt::format("random{}.{}", slot, random.getWord()));
   }
-  if (llvm::isa_and_present<ir::GatherOp>(op))
-    return add_leaf({Leaf::Kind::gather, v, {}, 0, {}}, "gather");
+  if (llvm::isa_and_present<ir::GatherOp>(op)) return add_leaf({Leaf::Kind::gather, v, {}, 0, {}}, "gather");
   ir::View view = ir::view_of(v);
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(view.base);
   if (!argument) fail_internal("a fusion reads a value that is not a window on its arguments");

@@ -16,8 +16,7 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
 
   DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());
   bool adds = op.getKind() == ir::ScatterKind::add;
-  int lanes =
-      behind == 1 ? 1 : target.lanes(size_of(dtype));
+  int lanes = behind == 1 ? 1 : target.lanes(size_of(dtype));
   enum Param : std::int64_t { R, U, A, B };
   Launch launch{{name_of_location(op.getLoc()),
                  fmt::format("scatter {} {} by {} lanes={}", adds ? "add" : "replace", name_of(dtype),
@@ -36,7 +35,8 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
                             mlir::Value end) {
     mlir::Value row_count = e.param(params, R), update_count = e.param(params, U),
                 outer_count = e.param(params, A), width = e.param(params, B);
-    mlir::Value source = e.buffer(buffers, 0), indices = e.buffer(buffers, 1), target_base = e.buffer(buffers, 2);
+    mlir::Value source = e.buffer(buffers, 0), indices = e.buffer(buffers, 1),
+                target_base = e.buffer(buffers, 2);
     mlir::Value zero = e.index(0), one = e.index(1);
     mlir::Value whole = e.mul(e.div(width, e.index(lanes)), e.index(lanes));
     auto write = [&](mlir::Value from, mlir::Value to, int count, mlir::Value mask) {
@@ -47,15 +47,15 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
       e.store(value, to, dtype, count, mask);
     };
     e.loop(zero, update_count, one, [&](mlir::Value u) {
-      mlir::Value row = emit_cast(e.b, e.loc, index_dtype, DType::i64,
-                                  e.load_scalar(e.element(indices, u, index_dtype), index_dtype), e.target.isa);
+      mlir::Value row =
+          emit_cast(e.b, e.loc, index_dtype, DType::i64,
+                    e.load_scalar(e.element(indices, u, index_dtype), index_dtype), e.target.isa);
       mlir::Value mine = mlir::arith::AndIOp::create(
           e.b, e.loc, mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::sle, begin, row),
           e.less(row, end));
       e.when(mine, [&] {
         e.loop(zero, outer_count, one, [&](mlir::Value a) {
-          mlir::Value from =
-              e.element(source, e.mul(e.add(e.mul(a, update_count), u), width), dtype);
+          mlir::Value from = e.element(source, e.mul(e.add(e.mul(a, update_count), u), width), dtype);
           mlir::Value to = e.element(target_base, e.mul(e.add(e.mul(a, row_count), row), width), dtype);
           e.loop(zero, whole, e.index(lanes), [&](mlir::Value b) {
             write(e.element(from, b, dtype), e.element(to, b, dtype), lanes, {});

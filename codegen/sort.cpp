@@ -6,6 +6,8 @@
 #include "codegen/math/math.h"
 #include "codegen/math/num.h"
 
+#include <array>
+
 namespace kiln::codegen {
 namespace {
 
@@ -97,8 +99,7 @@ class Sorter {
   }
   mlir::Value before(const Parts& x, const Parts& y) {
     if (packed_) return e_.less(x[0], y[0]);
-    mlir::Value equal =
-        mlir::arith::CmpIOp::create(e_.b, e_.loc, mlir::arith::CmpIPredicate::eq, x[0], y[0]);
+    mlir::Value equal = mlir::arith::CmpIOp::create(e_.b, e_.loc, mlir::arith::CmpIPredicate::eq, x[0], y[0]);
     return either(e_.less(x[0], y[0]), both(equal, e_.less(x[1], y[1])));
   }
   Parts choose(mlir::Value condition, const Parts& x, const Parts& y) {
@@ -109,9 +110,25 @@ class Sorter {
 
   /// Batcher's odd-even merge sort of 8: 19 exchanges.
   void network(llvm::SmallVector<Parts>& run) {
-    static constexpr std::array<std::array<std::size_t, 2>, 19> exchanges{
-        {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6}, {5, 7}, {1, 2}, {5, 6},
-         {0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4}, {3, 5}, {1, 2}, {3, 4}, {5, 6}}};
+    static constexpr std::array<std::array<std::size_t, 2>, 19> exchanges{{{0, 1},
+                                                                           {2, 3},
+                                                                           {4, 5},
+                                                                           {6, 7},
+                                                                           {0, 2},
+                                                                           {1, 3},
+                                                                           {4, 6},
+                                                                           {5, 7},
+                                                                           {1, 2},
+                                                                           {5, 6},
+                                                                           {0, 4},
+                                                                           {1, 5},
+                                                                           {2, 6},
+                                                                           {3, 7},
+                                                                           {2, 4},
+                                                                           {3, 5},
+                                                                           {1, 2},
+                                                                           {3, 4},
+                                                                           {5, 6}}};
     for (auto [i, j] : exchanges) {
       mlir::Value right = before(run[i], run[j]);
       Parts low = choose(right, run[i], run[j]), high = choose(right, run[j], run[i]);
@@ -137,8 +154,8 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
   bool packed = ir::sorts_packed(op.getX()), descending = op.getDescending();
   int lanes = target.lanes(8);
   Launch launch{{name_of_location(op.getLoc()),
-                 fmt::format("sort {} {} packed={} lanes={}", name_of(dtype), descending ? "down" : "up", packed,
-                             lanes),
+                 fmt::format("sort {} {} packed={} lanes={}", name_of(dtype), descending ? "down" : "up",
+                             packed, lanes),
                  op.getLoc(),
                  {}},
                 {extent, passes}};
@@ -151,9 +168,8 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
     Sorter sorter(e, packed, n);
     // Calls `body(j, mask)` for all elements of a row, `lanes` at a time.
     auto for_all = [&](const std::function<void(mlir::Value, mlir::Value)>& body) {
-      e.loop(zero, n, e.index(lanes), [&](mlir::Value j) {
-        body(j, lanes == 1 ? mlir::Value() : e.mask_below(e.sub(n, j), lanes));
-      });
+      e.loop(zero, n, e.index(lanes),
+             [&](mlir::Value j) { body(j, lanes == 1 ? mlir::Value() : e.mask_below(e.sub(n, j), lanes)); });
     };
     e.loop(begin, end, e.index(1), [&](mlir::Value row) {
       auto part = [&](std::int64_t operand, DType d, std::int64_t rows_each, std::int64_t which) {
@@ -176,7 +192,8 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
       }
 
       for_all([&](mlir::Value j, mlir::Value mask) {
-        Num key = key_of(Num(e.b, e.loc, e.load(e.element(x, j, dtype), dtype, lanes, mask)), dtype, descending);
+        Num key =
+            key_of(Num(e.b, e.loc, e.load(e.element(x, j, dtype), dtype, lanes, mask)), dtype, descending);
         Num index(e.b, e.loc, e.add(e.splat(j, lanes), e.lane_numbers(lanes)));
         Num wide = key.width() == 64 ? key : resize_signed(key, 64);
         Parts values{packed ? ((wide << 32) | index).value() : wide.value(), index.value()};

@@ -27,7 +27,8 @@ mlir::Value emit_select(mlir::OpBuilder&, mlir::Location, mlir::Value condition,
                         mlir::Value b);
 mlir::Value emit_cast(mlir::OpBuilder&, mlir::Location, DType from, DType to, mlir::Value x, Isa isa);
 
-/// Words 0 to 3 of Philox, each in an i64. seed and counter are i64 scalars, index an i64 or a vector of them.
+/// Words 0 to 3 of Philox, each in an i64. seed and counter are i64 scalars, index an i64 or a vector of
+/// them.
 using PhiloxWords = std::array<mlir::Value, 4>;
 PhiloxWords emit_philox(mlir::OpBuilder&, mlir::Location, mlir::Value seed, mlir::Value counter,
                         mlir::Value index);
