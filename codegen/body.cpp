@@ -64,7 +64,7 @@ void Body::visit(mlir::Value v) {
     key_ += fmt::format(" %{}=leaf{}:{}:{};", number_[v], leaves_.size(), text, name_of(leaf.dtype));
     leaves_.push_back(std::move(leaf));
   };
-  if (v == root_) return add_leaf({Leaf::Kind::root, v, {}, 0, {}, 0, 0}, "root");
+  if (v == root_) return add_leaf({Leaf::Kind::root, v, {}, 0, {}}, "root");
   if (op && (ir::is_pointwise(op) || llvm::isa<ir::ConstantOp>(op))) {
     for (mlir::Value operand : op->getOperands()) visit(operand);
     note_type(v);
@@ -83,16 +83,19 @@ void Body::visit(mlir::Value v) {
     return;
   }
   if (auto iota = llvm::dyn_cast_if_present<ir::IotaOp>(op))
-    return add_leaf({Leaf::Kind::iota, v, {}, 0, {}, static_cast<std::int64_t>(iota.getAxis()), 0}, "iota");
-  if (auto random = llvm::dyn_cast_if_present<ir::RandomUniformOp>(op))
-    return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, static_cast<std::int64_t>(random.getDraw())},
-                    "random");
-  if (llvm::isa_and_present<ir::GatherOp>(op))
-    return add_leaf({Leaf::Kind::gather, v, {}, 0, {}, 0, 0}, "gather");
+    return add_leaf({Leaf::Kind::iota, v, {}, 0, {}, static_cast<std::int64_t>(iota.getAxis())}, "iota");
+  if (auto random = llvm::dyn_cast_if_present<ir::RandomUniformOp>(op)) {
+    auto draw = static_cast<std::int64_t>(random.getDraw());
+    auto slot = static_cast<std::size_t>(llvm::find(draws_, draw) - draws_.begin());
+    if (slot == draws_.size()) draws_.push_back(draw);
+    return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, slot, static_cast<int>(random.getWord())},
+                    fmt::format("random{}.{}", slot, random.getWord()));
+  }
+  if (llvm::isa_and_present<ir::GatherOp>(op)) return add_leaf({Leaf::Kind::gather, v, {}, 0, {}}, "gather");
   ir::View view = ir::view_of(v);
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(view.base);
   if (!argument) fail_internal("a fusion reads a value that is not a window on its arguments");
-  add_leaf({Leaf::Kind::memory, v, {}, argument.getArgNumber(), view, 0, 0},
+  add_leaf({Leaf::Kind::memory, v, {}, argument.getArgNumber(), view},
            fmt::format("arg{}", argument.getArgNumber()));
 }
 

@@ -20,7 +20,8 @@ struct Leaf {
   unsigned argument = 0;  ///< memory, gather: the argument it looks at
   ir::View view;          ///< memory: over the argument
   std::int64_t axis = 0;  ///< iota
-  std::int64_t draw = 0;  ///< random
+  std::size_t draw = 0;   ///< random: which of Body::draws()
+  int word = 0;           ///< random
 };
 
 /// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the
@@ -31,6 +32,8 @@ class Body {
   Body(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
 
   const std::vector<Leaf>& leaves() const { return leaves_; }
+  /// The distinct random counters that leaves draw from: words of one counter are made together.
+  const std::vector<std::int64_t>& draws() const { return draws_; }
   /// The expressions as text, without shapes: equal text, equal code.
   const std::string& key() const { return key_; }
   /// Element bytes of the widest and narrowest type that is computed with; decides the lanes.
@@ -47,6 +50,7 @@ class Body {
   mlir::Value root_;
   llvm::SmallVector<mlir::Value> outputs_;
   std::vector<Leaf> leaves_;
+  std::vector<std::int64_t> draws_;
   std::vector<mlir::Operation*> order_;  // pointwise operations and constants, operands first
   llvm::DenseMap<mlir::Value, std::size_t> leaf_index_, number_;
   std::string key_;

@@ -27,6 +27,12 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
 
 /// A pack: operand 0 to operand 1.
 Launch launch_pack(ir::PackOp pack, const Target& target);
+/// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
+Launch launch_sort(ir::SortOp sort, const Target& target);
+/// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
+Launch launch_scatter(ir::ScatterOp scatter, const Target& target);
+/// Operand 0 to operand 1.
+Launch launch_cumulative(ir::CumulativeOp cumulative, const Target& target);
 
 /// A box of elements copied from one strided window to another, and a window filled with one number. Operand
 /// 0 to operand 1; for fill, operand 0 is written. Shapes, strides and offsets are in elements.

@@ -67,7 +67,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   std::vector<Stream> streams;
   std::vector<std::size_t> leaf_stream;
   std::vector<std::optional<GatherLeaf>> gathers;
-  bool uses_random = false;
+  bool uses_random = !body.draws().empty();
   for (const Leaf& leaf : body.leaves()) {
     leaf_stream.push_back(streams.size());
     gathers.emplace_back();
@@ -82,7 +82,6 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
         break;
       }
       case Leaf::Kind::random:
-        uses_random = true;
         streams.push_back({leaf.dtype, -1, dense});
         break;
       case Leaf::Kind::gather: {
@@ -118,12 +117,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   launch.uses_random = uses_random;
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
-  for (std::size_t i = 0; i < body.leaves().size(); ++i) {
-    if (gathers[i]) {
-      launch.params.push_back(gathers[i]->axis_stride);
-      launch.params.push_back(gathers[i]->axis_extent);
-    }
-    if (body.leaves()[i].kind == Leaf::Kind::random) launch.params.push_back(body.leaves()[i].draw);
+  auto draws = static_cast<std::int64_t>(body.draws().size());
+  launch.params.insert(launch.params.end(), body.draws().begin(), body.draws().end());
+  for (const auto& gather : gathers) {
+    if (!gather) continue;
+    launch.params.push_back(gather->axis_stride);
+    launch.params.push_back(gather->axis_extent);
   }
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
@@ -135,7 +134,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
     }
     nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
-      std::int64_t next = extra;
+      std::int64_t next = extra + draws;
+      std::vector<std::optional<PhiloxWords>> words(body.draws().size());
       auto values = body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
         const Leaf& leaf = body.leaves()[i];
         std::size_t s = leaf_stream[i];
@@ -143,8 +143,10 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
           case Leaf::Kind::iota:
             return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(s), e.target.isa);
           case Leaf::Kind::random: {
-            mlir::Value draw = e.param(params, next++);
-            return emit_philox_uniform(e.b, e.loc, seed, e.add(counter, draw), at.number(s));
+            auto& drawn = words[leaf.draw];
+            mlir::Value draw = e.param(params, extra + static_cast<std::int64_t>(leaf.draw));
+            if (!drawn) drawn = emit_philox(e.b, e.loc, seed, e.add(counter, draw), at.number(s));
+            return emit_random(e.b, e.loc, leaf.dtype, *drawn, leaf.word);
           }
           case Leaf::Kind::gather: {
             const GatherLeaf& g = *gathers[i];

@@ -134,6 +134,15 @@ class Scheduler {
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
         .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
         .Case([&](ir::RunIfOp i) { schedule_branch(i); })
+        .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
+        .Case([&](ir::SortOp s) {
+          add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())},
+              plan_.steps, op.getLoc());
+        })
+        .Case([&](ir::CumulativeOp c) {
+          add(launch_cumulative(c, target_), {place(c.getX()), place(c.getResult())}, plan_.steps,
+              op.getLoc());
+        })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
         });
@@ -210,14 +219,28 @@ class Scheduler {
         plan_.steps, pad.getLoc());
   }
 
+  /// The result of an operation that then writes into it, as a copy of x unless it lies there.
+  void schedule_copy(mlir::Value x, mlir::Value result) {
+    ir::View whole = ir::View::whole(result);
+    BufferRef from = place(x), to = place(result);
+    if (from.space == to.space && from.index == to.index && from.offset == to.offset) return;
+    StridedBox all{whole.shape, whole.strides, whole.strides};
+    add(launch_copy(all, ir::to_tensor_type(result.getType()).dtype, target_, result.getLoc()), {from, to},
+        plan_.steps, result.getLoc());
+  }
+
+  void schedule_scatter(ir::ScatterOp scatter) {
+    schedule_copy(scatter.getX(), scatter.getResult());
+    add(launch_scatter(scatter, target_),
+        {place(scatter.getUpdates()), place(scatter.getIndices()), place(scatter.getResult())}, plan_.steps,
+        scatter.getLoc());
+  }
+
   void schedule_insert(ir::InsertOp insert) {
     ir::View whole = ir::View::whole(insert.getResult()), update = ir::View::whole(insert.getUpdate());
     DType dtype = ir::to_tensor_type(insert.getType()).dtype;
-    BufferRef from = place(insert.getX()), to = place(insert.getResult());
-    bool in_place = from.space == to.space && from.index == to.index && from.offset == to.offset;
-    StridedBox all{whole.shape, whole.strides, whole.strides};
-    if (!in_place)
-      add(launch_copy(all, dtype, target_, insert.getLoc()), {from, to}, plan_.steps, insert.getLoc());
+    BufferRef to = place(insert.getResult());
+    schedule_copy(insert.getX(), insert.getResult());
     StridedBox part{update.shape, update.strides, {}};
     for (std::size_t i = 0; i < whole.strides.size(); ++i) {
       part.to_strides.push_back(whole.strides[i] * insert.getStep()[i]);

@@ -46,6 +46,12 @@ Tensor F::gather_nd(const Tensor& x, const Tensor& indices, Where where) {
   return call<"gather_nd">({&x, &indices}, where);
 }
 
+Tensor F::scatter_nd(const Tensor& x, const Tensor& indices, const Shape& shape, Where where) {
+  Given<1> given;
+  given.set("shape", ir::AttrValue(shape));
+  return call<"scatter_nd">({&x, &indices}, given, where);
+}
+
 Tensor F::diag(const Tensor& x, const DiagOptions& o, Where where) {
   Given<3> given;
   given.set("k", o.k);

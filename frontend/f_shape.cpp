@@ -1,4 +1,4 @@
-// F's reductions, shapes and random numbers.
+// F's reductions and shapes.
 #include "frontend/f_call.h"
 #include "frontend/trace.h"
 
@@ -195,31 +195,6 @@ Tensor F::slice_like(const Tensor& x, const Tensor& shape_like, const Shape& axe
   Given<1> given;
   given.set_tuple("axes", axes);
   return call<"slice_like">({&x, &shape_like}, given, where);
-}
-
-Tensor F::random_uniform(Number low, Number high, const Shape& shape, DType dtype, Where where) {
-  return random_uniform(RandomUniformOptions{.low = low, .high = high, .shape = shape, .dtype = dtype},
-                        where);
-}
-Tensor F::random_uniform(const RandomUniformOptions& o, Where where) {
-  Given<4> given;
-  given.set("low", o.low);
-  given.set("high", o.high);
-  given.set_tuple("shape", o.shape);
-  given.set("dtype", o.dtype);
-  return call<"_random_uniform">({}, given, where, o.name);
-}
-Tensor F::random_normal(Number loc, Number scale, const Shape& shape, DType dtype, Where where) {
-  return random_normal(RandomNormalOptions{.loc = loc, .scale = scale, .shape = shape, .dtype = dtype},
-                       where);
-}
-Tensor F::random_normal(const RandomNormalOptions& o, Where where) {
-  Given<4> given;
-  given.set("loc", o.loc);
-  given.set("scale", o.scale);
-  given.set_tuple("shape", o.shape);
-  given.set("dtype", o.dtype);
-  return call<"_random_normal">({}, given, where, o.name);
 }
 
 }  // namespace kiln

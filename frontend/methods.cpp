@@ -49,6 +49,10 @@ Tensor Tensor::max(const ReduceOptions& o, Where where) const { return F::max(*t
 Tensor Tensor::min(const ReduceOptions& o, Where where) const { return F::min(*this, o, where); }
 Tensor Tensor::argmax(const ArgReduceOptions& o, Where where) const { return F::argmax(*this, o, where); }
 Tensor Tensor::argmin(const ArgReduceOptions& o, Where where) const { return F::argmin(*this, o, where); }
+Tensor Tensor::sort(const SortOptions& o, Where where) const { return F::sort(*this, o, where); }
+Tensor Tensor::argsort(const ArgsortOptions& o, Where where) const { return F::argsort(*this, o, where); }
+Tensor Tensor::topk(const TopkOptions& o, Where where) const { return F::topk(*this, o, where); }
+Tensor Tensor::cumsum(const CumsumOptions& o, Where where) const { return F::cumsum(*this, o, where); }
 Tensor Tensor::norm(const NormOptions& o, Where where) const { return F::norm(*this, o, where); }
 
 }  // namespace kiln

@@ -53,6 +53,7 @@ def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
   "add", "sub", "mul", "div", "mod", "pow", "max", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
 def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "min"]>;
+def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
 
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let summary = "a function of each element";
@@ -131,12 +132,14 @@ def IotaOp : Kiln_Op<"iota"> {
 def RandomUniformOp : Kiln_Op<"random_uniform"> {
   let summary = "uniform in [0, 1)";
   let description = [{
-    Element i (in C order) is word 0 of Philox 4x32-10 with the counter (i, c + draw) and the seed as key, its upper 24 bits times 2^-24;
-    c is the random counter that the call starts from.
+    Element i (in C order) comes from Philox 4x32-10 with the counter (i, c + draw) and the seed as key; c is the random counter that the
+    call starts from. f32: the upper 24 bits of the word times 2^-24. f64 (word 0 only): the upper 27 bits of word 0, then the upper 26 of
+    word 1, as one number of 53 bits, times 2^-53. i64 (word 0 only): word 0 in the lower half, word 1 in the upper; all values.
   }];
-  let arguments = (ins I64Attr:$draw);
+  let arguments = (ins I64Attr:$draw, DefaultValuedAttr<I64Attr, "0">:$word);
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$draw attr-dict `:` type($result)";
+  let assemblyFormat = "$draw (`word` $word^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,6 +221,48 @@ def GatherOp : Kiln_Op<"gather"> {
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$indices, I64Attr:$axis);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x $indices `axis` $axis attr-dict `:` type($x) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ScatterOp : Kiln_Op<"scatter", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "x with slices along an axis replaced by, or added to, slices of `updates`";
+  let description = [{
+    `updates` has the shape of `gather x indices axis`. The indices are taken one after the other in C order, so that of several slices
+    that go to one place the last one stays, or they are added in that order, each sum rounded. An index outside of the axis is dropped.
+  }];
+  let arguments = (ins Kiln_ScatterEnum:$kind, Kiln_Tensor:$x, Kiln_Tensor:$indices, Kiln_Tensor:$updates, I64Attr:$axis);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $updates `into` $x $indices `axis` $axis attr-dict `:` type($updates) `into` type($x) `,` type($indices)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+def SortOp : Kiln_Op<"sort"> {
+  let summary = "the stable order of the elements along the last axis, as i64 indices into it";
+  let description = [{
+    Ascending, or with `descending` the greatest first; in both directions NaNs (of either sign) are last, -0 and +0 are equal, and equal
+    elements stand in the order of their indices. So the result is one permutation, whatever computes it.
+
+    `scratch` is memory for the kernel and holds nothing that may be used: (rows, extent) of i64, or (rows, 3 * extent) where elements
+    have more than 32 bits or a row has 2^31 of them.
+  }];
+  let arguments = (ins Kiln_Tensor:$x, UnitAttr:$descending);
+  let results = (outs Kiln_Tensor:$order, Kiln_Tensor:$scratch);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($order) `,` type($scratch)";
+  let hasVerifier = 1;
+}
+
+def CumulativeOp : Kiln_Op<"cumulative", [SameOperandsAndResultType]> {
+  let summary = "the sum, product, maximum or minimum of the elements up to each, along an axis";
+  let description = [{ result[0] = x[0]; result[r] = result[r - 1] op x[r], rounded each time. For max and min NaN wins. }];
+  let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, I64Attr:$axis);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $x `axis` $axis attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

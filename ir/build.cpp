@@ -107,7 +107,9 @@ class DialectBuilder final : public Primitives {
       case Kind::iota:
         return make(IotaOp::create(b, loc_, type, p.axis));
       case Kind::random_uniform:
-        return make(RandomUniformOp::create(b, loc_, type, draws_++));
+        // Word 0 takes the next counter, the others are of the same.
+        return make(RandomUniformOp::create(b, loc_, type, p.integer == 0 ? draws_++ : draws_ - 1,
+                                            static_cast<std::uint64_t>(p.integer)));
       case Kind::broadcast:
         return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
       case Kind::reshape:
@@ -130,6 +132,14 @@ class DialectBuilder final : public Primitives {
         return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
       case Kind::gather:
         return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
+      case Kind::scatter:
+        return make(ScatterOp::create(b, loc_, type, static_cast<ScatterKind>(p.scatter), in(0), in(1), in(2),
+                                      static_cast<std::uint64_t>(p.axis)));
+      case Kind::sort:
+        return make(SortOp::create(b, loc_, type, sort_scratch(in(0)), in(0), p.integer != 0));
+      case Kind::cumulative:
+        return make(CumulativeOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),
+                                         static_cast<std::uint64_t>(p.axis)));
       case Kind::reduce:
         return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
       case Kind::dot:

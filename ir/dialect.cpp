@@ -16,6 +16,7 @@ static_assert(static_cast<int>(Unary::tanh) == static_cast<int>(UnaryKind::tanh)
 static_assert(static_cast<int>(Binary::logical_xor) == static_cast<int>(BinaryKind::logical_xor));
 static_assert(static_cast<int>(Compare::ge) == static_cast<int>(CompareKind::ge));
 static_assert(static_cast<int>(Reduce::min) == static_cast<int>(ReduceKind::min));
+static_assert(static_cast<int>(Scatter::add) == static_cast<int>(ScatterKind::add));
 
 void KilnDialect::initialize() {
   addOperations<
@@ -84,6 +85,18 @@ bool is_pointwise(mlir::Operation* op) {
 
 bool is_movement(mlir::Operation* op) {
   return llvm::isa<BroadcastOp, TransposeOp, SliceOp, ReverseOp, ReshapeOp>(op);
+}
+
+bool sorts_packed(mlir::Value x) {
+  return ranked(x).getElementTypeBitWidth() <= 32 && ranked(x).getShape().back() < (std::int64_t{1} << 31);
+}
+
+mlir::RankedTensorType sort_scratch(mlir::Value x) {
+  auto type = ranked(x);
+  std::int64_t extent = type.getShape().back(), rows = 1;
+  for (std::int64_t d : type.getShape().drop_back()) rows *= d;
+  return mlir::RankedTensorType::get({rows, sorts_packed(x) ? extent : 3 * extent},
+                                     mlir::IntegerType::get(type.getContext(), 64));
 }
 
 static Shape to_shape(llvm::ArrayRef<std::int64_t> v) { return Shape(std::span(v.data(), v.size())); }
@@ -182,6 +195,15 @@ mlir::LogicalResult SelectOp::verify() {
 
 mlir::LogicalResult IotaOp::verify() {
   return verify_axis(*this, static_cast<std::int64_t>(getAxis()), ranked(getResult()).getRank());
+}
+
+mlir::LogicalResult RandomUniformOp::verify() {
+  mlir::Type element = ranked(getResult()).getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isSignlessInteger(64))
+    return emitOpError("gives f32, f64 or i64");
+  auto word = static_cast<std::int64_t>(getWord());
+  if (word < 0 || word > (element.isF32() ? 3 : 0)) return emitOpError() << "has no word " << word;
+  return mlir::success();
 }
 
 mlir::LogicalResult BroadcastOp::verify() {
@@ -290,6 +312,30 @@ mlir::LogicalResult GatherOp::verify() {
   to.append(indices.begin(), indices.end());
   to.append(x.begin() + static_cast<std::ptrdiff_t>(getAxis()) + 1, x.end());
   return expect_result(*this, to, ranked(getX()).getElementType());
+}
+
+mlir::LogicalResult ScatterOp::verify() {
+  Dims x = dims(getX()), indices = dims(getIndices());
+  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size())))
+    return mlir::failure();
+  if (!ranked(getIndices()).getElementType().isSignlessInteger())
+    return emitOpError("needs indices of i32 or i64");
+  llvm::SmallVector<std::int64_t> expected(x.take_front(getAxis()));
+  expected.append(indices.begin(), indices.end());
+  expected.append(x.begin() + static_cast<std::ptrdiff_t>(getAxis()) + 1, x.end());
+  if (dims(getUpdates()) != Dims(expected)) return emitOpError("needs updates of the shape of a gather");
+  return expect_same_element(*this, getX(), getUpdates());
+}
+
+mlir::LogicalResult SortOp::verify() {
+  if (dims(getX()).empty()) return emitOpError("needs an axis");
+  if (getScratch().getType() != sort_scratch(getX()))
+    return emitOpError() << "must have the scratch memory " << sort_scratch(getX());
+  return expect_result(*this, dims(getX()), mlir::IntegerType::get(getContext(), 64));
+}
+
+mlir::LogicalResult CumulativeOp::verify() {
+  return verify_axis(*this, static_cast<std::int64_t>(getAxis()), dims(getX()).size());
 }
 
 mlir::LogicalResult ReduceOp::verify() {

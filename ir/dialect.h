@@ -41,6 +41,11 @@ bool is_pointwise(mlir::Operation* op);
 /// Broadcast, transpose, slice, reverse or reshape: the same elements at other places.
 bool is_movement(mlir::Operation* op);
 
+/// The type of the second result of a sort of x.
+mlir::RankedTensorType sort_scratch(mlir::Value x);
+/// Whether such a sort packs key and index into one i64: elements of at most 32 bits, less than 2^31 of them
+/// in a row.
+bool sorts_packed(mlir::Value x);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 

@@ -130,8 +130,19 @@ Value Primitives::iota(const TensorType& type, int axis) {
   p.axis = axis;
   return record(Kind::iota, {}, p, type);
 }
-Value Primitives::random_uniform(const Shape& shape) {
-  return record(Kind::random_uniform, {}, {}, {DType::f32, shape});
+Value Primitives::random_uniform(const Shape& shape, DType dtype) {
+  if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::i64)
+    fail_internal("random numbers of dtype {}", name_of(dtype));
+  return record(Kind::random_uniform, {}, {}, {dtype, shape});
+}
+std::array<Value, 4> Primitives::random_uniforms(const Shape& shape) {
+  std::array<Value, 4> words;
+  for (int i = 0; i < 4; ++i) {
+    Params p;
+    p.integer = i;
+    words[at(i)] = record(Kind::random_uniform, {}, p, {DType::f32, shape});
+  }
+  return words;
 }
 
 Value Primitives::broadcast(Value x, const Shape& to, const Shape& dims) {
@@ -260,6 +271,41 @@ Value Primitives::gather(Value x, Value indices, int axis) {
   Params p;
   p.axis = axis;
   return record(Kind::gather, {{x, indices}}, p, {dtype(x), to});
+}
+
+Value Primitives::scatter(Scatter how, Value x, Value indices, Value updates, int axis) {
+  const Shape& into = shape(x);
+  if (axis < 0 || axis >= into.rank()) fail("cannot scatter along axis {} of {}", axis, into.str());
+  require(!is_floating(dtype(indices)), "scatter needs integer indices", type(indices));
+  TensorType expected{dtype(x), {}};
+  for (int i = 0; i < axis; ++i) expected.shape.push_back(into[at(i)]);
+  for (std::int64_t d : shape(indices)) expected.shape.push_back(d);
+  for (int i = axis + 1; i < into.rank(); ++i) expected.shape.push_back(into[at(i)]);
+  if (!(type(updates) == expected))
+    fail("to scatter by indices {} along axis {} of {} takes updates {}, got {}", shape(indices).str(), axis,
+         type(x).str(), expected.str(), type(updates).str());
+  Params p;
+  p.axis = axis;
+  p.scatter = how;
+  return record(Kind::scatter, {{x, indices, updates}}, p, type(x));
+}
+
+Value Primitives::sort(Value x, bool descending) {
+  require(shape(x).rank() > 0, "sort needs an array of at least one axis", type(x));
+  // The scratch memory of the dialect's operation must be countable too.
+  if (shape(x).elements() > std::numeric_limits<std::int64_t>::max() / 64)
+    fail("an array of the shape {} is too large to sort", shape(x).str());
+  Params p;
+  p.integer = descending;
+  return record(Kind::sort, {{x}}, p, {DType::i64, shape(x)});
+}
+Value Primitives::cumulative(Reduce op, Value x, int axis) {
+  if (axis < 0 || axis >= shape(x).rank())
+    fail("cannot accumulate along axis {} of {}", axis, shape(x).str());
+  Params p;
+  p.reduce = op;
+  p.axis = axis;
+  return record(Kind::cumulative, {{x}}, p, type(x));
 }
 
 Value Primitives::reduce(Reduce op, Value x, const Shape& axes) {
@@ -427,6 +473,18 @@ Value Primitives::keep_dims(Value reduced, const Shape& original, const Shape& a
   Shape to = original;
   for (std::int64_t a : axes) to[static_cast<std::size_t>(a)] = 1;
   return reshape(reduced, to);
+}
+
+Value Primitives::gather_last(Value x, Value indices) {
+  const Shape from = shape(x), to = shape(indices);
+  bool fits = from.rank() > 0 && from.rank() == to.rank() && dtype(indices) == DType::i64;
+  for (int i = 0; fits && i + 1 < from.rank(); ++i) fits = from[at(i)] == to[at(i)];
+  if (!fits) fail_internal("gather_last of {} by {}", type(x).str(), type(indices).str());
+  if (to.elements() == 0) return full({dtype(x), to}, 0);
+  const std::int64_t n = from[at(from.rank() - 1)], k = to[at(to.rank() - 1)];
+  const TensorType rows{DType::i64, {to.elements() / k, k}};
+  Value place = add(mul(iota(rows, 0), full_integer(rows, n)), reshape(indices, rows.shape));
+  return reshape(gather(reshape(x, {from.elements()}), place, 0), to);
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b) {

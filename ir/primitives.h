@@ -1,6 +1,7 @@
 #pragma once
 #include "runtime/tensor_type.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -59,6 +60,7 @@ enum class Unary {
 enum class Binary { add, sub, mul, div, mod, pow, max, min, hypot, logical_and, logical_or, logical_xor };
 enum class Compare { eq, ne, lt, le, gt, ge };
 enum class Reduce { sum, prod, max, min };
+enum class Scatter { replace, add };
 
 /// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its
 /// last two axes.
@@ -118,9 +120,12 @@ class Primitives {
   Value constant(const TensorType& type, std::span<const std::byte> elements);
   /// The index along `axis`, converted to the dtype.
   Value iota(const TensorType& type, int axis);
-  /// Uniform in [0, 1), float32: element i is word 0 of Philox 4x32-10 with counter (i, call counter + node
-  /// index) and the seed as key, its upper 24 bits times 2^-24. Each use takes the next node index.
-  Value random_uniform(const Shape& shape);
+  /// Element i comes from Philox 4x32-10 with counter (i, call counter + node index) and the seed as key.
+  /// float32: uniform in [0, 1), the upper 24 bits of word 0 times 2^-24. float64: the same from 53 bits of
+  /// words 0 and 1. int64: uniform over all numbers, words 0 and 1. Each use takes the next node index.
+  Value random_uniform(const Shape& shape, DType dtype = DType::f32);
+  /// Four independent float32 numbers as random_uniform's, from the four words of one node index.
+  std::array<Value, 4> random_uniforms(const Shape& shape);
 
   // Data movement.
   /// Axis i of x becomes axis dims[i] of the result; other axes, and axes where x has extent 1, repeat.
@@ -137,6 +142,17 @@ class Primitives {
   Value insert(Value x, Value update, const Shape& start, const Shape& step);
   /// Rows of x along `axis` chosen by integer indices (any shape), which are clamped to the axis.
   Value gather(Value x, Value indices, int axis);
+  /// x with rows along `axis` replaced by, or added to, those of `updates`, whose shape is that of
+  /// gather(x, indices, axis): in the order of the indices (C order), so the last of several wins. Indices
+  /// outside of the axis are dropped.
+  Value scatter(Scatter how, Value x, Value indices, Value updates, int axis);
+
+  // Orders.
+  /// Where the elements along the last axis stand in sorted order: int64 indices into that axis. Stable; NaNs
+  /// are last in either direction, -0 and +0 are equal.
+  Value sort(Value x, bool descending);
+  /// Element r along the axis is the sum (product, ...) of elements 0 to r, one after the other.
+  Value cumulative(Reduce op, Value x, int axis);
 
   // Sums of many.
   /// Removes the axes (sorted, distinct, not negative). A reduction of everything gives rank 0.
@@ -178,6 +194,9 @@ class Primitives {
   Value broadcast_along(Value x, const Shape& to, int axis);
   /// Puts axes of extent 1 back where a reduction removed them.
   Value keep_dims(Value reduced, const Shape& original, const Shape& axes);
+  /// The elements of x at indices into its last axis, one array of indices for each row: `indices` has x's
+  /// shape up to its last axis.
+  Value gather_last(Value x, Value indices);
 
  protected:
   explicit Primitives(bool train) : train_(train) {}
@@ -196,6 +215,7 @@ class Primitives {
     DotSpec dot;
     ConvSpec convolution;
     Window window;
+    Scatter scatter{};
   };
   enum class Kind {
     unary,
@@ -220,6 +240,9 @@ class Primitives {
     dot,
     convolution,
     reduce_window,
+    scatter,
+    sort,
+    cumulative,
   };
   /// Records the primitive; the base has made the Value for it and knows its type.
   virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;

@@ -9,8 +9,8 @@ namespace kiln::passes {
 inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 
 /// Makes kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
-/// concatenate, pad, insert, loops and branches, constants that are not splats, and reshapes that only rename
-/// a buffer.
+/// concatenate, pad, insert, scatter, sort, cumulative, loops and branches, constants that are not splats,
+/// and reshapes that only rename a buffer.
 ///
 /// * A product (packed_dot, packed_convolution) or a reduce takes the pointwise operations behind it, where
 ///   one value leaves the kernel.

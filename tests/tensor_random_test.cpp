@@ -1,10 +1,37 @@
 // Random arrays: a seed fixes all that follows.
 #include <kiln/kiln.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 using namespace kiln;
+
+namespace {
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+Moments moments_of(const Tensor& x) {
+  const std::vector<double> v = x.to_vector<double>();
+  const auto n = static_cast<double>(v.size());
+  Moments m;
+  for (double a : v) m.mean += a / n;
+  for (double a : v) m.variance += (a - m.mean) * (a - m.mean) / n;
+  return m;
+}
+
+/// Mean and variance, within five standard errors and a little (5 %) of the variance.
+void check_moments(const Tensor& x, double mean, double variance) {
+  const Moments m = moments_of(x);
+  INFO("mean " << m.mean << " for " << mean << ", variance " << m.variance << " for " << variance);
+  CHECK(std::fabs(m.mean - mean) <= 5 * std::sqrt(variance / static_cast<double>(x.size())));
+  CHECK(std::fabs(m.variance - variance) <= 0.05 * variance);
+}
+
+}  // namespace
 
 TEST_CASE("a seed repeats the sequence", "[random]") {
   random::seed(42);
@@ -40,4 +67,73 @@ TEST_CASE("uniform and normal have their moments", "[random]") {
 TEST_CASE("random arrays have the dtype asked for", "[random]") {
   CHECK(random::uniform(0, 1, {3}, DType::f64).dtype() == DType::f64);
   CHECK(nd::random_uniform({.shape = {2, 3}}).shape() == Shape{2, 3});
+}
+
+TEST_CASE("gamma and exponential have their moments", "[random]") {
+  random::seed(5);
+  for (const double alpha : {0.3, 1.0, 2.5, 40.0, 1e6}) {
+    INFO("alpha " << alpha);
+    const Tensor x = random::gamma(alpha, 0.5, {40000});
+    check_moments(x, alpha * 0.5, alpha * 0.25);
+    for (const double v : x.to_vector<double>()) REQUIRE(v >= 0);
+  }
+  check_moments(random::exponential(3, {40000}), 3, 9);
+  CHECK_THROWS_AS(random::gamma(-1, 1, {3}), Error);
+}
+
+TEST_CASE("poisson has its moments for small and large means", "[random]") {
+  random::seed(6);
+  for (const double lam : {0.0, 0.01, 0.5, 4.0, 81.5, 1000.0, 1e6, 1e10}) {
+    INFO("lam " << lam);
+    const Tensor x = random::poisson(lam, {40000}, DType::f64);
+    const std::vector<double> v = x.to_vector<double>();
+    for (const double a : v) REQUIRE((a >= 0 && a == std::floor(a)));
+    if (lam < 0.1) {
+      CHECK(std::count(v.begin(), v.end(), 0.0) >= 39000);
+      continue;
+    }
+    check_moments(x, lam, lam);
+  }
+  // Each count as often as it should be: 40000 e^-4 4^k / k!
+  const std::vector<double> v = random::poisson(4, {40000}).to_vector<double>();
+  double expected = 40000 * std::exp(-4.0);
+  for (int k = 0; k < 12; ++k) {
+    const auto count = static_cast<double>(std::count(v.begin(), v.end(), k));
+    INFO(k << ": " << count << " for " << expected);
+    CHECK(std::fabs(count - expected) <= 5 * std::sqrt(expected));
+    expected *= 4.0 / (k + 1);
+  }
+  CHECK_THROWS_AS(random::poisson(-1, {3}), Error);
+}
+
+TEST_CASE("randint covers its range", "[random]") {
+  random::seed(7);
+  const std::vector<int> v = random::randint(-2, 5, {7000}).to_vector<int>();
+  for (int i = -2; i < 5; ++i) CHECK(std::abs(std::count(v.begin(), v.end(), i) - 1000) < 150);
+  CHECK(*std::min_element(v.begin(), v.end()) == -2);
+  CHECK(*std::max_element(v.begin(), v.end()) == 4);
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                     most = std::numeric_limits<std::int64_t>::max();
+  const Tensor wide = random::randint(least, most, {10000}, DType::i64);
+  int negative = 0, low_bits = 0;
+  for (const std::int64_t x : wide.to_vector<std::int64_t>()) {
+    negative += x < 0;
+    low_bits += x & 1;
+  }
+  CHECK(std::abs(negative - 5000) < 300);
+  CHECK(std::abs(low_bits - 5000) < 300);
+  CHECK_THROWS_AS(random::randint(3, 3, {3}), Error);
+}
+
+TEST_CASE("numbers that share a counter are independent", "[random]") {
+  random::seed(8);
+  // Successive draws, and a gamma's 8 counters in front of them, do not repeat each other.
+  const std::vector<float> a = random::uniform(0, 1, {64}).to_vector<float>();
+  random::seed(8);
+  random::gamma(2, 1, {64});
+  const std::vector<float> b = random::uniform(0, 1, {64}).to_vector<float>();
+  random::seed(8);
+  for (int i = 0; i < 8; ++i) random::uniform(0, 1, {64});
+  CHECK(random::uniform(0, 1, {64}).to_vector<float>() == b);
+  CHECK(a != b);
 }

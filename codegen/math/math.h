@@ -6,6 +6,8 @@
 #include <mlir/IR/Location.h>
 #include <mlir/IR/Value.h>
 
+#include <array>
+
 /// The arithmetic of pointwise primitives on values in registers: scalars, or vectors of any number of lanes.
 /// What each computes stands in ir/KilnOps.td; every lane gets the bits that a scalar would, on every target.
 ///
@@ -25,10 +27,14 @@ mlir::Value emit_select(mlir::OpBuilder&, mlir::Location, mlir::Value condition,
                         mlir::Value b);
 mlir::Value emit_cast(mlir::OpBuilder&, mlir::Location, DType from, DType to, mlir::Value x, Isa isa);
 
-/// f32 in [0, 1), as Primitives::random_uniform says. seed and counter are i64 scalars, index an i64 or a
-/// vector of them.
-mlir::Value emit_philox_uniform(mlir::OpBuilder&, mlir::Location, mlir::Value seed, mlir::Value counter,
-                                mlir::Value index);
+/// Words 0 to 3 of Philox, each in an i64. seed and counter are i64 scalars, index an i64 or a vector of
+/// them.
+using PhiloxWords = std::array<mlir::Value, 4>;
+PhiloxWords emit_philox(mlir::OpBuilder&, mlir::Location, mlir::Value seed, mlir::Value counter,
+                        mlir::Value index);
+/// A random number of dtype f32, f64 or i64 from `word` and, if that is too short, the next one, as
+/// kiln.random_uniform says.
+mlir::Value emit_random(mlir::OpBuilder&, mlir::Location, DType dtype, const PhiloxWords& words, int word);
 
 /// The nearest number of the type f16 or bf16, still as f32; f64 operands are rounded once. Other types: x.
 mlir::Value round_to(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value x, Isa isa = Isa::scalar);

@@ -5,8 +5,8 @@
 
 namespace kiln::codegen {
 
-mlir::Value emit_philox_uniform(mlir::OpBuilder& b, mlir::Location loc, mlir::Value seed, mlir::Value counter,
-                                mlir::Value index) {
+PhiloxWords emit_philox(mlir::OpBuilder& b, mlir::Location loc, mlir::Value seed, mlir::Value counter,
+                        mlir::Value index) {
   constexpr std::int64_t kLow = 0xffffffff;
   Num i(b, loc, index), key(b, loc, seed), call(b, loc, counter);
   // 32-bit words, each in 64 bits so that products are whole.
@@ -24,8 +24,20 @@ mlir::Value emit_philox_uniform(mlir::OpBuilder& b, mlir::Location loc, mlir::Va
     x2 = shift_right_logical(p0, 32) ^ x3 ^ broadcast(k1, i);
     x3 = p0 & kLow;
   }
-  Num upper = resize_signed(shift_right_logical(x0, 8), 32);  // 24 bits: exact in f32
-  return float_from_signed(upper, 32) * 0x1p-24;
+  return {x0.value(), x1.value(), x2.value(), x3.value()};
+}
+
+mlir::Value emit_random(mlir::OpBuilder& b, mlir::Location loc, DType dtype, const PhiloxWords& words,
+                        int word) {
+  Num x(b, loc, words[static_cast<std::size_t>(word)]);
+  if (dtype == DType::f32) {
+    Num upper = resize_signed(shift_right_logical(x, 8), 32);  // 24 bits: exact in f32
+    return float_from_signed(upper, 32) * 0x1p-24;
+  }
+  Num next(b, loc, words[static_cast<std::size_t>(word) + 1]);
+  if (dtype == DType::i64) return x | (next << 32);
+  Num whole = (shift_right_logical(x, 5) << 26) | shift_right_logical(next, 6);  // 53 bits: exact in f64
+  return float_from_signed(whole, 64) * 0x1p-53;
 }
 
 }  // namespace kiln::codegen

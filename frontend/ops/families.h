@@ -21,6 +21,7 @@ std::span<const ir::OpDef> norm_ops();         ///< normalisation
 std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
 std::span<const ir::OpDef> random_ops();       ///< random numbers
 std::span<const ir::OpDef> index_ops();        ///< elements chosen by indices
+std::span<const ir::OpDef> order_ops();        ///< sorted order, running sums
 std::span<const ir::OpDef> sequence_ops();     ///< steps of sequences of different lengths
 std::span<const ir::OpDef> control_ops();      ///< loops and branches over subgraphs
 std::span<const ir::OpDef> rnn_ops();          ///< the fused recurrent layers

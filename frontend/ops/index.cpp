@@ -79,17 +79,46 @@ Value linear_index(Primitives& p, Value indices, const Shape& extents) {
   }
   return sum;
 }
-Values gather_nd(Primitives& p, Args in, const Attrs&) {
-  const Shape data = p.shape(in[0]), shape = p.shape(in[1]);
+/// An array of the shape `data` seen as rows, one for each vector of indices into its first axes.
+struct RowsByIndex {
+  Shape rows;
+  Value which;
+};
+RowsByIndex rows_by_index(Primitives& p, const Shape& data, Value indices) {
+  const Shape shape = p.shape(indices);
   if (shape.rank() < 1 || shape[0] < 1 || shape[0] > data.rank())
-    fail("gather_nd needs indices of shape (M, ...), M from 1 to {}, got {}", data.rank(), shape.str());
+    fail("needs indices of shape (M, ...), M from 1 to {}, got {}", data.rank(), shape.str());
   const int m = static_cast<int>(shape[0]);
   Shape extents(data.dims().first(at(m))), rows{extents.elements()};
   for (std::int64_t d : data.dims().subspan(at(m))) rows.push_back(d);
   Value extent = p.broadcast_along(p.constant({DType::i64, {m}}, std::as_bytes(extents.dims())), shape, 0);
   // Negative indices count from the end.
-  Value indices = p.binary(Binary::mod, convert(p, in[1], DType::i64), extent);
-  return {at_least_1d(p, p.gather(p.reshape(in[0], rows), linear_index(p, indices, extents), 0))};
+  Value within = p.binary(Binary::mod, convert(p, indices, DType::i64), extent);
+  return {rows, linear_index(p, within, extents)};
+}
+Values gather_nd(Primitives& p, Args in, const Attrs&) {
+  RowsByIndex r = rows_by_index(p, p.shape(in[0]), in[1]);
+  return {at_least_1d(p, p.gather(p.reshape(in[0], r.rows), r.which, 0))};
+}
+/// `into` with rows replaced.
+Value set_nd(Primitives& p, Value into, Value rows, Value indices) {
+  const Shape shape = p.shape(into);
+  RowsByIndex r = rows_by_index(p, shape, indices);
+  Shape expected = p.shape(r.which);
+  for (std::int64_t d : r.rows.dims().subspan(1)) expected.push_back(d);
+  if (p.shape(rows).elements() != expected.elements())
+    fail("indices {} into {} need data of shape {}, got {}", p.shape(indices).str(), shape.str(),
+         expected.str(), p.shape(rows).str());
+  Value to = p.reshape(into, r.rows);
+  return p.reshape(p.scatter(ir::Scatter::replace, to, r.which, p.reshape(rows, expected), 0), shape);
+}
+Values scatter_nd(Primitives& p, Args in, const Attrs& a) {
+  return {set_nd(p, p.full({p.dtype(in[0]), a.tuple("shape")}, 0), in[0], in[1])};
+}
+Values scatter_set_nd(Primitives& p, Args in, const Attrs& a) {
+  if (!(p.shape(in[0]) == a.tuple("shape")))
+    fail("the shape {} is not that of lhs, {}", a.tuple("shape").str(), p.shape(in[0]).str());
+  return {set_nd(p, in[0], in[1], in[2])};
 }
 Values ravel(Primitives& p, Args in, const Attrs& a) {
   const Shape &extents = a.tuple("shape"), &shape = p.shape(in[0]);
@@ -120,16 +149,7 @@ Values index_copy(Primitives& p, Args in, const Attrs&) {
   if (old.empty() || index.rank() != 1 || !(fresh == expected))
     fail("index_copy into {} needs indices (n,) and rows {}, got {} and {}", old.str(), expected.str(),
          index.str(), fresh.str());
-  if (index[0] == 0) return {in[0]};
-  // For each old row the last new one that goes there, or -1.
-  Shape table{old[0], index[0]};
-  Value to = p.broadcast_along(convert(p, in[1], DType::i64), table, 1);
-  Value hit = p.compare(Compare::eq, to, p.iota({DType::i64, table}, 0));
-  Value from =
-      p.reduce(Reduce::max,
-               p.select(hit, p.iota({DType::i64, table}, 1), p.full_integer({DType::i64, table}, -1)), {1});
-  Value replaced = p.compare(Compare::ge, from, p.like(from, 0));
-  return {p.select(p.broadcast_along(replaced, old, 0), p.gather(in[2], from, 0), in[0])};
+  return {p.scatter(ir::Scatter::replace, in[0], convert(p, in[1], DType::i64), in[2], 0)};
 }
 
 }  // namespace
@@ -166,6 +186,16 @@ std::span<const OpDef> index_ops() {
        .summary = "Parts chosen by vectors of indices: data[indices[0], indices[1], ...].",
        .inputs = {"data", "indices"},
        .compose = gather_nd},
+      {.name = "scatter_nd",
+       .summary = "Zeros with parts at vectors of indices; the last of several for one place stays.",
+       .inputs = {"data", "indices"},
+       .attrs = {required("shape", AttrKind::tuple)},
+       .compose = scatter_nd},
+      {.name = "_scatter_set_nd",
+       .summary = "lhs with the parts at vectors of indices replaced by rhs.",
+       .inputs = {"lhs", "rhs", "indices"},
+       .attrs = {required("shape", AttrKind::tuple)},
+       .compose = scatter_set_nd},
       {.name = "_ravel_multi_index",
        .aliases = {"ravel_multi_index"},
        .summary = "The linear index of index vectors, given by column, into an array of a shape.",

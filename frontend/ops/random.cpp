@@ -1,22 +1,40 @@
-#include "frontend/ops/common.h"
-
-#include <numbers>
+#include "frontend/ops/random.h"
 
 namespace kiln::ops {
 namespace {
 
-// Numbers are made in float32 and converted.
+// Numbers are made in float32 (counts in int64) and converted.
 
-Value uniform(Primitives& p, const Shape& shape, double low, double high) {
+/// What an operator draws, of a shape, with its attributes.
+using Sample = Value (*)(Primitives&, const Shape&, const Attrs&);
+
+Value uniform(Primitives& p, const Shape& shape, const Attrs& a) {
+  const double low = a.real("low"), high = a.real("high");
   Value u = p.random_uniform(shape);
   return p.add(p.mul(u, p.like(u, high - low)), p.like(u, low));
 }
-/// Box and Muller's: sqrt(-2 log(1 - u)) cos(2 pi v).
-Value normal(Primitives& p, const Shape& shape, double mean, double deviation) {
-  Value u = p.random_uniform(shape), v = p.random_uniform(shape);
-  Value radius = p.unary(Unary::sqrt, p.mul(p.unary(Unary::log, p.sub(p.like(u, 1), u)), p.like(u, -2)));
-  Value z = p.mul(radius, p.unary(Unary::cos, p.mul(v, p.like(v, 2 * std::numbers::pi))));
-  return p.add(p.mul(z, p.like(z, deviation)), p.like(z, mean));
+Value normal(Primitives& p, const Shape& shape, const Attrs& a) {
+  Value u = p.random_uniform(shape), v = p.random_uniform(shape), z = normal_from(p, u, v);
+  return p.add(p.mul(z, p.like(z, a.real("scale"))), p.like(z, a.real("loc")));
+}
+/// -log(1 - u) / lam
+Value exponential(Primitives& p, const Shape& shape, const Attrs& a) {
+  if (!(a.real("lam") > 0))
+    fail("the exponential distribution needs a rate lam above 0, got {}", a.real("lam"));
+  Value u = p.random_uniform(shape);
+  return p.div(p.unary(Unary::neg, p.unary(Unary::log, p.sub(p.like(u, 1), u))), p.like(u, a.real("lam")));
+}
+Value gamma(Primitives& p, const Shape& shape, const Attrs& a) {
+  if (!(a.real("beta") > 0))
+    fail("the gamma distribution needs a scale beta above 0, got {}", a.real("beta"));
+  Value x = gamma_sample(p, shape, a.real("alpha"));
+  return p.mul(x, p.like(x, a.real("beta")));
+}
+Value poisson(Primitives& p, const Shape& shape, const Attrs& a) {
+  return poisson_sample(p, shape, a.real("lam"));
+}
+Value randint(Primitives& p, const Shape& shape, const Attrs& a) {
+  return integer_sample(p, shape, a.integer("low"), a.integer("high"));
 }
 
 Shape shape_of(const Attrs& a) {
@@ -25,38 +43,27 @@ Shape shape_of(const Attrs& a) {
     if (d < 0) fail("an array cannot have the shape {}", s.str());
   return s;
 }
-DType dtype_of(const Attrs& a, DType fallback) { return a.is_none("dtype") ? fallback : a.dtype("dtype"); }
 
-Values random_uniform(Primitives& p, Args, const Attrs& a) {
-  return {convert(p, uniform(p, shape_of(a), a.real("low"), a.real("high")), dtype_of(a, DType::f32))};
+template <Sample sample, DType fallback = DType::f32>
+Values of_shape(Primitives& p, Args, const Attrs& a) {
+  return {convert(p, sample(p, shape_of(a), a), a.is_none("dtype") ? fallback : a.dtype("dtype"))};
 }
-Values random_normal(Primitives& p, Args, const Attrs& a) {
-  return {convert(p, normal(p, shape_of(a), a.real("loc"), a.real("scale")), dtype_of(a, DType::f32))};
+template <Sample sample>
+Values like(Primitives& p, Args in, const Attrs& a) {
+  return {convert(p, sample(p, p.shape(in[0]), a), p.dtype(in[0]))};
 }
-Values random_exponential(Primitives& p, Args, const Attrs& a) {
-  // -log(1 - u) / lam
-  Value u = p.random_uniform(shape_of(a));
-  Value x = p.div(p.unary(Unary::neg, p.unary(Unary::log, p.sub(p.like(u, 1), u))), p.like(u, a.real("lam")));
-  return {convert(p, x, dtype_of(a, DType::f32))};
-}
-Values random_randint(Primitives& p, Args, const Attrs& a) {
-  std::int64_t low = a.integer("low"), high = a.integer("high");
-  if (low >= high) fail("randint needs low below high, got {} and {}", low, high);
-  Value u = p.cast(p.random_uniform(shape_of(a)), DType::f64);
-  Value offset =
-      p.cast(p.unary(Unary::floor, p.mul(u, p.like(u, static_cast<double>(high) - static_cast<double>(low)))),
-             DType::i64);
-  return {convert(p, p.add(offset, p.full_integer(p.type(offset), low)), dtype_of(a, DType::i32))};
-}
-Values uniform_like(Primitives& p, Args in, const Attrs& a) {
-  return {convert(p, uniform(p, p.shape(in[0]), a.real("low"), a.real("high")), p.dtype(in[0]))};
-}
-Values normal_like(Primitives& p, Args in, const Attrs& a) {
-  return {convert(p, normal(p, p.shape(in[0]), a.real("loc"), a.real("scale")), p.dtype(in[0]))};
+
+/// Rows in the order of random numbers of 64 bits, one for each.
+Values shuffle(Primitives& p, Args in, const Attrs&) {
+  const Shape& shape = p.shape(in[0]);
+  if (shape.empty()) fail("shuffle needs an array of at least one axis");
+  return {p.gather(in[0], p.sort(p.random_uniform({shape[0]}, DType::i64), /*descending=*/false), 0)};
 }
 
 int one(const Attrs&, bool) { return 1; }
 int two(const Attrs&, bool) { return 2; }
+int for_gamma(const Attrs&, bool) { return gamma_draws; }
+int for_poisson(const Attrs& a, bool) { return poisson_draws(a.real("lam")); }
 
 std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
   own.push_back(tuple_or_none("shape"));
@@ -68,43 +75,83 @@ std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
 }  // namespace
 
 std::span<const OpDef> random_ops() {
+  static const std::vector<AttrSpec> uniform_attrs{real_attr("low", 0), real_attr("high", 1)};
+  static const std::vector<AttrSpec> normal_attrs{real_attr("loc", 0), real_attr("scale", 1)};
+  static const std::vector<AttrSpec> gamma_attrs{real_attr("alpha", 1), real_attr("beta", 1)};
+  static const std::vector<AttrSpec> rate{real_attr("lam", 1)};
   static const std::vector<OpDef> rows{
       {.name = "_random_uniform",
        .aliases = {"random_uniform", "uniform"},
        .summary = "Uniform in [low, high).",
-       .attrs = attrs({real_attr("low", 0), real_attr("high", 1)}),
-       .compose = random_uniform,
+       .attrs = attrs(uniform_attrs),
+       .compose = of_shape<uniform>,
        .random_draws = one},
       {.name = "_random_normal",
        .aliases = {"normal", "random_normal"},
        .summary = "Normal with mean loc and deviation scale.",
-       .attrs = attrs({real_attr("loc", 0), real_attr("scale", 1)}),
-       .compose = random_normal,
+       .attrs = attrs(normal_attrs),
+       .compose = of_shape<normal>,
        .random_draws = two},
       {.name = "_random_exponential",
        .aliases = {"random_exponential"},
        .summary = "Exponential with rate lam.",
-       .attrs = attrs({real_attr("lam", 1)}),
-       .compose = random_exponential,
+       .attrs = attrs(rate),
+       .compose = of_shape<exponential>,
        .random_draws = one},
+      {.name = "_random_gamma",
+       .aliases = {"random_gamma"},
+       .summary = "Gamma with shape parameter alpha and scale beta.",
+       .attrs = attrs(gamma_attrs),
+       .compose = of_shape<gamma>,
+       .random_draws = for_gamma},
+      {.name = "_random_poisson",
+       .aliases = {"random_poisson"},
+       .summary = "Poisson with mean lam.",
+       .attrs = attrs(rate),
+       .compose = of_shape<poisson>,
+       .random_draws = for_poisson},
       {.name = "_random_randint",
        .aliases = {"_npi_random_randint", "random_randint"},
        .summary = "Integers in [low, high).",
        .attrs = attrs({required("low", AttrKind::integer), required("high", AttrKind::integer)}),
-       .compose = random_randint,
+       .compose = of_shape<randint, DType::i32>,
        .random_draws = one},
       {.name = "_random_uniform_like",
        .summary = "Uniform in [low, high), of the shape and dtype of data.",
        .inputs = {"data"},
-       .attrs = {real_attr("low", 0), real_attr("high", 1)},
-       .compose = uniform_like,
+       .attrs = uniform_attrs,
+       .compose = like<uniform>,
        .random_draws = one},
       {.name = "_random_normal_like",
        .summary = "Normal, of the shape and dtype of data.",
        .inputs = {"data"},
-       .attrs = {real_attr("loc", 0), real_attr("scale", 1)},
-       .compose = normal_like,
+       .attrs = normal_attrs,
+       .compose = like<normal>,
        .random_draws = two},
+      {.name = "_random_exponential_like",
+       .summary = "Exponential, of the shape and dtype of data.",
+       .inputs = {"data"},
+       .attrs = rate,
+       .compose = like<exponential>,
+       .random_draws = one},
+      {.name = "_random_gamma_like",
+       .summary = "Gamma, of the shape and dtype of data.",
+       .inputs = {"data"},
+       .attrs = gamma_attrs,
+       .compose = like<gamma>,
+       .random_draws = for_gamma},
+      {.name = "_random_poisson_like",
+       .summary = "Poisson, of the shape and dtype of data.",
+       .inputs = {"data"},
+       .attrs = rate,
+       .compose = like<poisson>,
+       .random_draws = for_poisson},
+      {.name = "_shuffle",
+       .aliases = {"_npi_shuffle", "shuffle"},
+       .summary = "The parts along the first axis in random order.",
+       .inputs = {"data"},
+       .compose = shuffle,
+       .random_draws = one},
   };
   return rows;
 }

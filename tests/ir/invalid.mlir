@@ -241,3 +241,43 @@ func.func @branch(%c: tensor<2xi1>, %x: tensor<2xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @sort_scratch(%x: tensor<2x4xf64>) {
+  // expected-error @+1 {{must have the scratch memory 'tensor<2x12xi64>'}}
+  %0:2 = kiln.sort %x : tensor<2x4xf64> -> tensor<2x4xi64>, tensor<2x4xi64>
+  return
+}
+
+// -----
+
+func.func @sort_order(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{must give 'tensor<2x4xi64>', not 'tensor<2x4xi32>'}}
+  %0:2 = kiln.sort %x : tensor<2x4xf32> -> tensor<2x4xi32>, tensor<2x4xi64>
+  return
+}
+
+// -----
+
+func.func @scatter(%x: tensor<3x4xf32>, %i: tensor<2xi64>, %u: tensor<2x5xf32>) {
+  // expected-error @+1 {{needs updates of the shape of a gather}}
+  %0 = kiln.scatter replace %u into %x %i axis 0 : tensor<2x5xf32> into tensor<3x4xf32>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @cumulative(%x: tensor<3xf32>) {
+  // expected-error @+1 {{axis 1 does not exist in rank 1}}
+  %0 = kiln.cumulative sum %x axis 1 : tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @random_word() {
+  // expected-error @+1 {{has no word 1}}
+  %0 = kiln.random_uniform 0 word 1 : tensor<3xf64>
+  return
+}

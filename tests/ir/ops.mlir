@@ -54,6 +54,23 @@ func.func @movement(%x: tensor<3xf32>, %i: tensor<2x2xi32>) -> tensor<2x2x2xf32>
   return %8 : tensor<2x2x2xf32>
 }
 
+// CHECK-LABEL: func.func @orders
+func.func @orders(%x: tensor<2x3xf32>, %d: tensor<4xf64>, %i: tensor<5xi64>, %u: tensor<2x5xf32>) {
+  // CHECK: %order, %scratch = kiln.sort %arg0 {descending} : tensor<2x3xf32> -> tensor<2x3xi64>, tensor<2x3xi64>
+  %order, %scratch = kiln.sort %x {descending} : tensor<2x3xf32> -> tensor<2x3xi64>, tensor<2x3xi64>
+  // CHECK: kiln.sort %arg1 : tensor<4xf64> -> tensor<4xi64>, tensor<1x12xi64>
+  %wide:2 = kiln.sort %d : tensor<4xf64> -> tensor<4xi64>, tensor<1x12xi64>
+  // CHECK: kiln.scatter add %arg3 into %arg0 %arg2 axis 1 : tensor<2x5xf32> into tensor<2x3xf32>, tensor<5xi64>
+  %0 = kiln.scatter add %u into %x %i axis 1 : tensor<2x5xf32> into tensor<2x3xf32>, tensor<5xi64>
+  // CHECK: kiln.cumulative sum %arg0 axis 1 : tensor<2x3xf32>
+  %1 = kiln.cumulative sum %x axis 1 : tensor<2x3xf32>
+  // CHECK: kiln.random_uniform 3 : tensor<4xi64>
+  %2 = kiln.random_uniform 3 : tensor<4xi64>
+  // CHECK: kiln.random_uniform 4 word 2 : tensor<4xf32>
+  %3 = kiln.random_uniform 4 word 2 : tensor<4xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @sums
 func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9xf32>, %w: tensor<6x2x3x3xf32>) {
   // CHECK: kiln.reduce min %arg0 [0, 2] : tensor<5x4x3xf64> -> tensor<4xf64>

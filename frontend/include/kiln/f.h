@@ -264,12 +264,31 @@ class KILN_API F {
   // Choosing by index; indices may have any dtype.
   /// indices (M, ...): data[indices[0], ..., indices[M - 1]] of shape indices.shape[1:] + data.shape[M:].
   static Tensor gather_nd(const Tensor& data, const Tensor& indices, Where where = Where::current());
+  /// The inverse: zeros of `shape` with `data` at index vectors; of several for one place the last.
+  static Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Shape& shape,
+                           Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
                      Where where = Where::current());
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
                      Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, const OneHotOptions& options, Where where = Where::current());
+
+  // Orders along an axis. Equal elements keep the order of their indices; NaNs are last in both directions.
+  static Tensor sort(const Tensor& data, const SortOptions& options = {}, Where where = Where::current());
+  /// Indices, as float32 unless `dtype` says otherwise.
+  static Tensor argsort(const Tensor& data, const ArgsortOptions& options = {},
+                        Where where = Where::current());
+  /// The k greatest (or least) elements, as ret_typ says: "indices", "value", or "mask" (1 and 0 in data's
+  /// shape).
+  static Tensor topk(const Tensor& data, const TopkOptions& options = {}, Where where = Where::current());
+  /// ret_typ "both": values and indices.
+  static Tensors topk_both(const Tensor& data, const TopkOptions& options = {},
+                           Where where = Where::current());
+  /// Sums of the elements up to each, one after the other; without an axis over all elements.
+  static Tensor cumsum(const Tensor& data, const CumsumOptions& options = {}, Where where = Where::current());
+  /// The parts along the first axis in random order.
+  static Tensor shuffle(const Tensor& data, Where where = Where::current());
 
   // From nothing.
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
@@ -296,6 +315,17 @@ class KILN_API F {
   static Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
                               Where where = Where::current());
   static Tensor random_normal(const RandomNormalOptions& options, Where where = Where::current());
+  /// Mean `scale`.
+  static Tensor random_exponential(Number scale, const Shape& shape, DType dtype = DType::f32,
+                                   Where where = Where::current());
+  /// Shape parameter alpha, scale beta.
+  static Tensor random_gamma(Number alpha, Number beta, const Shape& shape, DType dtype = DType::f32,
+                             Where where = Where::current());
+  static Tensor random_poisson(Number lam, const Shape& shape, DType dtype = DType::f32,
+                               Where where = Where::current());
+  /// low <= x < high.
+  static Tensor random_randint(std::int64_t low, std::int64_t high, const Shape& shape,
+                               DType dtype = DType::i32, Where where = Where::current());
   static void waitall() {}
 
   /// `F.random().uniform(...)`, `nd::random::uniform(...)`.
@@ -307,6 +337,25 @@ class KILN_API F {
     static Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                          Where where = Where::current()) {
       return random_normal(loc, scale, shape, dtype, where);
+    }
+    static Tensor exponential(Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                              Where where = Where::current()) {
+      return random_exponential(scale, shape, dtype, where);
+    }
+    static Tensor gamma(Number alpha = 1, Number beta = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                        Where where = Where::current()) {
+      return random_gamma(alpha, beta, shape, dtype, where);
+    }
+    static Tensor poisson(Number lam = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                          Where where = Where::current()) {
+      return random_poisson(lam, shape, dtype, where);
+    }
+    static Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape = {1},
+                          DType dtype = DType::i32, Where where = Where::current()) {
+      return random_randint(low, high, shape, dtype, where);
+    }
+    static Tensor shuffle(const Tensor& data, Where where = Where::current()) {
+      return F::shuffle(data, where);
     }
   };
   static struct random random() { return {}; }

@@ -187,6 +187,35 @@ struct ArgReduceOptions {
   std::string name = {};
 };
 
+/// An axis of nothing (std::nullopt) means all elements as one axis.
+struct SortOptions {
+  std::optional<std::int64_t> axis = -1;
+  std::optional<bool> is_ascend = {};
+  std::string name = {};
+};
+
+struct ArgsortOptions {
+  std::optional<std::int64_t> axis = -1;
+  std::optional<bool> is_ascend = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct TopkOptions {
+  std::optional<std::int64_t> axis = -1;
+  std::optional<std::int64_t> k = {};
+  std::optional<std::string> ret_typ = {};
+  std::optional<bool> is_ascend = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct CumsumOptions {
+  std::optional<std::int64_t> axis = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
 struct ReshapeOptions {
   Shape shape = {};
   std::optional<bool> reverse = {};

@@ -19,6 +19,30 @@ inline Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1},
                      std::source_location where = std::source_location::current()) {
   return F::random_normal(loc, scale, shape, dtype, where);
 }
+/// Mean `scale`.
+inline Tensor exponential(Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                          std::source_location where = std::source_location::current()) {
+  return F::random_exponential(scale, shape, dtype, where);
+}
+/// Shape parameter alpha, scale beta: mean alpha * beta.
+inline Tensor gamma(Number alpha = 1, Number beta = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                    std::source_location where = std::source_location::current()) {
+  return F::random_gamma(alpha, beta, shape, dtype, where);
+}
+/// Counts of mean `lam`.
+inline Tensor poisson(Number lam = 1, const Shape& shape = {1}, DType dtype = DType::f32,
+                      std::source_location where = std::source_location::current()) {
+  return F::random_poisson(lam, shape, dtype, where);
+}
+/// Integers, low <= x < high.
+inline Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape = {1}, DType dtype = DType::i32,
+                      std::source_location where = std::source_location::current()) {
+  return F::random_randint(low, high, shape, dtype, where);
+}
+/// The parts of data along its first axis in random order.
+inline Tensor shuffle(const Tensor& data, std::source_location where = std::source_location::current()) {
+  return F::shuffle(data, where);
+}
 
 }  // namespace random
 

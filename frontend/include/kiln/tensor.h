@@ -186,6 +186,14 @@ class KILN_API Tensor {
                 std::source_location where = std::source_location::current()) const;
   Tensor norm(const NormOptions& options = {},
               std::source_location where = std::source_location::current()) const;
+  Tensor sort(const SortOptions& options = {},
+              std::source_location where = std::source_location::current()) const;
+  Tensor argsort(const ArgsortOptions& options = {},
+                 std::source_location where = std::source_location::current()) const;
+  Tensor topk(const TopkOptions& options = {},
+              std::source_location where = std::source_location::current()) const;
+  Tensor cumsum(const CumsumOptions& options = {},
+                std::source_location where = std::source_location::current()) const;
 
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);
