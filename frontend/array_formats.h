@@ -7,7 +7,7 @@
 namespace kiln {
 
 std::vector<NamedArray> parse_params(std::span<const std::byte> bytes, const std::string& name);
-std::string format_params(std::span<const NamedArray> arrays);
+std::string format_params(std::span<const NamedArray> arrays, bool numpy_mode);
 
 std::vector<NamedArray> parse_npy(std::span<const std::byte> bytes, const std::string& name);
 std::string format_npy(const Tensor& array);

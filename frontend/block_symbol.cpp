@@ -2,6 +2,7 @@
 #include "frontend/block_state.h"
 #include "frontend/cached_call.h"
 #include "frontend/symbol_access.h"
+#include "frontend/symbol_graph.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
@@ -52,7 +53,8 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch) const 
   for (const auto& c : latest->captures)
     if (!c.parameter) add(c.name, c.whole);
   symbol.save(path_prefix + "-symbol.json");
-  save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays);
+  save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
+              {.numpy_mode = in_numpy_mode(file_order(latest->graph.outputs))});
 }
 
 }  // namespace kiln

@@ -34,7 +34,9 @@ class Key {
     spill_.append(static_cast<const char*>(data), n);
   }
   template <class T>
-  void add(const T& v) requires std::is_trivially_copyable_v<T> {
+  void add(const T& v)
+    requires std::is_trivially_copyable_v<T>
+  {
     add(&v, sizeof v);
   }
   void add_text(std::string_view s) {
@@ -74,6 +76,7 @@ void add_value(Key& key, const ir::AttrValue& value) {
 void build_key(Key& key, const Call& call, bool with_values) {
   key.add(&call.op);
   key.add(with_values);
+  key.add(call.np_shape);
   key.add(static_cast<std::uint8_t>((call.op.train_sensitive || call.op.random_draws) && is_training()));
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
@@ -103,6 +106,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   node->op_name = std::string(op.name);
   node->name = std::string(op.name);
   node->location = CallSite::resolve(call.where);
+  node->np_shape = call.np_shape;
   node->attrs = op.complete(given);
   node->subgraphs.assign(call.bodies.begin(), call.bodies.end());
   for (const Input& argument : arguments) {
@@ -153,8 +157,13 @@ std::atomic<int>& numbers_met(const ir::OpDef& op) {
 }
 
 bool has_number(const Call& call) {
-  if (call.inputs.size() != 1 || call.given.size() != 1 || call.given[0].name != "scalar") return false;
-  return tensor_form(call.op).op != nullptr;
+  const auto& given = call.given;
+  if (call.inputs.size() != 1 || given.empty() || given[0].name != "scalar") return false;
+  // With a bool the number decides the dtype; where `is_int` tells what it is, with an integer too.
+  const DType dtype = detail::TensorAccess::dtype(*call.inputs[0]);
+  const bool alone = given.size() == 1 && dtype != DType::boolean;
+  const bool with_kind = given.size() == 2 && given[1].name == "is_int" && is_floating(dtype);
+  return (alone || with_kind) && tensor_form(call.op).op != nullptr;
 }
 
 std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {
@@ -163,7 +172,7 @@ std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_
                      detail::TensorAccess::shape(*call.inputs[0])};
   std::vector<Input> arguments = {{"lhs", x}, {"rhs", x}};
   const std::size_t number = form.number_left ? 0 : 1;
-  arguments[number].type.shape = Shape::filled(std::max(x.shape.rank(), 1), 1);
+  arguments[number].type.shape = Shape::filled(x.shape.rank(), 1);
   std::shared_ptr<EagerEntry> entry = compile_entry(*form.op, {}, arguments, call, key);
   entry->number_input = number;
   return entry;

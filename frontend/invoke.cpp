@@ -149,11 +149,16 @@ std::vector<Tensor> invoke_all(const Call& call) {
 
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
                            std::source_location where, std::string name,
-                           std::span<const ir::SubgraphPtr> bodies) {
+                           std::span<const ir::SubgraphPtr> bodies, bool np_shape) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_all(
-      {.op = op, .inputs = pointers, .given = given.items(), .where = where, .bodies = bodies, .name = name});
+  return invoke_all({.op = op,
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .bodies = bodies,
+                     .name = name,
+                     .np_shape = np_shape});
 }
 
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,

@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/array.h"
+#include "frontend/numpy_scope.h"
 #include "ir/graph.h"
 
 #include <kiln/f_options.h>
@@ -56,7 +57,8 @@ struct Call {
   std::source_location where;
   std::span<const ir::SubgraphPtr> bodies = {};  ///< of a control flow operator
   std::string_view name = {};                    ///< what the program called the node, if anything
-  std::string_view hint = {};  ///< what a generated name begins with; empty: the operator's name
+  std::string_view hint = {};            ///< what a generated name begins with; empty: the operator's name
+  bool np_shape = NumpyScope::active();  ///< in MXNet's numpy mode, see ir::Node::np_shape
 };
 
 /// Computes at once or records a node, as `invoke` in trace.h says. The first visible output.

@@ -63,7 +63,7 @@ std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions&
     case ArrayFormat::params:
       break;
   }
-  return format_params(arrays);
+  return format_params(arrays, options.numpy_mode);
 }
 
 void save_arrays(const std::string& path, std::span<const NamedArray> arrays, const SaveOptions& options) {

@@ -46,7 +46,9 @@ void convert_model(const std::string& symbol_path, const std::string& prefix,
   if (params_path)
     arrays = exported(load_arrays(*params_path), file_order(graph.heads), symbol_path, *params_path);
   write_file(prefix + "-symbol.json", format_symbol_file(to_file_graph(graph)), "symbol file");
-  if (params_path) save_arrays(fmt::format("{}-{:04}.params", prefix, epoch), arrays);
+  if (params_path)
+    save_arrays(fmt::format("{}-{:04}.params", prefix, epoch), arrays,
+                {.numpy_mode = in_numpy_mode(file_order(graph.heads))});
 }
 
 }  // namespace kiln

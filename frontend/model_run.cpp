@@ -30,7 +30,7 @@ struct SlotHash {
 
 std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> inputs) {
   try {
-    return invoke(*node.op, inputs, node.attrs, {}, node.name, node.subgraphs);
+    return invoke(*node.op, inputs, node.attrs, {}, node.name, node.subgraphs, node.np_shape);
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
     fail("node '{}' ({}): {}", node.name, node.op_name, e.what());

@@ -175,8 +175,10 @@ TensorForm tensor_form(const ir::OpDef& scalar_op) {
   for (const Names& names : table) {
     const Rows& found = rows_of(names.op);
     if (!found.broadcast) continue;
-    if (found.right_scalar == &scalar_op) return {found.broadcast, false};
-    if (found.left_scalar == &scalar_op) return {found.broadcast, true};
+    // Numpy's names for the same function are rows of their own.
+    if (found.right_scalar && found.right_scalar->compose == scalar_op.compose)
+      return {found.broadcast, false};
+    if (found.left_scalar && found.left_scalar->compose == scalar_op.compose) return {found.broadcast, true};
   }
   return {};
 }

@@ -18,6 +18,8 @@ using detail::ParameterAccess;
 using detail::ParameterState;
 
 bool detail::ParameterState::shape_known() const {
+  // One that has values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
+  if (ready.load(std::memory_order_acquire)) return true;
   return !shape.empty() && std::all_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 0; });
 }
 

@@ -29,10 +29,10 @@ void append_array(std::string& out, const NamedArray& a, bool v3) {
 
 }  // namespace
 
-std::string format_params(std::span<const NamedArray> arrays) {
+std::string format_params(std::span<const NamedArray> arrays, bool numpy_mode) {
   bool named = false;
   for (const NamedArray& a : arrays) named = named || !a.name.empty();
-  const bool v3 = std::any_of(arrays.begin(), arrays.end(), needs_v3);
+  const bool v3 = numpy_mode || std::any_of(arrays.begin(), arrays.end(), needs_v3);
   std::string out;
   std::size_t room = 64;
   for (const NamedArray& a : arrays) room += bytes_of(a.array).size() + a.name.size() + 128;

@@ -20,6 +20,11 @@ void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tens
   entry.version = ++array.value.version;
 }
 
+std::string_view hint_of(const Call& call) {
+  if (!NumpyScope::hint().empty()) return NumpyScope::hint();
+  return call.hint.empty() ? call.op.name : call.hint;
+}
+
 bool infer(const ir::NodePtr& node) {
   std::vector<ir::NodePtr> order;
   for (const ir::Entry& e : node->inputs)
@@ -42,6 +47,7 @@ std::vector<Tensor> record_node(const Call& call) {
   for (const ir::Attrs::Item& item : given.items())
     node->attr_text[std::string(item.name)] = ir::to_text(item.value);
   node->location = CallSite::resolve(call.where);
+  node->np_shape = call.np_shape;
   bool known = trace ? trace->shapes_known() : false;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Tensor t = trace ? trace->resolve(*call.inputs[i]) : *call.inputs[i];
@@ -49,7 +55,7 @@ std::vector<Tensor> record_node(const Call& call) {
     count_aux_update(call.op, i, t, entry);
     node->inputs.push_back(std::move(entry));
   }
-  node->name = NameScope::node_name(call.name, call.hint.empty() ? call.op.name : call.hint);
+  node->name = NameScope::node_name(call.name, hint_of(call));
   if (known) known = infer(node);
   if (trace) trace->record(node);
 

@@ -45,9 +45,9 @@ bool same_node(const std::vector<ir::Entry>& outputs) {
 
 }  // namespace
 
-Symbol SymbolAccess::make(std::vector<ir::Entry> outputs, bool np_shape) {
+Symbol SymbolAccess::make(std::vector<ir::Entry> outputs) {
   if (outputs.empty()) fail("a symbol has at least one output");
-  return Symbol(std::make_shared<Symbol::State>(Symbol::State{{std::move(outputs), np_shape}}));
+  return Symbol(std::make_shared<Symbol::State>(Symbol::State{{std::move(outputs)}}));
 }
 
 std::vector<ir::Entry> SymbolAccess::entries(const Symbol& symbol) { return symbol.state().graph.heads; }
@@ -60,8 +60,6 @@ std::vector<Tensor> SymbolAccess::tensors(const Symbol& symbol) {
   }
   return tensors;
 }
-
-bool SymbolAccess::np_shape(const Symbol& symbol) { return symbol.state().graph.np_shape; }
 
 Symbol::Symbol(const Tensor& traced) : Symbol(std::vector<Tensor>{traced}) {}
 
@@ -89,7 +87,7 @@ Symbol::operator Tensor() const {
 
 Symbol Symbol::load_json(std::string_view json, const std::string& file) {
   SymbolGraph graph = parse_symbol_graph(json, file);
-  return SymbolAccess::make(std::move(graph.heads), graph.np_shape);
+  return SymbolAccess::make(std::move(graph.heads));
 }
 
 Symbol Symbol::load(const std::string& path) {
@@ -140,7 +138,7 @@ Symbol Symbol::get_internals() const {
   std::vector<ir::Entry> all;
   for (const ir::NodePtr& node : file_order(state().graph.heads))
     for (std::uint32_t i = 0; i < visible_outputs(*node); ++i) all.push_back({node, i, 0});
-  return SymbolAccess::make(std::move(all), state().graph.np_shape);
+  return SymbolAccess::make(std::move(all));
 }
 
 std::size_t Symbol::size() const { return state().graph.heads.size(); }
@@ -151,7 +149,7 @@ Symbol Symbol::operator[](int i) const {
   const int at = i < 0 ? i + count : i;
   if (at < 0 || at >= count)
     fail("{} has {} output{}, there is no number {}", str(), count, count == 1 ? "" : "s", i);
-  return SymbolAccess::make({outputs[static_cast<std::size_t>(at)]}, state().graph.np_shape);
+  return SymbolAccess::make({outputs[static_cast<std::size_t>(at)]});
 }
 
 Symbol Symbol::operator[](std::string_view output) const {
@@ -222,12 +220,9 @@ Symbol var(const std::string& name, const VarOptions& options) {
 
 Symbol group(const std::vector<Symbol>& symbols) {
   std::vector<ir::Entry> outputs;
-  bool np_shape = false;
-  for (const Symbol& s : symbols) {
+  for (const Symbol& s : symbols)
     for (const ir::Entry& e : SymbolAccess::entries(s)) outputs.push_back(e);
-    np_shape = np_shape || SymbolAccess::np_shape(s);
-  }
-  return SymbolAccess::make(std::move(outputs), np_shape);
+  return SymbolAccess::make(std::move(outputs));
 }
 
 Symbol load(const std::string& path) { return Symbol::load(path); }

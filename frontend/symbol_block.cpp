@@ -187,7 +187,7 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
     for (const ir::Entry& e : node->inputs) arguments.push_back(value(e));
     Tensors outputs;
     try {
-      outputs = invoke(*node->op, arguments, node->attrs, {}, node->name, node->subgraphs);
+      outputs = invoke(*node->op, arguments, node->attrs, {}, node->name, node->subgraphs, node->np_shape);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user) throw;
       fail("{}{}node '{}' ({}): {}", s.file, s.file.empty() ? "" : ": ", node->name, node->op_name, e.what());

@@ -85,11 +85,17 @@ void check_output(const ir::Entry& entry, std::string_view user) {
        count == 1 ? "" : "s");
 }
 
-ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const std::string& file, std::int64_t version);
+/// Where nodes come from.
+struct Origin {
+  const std::string& file;
+  std::int64_t version;
+  bool np_shape;
+};
+
+ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const Origin& origin);
 
 /// The nodes of a file or of a subgraph in it, in its order.
-std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const std::string& file,
-                                     std::int64_t version) {
+std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const Origin& origin) {
   std::vector<std::uint32_t> used(file_graph.nodes.size(), 0);
   const auto use = [&](const FileEntry& e) {
     used[e.node] = std::max(used[e.node], std::min(e.output, 0xFFFFFFFEu) + 1);
@@ -107,20 +113,21 @@ std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const std::str
     node->op_name = from.op;
     node->name = from.name;
     node->attr_text.insert(from.attrs.begin(), from.attrs.end());
-    node->location = SourceLocation(file, from.line, 0);
+    node->location = SourceLocation(origin.file, from.line, 0);
+    node->np_shape = origin.np_shape;
     for (const FileEntry& e : from.inputs) node->inputs.push_back(entry(e));
     for (const std::uint32_t dep : from.control_deps) node->control_deps.push_back(nodes[dep]);
-    for (const FileGraph& g : from.subgraphs) node->subgraphs.push_back(build_subgraph(g, file, version));
+    for (const FileGraph& g : from.subgraphs) node->subgraphs.push_back(build_subgraph(g, origin));
     if (!node->is_variable()) node->op = ir::find_op(from.op);
     if (!node->is_variable() && !node->op)
       node->counted_in_file = counted_in_file(file_graph, number, used[number]);
     try {
-      upgrade(*node, version);
+      upgrade(*node, origin.version);
       if (node->op) check_inputs(*node);
       for (std::size_t i = 0; i < node->inputs.size(); ++i)
         check_output(node->inputs[i], fmt::format("input {}", i));
     } catch (const Error& e) {
-      fail("{}: {}", where(file, *node, number), e.what());
+      fail("{}: {}", where(origin.file, *node, number), e.what());
     }
     nodes.push_back(std::move(node));
   }
@@ -142,13 +149,24 @@ std::vector<ir::Entry> build_heads(const FileGraph& file_graph, const std::vecto
   return heads;
 }
 
-ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const std::string& file, std::int64_t version) {
+ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const Origin& origin) {
   auto subgraph = std::make_shared<ir::Subgraph>();
-  subgraph->nodes = build_nodes(file_graph, file, version);
-  subgraph->outputs = build_heads(file_graph, subgraph->nodes, file);
+  subgraph->nodes = build_nodes(file_graph, origin);
+  subgraph->outputs = build_heads(file_graph, subgraph->nodes, origin.file);
   for (const ir::NodePtr& node : subgraph->nodes)
     if (node->is_variable()) subgraph->inputs.push_back(node);
   return subgraph;
+}
+
+// A variable that was declared outside of numpy mode, in a file of that mode: there an extent that is not
+// known is -1.
+void mark_unknown_extents(FileNode& variable) {
+  const auto found = variable.attrs.find("__shape__");
+  if (variable.op != "null" || found == variable.attrs.end() || found->second == "None") return;
+  Shape shape = std::get<Shape>(ir::parse_attr({"__shape__", ir::AttrKind::tuple, {}}, found->second));
+  for (std::int64_t& d : shape)
+    if (d == 0) d = -1;
+  found->second = shape.str();
 }
 
 }  // namespace
@@ -185,12 +203,10 @@ SymbolGraph build_symbol_graph(const FileGraph& file_graph, const std::string& f
         "newer symbol file",
         fmt::format("{}: written by a newer MXNet ({}) than 1.9.1, whose meaning Kiln knows", file, version));
   }
-  SymbolGraph graph;
-  const std::vector<ir::NodePtr> nodes = build_nodes(file_graph, file, version);
-  graph.heads = build_heads(file_graph, nodes, file);
   const auto np_shape = file_graph.attrs.find("is_np_shape");
-  graph.np_shape = np_shape != file_graph.attrs.end() && np_shape->second != 0;
-  return graph;
+  const Origin origin{file, version, np_shape != file_graph.attrs.end() && np_shape->second != 0};
+  const std::vector<ir::NodePtr> nodes = build_nodes(file_graph, origin);
+  return {build_heads(file_graph, nodes, file)};
 }
 
 SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file) {
@@ -230,7 +246,8 @@ std::vector<ir::NodePtr> file_order(const std::vector<ir::Entry>& heads) {
 namespace {
 
 /// Nodes, rows and heads; `order` holds each node after its inputs.
-FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::Entry>& heads) {
+FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::Entry>& heads,
+                  bool numpy_mode) {
   std::unordered_map<const ir::Node*, std::uint32_t> number;
   for (const ir::NodePtr& node : order) number.emplace(node.get(), static_cast<std::uint32_t>(number.size()));
   const auto entry = [&](const ir::Entry& e) {
@@ -243,9 +260,11 @@ FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::E
     to.op = node->op_name;
     to.name = node->name;
     to.attrs.insert(node->attr_text.begin(), node->attr_text.end());
+    if (numpy_mode && !node->np_shape) mark_unknown_extents(to);
     for (const ir::Entry& e : node->inputs) to.inputs.push_back(entry(e));
     for (const ir::NodePtr& dep : node->control_deps) to.control_deps.push_back(number.at(dep.get()));
-    for (const ir::SubgraphPtr& g : node->subgraphs) to.subgraphs.push_back(to_file(g->nodes, g->outputs));
+    for (const ir::SubgraphPtr& g : node->subgraphs)
+      to.subgraphs.push_back(to_file(g->nodes, g->outputs, numpy_mode));
     if (node->is_variable()) out.arg_nodes.push_back(number.at(node.get()));
     out.node_row_ptr.push_back(out.node_row_ptr.back() + counted_outputs(*node));
     out.nodes.push_back(std::move(to));
@@ -256,9 +275,19 @@ FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::E
 
 }  // namespace
 
+bool in_numpy_mode(const std::vector<ir::NodePtr>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const ir::NodePtr& node) {
+    return node->np_shape ||
+           std::any_of(node->subgraphs.begin(), node->subgraphs.end(),
+                       [](const ir::SubgraphPtr& body) { return in_numpy_mode(body->nodes); });
+  });
+}
+
 FileGraph to_file_graph(const SymbolGraph& graph) {
-  FileGraph out = to_file(file_order(graph.heads), graph.heads);
-  if (graph.np_shape) out.attrs["is_np_shape"] = 1;
+  const std::vector<ir::NodePtr> order = file_order(graph.heads);
+  const bool numpy_mode = in_numpy_mode(order);
+  FileGraph out = to_file(order, graph.heads, numpy_mode);
+  if (numpy_mode) out.attrs["is_np_shape"] = 1;
   out.attrs["mxnet_version"] = legacy::current_version;
   return out;
 }

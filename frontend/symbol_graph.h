@@ -11,7 +11,6 @@ namespace kiln {
 /// What a symbol file means: the outputs of a graph.
 struct SymbolGraph {
   std::vector<ir::Entry> heads;
-  bool np_shape = false;  ///< written in MXNet's numpy mode
 };
 
 /// The nodes of a file, brought up to date if an older MXNet wrote it. Attributes and numbers of inputs are
@@ -21,6 +20,9 @@ SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file);
 
 /// The file of a graph, as MXNet 1.9.1 numbers and counts it.
 FileGraph to_file_graph(const SymbolGraph& graph);
+
+/// Whether one of the nodes was composed in MXNet's numpy mode, and so a file of them is one of that mode.
+bool in_numpy_mode(const std::vector<ir::NodePtr>& nodes);
 
 /// The same outputs without amp_cast and amp_multicast nodes.
 std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads);

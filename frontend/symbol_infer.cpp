@@ -45,24 +45,36 @@ DType declared_dtype(const ir::Node& variable) {
   return dtype_from_flag(flag).value_or(DType::f32);
 }
 
-Shape declared_shape(const ir::Node& variable) {
+namespace {
+
+// `__shape__` as it is written; nothing where it is not. An extent that is not known is 0, in numpy mode -1.
+std::optional<Shape> written_shape(const ir::Node& variable) {
   const auto found = variable.attr_text.find("__shape__");
-  if (found == variable.attr_text.end() || found->second == "None") return {};
+  if (found == variable.attr_text.end() || found->second == "None") return std::nullopt;
   try {
     const ir::AttrValue value =
         ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
-    Shape shape = std::get<Shape>(value);
-    for (std::int64_t& d : shape) d = std::max<std::int64_t>(d, 0);  // numpy mode writes -1
-    return shape;
+    return std::get<Shape>(value);
   } catch (const Error& e) {
     fail("the variable '{}' declares __shape__ = \"{}\": {}", variable.name, found->second, e.what());
   }
 }
 
+}  // namespace
+
+Shape declared_shape(const ir::Node& variable) {
+  Shape shape = written_shape(variable).value_or(Shape());
+  for (std::int64_t& d : shape) d = std::max<std::int64_t>(d, 0);
+  return shape;
+}
+
 std::optional<TensorType> declared_type(const ir::Node& variable) {
-  const Shape shape = declared_shape(variable);
-  if (shape.empty() || std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::nullopt;
-  return TensorType{declared_dtype(variable), shape};
+  const std::optional<Shape> shape = written_shape(variable);
+  if (!shape || (shape->empty() && !variable.np_shape)) return std::nullopt;
+  const std::int64_t least = variable.np_shape ? 0 : 1;
+  if (std::any_of(shape->begin(), shape->end(), [&](std::int64_t d) { return d < least; }))
+    return std::nullopt;
+  return TensorType{declared_dtype(variable), *shape};
 }
 
 Variables variables_of(const std::vector<ir::NodePtr>& order) {

@@ -17,10 +17,10 @@ namespace kiln {
 /// traced input, or a trace running on this thread: a node is recorded. Returns the visible outputs. `given`
 /// are the attributes that the program wrote, which is what an exported file shows; the row's defaults
 /// complete them. `bodies` are a control flow operator's subgraphs. `name` is the node's; when empty it is
-/// the operator's name in lower case with a number.
+/// the operator's name in lower case with a number. `np_shape` is as in ir::Node.
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
                            std::source_location where, std::string name = {},
-                           std::span<const ir::SubgraphPtr> bodies = {});
+                           std::span<const ir::SubgraphPtr> bodies = {}, bool np_shape = false);
 /// The first output of the same. `op_name` must be the name of a row.
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
               std::source_location where, std::string name = {});

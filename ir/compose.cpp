@@ -18,10 +18,13 @@ std::vector<Value> compose(Primitives& p, const Node& node, Args in) {
   const OpDef& op = *node.op;
   if (op.bodies != node.subgraphs.size())
     fail("{} '{}' has {} subgraphs, it needs {}", node.op_name, node.name, node.subgraphs.size(), op.bodies);
+  const bool outer = p.np_shape();
+  p.set_np_shape(node.np_shape);
   p.enter(node);
   std::vector<Value> out =
       op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
   p.leave();
+  p.set_np_shape(outer);
   return out;
 }
 

@@ -43,6 +43,9 @@ struct Node {
   std::vector<NodePtr> control_deps;
   /// For an operator that Kiln does not have: how many outputs the file it came from counts.
   std::uint32_t counted_in_file = 0;
+  /// Composed in MXNet's numpy mode, where rank 0 is a scalar and an extent 0 an array without elements.
+  /// (Outside of it the one does not exist and the other means "not known".)
+  bool np_shape = false;
   SourceLocation location;
   /// Types of the counted outputs; empty while they are unknown.
   std::vector<TensorType> types;

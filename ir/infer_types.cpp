@@ -47,7 +47,8 @@ bool is_source(const Node& node) {
   return node.op && node.inputs.empty() && node.op->attr("shape") && !node.attrs.is_none("shape");
 }
 bool is_open(const Node& node) {
-  return is_source(node) && node.types.empty() && !complete({node.attrs.tuple("shape"), true});
+  return !node.np_shape && is_source(node) && node.types.empty() &&
+         !complete({node.attrs.tuple("shape"), true});
 }
 
 /// Types flow forwards through the operators' functions, shapes backwards through their rows. The nodes are

@@ -101,6 +101,9 @@ class Primitives {
   DType dtype(Value v) const { return types_[v.id].dtype; }
   /// Whether the graph is for training: BatchNorm and Dropout differ.
   bool train() const { return train_; }
+  /// Whether the operator is one of a graph in MXNet's numpy mode: arrays without axes stay as they are.
+  bool np_shape() const { return np_shape_; }
+  void set_np_shape(bool on) { np_shape_ = on; }
 
   // Pointwise: operands of one shape and dtype.
   Value unary(Unary op, Value x);
@@ -265,6 +268,7 @@ class Primitives {
   Value record(Kind kind, std::span<const Value> operands, const Params& params, const TensorType& type);
   std::deque<TensorType> types_;
   bool train_;
+  bool np_shape_ = false;
 };
 
 /// numpy's rule: aligned from the right, 1 stretches. Throws with both shapes in the message.

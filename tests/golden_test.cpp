@@ -37,7 +37,6 @@ struct Case {
 
   /// Why it is not run; empty when it is.
   std::string skipped() const {
-    if (row.value("np_mode", false)) return "numpy mode";
     for (const std::string& op : operators)
       if (!known_operators().contains(op)) return op;
     return {};
@@ -211,7 +210,7 @@ void run_cases(const std::string& folder, std::size_t part = 0, std::size_t part
     }
   }
   std::cout << folder << ": " << ran << " cases ran, " << failed << " of them failed; " << skipped
-            << " need operators that Kiln does not have or numpy mode\n";
+            << " need operators that Kiln does not have\n";
   CHECK(ran > 0);
 }
 
@@ -230,7 +229,7 @@ TEST_CASE("the expected operators are covered", "[coverage]") {
     for (const Case& c : cases_of(folder)) {
       if (c.skipped().empty()) {
         run.insert(c.operators.begin(), c.operators.end());
-      } else if (!c.row.value("np_mode", false)) {
+      } else {
         missing.insert(c.skipped());
       }
     }

@@ -50,6 +50,14 @@ Shape other_axes(const Shape& axes, int rank) {
 
 Value at_least_1d(Primitives& p, Value x) { return p.shape(x).rank() == 0 ? p.reshape(x, {1}) : x; }
 
+Value scalar_or_1d(Primitives& p, Value x) { return p.np_shape() ? x : at_least_1d(p, x); }
+
+Value widened_for_scalar(Primitives& p, Value x, const Attrs& a) {
+  if (is_floating(p.dtype(x))) return x;
+  if (!a.boolean("is_int")) return convert(p, x, DType::f64);
+  return p.dtype(x) == DType::boolean ? convert(p, x, DType::i64) : x;
+}
+
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product;
   if (__builtin_mul_overflow(a, b, &product)) fail("{} times {} does not fit in 64 bits", a, b);

@@ -40,8 +40,14 @@ int axis_of(std::int64_t axis, int rank);
 Shape axes_of(const Shape& axes, int rank);
 /// All axes of `rank` but these.
 Shape other_axes(const Shape& axes, int rank);
-/// Outside numpy mode no array has rank 0: it becomes (1,).
+/// MXNet's older operators never give rank 0, in numpy mode neither: it becomes (1,).
 Value at_least_1d(Primitives& p, Value x);
+/// Those whose shape follows numpy's rules give rank 0 in numpy mode; outside of it there is none.
+Value scalar_or_1d(Primitives& p, Value x);
+
+/// What an array and the attribute `scalar` have in common: an integer with a number that is none (`is_int`)
+/// is computed in float64, a bool in int64 or float64.
+Value widened_for_scalar(Primitives& p, Value x, const Attrs& a);
 
 /// a * b. Throws for a product that does not fit in 64 bits: a file may have chosen both.
 std::int64_t times(std::int64_t a, std::int64_t b);

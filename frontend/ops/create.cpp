@@ -5,19 +5,19 @@
 namespace kiln::ops {
 namespace {
 
-Shape shape_of(const Attrs& a) {
+Shape shape_of(Primitives& p, const Attrs& a) {
   Shape shape = a.is_none("shape") ? Shape{} : a.tuple("shape");
   for (std::int64_t d : shape)
     if (d < 0) fail("an array cannot have the shape {}", shape.str());
-  return shape.empty() ? Shape{1} : shape;
+  return shape.empty() && !p.np_shape() ? Shape{1} : shape;
 }
 
 template <int value>
 Values constant(Primitives& p, Args, const Attrs& a) {
-  return {p.full({a.dtype("dtype"), shape_of(a)}, value)};
+  return {p.full({a.dtype("dtype"), shape_of(p, a)}, value)};
 }
 Values full(Primitives& p, Args, const Attrs& a) {
-  return {p.full({a.dtype("dtype"), shape_of(a)}, a.real("value"))};
+  return {p.full({a.dtype("dtype"), shape_of(p, a)}, a.real("value"))};
 }
 
 /// start + step * floor(i / repeat) for `count` elements, computed in f64 and then rounded to the dtype.
@@ -92,12 +92,10 @@ std::vector<AttrSpec> linspace_attrs() {
 std::span<const OpDef> create_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_zeros",
-       .aliases = {"_npi_zeros"},
        .summary = "An array of zeros.",
        .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
        .compose = constant<0>},
       {.name = "_ones",
-       .aliases = {"_npi_ones"},
        .summary = "An array of ones.",
        .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
        .compose = constant<1>},
@@ -131,7 +129,11 @@ std::span<const OpDef> create_ops() {
        .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), ignored_text("ctx"),
                  dtype_attr("float32")},
        .compose = eye},
-      {.name = "shape_array", .summary = "The shape of data.", .inputs = {"data"}, .compose = shape_array},
+      {.name = "shape_array",
+       .aliases = {"_npx_shape_array"},
+       .summary = "The shape of data.",
+       .inputs = {"data"},
+       .compose = shape_array},
       {.name = "size_array",
        .summary = "The number of elements of data.",
        .inputs = {"data"},

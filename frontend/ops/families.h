@@ -29,4 +29,12 @@ std::span<const ir::OpDef> ctc_ops();          ///< connectionist temporal class
 std::span<const ir::OpDef> special_ops();      ///< erfinv, gamma and gammaln
 std::span<const ir::OpDef> view_ops();         ///< writes through views, made by Tensor
 
+// MXNet's numpy mode: operators with names of their own there, and numpy's rules for shapes and dtypes.
+std::span<const ir::OpDef> numpy_elementwise_ops();  ///< functions of one, two or three arrays, or a number
+std::span<const ir::OpDef> numpy_reduce_ops();       ///< sums over axes; everything reduced gives rank 0
+std::span<const ir::OpDef> numpy_shape_ops();        ///< the same elements under another shape, or joined
+std::span<const ir::OpDef> numpy_create_ops();       ///< arrays from nothing
+std::span<const ir::OpDef> numpy_product_ops();      ///< dot, matmul, tensordot
+std::span<const ir::OpDef> numpy_einsum_ops();       ///< Einstein's sum convention
+
 }  // namespace kiln::ops

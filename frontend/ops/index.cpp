@@ -98,7 +98,7 @@ RowsByIndex rows_by_index(Primitives& p, const Shape& data, Value indices) {
 }
 Values gather_nd(Primitives& p, Args in, const Attrs&) {
   RowsByIndex r = rows_by_index(p, p.shape(in[0]), in[1]);
-  return {at_least_1d(p, p.gather(p.reshape(in[0], r.rows), r.which, 0))};
+  return {scalar_or_1d(p, p.gather(p.reshape(in[0], r.rows), r.which, 0))};
 }
 /// `into` with rows replaced.
 Value set_nd(Primitives& p, Value into, Value rows, Value indices) {
@@ -125,7 +125,7 @@ Values ravel(Primitives& p, Args in, const Attrs& a) {
   if (shape.rank() < 1 || shape[0] != extents.rank())
     fail("indices into {} have {} rows, got {}", extents.str(), extents.rank(), shape.str());
   Value linear = linear_index(p, convert(p, in[0], DType::i64), extents);
-  return {at_least_1d(p, convert(p, linear, p.dtype(in[0])))};
+  return {scalar_or_1d(p, convert(p, linear, p.dtype(in[0])))};
 }
 Values unravel(Primitives& p, Args in, const Attrs& a) {
   const Shape &extents = a.tuple("shape"), shape = p.shape(in[0]);

@@ -1,15 +1,9 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/reduce.h"
 
 #include <algorithm>
 
 namespace kiln::ops {
 namespace {
-
-std::int64_t count(const Shape& shape, const Shape& axes) {
-  std::int64_t n = 1;
-  for (std::int64_t axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-  return n;
-}
 
 /// Mean and biased variance over axes, which are gone.
 struct Statistics {
@@ -19,7 +13,7 @@ Statistics statistics(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
   auto average = [&](Value v) {
     Value sum = p.reduce(Reduce::sum, v, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(count(shape, axes))));
+    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
   };
   Value mean = average(x);
   Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));

@@ -1,8 +1,29 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/reduce.h"
 
 #include <limits>
 
 namespace kiln::ops {
+
+std::int64_t count_along(const Shape& shape, const Shape& axes) {
+  std::int64_t n = 1;
+  for (std::int64_t axis : axes) n = times(n, shape[static_cast<std::size_t>(axis)]);
+  return n;
+}
+
+Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
+  const Shape shape = p.shape(x);
+  Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
+  Value hit = p.compare(Compare::eq, x, best);
+  // A NaN is the extreme and equals nothing: the first NaN is meant.
+  if (is_floating(p.dtype(x)))
+    hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
+                          p.cast(p.compare(Compare::ne, x, x), DType::i32)),
+                 DType::boolean);
+  TensorType places{DType::i64, shape};
+  Value none = p.full_integer(places, std::numeric_limits<std::int64_t>::max());
+  return p.reduce(Reduce::min, p.select(hit, p.iota(places, axis), none), {axis});
+}
+
 namespace {
 
 Shape named_axes(const Attrs& a, int rank, std::string_view name = "axis") {
@@ -17,12 +38,6 @@ Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   Value r = p.reduce(op, x, axes);
   return keep ? p.keep_dims(r, p.shape(x), axes) : at_least_1d(p, r);
 }
-std::int64_t count(const Shape& shape, const Shape& axes) {
-  std::int64_t n = 1;
-  for (std::int64_t axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-  return n;
-}
-
 /// Where NaN, `instead`.
 Value without_nan(Primitives& p, Value x, double instead) {
   return is_floating(p.dtype(x)) ? p.select(p.compare(Compare::ne, x, x), p.like(x, instead), x) : x;
@@ -40,7 +55,8 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank());
   Value sum = reduce(p, Reduce::sum, x, axes, a.boolean("keepdims"));
-  return {convert(p, p.div(sum, p.like(sum, static_cast<double>(count(p.shape(x), axes)))), p.dtype(in[0]))};
+  return {convert(p, p.div(sum, p.like(sum, static_cast<double>(count_along(p.shape(x), axes)))),
+                  p.dtype(in[0]))};
 }
 Values norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t order = a.integer("ord");
@@ -57,7 +73,7 @@ Values moments(Primitives& p, Args in, const Attrs& a) {
   bool keep = a.boolean("keepdims");
   auto average = [&](Value v) {
     Value sum = p.reduce(Reduce::sum, v, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(count(shape, axes))));
+    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
   };
   Value m = average(x);
   Value d = p.sub(x, p.broadcast_to(p.keep_dims(m, shape, axes), shape));
@@ -68,20 +84,6 @@ Values moments(Primitives& p, Args in, const Attrs& a) {
   return {finish(m), finish(v)};
 }
 
-/// The first place of the extreme along an axis: the least index among those that equal it.
-Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
-  const Shape shape = p.shape(x);
-  Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
-  Value hit = p.compare(Compare::eq, x, best);
-  // A NaN is the extreme and equals nothing: the first NaN is meant.
-  if (is_floating(p.dtype(x)))
-    hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
-                          p.cast(p.compare(Compare::ne, x, x), DType::i32)),
-                 DType::boolean);
-  TensorType places{DType::i64, shape};
-  Value none = p.full_integer(places, std::numeric_limits<std::int64_t>::max());
-  return p.reduce(Reduce::min, p.select(hit, p.iota(places, axis), none), {axis});
-}
 template <Reduce op>
 Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   Value x = in[0];

@@ -8,12 +8,13 @@ Value number(Primitives& p, Value x, const Attrs& a) { return p.like(x, a.real("
 
 template <Binary op, bool number_first>
 Values binary(Primitives& p, Args in, const Attrs& a) {
-  Value n = number(p, in[0], a);
-  return {number_first ? p.binary(op, n, in[0]) : p.binary(op, in[0], n)};
+  Value x = widened_for_scalar(p, in[0], a), n = number(p, x, a);
+  return {number_first ? p.binary(op, n, x) : p.binary(op, x, n)};
 }
 template <Compare op>
 Values compare(Primitives& p, Args in, const Attrs& a) {
-  return {convert(p, p.compare(op, in[0], number(p, in[0], a)), p.dtype(in[0]))};
+  Value x = widened_for_scalar(p, in[0], a);
+  return {convert(p, p.compare(op, x, number(p, x, a)), p.dtype(x))};
 }
 
 template <auto op, bool number_first = false>

@@ -1,0 +1,21 @@
+#pragma once
+#include <string_view>
+
+namespace kiln {
+
+/// While it lives, what its thread calls is an operator of MXNet's numpy mode (ir::Node::np_shape), and a
+/// generated name begins with `hint` where that is not empty. F.np() and F.npx() hold one around each call.
+class NumpyScope {
+ public:
+  explicit NumpyScope(std::string_view hint = {});
+  ~NumpyScope();
+  NumpyScope(const NumpyScope&) = delete;
+  static bool active();
+  static std::string_view hint();
+
+ private:
+  const NumpyScope* outer_;
+  std::string_view hint_;
+};
+
+}  // namespace kiln

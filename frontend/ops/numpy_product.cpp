@@ -1,0 +1,88 @@
+#include "frontend/ops/numpy.h"
+
+#include <algorithm>
+
+namespace kiln::ops {
+namespace {
+
+Values dot(Primitives& p, Args in, const Attrs&) {
+  const int l = p.shape(in[0]).rank(), r = p.shape(in[1]).rank();
+  if (l == 0 || r == 0) {
+    auto [a, b] = broadcast_pair(p, in[0], in[1]);
+    if (p.dtype(a) != p.dtype(b))
+      fail("dot takes arrays of one dtype, got {} and {}", name_of(p.dtype(a)), name_of(p.dtype(b)));
+    return {p.mul(a, b)};
+  }
+  return {contract(p, in[0], {l - 1}, in[1], {std::max(r - 2, 0)})};
+}
+
+/// The last two axes multiplied, those before broadcast; a vector is a row on the left, a column on the
+/// right.
+Values matmul(Primitives& p, Args in, const Attrs&) {
+  Value a = in[0], b = in[1];
+  const Shape l = p.shape(a), r = p.shape(b);
+  if (l.empty() || r.empty())
+    fail("matmul takes arrays of at least one axis, got {} and {}; multiply by a scalar with *", l.str(),
+         r.str());
+  // A matrix on the right, or a vector on the left: no axes to broadcast.
+  if (r.rank() <= 2 || l.rank() == 1) return {contract(p, a, {l.rank() - 1}, b, {std::max(r.rank() - 2, 0)})};
+  if (p.dtype(a) != p.dtype(b))
+    fail("matmul takes arrays of one dtype, got {} and {}", name_of(p.dtype(a)), name_of(p.dtype(b)));
+  const auto leading = [](const Shape& s) { return Shape(s.dims().first(s.size() - 2)); };
+  const Shape batch = ir::broadcast_shapes(leading(l), leading(r));
+  const auto spread = [&](Value v) {
+    const Shape s = p.shape(v);
+    Shape to = batch;
+    to.push_back(s[s.size() - 2]);
+    to.push_back(s.back());
+    return p.broadcast_to(widen(p, v), to);
+  };
+  const DType d = p.dtype(a);
+  return {convert(p, p.dot(spread(a), spread(b), {}), d)};
+}
+
+Values tensordot(Primitives& p, Args in, const Attrs& a) {
+  return {contract(p, in[0], a.tuple("a_axes_summed"), in[1], a.tuple("b_axes_summed"))};
+}
+/// The last n axes of a with the first n of b.
+Values tensordot_int_axes(Primitives& p, Args in, const Attrs& a) {
+  const std::int64_t n = a.integer("axes");
+  const int l = p.shape(in[0]).rank(), r = p.shape(in[1]).rank();
+  if (n < 0 || n > l || n > r)
+    fail("tensordot cannot sum over {} axes of {} and {}", n, p.shape(in[0]).str(), p.shape(in[1]).str());
+  Shape last, first;
+  for (int i = 0; i < static_cast<int>(n); ++i) {
+    last.push_back(l - n + i);
+    first.push_back(i);
+  }
+  return {contract(p, in[0], last, in[1], first)};
+}
+
+}  // namespace
+
+std::span<const OpDef> numpy_product_ops() {
+  static const std::vector<std::string_view> two{"a", "b"};
+  static const std::vector<OpDef> rows{
+      {.name = "_np_dot",
+       .summary = "The last axis of a times the last but one of b.",
+       .inputs = two,
+       .compose = dot},
+      {.name = "_npi_matmul",
+       .summary = "Matrix products; the axes before the last two are broadcast.",
+       .inputs = two,
+       .compose = matmul},
+      {.name = "_npi_tensordot",
+       .summary = "The product summed over pairs of axes.",
+       .inputs = two,
+       .attrs = {required("a_axes_summed", AttrKind::tuple), required("b_axes_summed", AttrKind::tuple)},
+       .compose = tensordot},
+      {.name = "_npi_tensordot_int_axes",
+       .summary = "The product summed over the last axes of a and the first of b.",
+       .inputs = two,
+       .attrs = {required("axes", AttrKind::integer)},
+       .compose = tensordot_int_axes},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops

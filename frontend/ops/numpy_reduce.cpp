@@ -1,0 +1,141 @@
+#include "frontend/ops/numpy.h"
+#include "frontend/ops/reduce.h"
+
+namespace kiln::ops {
+namespace {
+
+/// The reduction over `axes`: kept with extent 1, or gone; all gone is a scalar.
+Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
+  Value r = p.reduce(op, x, axes);
+  return keep ? p.keep_dims(r, p.shape(x), axes) : r;
+}
+
+/// Where a result of `to` is made of elements of `from`: floats meet in the wider of both, and halves in
+/// float32.
+Value prepared(Primitives& p, Value x, DType to) {
+  const DType from = p.dtype(x);
+  return widen(p, convert(p, x, is_floating(from) && is_floating(to) ? common_dtype(from, to) : to));
+}
+
+/// `initial` takes part as one more element.
+Value with_initial(Primitives& p, Value x, Binary op, const Attrs& a) {
+  return a.is_none("initial") ? x : p.binary(op, x, p.like(x, a.real("initial")));
+}
+
+template <Reduce op>
+Values accumulate(Primitives& p, Args in, const Attrs& a) {
+  const DType from = p.dtype(in[0]);
+  const DType to = !a.is_none("dtype") ? a.dtype("dtype") : from == DType::boolean ? DType::i64 : from;
+  // As a bool, whether any or all are not 0.
+  Value x = to == DType::boolean ? p.cast(convert(p, in[0], to), DType::i64) : prepared(p, in[0], to);
+  Value r = reduce(p, op, x, numpy_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
+  return {convert(p, with_initial(p, r, op == Reduce::sum ? Binary::add : Binary::mul, a), to)};
+}
+
+template <Reduce op>
+Values extreme(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
+  if (count_along(shape, axes) == 0 && a.is_none("initial"))
+    fail("{} has no elements along the axes {}, and of none there is no {}", shape.str(), axes.str(),
+         op == Reduce::max ? "maximum" : "minimum");
+  Value r = reduce(p, op, in[0], axes, a.boolean("keepdims"));
+  return {with_initial(p, r, op == Reduce::max ? Binary::max : Binary::min, a)};
+}
+
+Value divided(Primitives& p, Value sum, std::int64_t count) {
+  return p.div(sum, p.like(sum, static_cast<double>(count)));
+}
+
+Values mean(Primitives& p, Args in, const Attrs& a) {
+  const DType from = p.dtype(in[0]), to = !a.is_none("dtype") ? a.dtype("dtype")
+                                          : is_floating(from) ? from
+                                                              : DType::f32;
+  Value x = is_floating(from) && is_floating(to) ? prepared(p, in[0], to) : convert(p, in[0], DType::f64);
+  const Shape axes = numpy_axes(a, p.shape(x).rank());
+  Value sum = with_initial(p, reduce(p, Reduce::sum, x, axes, a.boolean("keepdims")), Binary::add, a);
+  return {convert(p, divided(p, sum, count_along(p.shape(x), axes)), to)};
+}
+
+/// The variance and the mean. Integers stay integers, as in MXNet: the mean loses its fraction before it is
+/// subtracted, and the variance afterwards.
+template <bool root>
+Values variance(Primitives& p, Args in, const Attrs& a) {
+  const DType from = p.dtype(in[0]), to = a.is_none("dtype") ? from : a.dtype("dtype");
+  const bool whole = !is_floating(from);
+  if (from == DType::boolean) fail("the variance is one of numbers, not of bools; convert them first");
+  const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
+  const bool keep = a.boolean("keepdims");
+  const auto inner = [&](Value v) { return whole ? convert(p, v, DType::f64) : widen(p, v); };
+  Value x = widen(p, in[0]);
+  Value mean = divided(p, p.reduce(Reduce::sum, inner(x), axes), count_along(shape, axes));
+  Value middle = whole ? convert(p, mean, from) : mean;
+  Value away = p.sub(x, p.broadcast_to(p.keep_dims(middle, shape, axes), shape));
+  Value sum = p.reduce(Reduce::sum, inner(p.mul(away, away)), axes);
+  Value r = divided(p, sum, count_along(shape, axes) - a.integer("ddof"));
+  if (root) r = p.unary(Unary::sqrt, whole ? p.unary(Unary::trunc, r) : r);
+  const auto shaped = [&](Value v) { return keep ? p.keep_dims(v, shape, axes) : v; };
+  return {convert(p, shaped(r), to), convert(p, shaped(middle), from)};
+}
+
+template <Reduce op>
+Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
+  const Shape shape = p.shape(in[0]);
+  const bool keep = a.boolean("keepdims"), all = a.is_none("axis") || shape.empty();
+  Value x = all ? p.reshape(in[0], {shape.elements()}) : in[0];
+  if (!a.is_none("axis") && shape.empty()) axis_of(a.integer("axis"), 1);
+  const int axis = all ? 0 : axis_of(a.integer("axis"), shape.rank());
+  if (p.shape(x)[at(axis)] == 0)
+    fail("{} has no elements along axis {}, and of none there is no {}", shape.str(), axis,
+         op == Reduce::max ? "greatest" : "least");
+  Value place = arg_extreme(p, x, axis, op);
+  if (all) return {keep ? p.reshape(place, Shape::filled(shape.rank(), 1)) : place};
+  return {keep ? p.keep_dims(place, shape, {axis}) : place};
+}
+
+int two_outputs(const Attrs&) { return 2; }
+
+OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Primitives&, Args, const Attrs&),
+          std::vector<AttrSpec> attrs, std::vector<std::string_view> aliases = {}) {
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .inputs = {"a"},
+          .attrs = std::move(attrs),
+          .compose = compose};
+}
+
+}  // namespace
+
+std::span<const OpDef> numpy_reduce_ops() {
+  static const AttrSpec initial{"initial", AttrKind::real, None{}, true};
+  static const std::vector<AttrSpec> plain{tuple_or_none("axis"), bool_attr("keepdims", false), initial};
+  static const std::vector<AttrSpec> typed{tuple_or_none("axis"), dtype_or_none(),
+                                           bool_attr("keepdims", false), initial};
+  static const std::vector<AttrSpec> moment{tuple_or_none("axis"), dtype_or_none(), int_attr("ddof", 0),
+                                            bool_attr("keepdims", false)};
+  static const std::vector<AttrSpec> place{{"axis", AttrKind::integer, None{}, true},
+                                           bool_attr("keepdims", false)};
+  static const std::vector<OpDef> rows = [] {
+    std::vector<OpDef> all{
+        row("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
+        row("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
+        row("_np_max", "The greatest over axes; NaN wins.", extreme<Reduce::max>, plain, {"_np_amax"}),
+        row("_np_min", "The least over axes; NaN wins.", extreme<Reduce::min>, plain, {"_np_amin"}),
+        row("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
+        row("_npi_var", "The variance over axes.", variance<false>, moment),
+        row("_npi_std", "The root of the variance over axes.", variance<true>, moment),
+        row("_npi_argmax", "The index of the greatest, int64.", arg_reduce<Reduce::max>, place),
+        row("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
+    };
+    for (OpDef& op : all) {
+      if (op.name == "_npi_argmax" || op.name == "_npi_argmin") op.inputs = {"data"};
+      if (op.name != "_npi_var" && op.name != "_npi_std") continue;
+      op.counted_outputs = two_outputs;
+      op.output_names = {op.name.substr(5), "mean"};
+    }
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace kiln::ops

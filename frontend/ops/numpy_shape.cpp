@@ -1,0 +1,220 @@
+#include "frontend/ops/numpy.h"
+
+#include <algorithm>
+
+namespace kiln::ops {
+namespace {
+
+void require_c_order(const Attrs& a) {
+  if (a.word("order") != "C") fail("reshape reads elements in the order C, not '{}'", a.word("order"));
+}
+
+/// Fills in the one extent of `to` that is left open, at `hole` (-1: none), and checks the count.
+Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
+  if (hole >= 0) {
+    to[at(hole)] = 1;
+    const std::int64_t known = to.elements();
+    if (known == 0 || from.elements() % known != 0)
+      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
+    to[at(hole)] = from.elements() / known;
+  }
+  if (to.elements() != from.elements())
+    fail("reshape {} to {}: {} elements cannot become {}", from.str(), code.str(), from.elements(),
+         to.elements());
+  return to;
+}
+
+Values reshape(Primitives& p, Args in, const Attrs& a) {
+  require_c_order(a);
+  const Shape from = p.shape(in[0]), code = a.tuple("newshape");
+  int hole = -1;
+  for (int i = 0; i < code.rank(); ++i) {
+    if (code[at(i)] >= 0) continue;
+    if (code[at(i)] != -1 || hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
+    hole = i;
+  }
+  return {p.reshape(in[0], filled_in(from, code, code, hole))};
+}
+
+/// The codes of npx.reshape: -1 is what is left, -2 keeps the extent here, -3 drops one of 1, -4 keeps all
+/// that are left, -5 merges two, -6 splits one in the two that follow.
+Shape extended_target(const Shape& from, const Shape& code) {
+  Shape to;
+  int hole = -1;
+  std::size_t next = 0;
+  const auto take = [&] {
+    if (next >= from.size())
+      fail("reshape {} to {}: the codes use more axes than there are", from.str(), code.str());
+    return from[next++];
+  };
+  const auto open = [&] {
+    if (hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
+    hole = to.rank();
+    to.push_back(1);
+  };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    switch (code[i]) {
+      case -1:
+        open();
+        next = std::min(next + 1, from.size());
+        break;
+      case -2:
+        to.push_back(take());
+        break;
+      case -3:
+        if (take() != 1) fail("reshape {} to {}: -3 drops an extent of 1 only", from.str(), code.str());
+        break;
+      case -4:
+        while (next < from.size()) to.push_back(take());
+        break;
+      case -5: {
+        const std::int64_t first = take();
+        to.push_back(times(first, take()));
+        break;
+      }
+      case -6: {
+        if (i + 2 >= code.size()) fail("reshape to {}: -6 is followed by two extents", code.str());
+        std::int64_t whole = take(), first = code[i + 1], second = code[i + 2];
+        i += 2;
+        if (first == -1 && second > 0) first = whole / second;
+        if (second == -1 && first > 0) second = whole / first;
+        if (first < 0 || second < 0 || times(first, second) != whole)
+          fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, first, second);
+        to.push_back(first);
+        to.push_back(second);
+        break;
+      }
+      default:
+        if (code[i] < 0) fail("reshape to {}: {} is no code", code.str(), code[i]);
+        to.push_back(code[i]);
+        next = std::min(next + 1, from.size());
+    }
+  }
+  return filled_in(from, code, to, hole);
+}
+Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
+  require_c_order(a);
+  Shape from = p.shape(in[0]), code = a.tuple("newshape");
+  const bool backwards = a.boolean("reverse");
+  if (backwards) {
+    std::reverse(from.begin(), from.end());
+    std::reverse(code.begin(), code.end());
+  }
+  Shape to = extended_target(from, code);
+  if (backwards) std::reverse(to.begin(), to.end());
+  return {p.reshape(in[0], to)};
+}
+
+Values transpose(Primitives& p, Args in, const Attrs& a) {
+  const int rank = p.shape(in[0]).rank();
+  Shape order;
+  for (int i = 0; i < rank; ++i)
+    order.push_back(a.is_none("axes") || i >= a.tuple("axes").rank() ? rank - 1 - i
+                                                                     : axis_of(a.tuple("axes")[at(i)], rank));
+  if (!a.is_none("axes") && a.tuple("axes").rank() != rank)
+    fail("transpose of {} needs {} axes, got {}", p.shape(in[0]).str(), rank, a.tuple("axes").str());
+  axes_of(order, rank);  // each axis once
+  return {p.transpose(in[0], order)};
+}
+
+Values squeeze(Primitives& p, Args in, const Attrs& a) {
+  const Shape from = p.shape(in[0]);
+  const Shape axes = a.is_none("axis") ? Shape{} : numpy_axes(a, from.rank());
+  Shape to;
+  for (int i = 0; i < from.rank(); ++i) {
+    const bool named = std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (named && from[at(i)] != 1) fail("squeeze: axis {} of {} has not one element", i, from.str());
+    if (!(a.is_none("axis") ? from[at(i)] == 1 : named)) to.push_back(from[at(i)]);
+  }
+  return {p.reshape(in[0], to)};
+}
+
+Values moveaxis(Primitives& p, Args in, const Attrs& a) {
+  const int rank = p.shape(in[0]).rank();
+  const Shape &source = a.tuple("source"), &destination = a.tuple("destination");
+  if (source.size() != destination.size())
+    fail("moveaxis: {} names other axes than {}", source.str(), destination.str());
+  axes_of(source, rank);  // each once
+  axes_of(destination, rank);
+  Shape order = Shape::filled(rank, -1), from;
+  for (std::int64_t axis : source) from.push_back(axis_of(axis, rank));
+  for (std::size_t i = 0; i < from.size(); ++i) order[at(axis_of(destination[i], rank))] = from[i];
+  int next = 0;
+  for (std::int64_t& axis : order) {
+    if (axis >= 0) continue;
+    while (std::find(from.begin(), from.end(), next) != from.end()) ++next;
+    axis = next++;
+  }
+  return {p.transpose(in[0], order)};
+}
+
+Values concatenate(Primitives& p, Args in, const Attrs& a) {
+  if (in.empty()) fail("concatenate needs an array");
+  Values parts(in.begin(), in.end());
+  if (a.is_none("axis"))
+    for (Value& v : parts) v = p.reshape(v, {p.shape(v).elements()});
+  const int rank = p.shape(parts[0]).rank();
+  if (rank == 0) fail("scalars cannot be concatenated; stack them");
+  return {p.concatenate(parts, a.is_none("axis") ? 0 : axis_of(a.integer("axis"), rank))};
+}
+
+/// In the shape -2 keeps the extent.
+Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
+  const Shape from = p.shape(in[0]);
+  Shape to = a.tuple("shape");
+  for (int i = 0; i < to.rank(); ++i)
+    if (const int source = i - (to.rank() - from.rank()); to[at(i)] == -2 && source >= 0)
+      to[at(i)] = from[at(source)];
+  return {p.broadcast_to(in[0], to)};
+}
+
+}  // namespace
+
+std::span<const OpDef> numpy_shape_ops() {
+  static const std::vector<std::string_view> one{"a"};
+  static const AttrSpec order{"order", AttrKind::text, std::string("C")};
+  static const std::vector<OpDef> rows{
+      {.name = "_np_reshape",
+       .summary = "The elements in C order under another shape; -1 is what is left.",
+       .inputs = one,
+       .attrs = {required("newshape", AttrKind::tuple), order},
+       .compose = reshape},
+      {.name = "_npx_reshape",
+       .aliases = {"_npi_reshape"},
+       .summary = "The elements in C order under another shape; -1 to -6 are codes.",
+       .inputs = one,
+       .attrs = {required("newshape", AttrKind::tuple), bool_attr("reverse", false), order},
+       .compose = extended_reshape},
+      {.name = "_np_transpose",
+       .summary = "The axes in another order, by default reversed.",
+       .inputs = one,
+       .attrs = {tuple_or_none("axes")},
+       .compose = transpose},
+      {.name = "_np_squeeze",
+       .summary = "Without axes of extent 1.",
+       .inputs = one,
+       .attrs = {tuple_or_none("axis")},
+       .compose = squeeze},
+      {.name = "_np_moveaxis",
+       .summary = "Axes moved to other places; the others keep their order.",
+       .inputs = one,
+       .attrs = {required("source", AttrKind::tuple), required("destination", AttrKind::tuple)},
+       .compose = moveaxis},
+      {.name = "_npi_concatenate",
+       .summary = "Arrays joined along an axis; without one, their elements.",
+       .inputs = {"data"},
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {required("num_args", AttrKind::integer), {"axis", AttrKind::integer, std::int64_t{0}, true}},
+       .compose = concatenate},
+      renamed(shape_ops(), "stack", "_npi_stack", {"data"}),
+      {.name = "_npi_broadcast_to",
+       .summary = "The array repeated along axes to a shape.",
+       .inputs = {"array"},
+       .attrs = {tuple_attr("shape")},
+       .compose = broadcast_to},
+  };
+  return rows;
+}
+
+}  // namespace kiln::ops
