@@ -364,33 +364,17 @@ class KILN_API F {
   struct contrib;
   static struct contrib contrib();
 
-  /// The spellings of MXNet's numpy extension, `F.npx().relu(x)`: the same operators.
+  /// MXNet's numpy operators and its extension of them, `F.npx().relu(F.np().exp(x))`: see kiln/f_numpy.h.
+  struct numpy;
   struct npx;
+  static struct numpy np();
   static struct npx npx();
-  static F np() { return {}; }
 };
-
-struct F::npx : F {
-  static Tensor batch_flatten(const Tensor& data, Where where = Where::current()) {
-    return Flatten(data, where);
-  }
-  static Tensor fully_connected(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                                const FullyConnectedOptions& options, Where where = Where::current()) {
-    return FullyConnected(x, weight, bias, options, where);
-  }
-  static Tensor activation(const Tensor& data, const ActivationOptions& options,
-                           Where where = Where::current()) {
-    return Activation(data, options, where);
-  }
-  static Tensor dropout(const Tensor& data, const DropoutOptions& options = {},
-                        Where where = Where::current()) {
-    return Dropout(data, options, where);
-  }
-};
-inline struct F::npx F::npx() { return {}; }
 
 /// The operators outside of networks, as MXNet's module: `nd::zeros({2, 3})`, `nd::random::normal(0, 1,
 /// {3})`.
 using nd = F;
 
 }  // namespace kiln
+
+#include <kiln/f_numpy.h>

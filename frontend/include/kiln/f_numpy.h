@@ -1,0 +1,192 @@
+#pragma once
+#include <kiln/f.h>
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+namespace kiln {
+
+struct NumpyReduceOptions {
+  Axes axis = {};
+  std::optional<DType> dtype = {};
+  std::optional<bool> keepdims = {};
+  std::string name = {};
+};
+
+struct NumpyExtremeOptions {
+  Axes axis = {};
+  std::optional<bool> keepdims = {};
+  std::string name = {};
+};
+
+struct NumpyMomentOptions {
+  Axes axis = {};
+  std::optional<DType> dtype = {};
+  std::int64_t ddof = 0;
+  bool keepdims = false;
+  std::string name = {};
+};
+
+/// MXNet's numpy operators: `F.np().sum(x)`. They follow numpy's rules where F's own do not: everything
+/// reduced is a scalar of rank 0, comparisons give bool, integers meet floats and are divided as float32,
+/// binary operators broadcast. What they record is what MXNet records in its numpy mode, and a graph with one
+/// of them is exported as one of that mode. Otherwise as F.
+struct KILN_API F::numpy {
+  // Element by element.
+  static Tensor negative(const Tensor& x, Where where = Where::current());
+  static Tensor reciprocal(const Tensor& x, Where where = Where::current());
+  static Tensor abs(const Tensor& x, Where where = Where::current());
+  static Tensor absolute(const Tensor& x, Where where = Where::current());
+  static Tensor sign(const Tensor& x, Where where = Where::current());
+  static Tensor rint(const Tensor& x, Where where = Where::current());
+  static Tensor ceil(const Tensor& x, Where where = Where::current());
+  static Tensor floor(const Tensor& x, Where where = Where::current());
+  static Tensor trunc(const Tensor& x, Where where = Where::current());
+  static Tensor fix(const Tensor& x, Where where = Where::current());
+  static Tensor square(const Tensor& x, Where where = Where::current());
+  static Tensor sqrt(const Tensor& x, Where where = Where::current());
+  static Tensor cbrt(const Tensor& x, Where where = Where::current());
+  static Tensor exp(const Tensor& x, Where where = Where::current());
+  static Tensor expm1(const Tensor& x, Where where = Where::current());
+  static Tensor log(const Tensor& x, Where where = Where::current());
+  static Tensor log10(const Tensor& x, Where where = Where::current());
+  static Tensor log2(const Tensor& x, Where where = Where::current());
+  static Tensor log1p(const Tensor& x, Where where = Where::current());
+  static Tensor sin(const Tensor& x, Where where = Where::current());
+  static Tensor cos(const Tensor& x, Where where = Where::current());
+  static Tensor tan(const Tensor& x, Where where = Where::current());
+  static Tensor arcsin(const Tensor& x, Where where = Where::current());
+  static Tensor arccos(const Tensor& x, Where where = Where::current());
+  static Tensor arctan(const Tensor& x, Where where = Where::current());
+  static Tensor sinh(const Tensor& x, Where where = Where::current());
+  static Tensor cosh(const Tensor& x, Where where = Where::current());
+  static Tensor tanh(const Tensor& x, Where where = Where::current());
+  static Tensor arcsinh(const Tensor& x, Where where = Where::current());
+  static Tensor arccosh(const Tensor& x, Where where = Where::current());
+  static Tensor arctanh(const Tensor& x, Where where = Where::current());
+  static Tensor degrees(const Tensor& x, Where where = Where::current());
+  static Tensor radians(const Tensor& x, Where where = Where::current());
+  static Tensor clip(const Tensor& a, Number a_min, Number a_max, Where where = Where::current());
+
+  // Tensors or numbers, at least one tensor; broadcasting.
+  static Tensor add(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor subtract(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor multiply(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor true_divide(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor divide(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor mod(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor power(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor maximum(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor minimum(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor equal(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor not_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor greater(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor greater_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor less(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor less_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
+  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
+                      Where where = Where::current());
+
+  // Sums over axes; without `axis`, of everything.
+  static Tensor sum(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  static Tensor prod(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  static Tensor mean(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  /// Of no elements there is none: throws.
+  static Tensor max(const Tensor& a, const NumpyExtremeOptions& options = {}, Where where = Where::current());
+  static Tensor min(const Tensor& a, const NumpyExtremeOptions& options = {}, Where where = Where::current());
+  static Tensor var(const Tensor& a, const NumpyMomentOptions& options = {}, Where where = Where::current());
+  static Tensor std(const Tensor& a, const NumpyMomentOptions& options = {}, Where where = Where::current());
+  /// int64.
+  static Tensor argmax(const Tensor& a, const ArgReduceOptions& options = {}, Where where = Where::current());
+  static Tensor argmin(const Tensor& a, const ArgReduceOptions& options = {}, Where where = Where::current());
+
+  // Products.
+  static Tensor dot(const Tensor& a, const Tensor& b, Where where = Where::current());
+  static Tensor matmul(const Tensor& a, const Tensor& b, Where where = Where::current());
+  /// Summed over the last `axes` axes of a and the first of b.
+  static Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2, Where where = Where::current());
+  /// Summed over pairs of axes.
+  static Tensor tensordot(const Tensor& a, const Tensor& b, const Shape& a_axes, const Shape& b_axes,
+                          Where where = Where::current());
+  static Tensor einsum(const ::std::string& subscripts, const Tensors& operands,
+                       Where where = Where::current());
+
+  // Shapes.
+  static Tensor reshape(const Tensor& a, const Shape& newshape, Where where = Where::current());
+  static Tensor transpose(const Tensor& a, Where where = Where::current());
+  static Tensor transpose(const Tensor& a, const Shape& axes, Where where = Where::current());
+  static Tensor swapaxes(const Tensor& a, int axis1, int axis2, Where where = Where::current());
+  static Tensor moveaxis(const Tensor& a, const Axes& source, const Axes& destination,
+                         Where where = Where::current());
+  static Tensor expand_dims(const Tensor& a, int axis, Where where = Where::current());
+  static Tensor squeeze(const Tensor& a, const Axes& axis = {}, Where where = Where::current());
+  static Tensor broadcast_to(const Tensor& array, const Shape& shape, Where where = Where::current());
+  static Tensor tile(const Tensor& a, const Shape& reps, Where where = Where::current());
+  static Tensor repeat(const Tensor& a, int repeats, ::std::optional<int> axis = {},
+                       Where where = Where::current());
+  static Tensor concatenate(const Tensors& arrays, int axis = 0, Where where = Where::current());
+  static Tensor stack(const Tensors& arrays, int axis = 0, Where where = Where::current());
+  /// Equal parts.
+  static Tensors split(const Tensor& a, int sections, int axis = 0, Where where = Where::current());
+  /// Without an axis, of the flattened array. Indices are clamped to the axis.
+  static Tensor take(const Tensor& a, const Tensor& indices, ::std::optional<int> axis = {},
+                     Where where = Where::current());
+
+  // From nothing, or like another.
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor ones(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor arange(Number start, Number stop, Number step = 1, DType dtype = DType::f32,
+                       Where where = Where::current());
+  static Tensor full_like(const Tensor& a, Number fill_value, Where where = Where::current());
+  static Tensor zeros_like(const Tensor& a, Where where = Where::current());
+  static Tensor ones_like(const Tensor& a, Where where = Where::current());
+};
+inline struct F::numpy F::np() { return {}; }
+
+/// MXNet's extension of numpy: `F.npx().relu(x)`. The layers are F's, under the names that they have there.
+struct KILN_API F::npx : F {
+  static Tensor relu(const Tensor& data, Where where = Where::current());
+  static Tensor sigmoid(const Tensor& data, Where where = Where::current());
+  /// -1: what is left, -2: the extent here, -3: drop an extent of 1, -4: all that are left, -5: two merged,
+  /// -6: one split in the two that follow.
+  static Tensor reshape(const Tensor& a, const Shape& newshape, Where where = Where::current());
+  static Tensor fully_connected(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                const FullyConnectedOptions& options, Where where = Where::current());
+  static Tensor fully_connected(const Tensor& x, const Tensor& weight, const FullyConnectedOptions& options,
+                                Where where = Where::current());
+  static Tensor convolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
+                            const ConvolutionOptions& options, Where where = Where::current());
+  static Tensor convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
+                            Where where = Where::current());
+  static Tensor pooling(const Tensor& data, const PoolingOptions& options, Where where = Where::current());
+  static Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                           const Tensor& moving_mean, const Tensor& moving_var,
+                           const BatchNormOptions& options = {}, Where where = Where::current());
+  static Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                           const LayerNormOptions& options = {}, Where where = Where::current());
+  static Tensor dropout(const Tensor& data, const DropoutOptions& options = {},
+                        Where where = Where::current());
+  static Tensor activation(const Tensor& data, const ActivationOptions& options,
+                           Where where = Where::current());
+  static Tensor leaky_relu(const Tensor& data, const LeakyReLUOptions& options,
+                           Where where = Where::current());
+  static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
+                            Where where = Where::current());
+  static Tensor embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
+                          Where where = Where::current());
+  static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
+  static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
+                     Where where = Where::current());
+  static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
+                          Where where = Where::current());
+  static Tensor batch_flatten(const Tensor& data, Where where = Where::current());
+  /// 0, 1, ... in the shape of data, or along one axis of it.
+  static Tensor arange_like(const Tensor& data, ::std::optional<int> axis = {},
+                            Where where = Where::current());
+};
+inline struct F::npx F::npx() { return {}; }
+
+}  // namespace kiln
