@@ -58,8 +58,20 @@ void Loss::check_inputs(const Tensors& inputs, std::initializer_list<const char*
 }
 
 namespace {
+
 constexpr std::initializer_list<const char*> usual = {"pred", "label", "sample_weight"};
+
+/// log(1 + exp(-|x|))
+Tensor log_sum(const Tensor& x) { return F::Activation(-F::abs(x), {.act_type = "softrelu"}); }
+
+/// Of a logit x and a label z in [0, 1]: max(x, 0) - x z + log(1 + exp(-|x|)), which cannot overflow.
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& z) {
+  const Tensor positive = F::relu(x);
+  const Tensor rest = positive - x * z;
+  return rest + log_sum(x);
 }
+
+}  // namespace
 
 L2Loss::L2Loss(const L2LossOptions& o) : Loss(o.weight, o.batch_axis, named(o.prefix), "l2loss") {}
 Tensors L2Loss::hybrid_forward(F& F, const Tensors& in) {
@@ -96,18 +108,14 @@ Tensors SigmoidBinaryCrossEntropyLoss::hybrid_forward(F& F, const Tensors& in) {
   const Tensor pos_weight = third_is_pos_weight_ ? in.at(2) : in.size() > 3 ? in[3] : Tensor();
   const Tensor& pred = in[0];
   const Tensor label = like(in[1], pred);
-  const auto log_sum = [&] { return F.Activation(-F.abs(pred), {.act_type = "softrelu"}); };
   Tensor loss;
   if (!from_sigmoid_ && !pos_weight.defined()) {
-    // max(x, 0) - x z + log(1 + exp(-|x|)), which cannot overflow
-    const Tensor positive = F.relu(pred);
-    const Tensor rest = positive - pred * label;
-    loss = rest + log_sum();
+    loss = binary_cross_entropy(pred, label);
   } else if (!from_sigmoid_) {
     // x - x z + (1 + (w - 1) z) (log(1 + exp(-|x|)) + max(-x, 0))
     const Tensor log_weight = 1 + F.broadcast_mul(pos_weight - 1, label);
     const Tensor rest = pred - pred * label;
-    const Tensor sum = log_sum();
+    const Tensor sum = log_sum(pred);
     loss = rest + log_weight * (sum + F.relu(-pred));
   } else {
     constexpr double eps = 1e-12;
@@ -210,9 +218,7 @@ Tensors LogisticLoss::hybrid_forward(F& F, const Tensors& in) {
   const Tensor& pred = in[0];
   Tensor label = like(in[1], pred);
   if (signed_) label = (label + 1.0) / 2.0;  // to 0 and 1
-  const Tensor positive = F.relu(pred);
-  const Tensor rest = positive - pred * label;
-  return {mean(weighted(rest + F.Activation(-F.abs(pred), {.act_type = "softrelu"}), third(in)))};
+  return {mean(weighted(binary_cross_entropy(pred, label), third(in)))};
 }
 
 PoissonNLLLoss::PoissonNLLLoss(const PoissonOptions& o)
