@@ -68,6 +68,8 @@ UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, 
     try {
       kiln::detail::check_length(length, inputs, options);
       return unroll_steps(length, inputs, options);
+    } catch (const DeferredInitializationError&) {
+      throw;  // names the cell and keeps its type
     } catch (const Error& e) {
       const std::string prefix = line_prefix(line);
       if (e.kind() != Error::Kind::user || prefix.empty() ||

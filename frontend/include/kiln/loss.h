@@ -83,7 +83,6 @@ class KILN_API SigmoidBinaryCrossEntropyLoss : public Loss {
   void set_active(const HybridizeOptions& options) const override;
 
  private:
-  struct PosWeighted;
   SigmoidBinaryCrossEntropyLoss(const SigmoidBCEOptions& options, bool third_is_pos_weight);
   bool from_sigmoid_, third_is_pos_weight_;
   std::shared_ptr<SigmoidBinaryCrossEntropyLoss> pos_weighted_;  // the same loss of (pred, label, pos_weight)
