@@ -372,7 +372,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   for (const Tensor& t : step.outputs) {
     Shape shape{max_iterations};
     for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
-    zeros.push_back(Tensor::zeros(shape, TensorAccess::dtype(t)));
+    zeros.push_back(F::zeros(shape, TensorAccess::dtype(t)));
   }
   return {zeros, now};
 }

@@ -23,14 +23,26 @@ void set_channels(std::initializer_list<Parameter> params, std::int64_t channels
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<const detail::LayerConfig> batch_norm_config(std::string_view op, const BatchNormOptions& o) {
+  return layer_config(op, {{"axis", std::int64_t{o.axis}},
+                           {"eps", o.epsilon},
+                           {"momentum", o.momentum},
+                           {"fix_gamma", !o.scale},
+                           {"use_global_stats", o.use_global_stats}});
+}
+
+}  // namespace
+
 BatchNorm::BatchNorm(const BatchNormOptions& o)
-    : Layer({.prefix = o.prefix, .params = o.params}, "batchnorm",
-            layer_config("BatchNorm", {{"axis", std::int64_t{o.axis}},
-                                       {"eps", o.epsilon},
-                                       {"momentum", o.momentum},
-                                       {"fix_gamma", !o.scale},
-                                       {"use_global_stats", o.use_global_stats}})),
-      axis_(o.axis) {
+    : BatchNorm(o, "batchnorm", batch_norm_config("BatchNorm", o)) {}
+BatchNormReLU::BatchNormReLU(const BatchNormOptions& o)
+    : BatchNorm(o, "batchnormrelu", batch_norm_config("_contrib_BatchNormWithReLU", o)) {}
+
+BatchNorm::BatchNorm(const BatchNormOptions& o, std::string_view kind,
+                     std::shared_ptr<const detail::LayerConfig> config)
+    : Layer({.prefix = o.prefix, .params = o.params}, kind, std::move(config)), axis_(o.axis) {
   gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, o.scale);
   beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, o.center);
   running_mean = per_channel(*this, "running_mean", o.in_channels, o.running_mean_initializer, false, false);
@@ -93,6 +105,23 @@ Tensor InstanceNorm::hybrid_forward(F& F, const Tensor& x) {
   if (options_.axis == 1) return apply_op({x, gamma, beta});
   const Tensor channels_first = F.swapaxes(x, {.dim1 = 1, .dim2 = options_.axis});
   return F.swapaxes(apply_op({channels_first, gamma, beta}), {.dim1 = 1, .dim2 = options_.axis});
+}
+
+GroupNorm::GroupNorm(const GroupNormOptions& o)
+    : Layer({.prefix = o.prefix, .params = o.params}, "groupnorm",
+            layer_config("GroupNorm", {{"num_groups", o.num_groups}, {"eps", o.epsilon}})),
+      options_(o) {
+  if (o.num_groups < 1) fail("GroupNorm needs a positive num_groups, not {}", o.num_groups);
+  gamma = per_channel(*this, "gamma", o.num_groups, o.gamma_initializer, o.scale, true);
+  beta = per_channel(*this, "beta", o.num_groups, o.beta_initializer, o.center, true);
+}
+std::string GroupNorm::str() const {
+  return fmt::format("{}(eps={}, num_groups={}, center={}, scale={})", class_name(),
+                     ir::python_float(options_.epsilon), options_.num_groups, python(options_.center),
+                     python(options_.scale));
+}
+Tensor GroupNorm::hybrid_forward(F&, const Tensor& x) {
+  return invoke("GroupNorm", {x, gamma, beta}, config_->attrs, std::source_location::current());
 }
 
 }  // namespace kiln::nn

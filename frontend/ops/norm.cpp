@@ -40,11 +40,13 @@ void infer_channels(std::span<PartialShape> in, std::int64_t axis) {
     if (!s.known || s.shape == Shape{0}) s = {{channels}, true};
 }
 
-// BatchNorm: x * scale + shift, scale and shift per channel.
+// BatchNorm: x * scale + shift, scale and shift per channel. SyncBatchNorm knows no axis.
+
+std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
 
 Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  int axis = axis_of(a.integer("axis"), shape.rank());
+  int axis = axis_of(channel_axis(a), shape.rank());
   Value x = widen(p, in[0]), moving_mean = in[3], moving_var = in[4];
   for (std::size_t i = 1; i < 5; ++i)
     if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
@@ -72,7 +74,16 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   }
   return out;
 }
-void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, a.integer("axis")); }
+void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, channel_axis(a)); }
+
+/// The fourth output is a mask that only MXNet's gradient reads.
+Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
+  Values out = batch_norm(p, in, a);
+  out[0] = p.binary(Binary::max, out[0], p.like(out[0], 0));
+  out.insert(out.begin() + 3, Value{});
+  return out;
+}
+int four_outputs(const Attrs&) { return 4; }
 
 // The others: (x - mean) * inverse deviation * gamma + beta.
 
@@ -163,20 +174,47 @@ int two_outputs(const Attrs&) { return 2; }
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
+  static const std::vector<std::string_view> with_statistics{"data", "gamma", "beta", "moving_mean",
+                                                             "moving_var"};
+  static const std::vector<AttrSpec> batch_attrs{real_attr("eps", 0.0010000000474974513),
+                                                 real_attr("momentum", 0.9f),
+                                                 bool_attr("fix_gamma", true),
+                                                 bool_attr("use_global_stats", false),
+                                                 bool_attr("output_mean_var", false),
+                                                 int_attr("axis", 1),
+                                                 bool_attr("cudnn_off", false),
+                                                 {"min_calib_range", AttrKind::real, None{}, true},
+                                                 {"max_calib_range", AttrKind::real, None{}, true}};
   static const std::vector<OpDef> rows{
       {.name = "BatchNorm",
        .aliases = {"_npx_batch_norm"},
        .summary = "Each channel brought to mean beta and deviation gamma.",
-       .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
-       .attrs = {real_attr("eps", 0.0010000000474974513),
-                 real_attr("momentum", 0.9f),
-                 bool_attr("fix_gamma", true),
-                 bool_attr("use_global_stats", false),
-                 bool_attr("output_mean_var", false),
-                 int_attr("axis", 1),
-                 bool_attr("cudnn_off", false),
-                 {"min_calib_range", AttrKind::real, None{}, true},
-                 {"max_calib_range", AttrKind::real, None{}, true}},
+       .inputs = with_statistics,
+       .attrs = batch_attrs,
+       .aux = {3, 4},
+       .counted_outputs = three_outputs,
+       .visible_outputs = visible_statistics,
+       .output_names = {"output", "mean", "var"},
+       .compose = batch_norm,
+       .infer_inputs = infer_batch_norm,
+       .train_sensitive = true},
+      {.name = "_contrib_BatchNormWithReLU",
+       .summary = "BatchNorm, then the larger of that and 0.",
+       .inputs = with_statistics,
+       .attrs = batch_attrs,
+       .aux = {3, 4},
+       .counted_outputs = four_outputs,
+       .visible_outputs = visible_statistics,
+       .output_names = {"output", "mean", "var", "workspace"},
+       .compose = batch_norm_relu,
+       .infer_inputs = infer_batch_norm,
+       .train_sensitive = true},
+      {.name = "_contrib_SyncBatchNorm",
+       .summary = "BatchNorm over the batches of all devices, of which Kiln uses one.",
+       .inputs = with_statistics,
+       .attrs = {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
+                 bool_attr("use_global_stats", false), bool_attr("output_mean_var", false),
+                 int_attr("ndev", 1), required("key", AttrKind::text)},
        .aux = {3, 4},
        .counted_outputs = three_outputs,
        .visible_outputs = visible_statistics,

@@ -3,14 +3,17 @@
 #include <kiln/block.h>
 #include <kiln/containers.h>
 #include <kiln/context.h>
+#include <kiln/contrib.h>
 #include <kiln/control_flow.h>
 #include <kiln/f.h>
 #include <kiln/io.h>
+#include <kiln/loss.h>
 #include <kiln/memory.h>
 #include <kiln/model.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
 #include <kiln/random.h>
+#include <kiln/rnn.h>
 #include <kiln/symbol.h>
 #include <kiln/symbol_block.h>
 #include <kiln/tensor.h>

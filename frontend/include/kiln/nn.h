@@ -183,6 +183,21 @@ KILN_GLOBAL_POOL(GlobalAvgPool2D, 2, "avg");
 KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
 #undef KILN_GLOBAL_POOL
 
+/// Images (batch, channels, height, width) with their reflection around them.
+class KILN_API ReflectionPad2D : public HybridBlock {
+ public:
+  /// One number for all four sides, or MXNet's eight: before and after each axis, the first four 0.
+  explicit ReflectionPad2D(const Shape& padding, const BlockOptions& options = {});
+  explicit ReflectionPad2D(int padding = 0, const BlockOptions& options = {})
+      : ReflectionPad2D(Shape{padding}, options) {}
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  Shape padding_;
+};
+
 struct BatchNormOptions {
   int axis = 1;
   double momentum = 0.9;
@@ -210,10 +225,17 @@ class KILN_API BatchNorm : public Layer {
   Parameter gamma, beta, running_mean, running_var;
 
  protected:
+  BatchNorm(const BatchNormOptions& options, std::string_view kind,
+            std::shared_ptr<const detail::LayerConfig> config);
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
   int axis_;
+};
+/// The same, then relu.
+class KILN_API BatchNormReLU : public BatchNorm {
+ public:
+  explicit BatchNormReLU(const BatchNormOptions& options = {});
 };
 
 struct NormOptions {
@@ -254,6 +276,30 @@ class KILN_API InstanceNorm : public Layer {
 
  private:
   NormOptions options_;
+};
+
+struct GroupNormOptions {
+  std::int64_t num_groups = 1;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// The same per sample and group of channels. gamma and beta are (num_groups,).
+class KILN_API GroupNorm : public Layer {
+ public:
+  explicit GroupNorm(const GroupNormOptions& options = {});
+  std::string str() const override;
+  Parameter gamma, beta;
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+
+ private:
+  GroupNormOptions options_;
 };
 
 struct DropoutOptions {

@@ -1,0 +1,132 @@
+#pragma once
+#include <kiln/nn.h>
+#include <kiln/rnn.h>
+
+/// Layers and cells of MXNet's gluon.contrib.
+namespace kiln::contrib {
+
+namespace nn {
+
+using kiln::nn::Concurrent;
+using kiln::nn::HybridConcurrent;
+using kiln::nn::Identity;
+
+struct SyncBatchNormOptions {
+  std::int64_t in_channels = 0;
+  std::optional<int> num_devices = {};  ///< 1; Kiln normalises over one device's batch
+  double momentum = 0.9;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = true;
+  bool use_global_stats = false;
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  Initializer running_mean_initializer = "zeros";
+  Initializer running_variance_initializer = "ones";
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// BatchNorm over the batches of all devices; with the one device that Kiln uses, over the batch.
+class KILN_API SyncBatchNorm : public kiln::nn::BatchNorm {
+ public:
+  explicit SyncBatchNorm(const SyncBatchNormOptions& options = {});
+  std::string str() const override;
+};
+
+/// Channels become extents of the image: (N, C * factors, window...) -> (N, C, window * factors...).
+class KILN_API PixelShuffle : public HybridBlock {
+ public:
+  std::string str() const override;
+
+ protected:
+  PixelShuffle(const kiln::nn::Extents& factor, int rank, std::string_view kind);
+  Shape factors_;
+};
+class KILN_API PixelShuffle1D : public PixelShuffle {
+ public:
+  explicit PixelShuffle1D(int factor) : PixelShuffle(factor, 1, "pixelshuffle1d") {}
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+class KILN_API PixelShuffle2D : public PixelShuffle {
+ public:
+  explicit PixelShuffle2D(const kiln::nn::Extents& factor) : PixelShuffle(factor, 2, "pixelshuffle2d") {}
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+class KILN_API PixelShuffle3D : public PixelShuffle {
+ public:
+  explicit PixelShuffle3D(const kiln::nn::Extents& factor) : PixelShuffle(factor, 3, "pixelshuffle3d") {}
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
+};
+
+}  // namespace nn
+
+namespace rnn {
+
+using kiln::rnn::HybridRecurrentCell;
+using kiln::rnn::Sequence;
+using kiln::rnn::StateInfo;
+using kiln::rnn::StepOutput;
+using kiln::rnn::UnrollOptions;
+using kiln::rnn::UnrollOutput;
+
+struct VariationalDropoutOptions {
+  double drop_inputs = 0;
+  double drop_states = 0;  ///< of the first state only
+  double drop_outputs = 0;
+};
+/// Dropout whose masks hold for all steps until reset(). In training only.
+class KILN_API VariationalDropoutCell : public kiln::rnn::ModifierCell {
+ public:
+  template <std::derived_from<HybridRecurrentCell> C>
+  requires(!std::same_as<C, VariationalDropoutCell>) explicit VariationalDropoutCell(
+      const C& base, const VariationalDropoutOptions& options = {})
+      : VariationalDropoutCell(std::make_shared<C>(base), options) {}
+  explicit VariationalDropoutCell(std::shared_ptr<HybridRecurrentCell> base,
+                                  const VariationalDropoutOptions& options = {});
+  std::string str() const override;
+
+ protected:
+  StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states) override;
+  UnrollOutput unroll_steps(std::int64_t length, const Sequence& inputs,
+                            const UnrollOptions& options) override;
+  bool keeps_tensors() const override;
+
+ private:
+  Tensor masked(std::size_t place, const Tensor& x, double p);
+  double inputs_, states_, outputs_;
+};
+
+struct LSTMPCellOptions {
+  Initializer i2h_weight_initializer = {};
+  Initializer h2h_weight_initializer = {};
+  Initializer h2r_weight_initializer = {};
+  Initializer i2h_bias_initializer = "zeros";
+  Initializer h2h_bias_initializer = "zeros";
+  std::int64_t input_size = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// LSTM whose output is projected: h' = h2r_weight (o * tanh(c')). States (batch, projection) and (batch,
+/// hidden).
+class KILN_API LSTMPCell : public kiln::rnn::DenseCell {
+ public:
+  LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& options = {});
+  std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
+  std::string str() const override;
+  Parameter h2r_weight;
+
+ protected:
+  StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states) override;
+
+ private:
+  std::int64_t projection_size_;
+};
+
+}  // namespace rnn
+}  // namespace kiln::contrib
