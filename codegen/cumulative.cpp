@@ -31,13 +31,14 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
 
   DType dtype = dtype_of_value(op.getX());
   // Lanes run along what is behind the axis; where nothing is, each chain is a scalar's.
-  Dims extents{before}, strides{extent * behind};
-  int lanes = 1;
-  if (behind > 1) {
-    extents.push_back(behind);
-    strides.push_back(1);
-    lanes = target.lanes(size_of(dtype));
-  }
+  Dims extents, strides;
+  auto add_axis = [&](std::int64_t count, std::int64_t stride) {
+    extents.push_back(count);
+    strides.push_back(stride);
+  };
+  if (before > 1 || behind == 1) add_axis(before, extent * behind);
+  if (behind > 1) add_axis(behind, 1);
+  int lanes = behind > 1 ? target.lanes(size_of(dtype)) : 1;
   // Streams are addresses only: nothing is read at points of the nest itself.
   Nest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
   Launch launch{{name_of_location(op.getLoc()),
@@ -50,7 +51,8 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   launch.params.push_back(extent);
   launch.params.push_back(behind);
   launch.extent = before * behind * extent == 0 ? 0 : nest.outer_extent();
-  launch.grain = grain_for(extent * behind, 1);
+  bool cuts_lanes = behind > 1 && before == 1;
+  launch.grain = grain_for(extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
 
   ir::Binary combine = binary_of(op.getKind());
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
