@@ -64,8 +64,8 @@ class Generator {
   }
 
   /// Adds a node and runs it. Throws kiln::Error where Kiln does not take it.
-  std::vector<Made> node(const std::string& op, const std::vector<Made>& inputs,
-                         const Attributes& attrs = {}) {
+  std::vector<Made> node(const std::string& op, const std::vector<Made>& inputs, const Attributes& attrs = {},
+                         const std::string& subgraphs = {}) {
     Graph alone{.nodes = {}, .outputs = {}, .train = graph_.train, .seed = graph_.seed};
     std::vector<Ref> refs, alone_refs;
     for (const Made& m : inputs) {
@@ -73,10 +73,12 @@ class Generator {
       alone_refs.push_back(alone.add_variable(fmt::format("in{}", alone_refs.size()), m.value));
     }
     const Ref last = alone.add(op, "alone", alone_refs, attrs);
+    alone.nodes.back().subgraphs = subgraphs;
     for (std::uint32_t k = 0; k < outputs_of(alone.nodes.back()); ++k)
       alone.outputs.push_back({last.node, k});
     const Result result = Runner(alone, RunMode::eager).run(1);
     const Ref added = graph_.add(op, fmt::format("{}{}", op, graph_.nodes.size()), refs, attrs);
+    graph_.nodes.back().subgraphs = subgraphs;
     std::vector<Made> results;
     for (std::uint32_t k = 0; k < alone.outputs.size(); ++k) {
       if (result.arrays[k].size() > most_elements) throw Error("larger than wanted");
@@ -117,7 +119,7 @@ class Generator {
       inputs.push_back(own || (i > 0 && chance(2)) ? variable(input.shape, d, input.values)
                                                    : adapted(some_value(), input.shape, d));
     }
-    return node(one_of(row.operators), inputs, sample.attrs);
+    return node(one_of(row.operators), inputs, sample.attrs, sample.subgraphs);
   }
 
   std::vector<Made> pointwise() {

@@ -1,6 +1,7 @@
 // graph_fuzz [--graphs N] [--seed S]: random graphs, eagerly and compiled, bit by bit. A graph that differs
 // is reduced, and printed as JSON and as a program. Graph number i has the seed S + i: `--graphs 1 --seed
 // S+i` makes it again.
+#include "graph_fuzz/block_check.h"
 #include "graph_fuzz/generate.h"
 #include "graph_fuzz/reduce.h"
 #include "graphs/compare.h"
@@ -29,31 +30,6 @@ std::optional<std::string> lost_in_file(const Graph& graph) {
   return "the symbol file changes when it is read and written again";
 }
 
-/// The graph as a block, eager and hybridized.
-std::optional<std::string> block_difference(const Graph& graph) {
-  const Symbol symbol = Symbol::load_json(to_json(graph));
-  if (graph.train || !symbol.list_auxiliary_states().empty()) return {};
-  std::vector<Symbol> inputs;
-  std::map<std::string, Tensor> values;
-  for (const Node& node : graph.nodes)
-    if (node.is_variable()) values[node.name] = node.value;
-  Tensors arguments;
-  for (const std::string& name : symbol.list_inputs()) {
-    inputs.push_back(sym::var(name));
-    arguments.push_back(values.at(name));
-  }
-  if (inputs.empty()) return {};
-  SymbolBlock net(symbol, inputs);
-  std::vector<Result> results;
-  for (const bool hybrid : {false, true}) {
-    net.hybridize(hybrid);
-    random::seed(graph.seed);
-    results.push_back({net(arguments), symbol.list_outputs()});
-  }
-  if (auto text = first_difference(results[0], results[1])) return "as a SymbolBlock: " + *text;
-  return {};
-}
-
 /// What is wrong with a graph; nothing when all is well. `number` chooses the checks that not every graph
 /// gets.
 std::optional<std::string> fault(const Graph& graph, std::uint64_t number) {
@@ -65,6 +41,7 @@ std::optional<std::string> fault(const Graph& graph, std::uint64_t number) {
     if (number % 16 == 0)
       if (auto text = compare(graph, {}, false).difference) return text;
     if (number % 4 == 0) return block_difference(graph);
+    if (number % 4 == 2) return writing_difference(graph);
   } catch (const Error& e) {
     return fmt::format("throws: {}", e.what());
   }
@@ -86,6 +63,7 @@ void report(const Graph& graph, std::uint64_t seed, const std::string& text) {
 
 int run(int argc, char** argv) {
   std::uint64_t graphs = 1000, seed = 1;
+  if (argc % 2 == 0) throw Error("there are the flags --graphs N and --seed S, each with a number");
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view flag = argv[i];
     if (flag == "--graphs")

@@ -55,6 +55,7 @@ std::string to_json(const Graph& graph) {
     Json json{{"op", node.op}, {"name", node.name}};
     if (!node.attrs.empty()) json["attrs"] = node.attrs;
     json["inputs"] = inputs;
+    if (!node.subgraphs.empty()) json["subgraphs"] = Json::parse(node.subgraphs);
     nodes.push_back(json);
     if (node.is_variable()) arguments.push_back(i);
   }
@@ -139,6 +140,7 @@ std::uint32_t outputs_of(const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     inputs.push_back(alone.add_variable(fmt::format("in{}", i), {}));
   alone.outputs = {alone.add(node.op, node.name, inputs, node.attrs)};
+  alone.nodes.back().subgraphs = node.subgraphs;
   return static_cast<std::uint32_t>(Model::from_symbol(Symbol::load_json(to_json(alone))).internals().size());
 }
 

@@ -23,7 +23,8 @@ struct Node {
   std::string name;
   Attributes attrs = {};
   std::vector<Ref> inputs = {};
-  kiln::Tensor value = {};  ///< of a variable
+  kiln::Tensor value = {};     ///< of a variable
+  std::string subgraphs = {};  ///< of a loop or branch: a list of graphs, as a file says it
   bool is_variable() const { return op == "null"; }
 };
 

@@ -24,7 +24,8 @@ struct Input {
 struct Sample {
   std::vector<Input> inputs = {};
   Attributes attrs = {};
-  bool large = false;  ///< for work on several threads; float32 only
+  bool large = false;          ///< for work on several threads; float32 only
+  std::string subgraphs = {};  ///< as of a Node
 };
 
 struct Row {
@@ -61,5 +62,8 @@ Rows layer_rows();
 Rows reduce_rows();
 Rows index_rows();
 Rows creation_rows();
+Rows recurrent_rows();
+Rows order_rows();
+Rows numpy_rows();
 
 }  // namespace graphs
