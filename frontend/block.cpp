@@ -307,7 +307,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   }
   // A program's own forward gives its operators their own lines; those of the library's belong to the
   // caller's.
-  const CallSite site(s.library ? std::optional(line) : std::nullopt);
+  const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
   const Tensors in(inputs.begin(), inputs.end());
   if (s.hooks.empty() || detail::VariableScope::current())
     return forward(in);  // no hooks while shapes are inferred

@@ -10,16 +10,20 @@ namespace kiln {
 /// of ours). Scopes nest.
 class CallSite {
  public:
-  explicit CallSite(std::optional<std::source_location> where);
+  /// `caller`: the line that called the block, whatever operators show.
+  CallSite(std::optional<std::source_location> where, std::source_location caller);
   ~CallSite();
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
 
   /// `where`, or what the innermost scope puts in its place.
   static std::source_location resolve(std::source_location where);
+  /// The line that called the innermost block, for errors that no operator makes; unknown outside of calls.
+  static std::source_location caller();
 
  private:
   std::optional<std::source_location> where_;
+  std::source_location caller_;
   const CallSite* outer_;
 };
 

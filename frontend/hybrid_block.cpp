@@ -103,14 +103,19 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
       p.set_shape(node->types[0].shape);
 }
 
-Tensor HybridBlock::hybrid_forward(F&, const Tensor&) {
-  fail("{} defines no hybrid_forward() of one tensor", class_name());
+namespace {
+
+[[noreturn]] void no_form(const HybridBlock& block, std::string_view tensors) {
+  fail("{}{} defines no hybrid_forward() of {}: call it with as many as it takes, or override that form",
+       line_prefix(CallSite::caller()), block.class_name(), tensors);
 }
-Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&) {
-  fail("{} defines no hybrid_forward() of two tensors", class_name());
-}
+
+}  // namespace
+
+Tensor HybridBlock::hybrid_forward(F&, const Tensor&) { no_form(*this, "one tensor"); }
+Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&) { no_form(*this, "two tensors"); }
 Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&, const Tensor&) {
-  fail("{} defines no hybrid_forward() of three tensors", class_name());
+  no_form(*this, "three tensors");
 }
 Tensors HybridBlock::hybrid_forward(F& F, const Tensors& in) {
   switch (in.size()) {
@@ -121,8 +126,8 @@ Tensors HybridBlock::hybrid_forward(F& F, const Tensors& in) {
     case 3:
       return {hybrid_forward(F, in[0], in[1], in[2])};
     default:
-      fail("{} defines no hybrid_forward() of {} tensors; override hybrid_forward(F&, const Tensors&)",
-           class_name(), in.size());
+      fail("{}{} defines no hybrid_forward() of {} tensors; override hybrid_forward(F&, const Tensors&)",
+           line_prefix(CallSite::caller()), class_name(), in.size());
   }
 }
 

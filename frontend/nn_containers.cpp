@@ -13,6 +13,14 @@
 namespace kiln::nn {
 namespace {
 
+/// Throws for an operator that Kiln does not have.
+void require_operator(std::string_view kind, const std::string& name) {
+  if (ir::find_op(name)) return;
+  const std::string_view nearest = ir::nearest_op(name);
+  fail("{}: there is no operator '{}'{}; `kiln ops` lists those that there are", kind, name,
+       nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
+}
+
 /// The children that a Python slice means.
 std::vector<std::shared_ptr<Block>> sliced(const Block& block, Slice s) {
   const auto children = block.children();
@@ -84,7 +92,7 @@ Tensors HybridConcurrent::hybrid_forward(F&, const Tensors& inputs) { return joi
 
 HybridLambda::HybridLambda(const std::string& op_name, const BlockOptions& options)
     : HybridBlock(options, "hybridlambda"), op_name_(op_name) {
-  if (!ir::find_op(op_name)) fail("HybridLambda: there is no operator '{}'", op_name);
+  require_operator("HybridLambda", op_name);
 }
 HybridLambda::HybridLambda(std::size_t arity, Function fn, const BlockOptions& options)
     : HybridBlock(options, "hybridlambda"), arity_(arity), op_name_("<lambda>"), fn_(std::move(fn)) {}
@@ -93,7 +101,7 @@ std::string HybridLambda::str() const { return "HybridLambda(" + op_name_ + ")";
 Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
   if (fn_) {
     if (inputs.size() != arity_) fail("{} takes {} tensors, got {}", str(), arity_, inputs.size());
-    const CallSite own_lines(std::nullopt);
+    const CallSite own_lines(std::nullopt, CallSite::caller());
     return fn_(F, inputs);
   }
   std::vector<const Tensor*> pointers;
@@ -107,14 +115,14 @@ Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
 
 Lambda::Lambda(const std::string& op_name, const BlockOptions& options)
     : Block(options, "lambda"), op_name_(op_name) {
-  if (!ir::find_op(op_name)) fail("Lambda: there is no operator '{}'", op_name);
+  require_operator("Lambda", op_name);
 }
 Lambda::Lambda(Function fn, const BlockOptions& options)
     : Block(options, "lambda"), op_name_("<lambda>"), fn_(std::move(fn)) {}
 std::string Lambda::str() const { return "Lambda(" + op_name_ + ")"; }
 Tensor Lambda::forward(const Tensor& x) {
   if (!fn_) return invoke(op_name_, {x}, {}, std::source_location::current());
-  const CallSite own_lines(std::nullopt);
+  const CallSite own_lines(std::nullopt, CallSite::caller());
   return fn_(x);
 }
 

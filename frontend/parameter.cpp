@@ -1,4 +1,6 @@
+#include "frontend/call_site.h"
 #include "frontend/convert.h"
+#include "frontend/invoke.h"
 #include "frontend/parameter_state.h"
 #include "frontend/random_state.h"
 #include "frontend/symbol_tensor.h"
@@ -70,18 +72,19 @@ void publish(ParameterState& p, Tensor data) {
 [[noreturn]] void no_values(const ParameterState& p) {
   if (p.deferred)
     throw DeferredInitializationError(
-        "Parameter '" + p.name +
+        line_prefix(CallSite::caller()) + "Parameter '" + p.name +
         "' has not been initialized yet because initialization was deferred. Actual initialization happens "
         "during the first "
         "forward pass. Please pass one batch of data through the network before accessing Parameters. You "
         "can also avoid "
         "deferred initialization by specifying in_units, num_features, etc., for network layers.");
   fail(
-      "Parameter '{}' has not been initialized. Note that you should initialize parameters and create "
+      "{}Parameter '{}' has not been initialized. Call initialize() on the block first. Note that you should "
+      "initialize parameters and create "
       "Trainer with "
       "Block.collect_params() instead of Block.params because the later does not include Parameters of "
       "nested child Blocks",
-      p.name);
+      line_prefix(CallSite::caller()), p.name);
 }
 
 const HiddenAttrs& fix_variable_attrs(ParameterState& p) {

@@ -10,7 +10,7 @@ using detail::Array;
 using detail::TensorAccess;
 
 Shape reshaped(const Shape& from, const Shape& spec, std::source_location where) {
-  const auto refuse = [&](const char* why) {
+  const auto refuse = [&](std::string_view why) {
     fail("{}reshape: cannot make {} of shape {}: {}", line_prefix(where), spec.str(), from.str(), why);
   };
   Shape out;
@@ -59,7 +59,7 @@ Shape reshaped(const Shape& from, const Shape& spec, std::source_location where)
     if (known == 0 || n % known != 0) refuse("the elements do not fill it");
     out[static_cast<std::size_t>(inferred)] = n / known;
   }
-  if (out.elements() != n) refuse("the number of elements differs");
+  if (out.elements() != n) refuse(fmt::format("{} elements cannot become {}", n, out.elements()));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include "frontend/symbol_access.h"
 #include "frontend/symbol_graph.h"
 #include "frontend/symbol_infer.h"
+#include "frontend/text.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
 #include "runtime/fail.h"
@@ -172,7 +173,7 @@ InferredShapes Symbol::infer_shape(const std::map<std::string, Shape>& known) co
   for (const auto& [name, shape] : known) {
     const auto is_it = [&name = name](const ir::NodePtr& n) { return n->name == name; };
     if (std::none_of(variables.all.begin(), variables.all.end(), is_it))
-      fail("infer_shape: the symbol has no variable '{}'", name);
+      fail("infer_shape: {} has no variable '{}'; it has {}", str(), name, detail::brief_list(list_inputs()));
   }
   const auto type_of = [&](const ir::Node& variable) -> std::optional<TensorType> {
     const auto found = known.find(variable.name);

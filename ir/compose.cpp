@@ -6,11 +6,36 @@
 
 namespace kiln::ir {
 
+namespace {
+
+// The inputs' types, unless the message tells all shapes already. A few are enough to see what is meant.
+std::string inputs_text(const Node& node, std::string_view message) {
+  std::string text;
+  bool told = true;
+  for (std::size_t i = 0; i < node.inputs.size() && i < 6; ++i) {
+    const Entry& e = node.inputs[i];
+    if (e.output >= e.node->types.size()) return {};
+    const TensorType& type = e.node->types[e.output];
+    told = told && message.find(type.shape.str()) != std::string_view::npos;
+    const bool named = node.op && !node.op->variadic && i < node.op->inputs.size();
+    text += fmt::format("{}{} is {}", i ? ", " : "",
+                        named ? std::string(node.op->inputs[i]) : fmt::format("input {}", i), type.str());
+  }
+  return told ? std::string() : "; " + text;
+}
+
+}  // namespace
+
 void rethrow_at(const Node& node, const Error& e) {
   if (e.kind() != Error::Kind::user) throw e;
   const std::string where = node.location.str();
-  const std::string who = node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
-  fail("{}{}{}: {}", where, where.empty() ? "" : ": ", who, e.what());
+  std::string who = node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
+  // Messages that begin with the operator's name have said it.
+  const std::string_view what = e.what();
+  const bool said = who == node.op_name && what.starts_with(who) &&
+                    (what.substr(who.size()).starts_with(' ') || what.substr(who.size()).starts_with(':'));
+  who = said ? std::string() : who + ": ";
+  fail("{}{}{}{}{}", where, where.empty() ? "" : ": ", who, what, inputs_text(node, what));
 }
 
 std::vector<Value> compose(Primitives& p, const Node& node, Args in) {

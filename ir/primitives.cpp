@@ -235,7 +235,9 @@ Value Primitives::concatenate(std::span<const Value> parts, int axis) {
     Shape s = shape(v);
     bool fits = s.rank() == to.shape.rank() && dtype(v) == to.dtype;
     for (int i = 0; fits && i < s.rank(); ++i) fits = i == axis || s[at(i)] == to.shape[at(i)];
-    if (!fits) fail("cannot concatenate {} and {} along axis {}", type(parts[0]).str(), type(v).str(), axis);
+    if (!fits)
+      fail("cannot concatenate {} and {} along axis {}: dtypes and all other extents must be equal",
+           type(parts[0]).str(), type(v).str(), axis);
     to.shape[at(axis)] = plus(to.shape[at(axis)], s[at(axis)]);
   }
   if (parts.size() == 1) return parts[0];

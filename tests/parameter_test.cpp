@@ -32,8 +32,8 @@ TEST_CASE("values come with initialize, or with the first call") {
   const Parameter& second = net[1].as<nn::Dense>().weight;
   CHECK_THROWS_WITH(
       second.data(),
-      "Parameter 'net_dense1_weight' has not been initialized. Note that you should initialize parameters "
-      "and "
+      "Parameter 'net_dense1_weight' has not been initialized. Call initialize() on the block first. Note "
+      "that you should initialize parameters and "
       "create Trainer with Block.collect_params() instead of Block.params because the later does not include "
       "Parameters of nested child Blocks");
   CHECK_THROWS_WITH(net(ones({2, 3})), Contains("'net_dense0_weight' has not been initialized"));

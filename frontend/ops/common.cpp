@@ -28,7 +28,12 @@ Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
 }
 
 int axis_of(std::int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) fail("axis {} does not exist in an array of {} axes", axis, rank);
+  if (rank == 0) fail("axis {} does not exist: a scalar has no axes", axis);
+  if (axis < -rank || axis >= rank)
+    fail(
+        "axis {} does not exist in an array of {} axes: they are numbered from 0 to {}, or from the end from "
+        "-1 to {}",
+        axis, rank, rank - 1, -rank);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -70,6 +70,8 @@ bool drops(const Attrs& a, bool train) { return (train || a.word("mode") == "alw
 int dropout_draws(const Attrs& a, bool train) { return drops(a, train) ? 1 : 0; }
 
 Values dropout(Primitives& p, Args in, const Attrs& a) {
+  if (!(a.real("p") >= 0 && a.real("p") <= 1))
+    fail("p, the share of elements to drop, must be from 0 to 1, got {}", a.real("p"));
   if (!drops(a, p.train())) return {in[0], Value{}};
   return {drop(p, in[0], a.real("p"), a.tuple("axes")), Value{}};
 }

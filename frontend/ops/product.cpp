@@ -7,7 +7,8 @@ namespace {
 
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
   if (p.dtype(a) != p.dtype(b))
-    fail("{} takes arrays of one dtype, got {} and {}", what, name_of(p.dtype(a)), name_of(p.dtype(b)));
+    fail("{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast)", what,
+         name_of(p.dtype(a)), name_of(p.dtype(b)));
 }
 
 /// Half precision is multiplied in float32 and rounded once.

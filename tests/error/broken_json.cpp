@@ -1,0 +1,23 @@
+#include "error/expect.h"
+
+TEST_CASE("a symbol file that was cut short", "[error]") {
+  const std::string whole = symbol_text("relu", "", "[[0, 0, 0]]");
+  const std::string text =
+      message_of([&] { Symbol::load_json(whole.substr(0, whole.size() / 2), "net-symbol.json"); });
+  CHECK_THAT(text, Contains("net-symbol.json, line 5: node 2") && Contains("the file ends"));
+}
+
+TEST_CASE("an input of a node that is not there", "[error]") {
+  const std::string text = message_of([&] { model_of("relu", "", "[[7, 0, 0]]"); });
+  CHECK_THAT(text, Contains("net-symbol.json, line 5: node 2 'node' (relu)") && Contains("node 7"));
+}
+
+TEST_CASE("an output of a node that is not there", "[error]") {
+  const std::string text = message_of([&] { model_of("relu", "", "[[0, 1, 0]]"); });
+  CHECK_THAT(text, Contains("node 2 'node' (relu): input 0 takes output 1 of 'x', which has 1 output"));
+}
+
+TEST_CASE("a symbol file that is not there", "[error]") {
+  const std::string text = message_of([&] { Symbol::load("nowhere-symbol.json"); });
+  CHECK_THAT(text, Contains("nowhere-symbol.json") && Contains("No such file"));
+}

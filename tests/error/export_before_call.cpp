@@ -1,0 +1,8 @@
+#include "error/expect.h"
+
+TEST_CASE("an export before the network ran", "[error]") {
+  nn::Dense layer(3);
+  layer.initialize();
+  const std::string text = message_of([&] { layer.export_model("net"); });
+  CHECK_THAT(text, Contains("hybridize()") && Contains("at least once"));
+}

@@ -1,0 +1,14 @@
+#include "error/expect.h"
+
+TEST_CASE("an operator of a file that Kiln does not have", "[error]") {
+  const std::string text = message_of([&] { model_of("Actvation", ""); });
+  CHECK_THAT(text, Contains("line 5") && Contains("node 2 'node' (Actvation)") && Contains("'Activation'") &&
+                       Contains("`kiln ops`"));
+}
+
+TEST_CASE("an operator of a lambda that Kiln does not have", "[error]") {
+  const std::string text = message_of([&] { nn::HybridLambda("sigmiod"); });
+  CHECK(text ==
+        "HybridLambda: there is no operator 'sigmiod' (did you mean 'sigmoid'?); `kiln ops` lists those that "
+        "there are");
+}

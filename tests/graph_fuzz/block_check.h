@@ -1,0 +1,17 @@
+#pragma once
+#include "graphs/graph.h"
+
+#include <optional>
+#include <string>
+
+namespace graphs {
+
+/// How a graph as a SymbolBlock differs when it is hybridized; nothing when it does not. Graphs for training
+/// and with auxiliary states are passed over: a block's own would have to be set.
+std::optional<std::string> block_difference(const Graph& graph);
+
+/// The same for a block that writes through views of its inputs, calls the graph, and writes through views of
+/// its results: what the writes are follows from the graph's seed and shapes.
+std::optional<std::string> writing_difference(const Graph& graph);
+
+}  // namespace graphs

@@ -1,0 +1,11 @@
+#pragma once
+#include "graphs/graph.h"
+
+namespace graphs {
+
+/// A random graph, fixed by its seed: operators of the sample table among pointwise ones, reductions and
+/// changes of shape, on values of several dtypes, with shared subexpressions, nodes of several outputs and
+/// auxiliary states, for training or not. It is built by running it: every node took its inputs eagerly.
+Graph generate(std::uint64_t seed);
+
+}  // namespace graphs

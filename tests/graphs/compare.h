@@ -1,0 +1,47 @@
+#pragma once
+#include "graphs/graph.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace graphs {
+
+/// What a run leaves: its outputs and, of training, the auxiliary states, with what names them in messages.
+struct Result {
+  std::vector<kiln::Tensor> arrays;
+  std::vector<std::string> names;
+};
+
+/// A graph made ready in one mode. Its inputs are copies of the variables' values.
+class Runner {
+ public:
+  Runner(const Graph& graph, kiln::RunMode mode, bool fuse = true);
+  /// On so many threads at most, beginning with the graph's seed.
+  Result run(int threads);
+  /// Other values for the variables named, of the same shapes and dtypes.
+  void set(const std::map<std::string, kiln::Tensor>& values);
+
+ private:
+  std::map<std::string, kiln::Tensor> inputs_;
+  std::vector<std::string> names_;
+  std::uint64_t seed_;
+  bool train_;
+  std::optional<kiln::PreparedModel> prepared_;
+};
+
+/// The first element whose bits differ, all NaNs counting as one; nothing when there is none.
+std::optional<std::string> first_difference(const Result& expected, const Result& actual);
+
+struct Comparison {
+  bool valid = true;       ///< false: not a graph that Kiln takes, and Kiln said so in both modes
+  std::string error = {};  ///< why it is not valid
+  std::optional<std::string> difference = {};
+};
+
+/// Runs a graph eagerly, and compiled on one and two threads, on its values and then on each of `more`. What
+/// a mode throws beyond errors for users, or where the other does not, is a difference too.
+Comparison compare(const Graph& graph, const std::vector<std::map<std::string, kiln::Tensor>>& more = {},
+                   bool fuse = true);
+
+}  // namespace graphs

@@ -1,0 +1,53 @@
+#include "graphs/samples.h"
+
+namespace graphs {
+
+using namespace kiln;
+
+const std::vector<DType> float_dtypes{DType::f32, DType::f64, DType::f16, DType::bf16};
+const std::vector<DType> number_dtypes{DType::f32, DType::f64, DType::f16, DType::bf16,
+                                       DType::u8,  DType::i8,  DType::i32, DType::i64};
+const std::vector<DType> all_dtypes{DType::f32, DType::f64, DType::f16, DType::bf16,   DType::u8,
+                                    DType::i8,  DType::i32, DType::i64, DType::boolean};
+
+const std::vector<Shape>& odd_shapes() {
+  static const std::vector<Shape> shapes{
+      {1}, {15},      {16},   {17}, {31}, {33}, {3, 5}, {2, 3, 5}, {7, 1}, {2, 1, 7, 3}, {1, 2, 3, 2, 5},
+      {0}, {2, 0, 3}, {2, 67}};
+  return shapes;
+}
+
+Input indices(Shape shape, std::int64_t limit, std::optional<DType> dtype) {
+  return Input(shape, {Values::Kind::indices, limit}, dtype);
+}
+
+Samples of_shapes(const std::vector<Shape>& shapes, const Attributes& attrs) {
+  Samples samples;
+  for (const Shape& s : shapes) samples.push_back({{s}, attrs});
+  return samples;
+}
+
+Samples with_settings(const std::vector<Input>& inputs, const std::vector<Attributes>& settings) {
+  Samples samples;
+  for (const Attributes& attrs : settings) samples.push_back({inputs, attrs});
+  return samples;
+}
+
+Samples join(std::initializer_list<Samples> lists) {
+  Samples all;
+  for (const Samples& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+const std::vector<Row>& sample_rows() {
+  static const std::vector<Row> rows = [] {
+    Rows all;
+    for (auto family : {pointwise_rows, shape_rows, layer_rows, reduce_rows, index_rows, creation_rows,
+                        recurrent_rows, order_rows, numpy_rows})
+      for (Row& row : family()) all.push_back(std::move(row));
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace graphs

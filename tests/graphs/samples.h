@@ -1,0 +1,69 @@
+#pragma once
+#include "graphs/graph.h"
+#include "graphs/values.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// How each operator can be called: what the sweep over all operators and the graph fuzzer build from. An
+/// operator that stands in no row fails the sweep, so that a new one gets its samples.
+namespace graphs {
+
+struct Input {
+  kiln::Shape shape;
+  Values values = {};
+  std::optional<kiln::DType> dtype = {};  ///< one of its own, not that of the sample
+  Input(kiln::Shape s) : shape(s) {}
+  Input(std::initializer_list<std::int64_t> s) : shape(s) {}
+  Input(kiln::Shape s, Values v, std::optional<kiln::DType> d = {}) : shape(s), values(v), dtype(d) {}
+};
+
+/// One call: its inputs and attributes.
+struct Sample {
+  std::vector<Input> inputs = {};
+  Attributes attrs = {};
+  bool large = false;          ///< for work on several threads; float32 only
+  std::string subgraphs = {};  ///< as of a Node
+};
+
+struct Row {
+  std::vector<std::string> operators;
+  std::vector<Sample> samples;
+  /// The dtypes that every sample must be accepted with; others may be refused, with an error.
+  std::vector<kiln::DType> dtypes;
+  std::size_t states = 0;  ///< the last inputs are auxiliary states
+  bool train = false;      ///< differs in training
+};
+
+/// All rows.
+const std::vector<Row>& sample_rows();
+
+// What the families' lists are written with.
+
+using Rows = std::vector<Row>;
+using Samples = std::vector<Sample>;
+/// Indices below `limit`.
+Input indices(kiln::Shape shape, std::int64_t limit, std::optional<kiln::DType> dtype = {});
+/// One sample with one input for each shape.
+Samples of_shapes(const std::vector<kiln::Shape>& shapes, const Attributes& attrs = {});
+/// The same inputs with several settings.
+Samples with_settings(const std::vector<Input>& inputs, const std::vector<Attributes>& settings);
+/// Several lists as one.
+Samples join(std::initializer_list<Samples> lists);
+/// Shapes around the widths of vectors, of one to five axes, primes and ones among the extents, and empty.
+const std::vector<kiln::Shape>& odd_shapes();
+extern const std::vector<kiln::DType> float_dtypes, number_dtypes, all_dtypes;
+
+Rows pointwise_rows();
+Rows shape_rows();
+Rows layer_rows();
+Rows reduce_rows();
+Rows index_rows();
+Rows creation_rows();
+Rows recurrent_rows();
+Rows order_rows();
+Rows numpy_rows();
+
+}  // namespace graphs
