@@ -328,8 +328,7 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     return subgraph;
   };
   const Tensor tested = resolved(condition);
-  const ir::SubgraphPtr test = record(
-      "cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
+  const ir::SubgraphPtr test = record("cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
   const ir::SubgraphPtr a = record("cond_then", then, "then_input_locs");
   const ir::SubgraphPtr b = record("cond_else", otherwise, "else_input_locs");
   if (a->outputs.size() != b->outputs.size())

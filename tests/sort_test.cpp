@@ -200,11 +200,9 @@ TEST_CASE("many updates of few rows come in their order on all threads", "[sort]
   for (std::size_t i = 0; i < n; ++i)
     std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(i * width), width,
                 expected.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(to[i]) * width));
-  const Tensors y = everywhere(
-      [](F& F, const Tensors& in) {
-        return Tensors{F.scatter_nd(in[0], in[1], {7, 19})};
-      },
-      {Tensor(data, {5000, 19}), Tensor(to, {1, 5000})});
+  const Tensors y =
+      everywhere([](F& F, const Tensors& in) { return Tensors{F.scatter_nd(in[0], in[1], {7, 19})}; },
+                 {Tensor(data, {5000, 19}), Tensor(to, {1, 5000})});
   CHECK(y[0].to_vector<float>() == expected);
 }
 

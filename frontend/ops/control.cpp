@@ -142,8 +142,7 @@ Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
     return compose(p, *bodies[i], values);
   };
   Value condition = truth(p, compose_body(0)[0]);
-  return p.branch(
-      condition, [&] { return compose_body(1); }, [&] { return compose_body(2); });
+  return p.branch(condition, [&] { return compose_body(1); }, [&] { return compose_body(2); });
 }
 
 AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }

@@ -10,9 +10,8 @@ TEST_CASE("an axis that is not there", "[error]") {
 }
 
 TEST_CASE("an axis of a file that is not there", "[error]") {
-  const std::string text = message_of([&] {
-    model_of("softmax", R"("axis": "4")").run({{"x", ones({2, 3})}});
-  });
+  const std::string text =
+      message_of([&] { model_of("softmax", R"("axis": "4")").run({{"x", ones({2, 3})}}); });
   CHECK_THAT(text, Contains("net-symbol.json:5: softmax 'node': axis 4 does not exist") &&
                        Contains("data is float32 (2, 3)"));
 }

@@ -6,9 +6,8 @@ TEST_CASE("an input under a name that the model does not have", "[error]") {
 }
 
 TEST_CASE("an input that is not given", "[error]") {
-  const std::string text = message_of([&] {
-    model_of("elemwise_add", "", "[[0, 0, 0], [1, 0, 0]]").run({{"x", ones({2})}});
-  });
+  const std::string text =
+      message_of([&] { model_of("elemwise_add", "", "[[0, 0, 0], [1, 0, 0]]").run({{"x", ones({2})}}); });
   CHECK_THAT(text, Contains("no value for 'w'") && Contains("give it as an input, or give a params file"));
 }
 

@@ -8,7 +8,8 @@
 
 namespace kiln {
 
-/// Element types. The values are MXNet's dtype flags, as they stand in .params files and `__dtype__` attributes.
+/// Element types. The values are MXNet's dtype flags, as they stand in .params files and `__dtype__`
+/// attributes.
 enum class DType : std::uint8_t {
   f32 = 0,
   f64 = 1,

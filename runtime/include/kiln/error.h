@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// What Kiln throws, and all it throws. `what()` is for a user: what is wrong, where in the program or file, and
-/// what to do. An internal error is a defect of Kiln and says so.
+/// What Kiln throws, and all it throws. `what()` is for a user: what is wrong, where in the program or file,
+/// and what to do. An internal error is a defect of Kiln and says so.
 class KILN_API Error : public std::runtime_error {
  public:
   enum class Kind { user, internal };

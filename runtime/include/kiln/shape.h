@@ -9,9 +9,9 @@
 
 namespace kiln {
 
-/// The extents of an array, outermost first; also any short list of integers that goes with one (axes, strides).
-/// Kept in place, so that comparing and copying shapes allocates nothing. In a shape that MXNet would infer, 0
-/// stands for "not known yet".
+/// The extents of an array, outermost first; also any short list of integers that goes with one (axes,
+/// strides). Kept in place, so that comparing and copying shapes allocates nothing. In a shape that MXNet
+/// would infer, 0 stands for "not known yet".
 class Shape {
  public:
   static constexpr int max_rank = 8;
