@@ -85,7 +85,7 @@ TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridi
         {in[0]}, {});
     return r.outputs;
   };
-  const std::vector<float> drawn = both(body, {Tensor::zeros({3, 2})})[0].to_vector<float>();
+  const std::vector<float> drawn = both(body, {zeros({3, 2})})[0].to_vector<float>();
   CHECK(drawn[0] != drawn[2]);
   CHECK(drawn[2] != drawn[4]);
 }
@@ -183,18 +183,18 @@ TEST_CASE("a recorded loop is one node, whatever the number of steps, and reads 
 
 TEST_CASE("mistakes in bodies are named") {
   F f;
-  const Tensor x = Tensor::ones({3, 2}), s = Tensor::ones({2});
+  const Tensor x = ones({3, 2}), s = ones({2});
   const auto grows = [&](const Tensors& rows, const Tensors& states) -> Results {
     return {{rows[0]}, {f.concat({states[0], states[0]}, {.dim = 0})}};
   };
   CHECK_THROWS_WITH(f.contrib().foreach (grows, {x}, {s}),
                     Catch::Contains("control_flow_test.cpp") && Catch::Contains("before a step"));
-  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x, Tensor::ones({4})}, {s}),
+  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x, ones({4})}, {s}),
                     Catch::Contains("one number of steps"));
   CHECK_THROWS_WITH(f.contrib().cond(
                         x, [&] { return Tensors{x}; }, [&] { return Tensors{s}; }),
                     Catch::Contains("one element"));
-  Tensor outside = Tensor::zeros({2});
+  Tensor outside = zeros({2});
   const auto writes = [&](F& g, const Tensors& in) -> Tensors {
     return g.contrib().cond(
         g.sum(in[0]) > 0,
@@ -212,7 +212,7 @@ TEST_CASE("mistakes in bodies are named") {
 
 TEST_CASE("a body of foreach that writes outside is recorded step by step") {
   const Tensor x({{1, 2}, {3, 4}});
-  Tensor total = Tensor::zeros({2});
+  Tensor total = zeros({2});
   const auto writes = [&](F& f, const Tensors& in) -> Tensors {
     return f.contrib()
         .foreach (
@@ -246,8 +246,8 @@ TEST_CASE("BatchNorm in the body of a loop updates its statistics at each step")
   const autograd::TrainMode train(true);
   const auto run = [&] {
     Parameter mean = norm.params().get("running_mean"), var = norm.params().get("running_var");
-    mean.set_data(Tensor::zeros({2}));
-    var.set_data(Tensor::ones({2}));
+    mean.set_data(zeros({2}));
+    var.set_data(ones({2}));
     const Tensor out = net(Tensors{x})[0];
     return Tensors{out, mean.data().copy(), var.data().copy()};
   };
