@@ -59,6 +59,19 @@ Tensor F::random_randint(std::int64_t low, std::int64_t high, const Shape& shape
   given.set("dtype", dtype);
   return call<"_random_randint">({}, given, where);
 }
+Tensor F::random::uniform_like(const Tensor& x, Number low, Number high, Where where) {
+  Given<2> given;
+  given.set("low", low);
+  given.set("high", high);
+  return call<"_random_uniform_like">({&x}, given, where);
+}
+Tensor F::random::normal_like(const Tensor& x, Number loc, Number scale, Where where) {
+  Given<2> given;
+  given.set("loc", loc);
+  given.set("scale", scale);
+  return call<"_random_normal_like">({&x}, given, where);
+}
+
 Tensor F::shuffle(const Tensor& x, Where where) { return call<"shuffle">({&x}, where); }
 
 }  // namespace kiln

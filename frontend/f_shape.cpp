@@ -45,6 +45,41 @@ Tensor with_attribute(const Tensor& x, std::string_view attr, T value, F::Where 
   return call<op>({&x}, given, where, name);
 }
 
+Given<3> attributes(const PadOptions& o) {
+  Given<3> given;
+  given.set("mode", ir::AttrValue(o.mode));
+  given.set_tuple("pad_width", o.pad_width);
+  given.set("constant_value", o.constant_value);
+  return given;
+}
+
+Given<2> attributes(const SwapAxesOptions& o) {
+  Given<2> given;
+  given.set("dim1", ir::AttrValue(o.dim1));
+  given.set("dim2", ir::AttrValue(o.dim2));
+  return given;
+}
+
+Given<3> attributes(const SplitOptions& o) {
+  Given<3> given;
+  given.set("num_outputs", ir::AttrValue(o.num_outputs));
+  given.set("axis", o.axis);
+  given.set("squeeze_axis", o.squeeze_axis);
+  return given;
+}
+
+template <std::size_t N>
+std::vector<Tensor> parts(std::string_view op, const Tensor& x, const Given<N>& given,
+                          std::source_location where, std::string_view name) {
+  const Tensor* input = &x;
+  return invoke_all({.op = row(op),
+                     .inputs = {&input, 1},
+                     .given = given.items(),
+                     .where = where,
+                     .name = name,
+                     .hint = op});
+}
+
 }  // namespace
 
 Tensor F::sum(const Tensor& x, const ReduceOptions& o, Where where) {
@@ -108,10 +143,10 @@ Tensor F::transpose(const Tensor& x, const TransposeOptions& o, Where where) {
 }
 
 Tensor F::swapaxes(const Tensor& x, const SwapAxesOptions& o, Where where) {
-  Given<2> given;
-  given.set("dim1", ir::AttrValue(o.dim1));
-  given.set("dim2", ir::AttrValue(o.dim2));
-  return call<"swapaxes">({&x}, given, where, o.name);
+  return call<"swapaxes">({&x}, attributes(o), where, o.name);
+}
+Tensor F::SwapAxis(const Tensor& x, const SwapAxesOptions& o, Where where) {
+  return call<"SwapAxis">({&x}, attributes(o), where, o.name);
 }
 
 Tensor F::expand_dims(const Tensor& x, int axis, Where where) {
@@ -130,11 +165,21 @@ Tensor F::squeeze(const Tensor& x, const SqueezeOptions& o, Where where) {
 Tensor F::broadcast_to(const Tensor& x, const Shape& shape, Where where) {
   return with_attribute<"broadcast_to">(x, "shape", shape, where);
 }
+Tensor F::broadcast_axis(const Tensor& x, const BroadcastAxisOptions& o, Where where) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("size", o.size);
+  return call<"broadcast_axis">({&x}, given, where, o.name);
+}
 Tensor F::tile(const Tensor& x, const Shape& reps, Where where) {
   return with_attribute<"tile">(x, "reps", reps, where);
 }
 Tensor F::flip(const Tensor& x, const Shape& axis, Where where) {
   return with_attribute<"flip">(x, "axis", axis, where);
+}
+
+Tensor F::reverse(const Tensor& x, const Shape& axis, Where where) {
+  return with_attribute<"reverse">(x, "axis", axis, where);
 }
 
 Tensor F::repeat(const Tensor& x, const RepeatOptions& o, Where where) {
@@ -145,11 +190,10 @@ Tensor F::repeat(const Tensor& x, const RepeatOptions& o, Where where) {
 }
 
 Tensor F::pad(const Tensor& x, const PadOptions& o, Where where) {
-  Given<3> given;
-  given.set("mode", ir::AttrValue(o.mode));
-  given.set_tuple("pad_width", o.pad_width);
-  given.set("constant_value", o.constant_value);
-  return call<"pad">({&x}, given, where, o.name);
+  return call<"pad">({&x}, attributes(o), where, o.name);
+}
+Tensor F::Pad(const Tensor& x, const PadOptions& o, Where where) {
+  return call<"Pad">({&x}, attributes(o), where, o.name);
 }
 
 Tensor F::concat(const Tensors& data, const ConcatOptions& o, Where where) {
@@ -164,17 +208,21 @@ Tensor F::stack(const Tensors& data, const StackOptions& o, Where where) {
   return call_list<"stack">(data, given, where, o.name);
 }
 F::Tensors F::split(const Tensor& x, const SplitOptions& o, Where where) {
-  Given<3> given;
-  given.set("num_outputs", ir::AttrValue(o.num_outputs));
-  given.set("axis", o.axis);
-  given.set("squeeze_axis", o.squeeze_axis);
-  const Tensor* inputs[] = {&x};
-  return invoke_all({.op = row("split"),
-                     .inputs = inputs,
-                     .given = given.items(),
-                     .where = where,
-                     .name = o.name,
-                     .hint = "split"});
+  return parts("split", x, attributes(o), where, o.name);
+}
+F::Tensors F::SliceChannel(const Tensor& x, const SplitOptions& o, Where where) {
+  return parts("SliceChannel", x, attributes(o), where, o.name);
+}
+F::Tensors F::split_v2(const Tensor& x, const SplitV2Options& o, Where where) {
+  Given<4> given;
+  Shape begins;
+  if (o.sections <= 0) begins.push_back(0);  // as MXNet's function: the first part begins at 0
+  for (const std::int64_t i : o.indices) begins.push_back(i);
+  given.set("indices", ir::AttrValue(begins));
+  given.set("axis", ir::AttrValue(o.axis));
+  given.set("squeeze_axis", ir::AttrValue(o.squeeze_axis));
+  if (o.sections > 0) given.set("sections", ir::AttrValue(o.sections));
+  return parts("_split_v2", x, given, where, o.name);
 }
 
 Tensor F::slice(const Tensor& x, const SliceOptions& o, Where where) {

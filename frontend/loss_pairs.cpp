@@ -1,6 +1,5 @@
 // Losses that compare vectors with one another.
-#include "frontend/trace.h"
-#include "ir/attrs.h"
+#include "frontend/array.h"
 #include "runtime/fail.h"
 
 #include <kiln/loss.h>
@@ -70,8 +69,7 @@ Tensors SDMLLoss::hybrid_forward(F& F, const Tensors& in) {
   if (batch < 2) fail("SDMLLoss tells pairs of a batch apart: it needs a batch of at least 2, not {}", batch);
   const DType dtype = in[0].dtype();
   const Shape all{batch, batch, shape[1]};
-  const Tensor gold = invoke("_eye", {}, {{"N", batch}, {"dtype", std::string(name_of(dtype))}},
-                             std::source_location::current());
+  const Tensor gold = F.eye(batch, {.dtype = dtype});
   const Tensor labels = gold * (1 - smoothing_) + (1 - gold) * smoothing_ / static_cast<double>(batch - 1);
   const Tensor x1 = F.broadcast_to(F.expand_dims(in[0], 1), all);
   const Tensor x2 = F.broadcast_to(F.expand_dims(in[1], 0), all);

@@ -120,8 +120,8 @@ std::string GroupNorm::str() const {
                      ir::python_float(options_.epsilon), options_.num_groups, python(options_.center),
                      python(options_.scale));
 }
-Tensor GroupNorm::hybrid_forward(F&, const Tensor& x) {
-  return invoke("GroupNorm", {x, gamma, beta}, config_->attrs, std::source_location::current());
+Tensor GroupNorm::hybrid_forward(F& F, const Tensor& x) {
+  return F.GroupNorm(x, gamma, beta, {.num_groups = options_.num_groups, .eps = options_.epsilon});
 }
 
 }  // namespace kiln::nn

@@ -12,7 +12,7 @@ namespace kiln {
 ///
 /// A body may use any tensor or parameter of the program around it; it must not write into one (return it as
 /// a state).
-struct KILN_API F::contrib {
+struct KILN_API F::contrib : F::contrib_operators {
   struct Results {
     Tensors outputs;
     Tensors states;

@@ -164,6 +164,14 @@ class KILN_API F {
                           const BatchNormOptions& options = {}, Where where = Where::current());
   static Tensor LayerNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const LayerNormOptions& options = {}, Where where = Where::current());
+  static Tensor GroupNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                          const GroupNormOptions& options = {}, Where where = Where::current());
+  static Tensor InstanceNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                             const InstanceNormOptions& options = {}, Where where = Where::current());
+  /// mode: instance, channel, spatial.
+  static Tensor L2Normalization(const Tensor& data, const L2NormalizationOptions& options = {},
+                                Where where = Where::current());
+  static Tensor LRN(const Tensor& data, const LRNOptions& options, Where where = Where::current());
   /// Identity unless training.
   static Tensor Dropout(const Tensor& data, const DropoutOptions& options = {},
                         Where where = Where::current());
@@ -179,6 +187,40 @@ class KILN_API F {
                         Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
+  static Tensor softmin(const Tensor& data, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
+  static Tensor SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& options = {},
+                                  Where where = Where::current());
+  /// clip(alpha * data + beta, 0, 1)
+  static Tensor hard_sigmoid(const Tensor& data, const HardSigmoidOptions& options = {},
+                             Where where = Where::current());
+
+  // Layers that end a network: the label decides the gradient only.
+  static Tensor SoftmaxOutput(const Tensor& data, const Tensor& label,
+                              const SoftmaxOutputOptions& options = {}, Where where = Where::current());
+  static Tensor LinearRegressionOutput(const Tensor& data, const Tensor& label,
+                                       const RegressionOutputOptions& options = {},
+                                       Where where = Where::current());
+  static Tensor MAERegressionOutput(const Tensor& data, const Tensor& label,
+                                    const RegressionOutputOptions& options = {},
+                                    Where where = Where::current());
+  static Tensor LogisticRegressionOutput(const Tensor& data, const Tensor& label,
+                                         const RegressionOutputOptions& options = {},
+                                         Where where = Where::current());
+  /// The sum over the batch, (1,).
+  static Tensor softmax_cross_entropy(const Tensor& data, const Tensor& label,
+                                      Where where = Where::current());
+  static Tensor smooth_l1(const Tensor& data, const SmoothL1Options& options = {},
+                          Where where = Where::current());
+
+  // Images (N, C, H, W).
+  static Tensor depth_to_space(const Tensor& data, std::int64_t block_size, Where where = Where::current());
+  static Tensor space_to_depth(const Tensor& data, std::int64_t block_size, Where where = Where::current());
+  /// (N, C * kernel, positions).
+  static Tensor im2col(const Tensor& data, const Im2colOptions& options, Where where = Where::current());
+  /// One image, or two of which the second gives the size.
+  static Tensor Crop(const Tensors& data, const CropOptions& options = {}, Where where = Where::current());
+
   /// data: integers (any dtype); weight (input_dim, output_dim).
   static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
                           Where where = Where::current());
@@ -189,6 +231,9 @@ class KILN_API F {
   /// (B, n, k) . (B, k, m).
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
+
+  /// Column by column Kronecker product of matrices.
+  static Tensor khatri_rao(const Tensors& args, Where where = Where::current());
 
   // Reductions; of all axes when none is given, then of shape (1,).
   static Tensor sum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
@@ -204,6 +249,11 @@ class KILN_API F {
                        Where where = Where::current());
   static Tensor argmin(const Tensor& data, const ArgReduceOptions& options = {},
                        Where where = Where::current());
+  /// argmax over axis 1.
+  static Tensor argmax_channel(const Tensor& data, Where where = Where::current());
+  /// Mean and variance.
+  static Tensors moments(const Tensor& data, const MomentsOptions& options = {},
+                         Where where = Where::current());
 
   // Shapes.
   /// 0 keeps an extent, -1 is what is left; -2, -3, -4 as Tensor::reshape.
@@ -222,21 +272,29 @@ class KILN_API F {
   static Tensor transpose(const Tensor& data, const TransposeOptions& options,
                           Where where = Where::current());
   static Tensor swapaxes(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
+  static Tensor SwapAxis(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
   static Tensor expand_dims(const Tensor& data, int axis, Where where = Where::current());
   static Tensor expand_dims(const Tensor& data, const AxisOptions& options, Where where = Where::current());
   static Tensor squeeze(const Tensor& data, const SqueezeOptions& options = {},
                         Where where = Where::current());
   static Tensor broadcast_to(const Tensor& data, const Shape& shape, Where where = Where::current());
+  static Tensor broadcast_axis(const Tensor& data, const BroadcastAxisOptions& options,
+                               Where where = Where::current());
   static Tensor tile(const Tensor& data, const Shape& reps, Where where = Where::current());
   static Tensor repeat(const Tensor& data, const RepeatOptions& options, Where where = Where::current());
   static Tensor flip(const Tensor& data, const Shape& axis, Where where = Where::current());
+  static Tensor reverse(const Tensor& data, const Shape& axis, Where where = Where::current());
   static Tensor pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
+  static Tensor Pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
   static Tensor concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
   static Tensor Concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
   static Tensor stack(const Tensors& data, const StackOptions& options = {}, Where where = Where::current());
   static Tensors split(const Tensor& data, const SplitOptions& options, Where where = Where::current());
+  static Tensors SliceChannel(const Tensor& data, const SplitOptions& options,
+                              Where where = Where::current());
+  static Tensors split_v2(const Tensor& data, const SplitV2Options& options, Where where = Where::current());
   static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
   static Tensor slice_axis(const Tensor& data, const SliceAxisOptions& options,
                            Where where = Where::current());
@@ -267,6 +325,11 @@ class KILN_API F {
   /// The inverse: zeros of `shape` with `data` at index vectors; of several for one place the last.
   static Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Shape& shape,
                            Where where = Where::current());
+  /// a (N, M), indices (N,): a[i, indices[i]].
+  static Tensor batch_take(const Tensor& a, const Tensor& indices, Where where = Where::current());
+  /// Index vectors by column, (M, N), into an array of that shape, and linear indices (N,).
+  static Tensor ravel_multi_index(const Tensor& data, const Shape& shape, Where where = Where::current());
+  static Tensor unravel_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
                      Where where = Where::current());
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
@@ -298,6 +361,10 @@ class KILN_API F {
   static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, int repeat = 1, DType dtype = DType::f32,
                        Where where = Where::current());
+  /// N rows with ones on a diagonal.
+  static Tensor eye(std::int64_t N, const EyeOptions& options = {}, Where where = Where::current());
+  static Tensor linspace(Number start, Number stop, std::int64_t num, const LinspaceOptions& options = {},
+                         Where where = Where::current());
   template <class = void>
   static Tensor array(std::initializer_list<double> values, DType dtype = DType::f32) {
     return Tensor(values, dtype);
@@ -357,12 +424,59 @@ class KILN_API F {
     static Tensor shuffle(const Tensor& data, Where where = Where::current()) {
       return F::shuffle(data, where);
     }
+    // Of the shape and dtype of data.
+    static Tensor uniform_like(const Tensor& data, Number low = 0, Number high = 1,
+                               Where where = Where::current());
+    static Tensor normal_like(const Tensor& data, Number loc = 0, Number scale = 1,
+                              Where where = Where::current());
   };
   static struct random random() { return {}; }
 
-  /// Loops and branches: <kiln/control_flow.h>.
+  /// The operators of F.contrib().
+  struct KILN_API contrib_operators {
+    /// x / sqrt(its last extent)
+    static Tensor div_sqrt_dim(const Tensor& data, Where where = Where::current());
+    static Tensor arange_like(const Tensor& data, const ArangeLikeOptions& options = {},
+                              Where where = Where::current());
+    /// Images (N, C, H, W) averaged to (N, C, output_size).
+    static Tensor AdaptiveAvgPooling2D(const Tensor& data, const Shape& output_size = {},
+                                       Where where = Where::current());
+    static Tensor BilinearResize2D(const Tensor& data, const BilinearResize2DOptions& options,
+                                   Where where = Where::current());
+    /// Resized to the size of another image; mode: like.
+    static Tensor BilinearResize2D(const Tensor& data, const Tensor& like,
+                                   const BilinearResize2DOptions& options, Where where = Where::current());
+    /// The identity; gradients are multiplied.
+    static Tensor gradientmultiplier(const Tensor& data, Number scalar, Where where = Where::current());
+    /// old_tensor with the rows index_vector replaced by new_tensor.
+    static Tensor index_copy(const Tensor& old_tensor, const Tensor& index_vector, const Tensor& new_tensor,
+                             Where where = Where::current());
+    /// Self attention of interleaved projections (length, batch, heads * 3 * head_dim).
+    static Tensor interleaved_matmul_selfatt_qk(const Tensor& queries_keys_values, std::int64_t heads,
+                                                Where where = Where::current());
+    static Tensor interleaved_matmul_selfatt_valatt(const Tensor& queries_keys_values,
+                                                    const Tensor& attention, std::int64_t heads,
+                                                    Where where = Where::current());
+    /// a x^2 + b x + c
+    static Tensor quadratic(const Tensor& data, const QuadraticOptions& options = {},
+                            Where where = Where::current());
+  };
+  /// `F.contrib().div_sqrt_dim(x)`, and loops and branches: <kiln/control_flow.h>.
   struct contrib;
   static struct contrib contrib();
+
+  /// `F.linalg().gemm2(a, b)`, `nd::linalg::gemm2(a, b)`: of the last two axes.
+  struct KILN_API linalg {
+    /// alpha A B + beta C
+    static Tensor gemm(const Tensor& A, const Tensor& B, const Tensor& C, const GemmOptions& options = {},
+                       Where where = Where::current());
+    /// alpha A B
+    static Tensor gemm2(const Tensor& A, const Tensor& B, const GemmOptions& options = {},
+                        Where where = Where::current());
+    /// alpha A A^T
+    static Tensor syrk(const Tensor& A, const SyrkOptions& options = {}, Where where = Where::current());
+  };
+  static struct linalg linalg() { return {}; }
 
   /// MXNet's numpy operators and its extension of them, `F.npx().relu(F.np().exp(x))`: see kiln/f_numpy.h.
   struct numpy;

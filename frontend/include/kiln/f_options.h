@@ -337,4 +337,151 @@ struct RandomNormalOptions {
   std::string name = {};
 };
 
+struct GroupNormOptions {
+  std::optional<std::int64_t> num_groups = {};
+  std::optional<Number> eps = {};
+  std::string name = {};
+};
+
+struct InstanceNormOptions {
+  std::optional<Number> eps = {};
+  std::string name = {};
+};
+
+struct L2NormalizationOptions {
+  std::optional<Number> eps = {};
+  std::optional<std::string> mode = {};
+  std::string name = {};
+};
+
+struct LRNOptions {
+  std::optional<Number> alpha = {};
+  std::optional<Number> beta = {};
+  std::optional<Number> knorm = {};
+  std::int64_t nsize = 0;
+  std::string name = {};
+};
+
+struct MomentsOptions {
+  Axes axes = {};
+  std::optional<bool> keepdims = {};
+  std::string name = {};
+};
+
+struct SoftmaxOutputOptions {
+  std::optional<Number> grad_scale = {};
+  std::optional<Number> ignore_label = {};
+  std::optional<bool> multi_output = {};
+  std::optional<bool> use_ignore = {};
+  std::optional<bool> preserve_shape = {};
+  std::optional<std::string> normalization = {};
+  std::optional<bool> out_grad = {};
+  std::optional<Number> smooth_alpha = {};
+  std::string name = {};
+};
+
+/// LinearRegressionOutput, MAERegressionOutput and LogisticRegressionOutput.
+struct RegressionOutputOptions {
+  std::optional<Number> grad_scale = {};
+  std::string name = {};
+};
+
+struct SoftmaxActivationOptions {
+  std::optional<std::string> mode = {};
+  std::string name = {};
+};
+
+struct SmoothL1Options {
+  std::optional<Number> scalar = {};
+  std::string name = {};
+};
+
+struct HardSigmoidOptions {
+  std::optional<Number> alpha = {};
+  std::optional<Number> beta = {};
+  std::string name = {};
+};
+
+struct Im2colOptions {
+  Shape kernel = {};
+  Shape stride = {};
+  Shape dilate = {};
+  Shape pad = {};
+  std::string name = {};
+};
+
+struct CropOptions {
+  Shape offset = {};
+  Shape h_w = {};
+  std::optional<bool> center_crop = {};
+  std::string name = {};
+};
+
+struct BilinearResize2DOptions {
+  std::optional<std::int64_t> height = {};
+  std::optional<std::int64_t> width = {};
+  std::optional<Number> scale_height = {};
+  std::optional<Number> scale_width = {};
+  std::optional<std::string> mode = {};
+  std::optional<bool> align_corners = {};
+  std::string name = {};
+};
+
+struct BroadcastAxisOptions {
+  Axes axis = {};
+  Axes size = {};
+  std::string name = {};
+};
+
+struct SplitV2Options {
+  Shape indices = {};         ///< where parts begin; the first begins at 0
+  std::int64_t sections = 0;  ///< or: how many equal parts
+  std::int64_t axis = 0;
+  bool squeeze_axis = false;
+  std::string name = {};
+};
+
+struct EyeOptions {
+  std::optional<std::int64_t> M = {};  ///< columns; as many as rows when not given
+  std::optional<std::int64_t> k = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct LinspaceOptions {
+  std::optional<bool> endpoint = {};
+  std::optional<DType> dtype = {};
+  std::string name = {};
+};
+
+struct ArangeLikeOptions {
+  std::optional<Number> start = {};
+  std::optional<Number> step = {};
+  std::optional<std::int64_t> repeat = {};
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct QuadraticOptions {
+  std::optional<Number> a = {};
+  std::optional<Number> b = {};
+  std::optional<Number> c = {};
+  std::string name = {};
+};
+
+struct GemmOptions {
+  std::optional<bool> transpose_a = {};
+  std::optional<bool> transpose_b = {};
+  std::optional<Number> alpha = {};
+  std::optional<Number> beta = {};  ///< gemm only
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};
+};
+
+struct SyrkOptions {
+  std::optional<bool> transpose = {};
+  std::optional<Number> alpha = {};
+  std::string name = {};
+};
+
 }  // namespace kiln
