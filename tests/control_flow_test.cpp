@@ -189,8 +189,7 @@ TEST_CASE("mistakes in bodies are named") {
   };
   CHECK_THROWS_WITH(f.contrib().foreach (grows, {x}, {s}),
                     Catch::Contains("control_flow_test.cpp") && Catch::Contains("before a step"));
-  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x, ones({4})}, {s}),
-                    Catch::Contains("one number of steps"));
+  CHECK_THROWS_WITH(f.contrib().foreach (grows, {x, ones({4})}, {s}), Catch::Contains("one number of steps"));
   CHECK_THROWS_WITH(f.contrib().cond(
                         x, [&] { return Tensors{x}; }, [&] { return Tensors{s}; }),
                     Catch::Contains("one element"));
