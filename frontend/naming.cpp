@@ -33,6 +33,10 @@ std::string NameScope::node_name(std::string_view given, std::string_view hint) 
 
 const std::string& NameScope::current_prefix() { return (innermost ? *innermost : base_scope()).prefix_; }
 
+std::string NameScope::outer_prefix() {
+  return innermost && innermost->outer_ ? innermost->outer_->prefix_ : std::string();
+}
+
 std::string NameScope::name(std::string_view given, std::string_view hint) {
   if (!given.empty()) return prefix_ + std::string(given);
   std::string base = name_hint(hint);

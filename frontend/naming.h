@@ -19,6 +19,8 @@ class NameScope {
   static std::string node_name(std::string_view given, std::string_view hint);
   /// The innermost scope's prefix.
   static const std::string& current_prefix();
+  /// The prefix of the scope around that one; empty where there is none.
+  static std::string outer_prefix();
 
  private:
   std::string name(std::string_view given, std::string_view hint);

@@ -176,6 +176,9 @@ const std::map<std::string, std::function<Net()>>& nets() {
                                                     const rnn::RNNCell forward(2), backward(2);
                                                     return rnn::BidirectionalCell(forward, backward);
                                                   }))},
+      {"fusedLSTM__a", NET(rnn::LSTM(4, {.prefix = "r_"}))},
+      {"fusedGRU__a", NET(rnn::GRU(4, {.num_layers = 2, .prefix = "r_"}))},
+      {"fusedRNN__a", NET(rnn::RNN(3, {.layout = "NTC", .bidirectional = true, .prefix = "r_"}))},
       {"loss__L1Loss", NET(loss::L1Loss({.prefix = "l1loss0_"}))},
       {"loss__SigmoidBCEFromSig",
        NET(loss::SigmoidBCELoss({.from_sigmoid = true, .prefix = "sigmoidbinarycrossentropyloss0_"}))},
@@ -253,7 +256,7 @@ TEST_CASE("layers, cells and losses are MXNet's", "[layers]") {
   for (const auto& [name, build] : nets()) left.insert(name);
   for (const auto& row : golden::manifest("ops")) {
     const std::string name = row["name"];
-    if (!name.starts_with("gluon_") || name.starts_with("gluon_fused")) continue;
+    if (!name.starts_with("gluon_")) continue;
     const std::string key = name.substr(6);
     const auto net = nets().find(key);
     if (net == nets().end()) {
@@ -268,6 +271,17 @@ TEST_CASE("layers, cells and losses are MXNet's", "[layers]") {
     }
   }
   for (const std::string& key : left) FAIL_CHECK("no case for the net " << key);
+}
+
+TEST_CASE("a network over recurrent layers is MXNet's", "[layers]") {
+  const auto build = make(std::function([] {
+    nn::HybridSequential net({.prefix = "fl_"});
+    auto scope = net.name_scope();
+    net.add(rnn::LSTM(10, {.num_layers = 2, .layout = "NTC", .bidirectional = true}), nn::Dense(4));
+    return net;
+  }));
+  for (const auto& row : golden::manifest("models"))
+    if (row["name"] == "lstm_fused") check_case("models", row, build);
 }
 
 TEST_CASE("a network over an unrolled cell is MXNet's", "[layers]") {

@@ -14,6 +14,7 @@
 #include <kiln/nn.h>
 #include <kiln/random.h>
 #include <kiln/rnn.h>
+#include <kiln/rnn_layer.h>
 #include <kiln/symbol.h>
 #include <kiln/symbol_block.h>
 #include <kiln/tensor.h>

@@ -267,4 +267,28 @@ class KILN_API SDMLLoss : public Loss {
   std::shared_ptr<KLDivLoss> kl_loss_;
 };
 
+struct CTCOptions {
+  std::string layout = "NTC";       ///< of the prediction: batch, steps, classes in some order
+  std::string label_layout = "NT";  ///< or "TN"
+  std::optional<Number> weight = {};
+  std::optional<std::string> prefix = {};
+};
+/// Connectionist temporal classification of a prediction before softmax, whose last class is the blank.
+/// Labels are padded with -1, or their lengths are given. A call takes pred, label, then, as far as they are
+/// given, pred_lengths (batch,) and label_lengths (batch,), and sample_weight; `with` makes a loss that takes
+/// label_lengths or sample_weight alone.
+class KILN_API CTCLoss : public Loss {
+ public:
+  explicit CTCLoss(const CTCOptions& options = {});
+  /// A loss whose calls take, behind pred and label, just these.
+  static CTCLoss with(bool pred_lengths, bool label_lengths, const CTCOptions& options = {});
+
+ protected:
+  Tensors hybrid_forward(F& F, const Tensors& inputs) override;
+
+ private:
+  std::string layout_, label_layout_;
+  std::optional<bool> pred_lengths_, label_lengths_;
+};
+
 }  // namespace kiln::loss

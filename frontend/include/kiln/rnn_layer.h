@@ -1,0 +1,86 @@
+#pragma once
+#include <kiln/rnn.h>
+
+/// Recurrent layers over whole sequences, `rnn::LSTM(100, {.num_layers = 2})`: one operator for all steps,
+/// layers and directions, with MXNet's names, defaults and printed forms.
+namespace kiln::rnn {
+
+struct LayerOptions {
+  std::int64_t num_layers = 1;
+  std::string layout = "TNC";  ///< of inputs and outputs; or "NTC"
+  double dropout = 0;          ///< between layers, in training
+  bool bidirectional = false;
+  std::int64_t input_size = 0;  ///< 0 leaves it to the first call
+  Initializer i2h_weight_initializer = {};
+  Initializer h2h_weight_initializer = {};
+  Initializer i2h_bias_initializer = "zeros";
+  Initializer h2h_bias_initializer = "zeros";
+  DType dtype = DType::f32;
+  /// The last input of a call is then the number of steps of each sequence, (batch,). Later outputs are 0 and
+  /// the states are those after the last step that counts.
+  bool use_sequence_length = false;
+  // LSTM only.
+  std::optional<std::int64_t> projection_size = {};  ///< h' = W_r h, of this size
+  Initializer h2r_weight_initializer = {};
+  std::optional<double> state_clip_min = {}, state_clip_max = {};  ///< limits of the cell's state
+  bool state_clip_nan = false;                                     ///< a NaN becomes state_clip_min
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+
+/// What the three have in common. A call takes x (steps, batch, channels), in layout "NTC" (batch, steps,
+/// channels), and gives the outputs (steps, batch, hidden * directions); with states (layers * directions,
+/// batch, hidden) behind x it gives the new states too, without them they begin at zero. Parameters are
+/// `l0_i2h_weight` (gates * hidden, channels), `l0_h2h_weight`, their biases, `r0_...` of the other
+/// direction, `l1_...` of the next layer.
+class KILN_API Layer : public HybridBlock {
+ public:
+  using HybridBlock::operator();
+  /// `auto [output, states] = lstm(x, lstm.begin_state(batch));`
+  StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
+  std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;
+  /// Zeros, or what `options.func` makes. Throws without a batch size.
+  Tensors begin_state(const BeginStateOptions& options) const;
+  Tensors begin_state(std::int64_t batch_size) const {
+    return begin_state(BeginStateOptions{.batch_size = batch_size});
+  }
+  std::string str() const override;
+  void infer_shape(const Tensors& inputs) override;
+
+ protected:
+  Layer(std::string_view kind, std::string mode, std::int64_t gates, std::int64_t hidden_size,
+        const LayerOptions& options);
+  Tensors hybrid_forward(F& F, const Tensors& inputs) override;
+
+ private:
+  Tensors zero_states(const Tensor& x) const;
+  Tensor parameters(F& F) const;
+
+  std::string mode_;
+  std::int64_t gates_, hidden_size_;
+  LayerOptions options_;
+  /// Of each layer and direction: i2h weight, h2h weight, with a projection h2r weight, i2h bias, h2h bias.
+  struct Weights {
+    Parameter i2h, h2h, h2r, i2h_bias, h2h_bias;
+  };
+  std::vector<Weights> weights_;
+};
+
+/// h' = activation(W_i x + b_i + W_h h + b_h), with "relu" or "tanh".
+class KILN_API RNN : public Layer {
+ public:
+  explicit RNN(std::int64_t hidden_size, const LayerOptions& options = {},
+               const std::string& activation = "relu");
+};
+/// As LSTMCell. Two states, h and c.
+class KILN_API LSTM : public Layer {
+ public:
+  explicit LSTM(std::int64_t hidden_size, const LayerOptions& options = {});
+};
+/// As GRUCell.
+class KILN_API GRU : public Layer {
+ public:
+  explicit GRU(std::int64_t hidden_size, const LayerOptions& options = {});
+};
+
+}  // namespace kiln::rnn
