@@ -63,7 +63,7 @@ bool RecurrentCell::keeps_tensors() const {
 UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, const UnrollOptions& options,
                                    Where where) {
   const std::source_location line = CallSite::resolve(where);
-  const CallSite site(line);
+  const CallSite site(line, line);
   const auto run = [&] {
     try {
       kiln::detail::check_length(length, inputs, options);

@@ -103,7 +103,7 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
     Given<2> given;
     given.set("shape", ir::AttrValue(info.shape));
     given.set("dtype", o.dtype);
-    states.push_back(call<"_zeros">({}, given, here(), name));
+    states.push_back(kiln::call<"_zeros">({}, given, here(), name));
     if (const ir::NodePtr& node = TensorAccess::array(states.back())->value.node)
       node->attr_text["__layout__"] = info.layout;
   }
@@ -132,7 +132,7 @@ Tensor Layer::parameters(F& F) const {
   const auto add = [&](const Tensor& p) {
     Given<1> given;
     given.set("shape", ir::AttrValue(std::int64_t{-1}));
-    flat.push_back(call<"reshape">({&p}, given, here()));
+    flat.push_back(kiln::call<"reshape">({&p}, given, here()));
   };
   for (const Weights& w : weights_) {
     add(w.i2h);
@@ -145,7 +145,7 @@ Tensor Layer::parameters(F& F) const {
   }
   Given<1> given;
   given.set("dim", ir::AttrValue(std::int64_t{0}));
-  return call_list<"_rnn_param_concat">(flat, given, here());
+  return kiln::call_list<"_rnn_param_concat">(flat, given, here());
 }
 
 Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
