@@ -98,7 +98,7 @@ TEST_CASE("mistakes with layers are named") {
 
 TEST_CASE("CTCLoss sums the alignments that read as the label") {
   // Two steps, classes a and blank, label "a": a a, a -, - a.
-  const Tensor pred({{{0.3f, 0.7f}, {1.2f, -0.4f}}});
+  const Tensor pred = Tensor({{0.3f, 0.7f}, {1.2f, -0.4f}}).reshape({1, 2, 2});
   const auto p = F::softmax(pred).to_vector<float>();
   const float expected = -std::log(p[0] * p[2] + p[0] * p[3] + p[1] * p[2]);
   loss::CTCLoss loss;
