@@ -71,7 +71,12 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
   for (const NamedArray& a : loaded) {
     const auto it = by_path.find(a.name);
     if (it != by_path.end()) {
-      detail::ParameterAccess::load(*it->second, a.array, options.cast_dtype);
+      try {
+        detail::ParameterAccess::load(*it->second, a.array, options.cast_dtype);
+      } catch (const Error& e) {
+        if (e.kind() != Error::Kind::user) throw;
+        fail("{}: '{}': {}", path, a.name, e.what());
+      }
     } else if (!options.ignore_extra) {
       std::vector<std::string> known;
       for (const auto& p : params) known.push_back(p.path);
