@@ -64,7 +64,7 @@ class Recorder {
 
   /// Ends the body. A result that is a variable itself, stands for a value from outside, or was returned
   /// before is copied: heads of a subgraph are nodes of their own, as MXNet makes them.
-  ir::SubgraphPtr finish(const Tensors& results, std::source_location where) {
+  ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true) {
     Tensors heads;
     std::vector<ir::Entry> seen;
     for (const Tensor& result : results) {
@@ -83,7 +83,7 @@ class Recorder {
       heads.push_back(head);
     }
     variables_ = trace_->input_variables();
-    subgraph_ = trace_->finish_body(heads);
+    subgraph_ = trace_->finish_body(heads, keep_unused);
     for (const Trace::Outside& o : trace_->outside()) outside_.emplace(o.variable.get(), o.tensor);
     trace_.reset();
     return subgraph_;
@@ -294,7 +294,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   };
   Shape condition_positions, body_positions, variable_positions;
   Recorder test(subgraph_name("while_loop_cond"), known);
-  const ir::SubgraphPtr tested = test.finish({condition(variables_of(test))}, where);
+  const ir::SubgraphPtr tested = test.finish({condition(variables_of(test))}, where, /*keep_unused=*/false);
   Recorder recorder(subgraph_name("while_loop_func"), known);
   const Tensors own = variables_of(recorder);
   const Results step = body(own);

@@ -52,6 +52,7 @@ Trace* Trace::current() { return current_trace; }
 
 Tensor Trace::input(const std::string& name, const TensorType& type) {
   const ir::NodePtr node = make_variable(name, {}, shapes_known_ ? &type : nullptr);
+  if (body_) node->attr_text["__subgraph_name__"] = body_->subgraph_name;
   auto array = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, shapes_known_ ? type.shape : Shape{},
                                        shapes_known_);
   inputs_.push_back({TensorAccess::make(array, 0, array->shape, type.dtype), node});
@@ -201,7 +202,7 @@ std::vector<ir::NodePtr> Trace::input_variables() const {
   return variables;
 }
 
-ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results) {
+ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results, bool keep_unused) {
   auto body = std::make_shared<ir::Subgraph>();
   for (const Tensor& result : results) {
     if (!result.defined())
@@ -216,7 +217,7 @@ ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results) {
         written->name);
   body->nodes = file_order(body->outputs);
   for (const ir::NodePtr& variable : input_variables())
-    if (std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())
+    if (keep_unused && std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())
       body->nodes.push_back(variable);
   for (const ir::NodePtr& node : body->nodes)
     if (node->is_variable()) body->inputs.push_back(node);

@@ -87,9 +87,10 @@ class Trace {
   /// Of a body: a variable for an array from outside that it wrote into, in place or as an operator's
   /// auxiliary state; null if there is none.
   const ir::Node* written_outside() const;
-  /// The body with these results, its variables in the order of a file and the unused inputs behind them.
-  /// Throws where it wrote into an array from outside: its subgraph would have nowhere to put that.
-  ir::SubgraphPtr finish_body(std::span<const Tensor> results);
+  /// The body with these results, its variables in the order of a file; with `keep_unused` the inputs that
+  /// nothing uses stand behind them. Throws where it wrote into an array from outside: its subgraph would
+  /// have nowhere to put that.
+  ir::SubgraphPtr finish_body(std::span<const Tensor> results, bool keep_unused);
   std::vector<ir::NodePtr> input_variables() const;
 
  private:

@@ -1,8 +1,11 @@
 // Loops and branches of a program: eagerly, hybridized, exported.
+#include "golden_files.h"
+
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <regex>
 
 using namespace kiln;
 
@@ -256,4 +259,68 @@ TEST_CASE("BatchNorm in the body of a loop updates its statistics at each step")
   const Tensors compiled = run();
   for (std::size_t i = 0; i < 3; ++i) CHECK(same(eager[i], compiled[i]));
   CHECK(eager[1].to_vector<float>() != std::vector<float>{0, 0});
+}
+
+TEST_CASE("loops and branches are written as MXNet writes them, and give its numbers") {
+  class ControlFlow final : public HybridBlock {
+   public:
+    ControlFlow() : HybridBlock({.prefix = "cf_"}) {
+      wx = params().get("wx", {6, 4});
+      wh = params().get("wh", {6, 6});
+    }
+
+   protected:
+    Tensors hybrid_forward(F& f, const Tensors& in) override {
+      const Results steps = f.contrib().foreach (
+          [&](const Tensors& rows, const Tensors& states) -> Results {
+            const Tensor x = f.dot(rows[0], wx, {.transpose_b = true});
+            const Tensor u = f.dot(states[0], wh, {.transpose_b = true});
+            const Tensor h = f.tanh(x + u);
+            return {{h}, {h}};
+          },
+          {in[0]}, {in[1]});
+      const Tensor& state = steps.states[0];
+      const Tensor positive = f.sum(state) > 0;
+      const Tensor i = f.zeros({1}), s = f.reshape(f.mean(steps.outputs[0]), {1});
+      const Results loop = f.contrib().while_loop([&](const Tensors& v) { return v[0] < 3; },
+                                                  [&](const Tensors& v) -> Results {
+                                                    const Tensor out = v[1] * 2, next = v[0] + 1;
+                                                    return {{out}, {next, v[1] * 0.5 + v[0]}};
+                                                  },
+                                                  {i, s}, 3);
+      const Tensors chosen = f.contrib().cond(
+          positive, [&] { return Tensors{state * 2}; }, [&] { return Tensors{f.relu(state) - 1}; });
+      return {steps.outputs[0], chosen[0], loop.outputs[0], loop.states[1]};
+    }
+
+   private:
+    Parameter wx, wh;
+  };
+  const std::string base = golden::path("models/controlflow");
+  ControlFlow net;
+  const std::string expected = golden::read_text(base + "-symbol.json");
+  // Subgraphs are numbered within a program; MXNet's began at 0.
+  const auto numbered = [](std::string text) {
+    return std::regex_replace(
+        text, std::regex("\"(foreach|cond_pred|cond_then|cond_else|while_loop_cond|while_loop_func)[0-9]+\""),
+        "\"$1\"");
+  };
+  CHECK(numbered(net(std::vector<Symbol>{sym::var("data0"), sym::var("data1")}).tojson()) ==
+        numbered(expected));
+
+  net.collect_params().load(base + "-0000.params");
+  const std::vector<NamedArray> io = load_arrays(base + "-io.params");
+  const Tensors inputs{*find_array(io, "in:data0"), *find_array(io, "in:data1")};
+  const Tensors eager = net(inputs);
+  net.hybridize();
+  const Tensors compiled = net(inputs);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(same(eager[i], compiled[i]));
+    const auto got = compiled[i].to_vector<float>(),
+               wanted = find_array(io, "out:" + std::to_string(i))->to_vector<float>();
+    REQUIRE(got.size() == wanted.size());
+    for (std::size_t k = 0; k < got.size(); ++k) CHECK(got[k] == Approx(wanted[k]).margin(2e-4));
+  }
+  net.export_model("exported");
+  CHECK(numbered(golden::read_text("exported-symbol.json")) == numbered(expected));
 }
