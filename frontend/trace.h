@@ -91,6 +91,7 @@ class Trace {
   /// nothing uses stand behind them. Throws where it wrote into an array from outside: its subgraph would
   /// have nowhere to put that.
   ir::SubgraphPtr finish_body(std::span<const Tensor> results, bool keep_unused);
+  /// Of the inputs so far, in their order.
   std::vector<ir::NodePtr> input_variables() const;
 
  private:

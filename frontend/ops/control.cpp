@@ -154,6 +154,7 @@ std::span<const OpDef> control_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_foreach",
        .summary = "A subgraph for each row of the data, with states carried from step to step.",
+       .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), positions("in_state_locs"),
@@ -166,6 +167,7 @@ std::span<const OpDef> control_ops() {
       {.name = "_while_loop",
        .summary =
            "A subgraph while another one holds, at most max_iterations times; rows of steps not taken are 0.",
+       .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), count("max_iterations"),
@@ -177,6 +179,7 @@ std::span<const OpDef> control_ops() {
        .train_sensitive = true},
       {.name = "_cond",
        .summary = "One of two subgraphs, by a number that a third one gives; the other is not run.",
+       .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {count("num_args"), count("num_outputs"), positions("cond_input_locs"),

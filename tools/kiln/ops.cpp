@@ -22,8 +22,14 @@ void describe(const OpDoc& d) {
   if (!d.summary.empty()) fmt::print("  {}\n", d.summary);
   if (!d.aliases.empty()) fmt::print("also: {}\n", fmt::join(d.aliases, ", "));
   if (!d.attributes.empty()) fmt::print("attributes:\n");
+  std::size_t names = 0, kinds = 0;
+  for (const OpDoc::Attribute& a : d.attributes) {
+    names = std::max(names, a.name.size());
+    kinds = std::max(kinds, std::min<std::size_t>(a.kind.size(), 44));
+  }
   for (const OpDoc::Attribute& a : d.attributes)
-    fmt::print("  {:18} {:30} {}\n", a.name, a.kind, a.fallback ? "= " + *a.fallback : "required");
+    fmt::print("  {:{}}  {:{}}  {}\n", a.name, names, a.kind, kinds,
+               a.fallback ? "= " + *a.fallback : "required");
 }
 
 }  // namespace
