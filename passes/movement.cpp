@@ -55,7 +55,10 @@ bool Movement::settle(mlir::Operation* user, mlir::Value v) {
   mlir::Value blocked;
   auto view = try_view(v, blocked);
   if (!view) return buffers_.insert(blocked.getDefiningOp()).second;
-  if (ir::is_pointwise(user) || ir::is_movement(user)) return false;
+  if (ir::is_pointwise(user)) return false;
+  // A copy reads its operand as its own movement says; it was a copy before its operand came to look at
+  // another buffer.
+  if (ir::is_movement(user)) return !ir::apply_movement(user, *view) && buffers_.insert(op).second;
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   bool fits = reduce ? reduces_one_axis(reduce, v, *this) : view->is_contiguous();
   return !fits && buffers_.insert(op).second;

@@ -330,3 +330,19 @@ func.func @indices_used_twice(%x: tensor<8xi32>, %i: tensor<6xi32>) -> tensor<6x
   %2 = kiln.binary mul %1, %0 : tensor<6xi32>
   return %2 : tensor<6xi32>
 }
+
+// Each of two results is an array of its own, and the second reads the first: repeating and reshaping it are not strides
+// together, though on the argument, whose one element both repeat, they are.
+// CHECK-LABEL: func.func @repeated_twice
+// CHECK: %[[A:.*]] = kiln.fusion (%{{.*}} = %arg0)
+// CHECK: tensor<5xf32>
+// CHECK: %[[B:.*]] = kiln.fusion (%{{.*}} = %[[A]])
+// CHECK-NEXT: kiln.broadcast {{.*}} -> tensor<2x5xf32>
+// CHECK-NEXT: kiln.yield
+func.func @repeated_twice(%x: tensor<1xf32>) -> (tensor<10xf32>, tensor<5xf32>) {
+  %0 = kiln.broadcast %x [1] : tensor<1xf32> -> tensor<5x1xf32>
+  %1 = kiln.reshape %0 : tensor<5x1xf32> -> tensor<5xf32>
+  %2 = kiln.broadcast %1 [1] : tensor<5xf32> -> tensor<2x5xf32>
+  %3 = kiln.reshape %2 : tensor<2x5xf32> -> tensor<10xf32>
+  return %3, %1 : tensor<10xf32>, tensor<5xf32>
+}
