@@ -5,29 +5,12 @@
 #include "codegen/nest.h"
 
 namespace kiln::codegen {
-namespace {
-
-ir::Binary binary_of(ir::ReduceKind kind) {
-  switch (kind) {
-    case ir::ReduceKind::sum:
-      return ir::Binary::add;
-    case ir::ReduceKind::prod:
-      return ir::Binary::mul;
-    case ir::ReduceKind::max:
-      return ir::Binary::max;
-    default:
-      return ir::Binary::min;
-  }
-}
-
-}  // namespace
 
 Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   auto axis = static_cast<std::size_t>(op.getAxis());
-  std::int64_t before = 1, behind = 1, extent = shape[axis];
-  for (std::int64_t d : shape.take_front(axis)) before *= d;
-  for (std::int64_t d : shape.drop_front(axis + 1)) behind *= d;
+  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), extent = shape[axis];
 
   DType dtype = dtype_of_value(op.getX());
   // Lanes run along what is behind the axis; where nothing is, each chain is a scalar's.
@@ -54,7 +37,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   bool cuts_lanes = behind > 1 && before == 1;
   launch.grain = grain_for(extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
 
-  ir::Binary combine = binary_of(op.getKind());
+  ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value count = e.param(params, own), step = e.param(params, own + 1);

@@ -12,19 +12,6 @@ constexpr std::int64_t block_length = 1024;  // first order: elements of a block
 constexpr int partials = 64;                 // first order: interleaved partial results
 constexpr std::int64_t chain_length = 512;   // second order: elements of a chain
 
-ir::Binary binary_of(ir::ReduceKind kind) {
-  switch (kind) {
-    case ir::ReduceKind::sum:
-      return ir::Binary::add;
-    case ir::ReduceKind::prod:
-      return ir::Binary::mul;
-    case ir::ReduceKind::max:
-      return ir::Binary::max;
-    default:
-      return ir::Binary::min;
-  }
-}
-
 mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto extreme = [&](bool least) -> mlir::Value {
@@ -118,7 +105,8 @@ class Emitter {
 
  private:
   mlir::Value combine(mlir::Value x, mlir::Value y) {
-    return emit_binary(e_.b, e_.loc, binary_of(red_.kind), red_.dtype, x, y, e_.target.isa);
+    return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
+                       e_.target.isa);
   }
 
   mlir::Value element(Nest::At& at, mlir::Value r, int lanes, mlir::Value mask) {

@@ -9,9 +9,8 @@ namespace kiln::codegen {
 Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   auto axis = static_cast<std::size_t>(op.getAxis());
-  std::int64_t before = 1, behind = 1, rows = shape[axis];
-  for (std::int64_t d : shape.take_front(axis)) before *= d;
-  for (std::int64_t d : shape.drop_front(axis + 1)) behind *= d;
+  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), rows = shape[axis];
   std::int64_t updates = ir::ranked(op.getIndices()).getNumElements();
 
   DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());

@@ -146,8 +146,7 @@ class Sorter {
 
 Launch launch_sort(ir::SortOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
-  std::int64_t extent = shape.back(), rows = 1, passes = 0;
-  for (std::int64_t d : shape.drop_back()) rows *= d;
+  std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()), passes = 0;
   for (std::int64_t width = run_length; width < extent; width *= 2) ++passes;
 
   DType dtype = dtype_of_value(op.getX());

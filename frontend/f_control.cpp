@@ -21,13 +21,15 @@ using Results = struct F::contrib::Results;
 
 /// Whether the program is being recorded: within a trace, or on Symbols.
 bool recording(std::initializer_list<const Tensors*> lists, std::source_location where) {
-  bool traced = Trace::current() != nullptr;
+  bool symbols = false, arrays = false;
   for (const Tensors* list : lists)
     for (const Tensor& t : *list) {
       if (!t.defined()) fail("{}a loop or branch was given an undefined Tensor", line_prefix(where));
-      traced = traced || TensorAccess::array(t)->traced();
+      (TensorAccess::array(t)->traced() ? symbols : arrays) = true;
     }
-  return traced;
+  if (Trace::current()) return true;
+  if (symbols && arrays) fail_mixed(where);
+  return symbols;
 }
 
 bool shapes_known(std::initializer_list<const Tensors*> lists) {
@@ -42,7 +44,7 @@ Shape row_shape(const Shape& stacked) {
   return stacked.rank() <= 1 ? Shape{1} : Shape(stacked.dims().subspan(1));
 }
 
-/// A traced value as one of the trace around.
+/// As a value of the trace around, if there is one.
 Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
 
 /// A body under construction and how its variables are fed from outside.
@@ -317,7 +319,9 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
 Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
                     const F::contrib::Branch& otherwise, std::source_location where) {
   ControlNode node;
-  const bool known = shapes_known({});
+  const Tensor tested = resolved(condition);
+  const Tensors conditions{tested};
+  const bool known = shapes_known({&conditions});
   const auto record = [&](const char* kind, const F::contrib::Branch& body, std::string_view positions) {
     Recorder recorder(subgraph_name(kind), known);
     const ir::SubgraphPtr subgraph = recorder.finish(body(), where);
@@ -327,7 +331,6 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     node.set(positions, list);
     return subgraph;
   };
-  const Tensor tested = resolved(condition);
   const ir::SubgraphPtr test = record("cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
   const ir::SubgraphPtr a = record("cond_then", then, "then_input_locs");
   const ir::SubgraphPtr b = record("cond_else", otherwise, "else_input_locs");

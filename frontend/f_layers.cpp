@@ -12,8 +12,9 @@ Given<3> attributes(const FullyConnectedOptions& o) {
   return given;
 }
 
-Given<9> attributes(const ConvolutionOptions& o) {
-  Given<9> given;
+/// What Convolution and Deconvolution have in common.
+template <std::size_t n, class Options>
+void set_convolution(Given<n>& given, const Options& o) {
   given.set_tuple("kernel", o.kernel);
   given.set_tuple("stride", o.stride);
   given.set_tuple("dilate", o.dilate);
@@ -23,22 +24,19 @@ Given<9> attributes(const ConvolutionOptions& o) {
   given.set("workspace", o.workspace);
   given.set("no_bias", o.no_bias);
   given.set("layout", o.layout);
+}
+
+Given<9> attributes(const ConvolutionOptions& o) {
+  Given<9> given;
+  set_convolution(given, o);
   return given;
 }
 
 Given<11> attributes(const DeconvolutionOptions& o) {
   Given<11> given;
-  given.set_tuple("kernel", o.kernel);
-  given.set_tuple("stride", o.stride);
-  given.set_tuple("dilate", o.dilate);
-  given.set_tuple("pad", o.pad);
+  set_convolution(given, o);
   given.set_tuple("adj", o.adj);
   given.set_tuple("target_shape", o.target_shape);
-  given.set("num_filter", ir::AttrValue(o.num_filter));
-  given.set("num_group", o.num_group);
-  given.set("workspace", o.workspace);
-  given.set("no_bias", o.no_bias);
-  given.set("layout", o.layout);
   return given;
 }
 

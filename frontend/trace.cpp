@@ -96,10 +96,7 @@ void Trace::record(ir::NodePtr node) {
 Tensor Trace::capture(const Tensor& concrete, const std::string& name, bool parameter,
                       const HiddenAttrs& hidden) {
   if (body_ && outer_) return bring_in(outer_->capture(concrete, name, parameter, hidden));
-  if (body_)
-    fail(
-        "the body of a loop or branch of Symbols uses an array; make a Symbol of it with sym::var and bind "
-        "the array");
+  if (body_) fail_mixed({});
   const std::shared_ptr<Array>& array = TensorAccess::array(concrete);
   if (!array || array->traced()) fail_internal("capture() takes a concrete tensor");
   const Shape& shape = TensorAccess::shape(concrete);

@@ -138,8 +138,16 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
   return elements_of(t);
 }
 
+void fail_mixed(std::source_location where) {
+  fail(
+      "{}an array is used with Symbols, which have no values yet: compose with sym::var(\"name\") in its "
+      "place, and give the array when the composed network runs",
+      line_prefix(where));
+}
+
 ir::Entry value_of(const Tensor& t, std::source_location where) {
   Array& array = *TensorAccess::array(t);
+  if (!array.traced()) fail_mixed(where);
   if (!array.shape_known) return array.value;
   const std::int64_t offset = TensorAccess::offset(t);
   const Shape& shape = TensorAccess::shape(t);

@@ -13,8 +13,10 @@ std::byte* elements_of(const Tensor& t);
 /// The elements of `t` for the program: throws for a traced tensor, naming the line and `what` was asked for.
 const std::byte* readable_elements(const Tensor& t, const char* what, std::source_location where);
 
+/// Throws: an array is used where only values to come can be.
+[[noreturn]] void fail_mixed(std::source_location where);
 /// The value of a traced tensor at this point of the program. Records the nodes that cut it out of its array,
-/// if need be.
+/// if need be. Throws for an array (see fail_mixed()).
 ir::Entry value_of(const Tensor& t, std::source_location where);
 
 /// Another view of t's array.

@@ -124,9 +124,7 @@ class DialectBuilder final : public Primitives {
         return make(
             PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
       case Kind::concatenate: {
-        llvm::SmallVector<mlir::Value> parts;
-        for (Value v : operands) parts.push_back(unwrap(v));
-        return make(ConcatenateOp::create(b, loc_, type, parts, p.axis));
+        return make(ConcatenateOp::create(b, loc_, type, unwrapped(operands), p.axis));
       }
       case Kind::insert:
         return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
@@ -165,46 +163,38 @@ class DialectBuilder final : public Primitives {
     open_.push_back({std::move(region), builder_.saveInsertionPoint(), draws_});
     builder_.setInsertionPointToStart(&block);
   }
+  /// What follows counts from where the body began, until its operation has said how often the body draws.
   void end_body(std::span<const Value> yielded) override {
-    llvm::SmallVector<mlir::Value> values;
-    for (Value v : yielded) values.push_back(unwrap(v));
-    YieldOp::create(builder_, loc_, values);
+    YieldOp::create(builder_, loc_, unwrapped(yielded));
     builder_.restoreInsertionPoint(open_.back().outside);
-    closed_.push_back(std::move(open_.back()));
+    Body& body = closed_.emplace_back(std::move(open_.back()));
     open_.pop_back();
+    body.draws = draws_ - body.first_draw;
+    draws_ = body.first_draw;
   }
   void emit_loop(const Loop& l, std::span<const Value> results) override {
-    Body body = std::move(closed_.back());
-    closed_.pop_back();
-    // The numbers of step i are i * `a_step` further on than those of the body.
-    std::int64_t a_step = draws_ - body.draws_before;
-    if (a_step > 0 && l.steps > max_draws / a_step)
+    Body body = take_closed();
+    // The numbers of step i are i * body.draws further on than those of the body.
+    if (body.draws > 0 && l.steps > max_draws / body.draws)
       fail("a loop of {} steps draws too many random numbers", l.steps);
-    reserve(body.draws_before, a_step * std::max<std::int64_t>(l.steps, 1), l.go_on.valid());
+    reserve(body.draws * std::max<std::int64_t>(l.steps, 1), l.go_on.valid());
     auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
-                               static_cast<std::uint64_t>(a_step), unwrapped(l.carries), unwrapped(l.rows),
-                               l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
+                               static_cast<std::uint64_t>(body.draws), unwrapped(l.carries),
+                               unwrapped(l.rows), l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
     loop.getBody().takeBody(*body.region);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      set(results[i], loop->getResult(static_cast<unsigned>(i)));
+    set_all(results, loop);
   }
   void emit_branch(Value condition, std::span<const Value> results) override {
     auto branch = IfOp::create(builder_, loc_, types_of(results), unwrap(condition));
-    Body otherwise = std::move(closed_.back());
-    closed_.pop_back();
-    Body then = std::move(closed_.back());
-    closed_.pop_back();
+    Body otherwise = take_closed(), then = take_closed();
     branch.getThen().takeBody(*then.region);
     branch.getOtherwise().takeBody(*otherwise.region);
-    // Both bodies count from the same number, as only one of them runs.
-    branch.getOtherwise().walk([&](RandomUniformOp random) {
-      random.setDraw(random.getDraw() -
-                     static_cast<std::uint64_t>(otherwise.draws_before - then.draws_before));
-    });
-    reserve(then.draws_before,
-            std::max(otherwise.draws_before - then.draws_before, draws_ - otherwise.draws_before), true);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      set(results[i], branch->getResult(static_cast<unsigned>(i)));
+    // Both count from the same number, as only one of them runs.
+    reserve(std::max(then.draws, otherwise.draws), true);
+    set_all(results, branch);
+  }
+  void set_all(std::span<const Value> results, mlir::Operation* op) {
+    for (auto [value, result] : llvm::zip(results, op->getResults())) set(value, result);
   }
   llvm::SmallVector<mlir::Value> unwrapped(std::span<const Value> list) const {
     llvm::SmallVector<mlir::Value> values;
@@ -217,11 +207,11 @@ class DialectBuilder final : public Primitives {
     return types;
   }
 
-  /// A loop or branch that began at counter `first` and draws at most `draws` numbers is over.
-  void reserve(std::int64_t first, std::int64_t draws, bool conditional) {
+  /// A loop or branch draws at most `draws` numbers.
+  void reserve(std::int64_t draws, bool conditional) {
     if (conditional && draws > control_draws)
       fail("a loop or branch can draw {} random numbers, this one draws {}", control_draws, draws);
-    draws_ = first + (conditional ? control_draws : draws);
+    draws_ += conditional ? control_draws : draws;
     if (draws_ > max_draws) fail("a graph draws too many random numbers");
   }
 
@@ -229,8 +219,13 @@ class DialectBuilder final : public Primitives {
   struct Body {
     std::unique_ptr<mlir::Region> region;
     mlir::OpBuilder::InsertPoint outside;
-    std::int64_t draws_before;
+    std::int64_t first_draw, draws = 0;
   };
+  Body take_closed() {
+    Body body = std::move(closed_.back());
+    closed_.pop_back();
+    return body;
+  }
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
@@ -258,54 +253,37 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
   builder.setInsertionPointToStart(block);
   DialectBuilder primitives(builder, graph.train);
 
-  std::unordered_map<const Node*, std::vector<Value>> results;
+  Composition composition(primitives);
   std::unordered_map<const Node*, std::size_t> input_index;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     mlir::BlockArgument argument = block->getArgument(static_cast<unsigned>(i));
     argument.setLoc(location_of(&context, *graph.inputs[i]));
-    results[graph.inputs[i].get()] = {primitives.wrap(argument)};
+    composition.set(*graph.inputs[i], primitives.wrap(argument));
     input_index[graph.inputs[i].get()] = i;
     function.setArgAttr(static_cast<unsigned>(i), "kiln.name", builder.getStringAttr(graph.inputs[i]->name));
     if (i < graph.is_parameter.size() && graph.is_parameter[i])
       function.setArgAttr(static_cast<unsigned>(i), parameter_attr, builder.getUnitAttr());
   }
 
-  auto value_of = [&](const Entry& e) -> Value {
-    auto found = results.find(e.node.get());
-    if (found == results.end())
-      fail("'{}' is used before it has a value: it is neither an input nor computed", e.node->name);
-    if (e.output >= found->second.size() || !found->second[e.output].valid())
-      fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
-    return found->second[e.output];
-  };
-
   // Later writes to an input replace earlier ones: two BatchNorms that share a moving mean see each other's
   // result.
   std::vector<Value> written(graph.inputs.size());
   for (const NodePtr& node : graph.nodes) {
     if (node->is_variable()) continue;
-    std::vector<Value> inputs;
-    for (const Entry& e : node->inputs) inputs.push_back(value_of(e));
-    std::vector<Value> out = compose(primitives, *node, inputs);
-    auto counted = static_cast<std::size_t>(node->op->outputs_counted(node->attrs));
-    for (std::size_t k = 0; k < node->op->aux.size() && counted + k < out.size(); ++k) {
-      if (!out[counted + k].valid()) continue;
-      const Entry& target = node->inputs[static_cast<std::size_t>(node->op->aux[k])];
-      auto at = input_index.find(target.node.get());
+    for (const AuxUpdate& update : composition.run(*node)) {
+      auto at = input_index.find(update.state);
       if (at == input_index.end())
         fail("'{}' ({}) updates its input '{}', which is computed and so cannot be updated", node->name,
-             node->op_name, target.node->name);
-      written[at->second] = out[counted + k];
-      results[target.node.get()] = {out[counted + k]};
+             node->op_name, update.state->name);
+      written[at->second] = update.value;
+      composition.set(*update.state, update.value);
     }
-    out.resize(counted);
-    results[node.get()] = std::move(out);
   }
-  for (const Graph::Write& w : graph.writes) written[w.input] = value_of(w.value);
+  for (const Graph::Write& w : graph.writes) written[w.input] = composition.value_of(w.value);
 
   llvm::SmallVector<mlir::Value> returned;
   llvm::SmallVector<std::int64_t> writes;
-  for (const Entry& e : graph.outputs) returned.push_back(primitives.unwrap(value_of(e)));
+  for (const Entry& e : graph.outputs) returned.push_back(primitives.unwrap(composition.value_of(e)));
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (!written[i].valid()) continue;
     writes.push_back(static_cast<std::int64_t>(i));

@@ -2,8 +2,6 @@
 
 #include "runtime/fail.h"
 
-#include <unordered_map>
-
 namespace kiln::ir {
 
 namespace {
@@ -53,39 +51,49 @@ std::vector<Value> compose(Primitives& p, const Node& node, Args in) {
   return out;
 }
 
+Value Composition::value_of(const Entry& e) const {
+  const auto found = values_.find(e.node.get());
+  if (found == values_.end())
+    fail("'{}' is used before it has a value: it is neither an input nor computed", e.node->name);
+  if (e.output >= found->second.size() || !found->second[e.output].valid())
+    fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
+  return found->second[e.output];
+}
+
+std::vector<AuxUpdate> Composition::run(const Node& node) {
+  std::vector<Value> in;
+  for (const Entry& e : node.inputs) in.push_back(value_of(e));
+  std::vector<Value> out = compose(p_, node, in);
+  const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
+  std::vector<AuxUpdate> updates;
+  for (std::size_t k = 0; k < node.op->aux.size() && counted + k < out.size(); ++k)
+    if (out[counted + k].valid())
+      updates.push_back(
+          {node.inputs[static_cast<std::size_t>(node.op->aux[k])].node.get(), out[counted + k]});
+  out.resize(counted);
+  values_[&node] = std::move(out);
+  return updates;
+}
+
 std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in) {
   if (in.size() != body.inputs.size())
     fail("a subgraph has {} variables, {} values were given", body.inputs.size(), in.size());
-  std::unordered_map<const Node*, std::vector<Value>> results;
-  for (std::size_t i = 0; i < in.size(); ++i) results[body.inputs[i].get()] = {in[i]};
-  const auto value_of = [&](const Entry& e) {
-    const auto found = results.find(e.node.get());
-    if (found == results.end() || e.output >= found->second.size() || !found->second[e.output].valid())
-      fail("output {} of '{}' ({}) has no value that can be used", e.output, e.node->name, e.node->op_name);
-    return found->second[e.output];
-  };
+  Composition composition(p);
+  for (std::size_t i = 0; i < in.size(); ++i) composition.set(*body.inputs[i], in[i]);
   for (const NodePtr& node : body.nodes) {
     if (node->is_variable()) continue;
     try {
-      std::vector<Value> operands;
-      for (const Entry& e : node->inputs) operands.push_back(value_of(e));
-      std::vector<Value> out = compose(p, *node, operands);
-      const auto counted = static_cast<std::size_t>(node->op->outputs_counted(node->attrs));
-      for (std::size_t k = counted; k < out.size(); ++k)
-        if (out[k].valid())
-          fail(
-              "it updates its auxiliary state '{}' in the body of a loop or branch, where the update would "
-              "be lost; use "
-              "inference mode, or use_global_stats",
-              node->inputs[static_cast<std::size_t>(node->op->aux[k - counted])].node->name);
-      out.resize(counted);
-      results[node.get()] = std::move(out);
+      if (const auto updates = composition.run(*node); !updates.empty())
+        fail(
+            "it updates its auxiliary state '{}' in the body of a loop or branch, where the update would be "
+            "lost; use inference mode, or use_global_stats",
+            updates.front().state->name);
     } catch (const Error& e) {
       rethrow_at(*node, e);
     }
   }
   std::vector<Value> outputs;
-  for (const Entry& e : body.outputs) outputs.push_back(value_of(e));
+  for (const Entry& e : body.outputs) outputs.push_back(composition.value_of(e));
   return outputs;
 }
 

@@ -1,11 +1,35 @@
 #pragma once
 #include "ir/graph.h"
 
+#include <unordered_map>
+
 namespace kiln::ir {
 
 /// What the node's operator makes of its inputs: the counted outputs, then the new contents of its auxiliary
 /// inputs (see OpDef::compose). Throws for an operator that Kiln does not have.
 std::vector<Value> compose(Primitives& p, const Node& node, Args in);
+
+/// New contents of an auxiliary state.
+struct AuxUpdate {
+  const Node* state;
+  Value value;
+};
+
+/// The values of a graph's nodes while they are composed, one after the other.
+class Composition {
+ public:
+  explicit Composition(Primitives& p) : p_(p) {}
+  /// What a variable stands for from here on.
+  void set(const Node& variable, Value value) { values_[&variable] = {value}; }
+  /// Throws for a node that has no such value.
+  Value value_of(const Entry& e) const;
+  /// Composes an operator's node from the values of its inputs. Returns what it updates.
+  std::vector<AuxUpdate> run(const Node& node);
+
+ private:
+  Primitives& p_;
+  std::unordered_map<const Node*, std::vector<Value>> values_;
+};
 
 /// The outputs of a body for these values of its variables. Errors name the node. Throws where a node updates
 /// an auxiliary state: a body has no way to hand out what it writes.

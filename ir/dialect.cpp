@@ -73,6 +73,20 @@ mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType&
                                      element_type(context, type.dtype));
 }
 
+BinaryKind combiner(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::sum:
+      return BinaryKind::add;
+    case ReduceKind::prod:
+      return BinaryKind::mul;
+    case ReduceKind::max:
+      return BinaryKind::max;
+    case ReduceKind::min:
+      return BinaryKind::min;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
 TensorType to_tensor_type(mlir::Type type) {
   auto tensor = llvm::cast<mlir::RankedTensorType>(type);
   return {dtype_of_element(tensor.getElementType()),
@@ -93,8 +107,8 @@ bool sorts_packed(mlir::Value x) {
 
 mlir::RankedTensorType sort_scratch(mlir::Value x) {
   auto type = ranked(x);
-  std::int64_t extent = type.getShape().back(), rows = 1;
-  for (std::int64_t d : type.getShape().drop_back()) rows *= d;
+  std::int64_t extent = type.getShape().back(),
+               rows = mlir::ShapedType::getNumElements(type.getShape().drop_back());
   return mlir::RankedTensorType::get({rows, sorts_packed(x) ? extent : 3 * extent},
                                      mlir::IntegerType::get(type.getContext(), 64));
 }

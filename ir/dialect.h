@@ -46,6 +46,8 @@ mlir::RankedTensorType sort_scratch(mlir::Value x);
 /// Whether such a sort packs key and index into one i64: elements of at most 32 bits, less than 2^31 of them
 /// in a row.
 bool sorts_packed(mlir::Value x);
+/// What a reduction combines two elements by.
+BinaryKind combiner(ReduceKind kind);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 

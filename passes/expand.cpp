@@ -54,20 +54,6 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
   llvm_unreachable("all kinds are listed");
 }
 
-ir::BinaryKind combiner(ir::ReduceKind kind) {
-  switch (kind) {
-    case ir::ReduceKind::sum:
-      return ir::BinaryKind::add;
-    case ir::ReduceKind::prod:
-      return ir::BinaryKind::mul;
-    case ir::ReduceKind::max:
-      return ir::BinaryKind::max;
-    case ir::ReduceKind::min:
-      return ir::BinaryKind::min;
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
 /// Builds the replacement of one operation, at its place and location.
 class Expander {
  public:
@@ -198,7 +184,7 @@ class Expander {
 
   mlir::Value reduce_window(ir::ReduceWindowOp op) {
     ir::Window w = ir::window_of(op);
-    kind_ = combiner(op.getKind());
+    kind_ = ir::combiner(op.getKind());
     mlir::Value x = pad_spatial(op.getX(), identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()),
                                 w.pad_low, w.pad_high);
     out_ = shape_of(op.getResult());

@@ -2,6 +2,7 @@
 // one and two threads. The runs must agree bit for bit with each other, and within the case's tolerance with
 // MXNet.
 #include "golden_files.h"
+#include "same_bits.h"
 
 #include <kiln/op_docs.h>
 
@@ -62,22 +63,6 @@ std::vector<Case> cases_of(const std::string& folder) {
     cases.push_back(std::move(c));
   }
   return cases;
-}
-
-// The elements so that equal bits compare equal, and all NaNs are one.
-std::vector<std::uint64_t> bits_of(const Tensor& t) {
-  std::vector<std::uint64_t> bits;
-  if (!is_floating(t.dtype())) {
-    for (const std::int64_t v : t.to_vector<std::int64_t>()) bits.push_back(static_cast<std::uint64_t>(v));
-    return bits;
-  }
-  for (const double v : t.to_vector<double>())
-    bits.push_back(std::isnan(v) ? ~0ull : std::bit_cast<std::uint64_t>(v));
-  return bits;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() && bits_of(a) == bits_of(b);
 }
 
 bool close(double got, double expected, double rtol, double atol) {

@@ -1,4 +1,6 @@
 // Hybridized calls: one recording per signature, the same bits as eagerly, aliasing, threads, export.
+#include "same_bits.h"
+
 #include <kiln/kiln.h>
 
 #include <atomic>
@@ -34,11 +36,6 @@ class Net : public HybridBlock {
   Body body_;
   std::shared_ptr<std::atomic<int>> runs_;
 };
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
-}
 
 nn::HybridSequential mlp() {
   nn::HybridSequential net({.prefix = "m_"});

@@ -2,6 +2,7 @@
 // MXNet exported, byte for byte, takes MXNet's parameters and gives MXNet's outputs, the same bits eagerly
 // and hybridized.
 #include "golden_files.h"
+#include "same_bits.h"
 
 #include <kiln/kiln.h>
 
@@ -202,14 +203,6 @@ bool close(const Tensor& got, const Tensor& expected, double rtol, double atol) 
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!(std::abs(a[i] - b[i]) <= atol + rtol * std::abs(b[i]))) return false;
   return true;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const auto x = a.to_vector<float>(), y = b.to_vector<float>();
-  return a.shape() == b.shape() && std::equal(x.begin(), x.end(), y.begin(), y.end(), [](float p, float q) {
-           return std::bit_cast<std::uint32_t>(p) == std::bit_cast<std::uint32_t>(q) ||
-                  (std::isnan(p) && std::isnan(q));
-         });
 }
 
 /// The case's files and net agree in everything.

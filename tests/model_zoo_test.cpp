@@ -1,5 +1,6 @@
 // The networks of MXNet's model zoo: MXNet's names, files and numbers.
 #include "golden_files.h"
+#include "same_bits.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -33,11 +34,6 @@ std::vector<std::string> node_names(const Symbol& net) {
   const nlohmann::json graph = nlohmann::json::parse(net.tojson());
   for (const auto& node : graph["nodes"]) names.push_back(node["name"]);
   return names;
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
 }
 
 Tensor image(const Shape& shape) { return random::uniform(-1, 1, shape); }

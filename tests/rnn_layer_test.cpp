@@ -1,5 +1,7 @@
 // Recurrent layers over whole sequences, against the cells that compute the same step by step, and the CTC
 // loss.
+#include "same_bits.h"
+
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>
@@ -9,9 +11,6 @@ using namespace kiln;
 
 namespace {
 
-bool same(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.to_vector<float>() == b.to_vector<float>();
-}
 bool close(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return false;
   const auto x = a.to_vector<float>(), y = b.to_vector<float>();
@@ -35,7 +34,7 @@ void compare_with_cell(Layer layer, Cell cell) {
     begin.push_back(lengths);
     return begin;
   }());
-  CHECK(same(outputs, all[0]));
+  CHECK(same_bits(outputs, all[0]));
   for (std::size_t i = 0; i < states.size(); ++i) CHECK(close(states[i].reshape({3, -1}), steps.states[i]));
 }
 
@@ -68,7 +67,7 @@ TEST_CASE("layers hybridize to the same bits, on every layout, mode and dropout"
       for (const int threads : {1, 2}) {
         const ThreadLimit limit(threads);
         random::seed(5);
-        CHECK(same(lstm(x), eager));
+        CHECK(same_bits(lstm(x), eager));
       }
     }
   }
@@ -111,5 +110,5 @@ TEST_CASE("CTCLoss sums the alignments that read as the label") {
   const Tensor x = random::normal(0, 1, {4, 9, 6}), labels({{1, 1, 2}, {0, 4, -1}, {3, -1, -1}, {2, 2, 2}});
   const Tensor eager = loss(x, labels);
   loss.hybridize();
-  CHECK(same(loss(x, labels), eager));
+  CHECK(same_bits(loss(x, labels), eager));
 }

@@ -1,4 +1,6 @@
 // Sorted orders, scattering and running sums through the public surface, against the standard library.
+#include "same_bits.h"
+
 #include <kiln/kiln.h>
 
 #include <algorithm>
@@ -28,11 +30,6 @@ class Net : public HybridBlock {
  private:
   Body body_;
 };
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0;
-}
 
 /// The results, after a check that compiled runs on one and two threads give the same bits.
 Tensors everywhere(const Net::Body& body, const Tensors& in) {

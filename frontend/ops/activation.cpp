@@ -125,7 +125,7 @@ Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> activation_ops() {
   static const std::vector<AttrSpec> softmax_attrs{int_attr("axis", -1),
-                                                   {"temperature", AttrKind::real, None{}, true},
+                                                   or_none("temperature", AttrKind::real),
                                                    dtype_or_none(),
                                                    {"use_length", AttrKind::boolean, false, true}};
   static const std::vector<OpDef> rows{

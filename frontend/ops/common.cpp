@@ -97,13 +97,14 @@ AttrSpec int_attr(std::string_view name, std::int64_t fallback) {
 }
 AttrSpec bool_attr(std::string_view name, bool fallback) { return {name, AttrKind::boolean, fallback}; }
 AttrSpec tuple_attr(std::string_view name) { return {name, AttrKind::tuple, Shape{}}; }
-AttrSpec tuple_or_none(std::string_view name) { return {name, AttrKind::tuple, None{}, true}; }
+AttrSpec or_none(std::string_view name, AttrKind kind) { return {name, kind, None{}, true}; }
+AttrSpec tuple_or_none(std::string_view name) { return or_none(name, AttrKind::tuple); }
 AttrSpec required(std::string_view name, AttrKind kind) { return {name, kind, std::nullopt}; }
 AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words) {
   return {name, AttrKind::word, std::move(fallback), false, std::move(words)};
 }
 AttrSpec dtype_attr(std::string fallback) { return {"dtype", AttrKind::dtype, std::move(fallback)}; }
-AttrSpec dtype_or_none() { return {"dtype", AttrKind::dtype, None{}, true}; }
+AttrSpec dtype_or_none() { return or_none("dtype", AttrKind::dtype); }
 AttrSpec ignored_text(std::string_view name) { return {name, AttrKind::text, std::string()}; }
 
 }  // namespace kiln::ops

@@ -57,12 +57,19 @@ std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);
 /// Unifies shapes of operands that must be equal: unknown dimensions are taken from the others.
 void infer_equal(std::span<PartialShape> in, const Attrs&);
 
+/// For a row's counted_outputs where the attributes do not matter.
+template <int n>
+int outputs(const Attrs&) {
+  return n;
+}
+
 // Frequent attributes.
 AttrSpec real_attr(std::string_view name, double fallback);
 AttrSpec int_attr(std::string_view name, std::int64_t fallback);
 AttrSpec bool_attr(std::string_view name, bool fallback);
-AttrSpec tuple_attr(std::string_view name);     ///< () when missing
-AttrSpec tuple_or_none(std::string_view name);  ///< None when missing
+AttrSpec tuple_attr(std::string_view name);              ///< () when missing
+AttrSpec or_none(std::string_view name, AttrKind kind);  ///< None when missing
+AttrSpec tuple_or_none(std::string_view name);
 AttrSpec required(std::string_view name, AttrKind kind);
 AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words);
 AttrSpec dtype_attr(std::string fallback);  ///< "dtype"

@@ -49,8 +49,9 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
         "in_data_locs {}, in_state_locs {} and remain_locs {} must match {} inputs to {} variables of the "
         "subgraph",
         data.str(), states.str(), others.str(), n, body.inputs.size());
-  for (const Shape* positions : {&data, &states, &others})
-    check_positions("a list of positions", *positions, n);
+  check_positions("in_data_locs", data, n);
+  check_positions("in_state_locs", states, n);
+  check_positions("remain_locs", others, n);
   if (data.empty()) fail("it needs data to go through");
   const std::int64_t count = a.integer("num_out_data"), all = outputs(a);
   if (count < 0 || count + static_cast<std::int64_t>(states.size()) != all)

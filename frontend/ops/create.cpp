@@ -72,7 +72,7 @@ Values size_array(Primitives& p, Args in, const Attrs&) {
 
 std::vector<AttrSpec> range_attrs() {
   return {required("start", AttrKind::real),
-          {"stop", AttrKind::real, None{}, true},
+          or_none("stop", AttrKind::real),
           real_attr("step", 1),
           int_attr("repeat", 1),
           bool_attr("infer_range", false),
@@ -118,11 +118,8 @@ std::span<const OpDef> create_ops() {
        .aliases = {"_npx_arange_like"},
        .summary = "A range of the size of data, or of one axis of it.",
        .inputs = {"data"},
-       .attrs = {real_attr("start", 0),
-                 real_attr("step", 1),
-                 int_attr("repeat", 1),
-                 ignored_text("ctx"),
-                 {"axis", AttrKind::integer, None{}, true}},
+       .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), ignored_text("ctx"),
+                 or_none("axis", AttrKind::integer)},
        .compose = arange_like},
       {.name = "_eye",
        .summary = "Ones on a diagonal, else zeros.",

@@ -10,13 +10,18 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
+/// What is taken off terms before exp, so that the largest becomes 1: 0 where all are minus infinity, whose
+/// difference would be NaN.
+Value shift_of(Primitives& p, Value largest) {
+  Value nothing = p.compare(Compare::eq, largest, p.like(largest, minus_infinity));
+  return p.select(nothing, p.like(largest, 0), largest);
+}
+
 /// log(sum of exp), of values one by one; minus infinity where all are.
 Value log_sum(Primitives& p, std::vector<Value> terms) {
   Value largest = terms[0];
   for (Value t : terms) largest = p.binary(Binary::max, largest, t);
-  // Of nothing but minus infinity the difference below would be NaN.
-  Value shift =
-      p.select(p.compare(Compare::eq, largest, p.like(largest, minus_infinity)), p.like(largest, 0), largest);
+  Value shift = shift_of(p, largest);
   Value sum;
   for (Value t : terms) {
     Value e = p.unary(Unary::exp, p.sub(t, shift));
@@ -115,16 +120,12 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value ends = p.binary(Binary::logical_or, p.compare(Compare::eq, place, last),
                         p.compare(Compare::eq, place, p.sub(last, integers(extended, 1))));
   Value at_end = p.select(ends, alpha, nothing);
-  Value largest = p.reduce(Reduce::max, at_end, {1});
-  Value shift =
-      p.select(p.compare(Compare::eq, largest, p.like(largest, minus_infinity)), p.like(largest, 0), largest);
+  Value shift = shift_of(p, p.reduce(Reduce::max, at_end, {1}));
   Value sum =
       p.reduce(Reduce::sum, p.unary(Unary::exp, p.sub(at_end, p.broadcast_along(shift, extended, 0))), {1});
   Value loss = p.unary(Unary::neg, p.add(shift, p.unary(Unary::log, sum)));
   return {convert(p, loss, p.dtype(in[0])), Value{}};
 }
-
-int two_outputs(const Attrs&) { return 2; }
 
 }  // namespace
 
@@ -137,7 +138,7 @@ std::span<const OpDef> ctc_ops() {
        .active_inputs = ctc_inputs,
        .attrs = {bool_attr("use_data_lengths", false), bool_attr("use_label_lengths", false),
                  word_attr("blank_label", "first", {"first", "last"})},
-       .counted_outputs = two_outputs,
+       .counted_outputs = outputs<2>,
        .compose = ctc_loss},
   };
   return rows;

@@ -75,7 +75,6 @@ Values dropout(Primitives& p, Args in, const Attrs& a) {
   if (!drops(a, p.train())) return {in[0], Value{}};
   return {drop(p, in[0], a.real("p"), a.tuple("axes")), Value{}};
 }
-int two_outputs(const Attrs&) { return 2; }
 
 // Output layers; forward only.
 
@@ -161,7 +160,7 @@ std::span<const OpDef> nn_ops() {
                  word_attr("mode", "training", {"always", "training"}),
                  tuple_attr("axes"),
                  {"cudnn_off", AttrKind::boolean, false, true}},
-       .counted_outputs = two_outputs,
+       .counted_outputs = outputs<2>,
        .compose = dropout,
        .train_sensitive = true,
        .random_draws = dropout_draws},

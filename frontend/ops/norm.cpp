@@ -24,7 +24,6 @@ Value inverse_deviation(Primitives& p, Value variance, double eps) {
   return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
 }
 
-int three_outputs(const Attrs&) { return 3; }
 int visible_statistics(const Attrs& a) {
   return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
 }
@@ -75,6 +74,23 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   return out;
 }
 void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, channel_axis(a)); }
+OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
+                std::vector<AttrSpec> attrs, decltype(OpDef::compose) compose,
+                decltype(OpDef::counted_outputs) counted_outputs,
+                std::vector<std::string_view> output_names) {
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
+          .attrs = std::move(attrs),
+          .aux = {3, 4},
+          .counted_outputs = counted_outputs,
+          .visible_outputs = visible_statistics,
+          .output_names = std::move(output_names),
+          .compose = compose,
+          .infer_inputs = infer_batch_norm,
+          .train_sensitive = true};
+}
 
 /// The fourth output is a mask that only MXNet's gradient reads.
 Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
@@ -83,7 +99,6 @@ Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
   out.insert(out.begin() + 3, Value{});
   return out;
 }
-int four_outputs(const Attrs&) { return 4; }
 
 // The others: (x - mean) * inverse deviation * gamma + beta.
 
@@ -168,14 +183,11 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, p.mul(x, p.binary(Binary::pow, scale, p.like(x, -a.real("beta")))), p.dtype(in[0])),
           scale};
 }
-int two_outputs(const Attrs&) { return 2; }
 
 }  // namespace
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
-  static const std::vector<std::string_view> with_statistics{"data", "gamma", "beta", "moving_mean",
-                                                             "moving_var"};
   static const std::vector<AttrSpec> batch_attrs{real_attr("eps", 0.0010000000474974513),
                                                  real_attr("momentum", 0.9f),
                                                  bool_attr("fix_gamma", true),
@@ -183,51 +195,25 @@ std::span<const OpDef> norm_ops() {
                                                  bool_attr("output_mean_var", false),
                                                  int_attr("axis", 1),
                                                  bool_attr("cudnn_off", false),
-                                                 {"min_calib_range", AttrKind::real, None{}, true},
-                                                 {"max_calib_range", AttrKind::real, None{}, true}};
+                                                 or_none("min_calib_range", AttrKind::real),
+                                                 or_none("max_calib_range", AttrKind::real)};
   static const std::vector<OpDef> rows{
-      {.name = "BatchNorm",
-       .aliases = {"_npx_batch_norm"},
-       .summary = "Each channel brought to mean beta and deviation gamma.",
-       .inputs = with_statistics,
-       .attrs = batch_attrs,
-       .aux = {3, 4},
-       .counted_outputs = three_outputs,
-       .visible_outputs = visible_statistics,
-       .output_names = {"output", "mean", "var"},
-       .compose = batch_norm,
-       .infer_inputs = infer_batch_norm,
-       .train_sensitive = true},
-      {.name = "_contrib_BatchNormWithReLU",
-       .summary = "BatchNorm, then the larger of that and 0.",
-       .inputs = with_statistics,
-       .attrs = batch_attrs,
-       .aux = {3, 4},
-       .counted_outputs = four_outputs,
-       .visible_outputs = visible_statistics,
-       .output_names = {"output", "mean", "var", "workspace"},
-       .compose = batch_norm_relu,
-       .infer_inputs = infer_batch_norm,
-       .train_sensitive = true},
-      {.name = "_contrib_SyncBatchNorm",
-       .summary = "BatchNorm over the batches of all devices, of which Kiln uses one.",
-       .inputs = with_statistics,
-       .attrs = {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
+      batch_row("BatchNorm", {"_npx_batch_norm"}, "Each channel brought to mean beta and deviation gamma.",
+                batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
+      batch_row("_contrib_BatchNormWithReLU", {}, "BatchNorm, then the larger of that and 0.", batch_attrs,
+                batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"}),
+      batch_row("_contrib_SyncBatchNorm", {},
+                "BatchNorm over the batches of all devices, of which Kiln uses one.",
+                {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
                  bool_attr("use_global_stats", false), bool_attr("output_mean_var", false),
                  int_attr("ndev", 1), required("key", AttrKind::text)},
-       .aux = {3, 4},
-       .counted_outputs = three_outputs,
-       .visible_outputs = visible_statistics,
-       .output_names = {"output", "mean", "var"},
-       .compose = batch_norm,
-       .infer_inputs = infer_batch_norm,
-       .train_sensitive = true},
+                batch_norm, outputs<3>, {"output", "mean", "var"}),
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
        .summary = "Normalised over one axis.",
        .inputs = affine,
        .attrs = {int_attr("axis", -1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
-       .counted_outputs = three_outputs,
+       .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = layer_norm,
@@ -236,14 +222,14 @@ std::span<const OpDef> norm_ops() {
        .summary = "Each channel of each sample normalised.",
        .inputs = affine,
        .attrs = {real_attr("eps", 0.001f)},
-       .counted_outputs = three_outputs,
+       .counted_outputs = outputs<3>,
        .compose = instance_norm,
        .infer_inputs = infer_instance_norm},
       {.name = "GroupNorm",
        .summary = "Groups of channels of each sample normalised.",
        .inputs = affine,
        .attrs = {int_attr("num_groups", 1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
-       .counted_outputs = three_outputs,
+       .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = group_norm,
@@ -252,14 +238,14 @@ std::span<const OpDef> norm_ops() {
        .summary = "x / sqrt(sum(x^2) + eps)",
        .inputs = {"data"},
        .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
-       .counted_outputs = two_outputs,
+       .counted_outputs = outputs<2>,
        .compose = l2_normalization},
       {.name = "LRN",
        .summary = "Each element divided by a power of its neighbouring channels' size.",
        .inputs = {"data"},
        .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
                  required("nsize", AttrKind::integer)},
-       .counted_outputs = two_outputs,
+       .counted_outputs = outputs<2>,
        .compose = lrn},
   };
   return rows;

@@ -92,8 +92,6 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   return {keep ? p.keep_dims(place, shape, {axis}) : place};
 }
 
-int two_outputs(const Attrs&) { return 2; }
-
 OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Primitives&, Args, const Attrs&),
           std::vector<AttrSpec> attrs, std::vector<std::string_view> aliases = {}) {
   return {.name = name,
@@ -107,14 +105,13 @@ OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Pri
 }  // namespace
 
 std::span<const OpDef> numpy_reduce_ops() {
-  static const AttrSpec initial{"initial", AttrKind::real, None{}, true};
+  static const AttrSpec initial = or_none("initial", AttrKind::real);
   static const std::vector<AttrSpec> plain{tuple_or_none("axis"), bool_attr("keepdims", false), initial};
   static const std::vector<AttrSpec> typed{tuple_or_none("axis"), dtype_or_none(),
                                            bool_attr("keepdims", false), initial};
   static const std::vector<AttrSpec> moment{tuple_or_none("axis"), dtype_or_none(), int_attr("ddof", 0),
                                             bool_attr("keepdims", false)};
-  static const std::vector<AttrSpec> place{{"axis", AttrKind::integer, None{}, true},
-                                           bool_attr("keepdims", false)};
+  static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows = [] {
     std::vector<OpDef> all{
         row("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
@@ -130,7 +127,7 @@ std::span<const OpDef> numpy_reduce_ops() {
     for (OpDef& op : all) {
       if (op.name == "_npi_argmax" || op.name == "_npi_argmin") op.inputs = {"data"};
       if (op.name != "_npi_var" && op.name != "_npi_std") continue;
-      op.counted_outputs = two_outputs;
+      op.counted_outputs = outputs<2>;
       op.output_names = {op.name.substr(5), "mean"};
     }
     return all;

@@ -31,10 +31,9 @@ Value in_place(Primitives& p, const Rows& rows, Value x) {
 
 Values sort(Primitives& p, Args in, const Attrs& a) {
   Rows rows = rows_of(p, in[0], a);
+  // MXNet counts the indices too, which nobody can name.
   return {in_place(p, rows, p.gather_last(rows.x, p.sort(rows.x, !a.boolean("is_ascend")))), Value{}};
 }
-/// MXNet counts the indices too, which nobody can name.
-int sort_outputs(const Attrs&) { return 2; }
 Values argsort(Primitives& p, Args in, const Attrs& a) {
   Rows rows = rows_of(p, in[0], a);
   return {convert(p, in_place(p, rows, p.sort(rows.x, !a.boolean("is_ascend"))), a.dtype("dtype"))};
@@ -95,7 +94,7 @@ std::span<const OpDef> order_ops() {
        .summary = "The elements along an axis in order; NaN last.",
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true)},
-       .counted_outputs = sort_outputs,
+       .counted_outputs = outputs<2>,
        .compose = sort},
       {.name = "argsort",
        .aliases = {"_npi_argsort"},

@@ -117,7 +117,7 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> product_ops() {
   static const std::vector<AttrSpec> transposes{bool_attr("transpose_a", false),
                                                 bool_attr("transpose_b", false),
-                                                {"forward_stype", AttrKind::text, None{}, true}};
+                                                or_none("forward_stype", AttrKind::text)};
   static const std::vector<OpDef> rows{
       {.name = "dot",
        .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",

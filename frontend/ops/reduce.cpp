@@ -102,16 +102,13 @@ Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   return {convert(p, arg_extreme(p, in[0], 1, Reduce::max), p.dtype(in[0]))};
 }
 
-int two_outputs(const Attrs&) { return 2; }
-
 }  // namespace
 
 std::span<const OpDef> reduce_ops() {
   static const std::vector<std::string_view> one{"data"};
   static const std::vector<AttrSpec> attrs{tuple_or_none("axis"), bool_attr("keepdims", false),
                                            bool_attr("exclude", false)};
-  static const std::vector<AttrSpec> place{{"axis", AttrKind::integer, None{}, true},
-                                           bool_attr("keepdims", false)};
+  static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows{
       {.name = "sum",
        .aliases = {"sum_axis"},
@@ -150,17 +147,15 @@ std::span<const OpDef> reduce_ops() {
       {.name = "norm",
        .summary = "The 1-norm or 2-norm over axes.",
        .inputs = one,
-       .attrs = {int_attr("ord", 2),
-                 tuple_or_none("axis"),
-                 {"out_dtype", AttrKind::dtype, None{}, true},
+       .attrs = {int_attr("ord", 2), tuple_or_none("axis"), or_none("out_dtype", AttrKind::dtype),
                  bool_attr("keepdims", false)},
        .compose = norm},
       {.name = "moments",
        .summary = "Mean and variance over axes.",
        .inputs = one,
        .attrs = {tuple_or_none("axes"), bool_attr("keepdims", false)},
-       .counted_outputs = two_outputs,
-       .visible_outputs = two_outputs,
+       .counted_outputs = outputs<2>,
+       .visible_outputs = outputs<2>,
        .compose = moments},
       {.name = "argmax",
        .summary = "The index of the greatest, in the dtype of data.",

@@ -169,10 +169,8 @@ std::span<const OpDef> resample_ops() {
        .summary = "Images in another size, bilinearly interpolated.",
        .inputs = {"data", "like"},
        .active_inputs = resize_inputs,
-       .attrs = {int_attr("height", 1),
-                 int_attr("width", 1),
-                 {"scale_height", AttrKind::real, None{}, true},
-                 {"scale_width", AttrKind::real, None{}, true},
+       .attrs = {int_attr("height", 1), int_attr("width", 1), or_none("scale_height", AttrKind::real),
+                 or_none("scale_width", AttrKind::real),
                  word_attr(
                      "mode", "size",
                      {"like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"}),

@@ -236,8 +236,6 @@ void infer_rnn(std::span<PartialShape> in, const Attrs& a) {
   if (a.boolean("use_sequence_length")) fill(in.back(), {batch});
 }
 
-AttrSpec or_none(std::string_view name, AttrKind kind) { return {name, kind, None{}, true}; }
-
 }  // namespace
 
 std::span<const OpDef> rnn_ops() {

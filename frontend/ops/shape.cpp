@@ -304,7 +304,7 @@ Values space_to_depth(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * b * b, s[2] / b, s[3] / b})};
 }
 
-AttrSpec int_or_none(std::string_view name) { return {name, AttrKind::integer, None{}, true}; }
+AttrSpec int_or_none(std::string_view name) { return or_none(name, AttrKind::integer); }
 
 }  // namespace
 
