@@ -13,9 +13,11 @@ namespace bench {
 struct Workload {
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
+  bool many = false;  ///< it gives several tensors
 
-  /// As a program would write it: all workloads take one to three tensors and give one.
+  /// As a program would write it: most workloads take one to three tensors and give one.
   kiln::Tensor call() const {
+    if (many) return (*net)(inputs)[0];
     switch (inputs.size()) {
       case 1:
         return (*net)(inputs[0]);
@@ -35,6 +37,8 @@ void add_networks();
 void add_pointwise();
 void add_rows();
 void add_contractions();
+void add_recurrent();
+void add_vision();
 /// Costs of calling and compiling. `self`: the path of this program, which is started anew for each first
 /// call.
 void add_calls(const std::string& self);

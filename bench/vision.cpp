@@ -1,0 +1,83 @@
+// Image networks at batch 1: the model zoo's, and GoogLeNet as torchvision has it (batch norm, 3x3
+// convolutions in the place of 5x5, no auxiliary heads).
+#include "bench/workload.h"
+
+using namespace kiln;
+
+namespace bench {
+namespace {
+
+using nn::HybridSequential;
+
+void add_convolution(HybridSequential& net, std::int64_t channels, std::int64_t kernel,
+                     std::int64_t stride = 1) {
+  net.add(nn::Conv2D(channels,
+                     {.kernel_size = kernel, .strides = stride, .padding = kernel / 2, .use_bias = false}),
+          nn::BatchNorm({.epsilon = 1e-3}), nn::Activation("relu"));
+}
+
+/// Channels of the four branches; those of the middle two have a 1x1 convolution in front.
+struct Inception {
+  std::int64_t one, reduce3, three, reduce5, five, pool;
+};
+
+void add_inception(HybridSequential& net, const Inception& c) {
+  HybridSequential one, three, five, pool;
+  add_convolution(one, c.one, 1);
+  add_convolution(three, c.reduce3, 1);
+  add_convolution(three, c.three, 3);
+  add_convolution(five, c.reduce5, 1);
+  add_convolution(five, c.five, 3);
+  pool.add(nn::MaxPool2D({.pool_size = 3, .strides = 1, .padding = 1, .ceil_mode = true}));
+  add_convolution(pool, c.pool, 1);
+  HybridConcurrent branches(1);
+  branches.add(one, three, five, pool);
+  net.add(branches);
+}
+
+std::shared_ptr<HybridBlock> googlenet() {
+  auto net = std::make_shared<HybridSequential>();
+  const auto scope = net->name_scope();
+  const auto halve = [&](std::int64_t size) {
+    net->add(nn::MaxPool2D({.pool_size = size, .strides = 2, .ceil_mode = true}));
+  };
+  add_convolution(*net, 64, 7, 2);
+  halve(3);
+  add_convolution(*net, 64, 1);
+  add_convolution(*net, 192, 3);
+  halve(3);
+  add_inception(*net, {64, 96, 128, 16, 32, 32});
+  add_inception(*net, {128, 128, 192, 32, 96, 64});
+  halve(3);
+  add_inception(*net, {192, 96, 208, 16, 48, 64});
+  add_inception(*net, {160, 112, 224, 24, 64, 64});
+  add_inception(*net, {128, 128, 256, 24, 64, 64});
+  add_inception(*net, {112, 144, 288, 32, 64, 64});
+  add_inception(*net, {256, 160, 320, 32, 128, 128});
+  halve(2);
+  add_inception(*net, {256, 160, 320, 32, 128, 128});
+  add_inception(*net, {384, 192, 384, 48, 128, 128});
+  net->add(nn::GlobalAvgPool2D(), nn::Flatten(), nn::Dropout(0.2), nn::Dense(1000));
+  return net;
+}
+
+}  // namespace
+
+void add_vision() {
+  const auto image = [] { return Tensors{randn({1, 3, 224, 224})}; };
+  const std::pair<const char*, const char*> zoo[] = {{"resnet18_v1", "resnet18_v1"},
+                                                     {"resnet50_v1", "resnet50_v1"},
+                                                     {"mobilenet_v2", "mobilenetv2_1.0"},
+                                                     {"squeezenet1.1", "squeezenet1.1"},
+                                                     {"densenet121", "densenet121"}};
+  for (const auto& [name, model] : zoo)
+    add(name,
+        [=, model = model] {
+          return Workload{
+              std::make_shared<model_zoo::vision::VisionModel>(model_zoo::vision::get_model(model)), image()};
+        },
+        {1, 2});
+  add("googlenet", [=] { return Workload{googlenet(), image()}; }, {1, 2});
+}
+
+}  // namespace bench
