@@ -46,6 +46,7 @@ class Emit {
   Value div(Value x, Value y) { return mlir::arith::DivUIOp::create(b, loc, x, y); }
   Value rem(Value x, Value y) { return mlir::arith::RemUIOp::create(b, loc, x, y); }
   Value min(Value x, Value y) { return mlir::arith::MinSIOp::create(b, loc, x, y); }
+  Value max(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, loc, x, y); }
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }

@@ -8,39 +8,42 @@ namespace kiln::codegen {
 /// What follows a product inside its kernel: the pointwise end of a fusion, and where its other operands and
 /// the results lie.
 ///
-/// Every operand is addressed as offset + sum over the outer axes + i * row stride + j * column stride, where
-/// the last two axes of the result (after `outer` ones) are rows i and columns j. Strides are parameters.
+/// One axis of the result are its columns, which lanes run along. The others are joined where all operands
+/// walk them as one; the last that is left are the rows i, those before it outer axes. Every operand is
+/// addressed as offset + sum over the outer axes + i * row stride + j * column stride. Strides are
+/// parameters.
 class Epilogue {
  public:
-  /// `rows` and `columns` are axes of the result; all others are outer.
-  Epilogue(mlir::Operation* fusion, mlir::Value root, llvm::ArrayRef<std::size_t> outer,
-           llvm::ArrayRef<std::size_t> rows, std::size_t columns);
+  /// `guests`: strides along the axes but the columns that are to be joined like those of the operands.
+  Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests);
+
+  /// Of the outer axes and the rows; never empty.
+  const Dims& extents() const { return extents_; }
+  /// A guest's strides along those.
+  const Dims& guest(std::size_t i) const { return guests_[i]; }
 
   const std::string& key() const { return key_; }
-  std::size_t widest() const { return body_.widest(); }
   void append_params(std::vector<std::int64_t>& params) const;
-  std::int64_t param_count() const { return static_cast<std::int64_t>(streams_.size() * stride_count()); }
 
-  /// Loads the operands' base addresses for outer index values `at`; to be called once before store().
+  /// Loads the operands' base addresses for outer index values `at`; to be called before store().
   void prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                mlir::ValueRange outer_index);
-  /// Applies the end to `sum` (lanes along axis `along_columns` ? columns : rows), at row i and column j, and
-  /// stores the results.
-  void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, bool along_columns, int lanes,
-             mlir::Value mask);
+  /// Applies the end to `sum`, lanes along the columns from j on, of row i, and stores the results.
+  void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask);
 
  private:
   struct Operand {
     DType dtype;
     int operand;
     std::int64_t offset;
-    Dims outer_strides;
-    std::int64_t row_stride, column_stride;
+    std::int64_t column_stride;
+    Dims strides;  // of the outer axes and the rows
   };
-  std::size_t stride_count() const { return 3 + outer_count_; }
+  std::size_t stride_count() const { return 2 + extents_.size(); }
 
   Body body_;
-  std::size_t outer_count_;
+  Dims extents_;
+  std::vector<Dims> guests_;
   std::vector<Operand> streams_;  // leaves but the root, then results
   std::vector<int> leaf_stream_;  // -1: the root
   std::size_t first_output_;

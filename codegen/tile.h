@@ -3,7 +3,7 @@
 
 namespace kiln::codegen {
 
-/// The innermost product of dot and convolution: `rows` by `vectors` registers of sums.
+/// The innermost sum of products: `rows` by `vectors` registers.
 ///
 /// Each output element is one chain of fused multiply-adds from +0 over a chunk of 512 of the contracted
 /// index, in ascending order; chunk sums are added in order (kiln.dot in ir/KilnOps.td). Integers multiply
@@ -15,12 +15,24 @@ struct Tile {
   int lanes;
 
   int width() const { return vectors * lanes; }
+  std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
 
-  /// `left(r, k)` is the scalar of row r at k; `right(k)` the address of the tile's first column at k.
-  /// Returns rows * vectors sums, row by row.
-  llvm::SmallVector<mlir::Value> emit(Emit& e, mlir::Value k_extent,
-                                      const std::function<mlir::Value(int row, mlir::Value k)>& left,
-                                      const std::function<mlir::Value(mlir::Value k)>& right) const;
+  /// What is multiplied at one k. The left factors of a row are asked for one after the other, right before
+  /// they are used: there are not registers for all of them.
+  struct Factors {
+    llvm::SmallVector<mlir::Value> right;
+    std::function<mlir::Value(int row, int vector)> left;
+  };
+  /// The sums over one chunk of k, row by row.
+  llvm::SmallVector<mlir::Value> emit(Emit& e, mlir::Value from, mlir::Value to,
+                                      const std::function<Factors(mlir::Value k)>& factors) const;
+  /// A chunk's sum added to those before it. -0 is what a total begins as: the first sum stays as it is.
+  mlir::Value plus(Emit& e, mlir::Value total, mlir::Value sum) const;
+  /// Half precision is summed in f32; the product's value is the sum, rounded.
+  mlir::Value value(Emit& e, mlir::Value sum) const;
+
+  /// Values of k that one chain takes.
+  static constexpr std::int64_t chunk = 512;
 };
 
 }  // namespace kiln::codegen

@@ -420,7 +420,11 @@ def PackedDotOp : Kiln_Op<"packed_dot"> {
 }
 
 def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
-  let summary = "convolution of a padded input (nothing is added at its border) with packed weights";
+  let summary = "convolution of a padded input (nothing is added at its border) with packed weights, channels last";
+  let description = [{
+    x (n, spatial..., c), result (n, spatial..., o). Where each channel has one kernel of its own (as many groups as channels), the
+    weights are packed as one group.
+  }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$dilate);
   let results = (outs Kiln_Tensor:$result);

@@ -87,6 +87,10 @@ BinaryKind combiner(ReduceKind kind) {
   llvm_unreachable("all kinds are listed");
 }
 
+bool is_depthwise(PackedConvolutionOp op) {
+  return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
+}
+
 TensorType to_tensor_type(mlir::Type type) {
   auto tensor = llvm::cast<mlir::RankedTensorType>(type);
   return {dtype_of_element(tensor.getElementType()),

@@ -48,6 +48,8 @@ mlir::RankedTensorType sort_scratch(mlir::Value x);
 bool sorts_packed(mlir::Value x);
 /// What a reduction combines two elements by.
 BinaryKind combiner(ReduceKind kind);
+/// Whether each channel is convolved with one kernel of its own.
+bool is_depthwise(PackedConvolutionOp op);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 

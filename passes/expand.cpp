@@ -160,26 +160,11 @@ class Expander {
     if (is_sum_of_nothing(op.getW(), op.getResult())) return zeros(op.getResult());
     ir::Window w = ir::window_of(op);
     auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
-    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high), weights = op.getW();
-    bool line = ir::ranked(x).getRank() == 3;
-    if (x == op.getX() && !line) return {};
-    Dims stride(op.getStride()), dilate(op.getDilate()), result = shape_of(op.getResult());
-    if (line) {
-      auto with_height = [&](mlir::Value v) {
-        Dims shape = shape_of(v);
-        shape.insert(shape.begin() + 2, 1);
-        return reshape(v, shape);
-      };
-      x = with_height(x);
-      weights = with_height(weights);
-      stride.insert(stride.begin(), 1);
-      dilate.insert(dilate.begin(), 1);
-      result.insert(result.begin() + 2, 1);
-    }
-    Dims none(stride.size(), 0);
-    mlir::Value y = ir::ConvolutionOp::create(builder_, loc_, with_shape(x, result), x, weights,
-                                              op.getGroups(), stride, dilate, none, none);
-    return line ? reshape(y, shape_of(op.getResult())) : y;
+    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
+    if (x == op.getX()) return {};
+    Dims none(w.stride.size(), 0);
+    return ir::ConvolutionOp::create(builder_, loc_, op.getType(), x, op.getW(), op.getGroups(),
+                                     op.getStride(), op.getDilate(), none, none);
   }
 
   mlir::Value reduce_window(ir::ReduceWindowOp op) {

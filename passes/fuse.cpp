@@ -84,12 +84,12 @@ class Emitter {
 
   void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
     auto is_made = [&](mlir::Value v) { return makes_operand(op, v.getDefiningOp()); };
-    for (mlir::Value v : op->getOperands()) {
-      if (is_made(v)) continue;
-      if (takes_elements(op) || ir::is_movement(op))
-        bring_in(inside, block, v);
+    for (mlir::OpOperand& use : op->getOpOperands()) {
+      if (is_made(use.get())) continue;
+      if (takes_view(use) || ir::is_movement(op))
+        bring_in(inside, block, use.get());
       else
-        bring_in_buffer(inside, block, v);
+        bring_in_buffer(inside, block, use.get());
     }
     mlir::IRMapping map = inside.map;
     for (mlir::Value v : op->getOperands()) {

@@ -190,23 +190,11 @@ class Former {
                         [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
   }
 
-  /// A convolution numbers its output positions: what its end reads walks them as one axis.
-  bool walks_positions(mlir::Operation* op, std::size_t group) const {
-    auto is_convolution = [&](std::size_t i) { return llvm::isa<ir::PackedConvolutionOp>(nodes_[i].op); };
-    if (llvm::none_of(groups_[group].members, is_convolution)) return true;
-    llvm::SmallVector<std::int64_t> positions;
-    for (std::int64_t i = 2; i < ir::ranked(op->getResult(0)).getRank(); ++i) positions.push_back(i);
-    return llvm::all_of(op->getOperands(), [&](mlir::Value v) {
-      return makes_operand(op, v.getDefiningOp()) || walks_as_one(movement_.view(v), positions);
-    });
-  }
-
   /// Why two groups cannot be one, or null.
   const char* refuses(std::size_t a, std::size_t b, const Members& both) const {
     if (has_root(a)) {
       mlir::Operation* op = nodes_[groups_[b].members.front()].op;
       if (needs_iota(op)) return "it numbers elements";
-      if (!walks_positions(op, a)) return "an operand does not walk the output positions as one";
     }
     if (both.size() > max_ops) return "the kernel has enough operations";
     if (streams(both) > max_streams) return "the kernel has enough operands";

@@ -25,17 +25,6 @@ mlir::Value before_swap(mlir::Value v) {
   return transpose.getX();
 }
 
-/// The operand of a reshape that only puts an extent of 1 in front of the kernel's axis: packed, both are the
-/// same.
-mlir::Value before_height(mlir::Value weights) {
-  auto reshape = weights.getDefiningOp<ir::ReshapeOp>();
-  if (!reshape) return weights;
-  Dims from(ir::ranked(reshape.getX()).getShape()), to(ir::ranked(weights).getShape());
-  if (from.size() + 1 != to.size() || to.size() != 4 || to[2] != 1) return weights;
-  to.erase(to.begin() + 2);
-  return from == to ? reshape.getX() : weights;
-}
-
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Layout)
@@ -91,23 +80,40 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
+  /// Channels last: a tile's columns are then neighbours in the result as in the packed weights.
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
-    mlir::Value weights = before_height(op.getW());
-    Dims shape(ir::ranked(op.getW()).getShape());
-    auto groups = static_cast<std::int64_t>(op.getGroups());
+    const Dims shape(ir::ranked(op.getW()).getShape());
+    const std::int64_t channels = ir::ranked(op.getX()).getDimSize(1);
+    // Where each channel has one kernel of its own, the kernels are packed side by side.
+    const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
+    const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
     std::int64_t n = shape[0] / groups, k = 1;
     for (std::int64_t d : llvm::drop_begin(shape)) k *= d;
-    std::int64_t width = panel(n, weights);
+    std::int64_t width = panel(n, op.getW());
     auto type = mlir::RankedTensorType::get({groups, ceil_div(n, width), k, width},
-                                            ir::ranked(weights).getElementType());
-    auto packed = ir::PackOp::create(builder, op.getLoc(), type, weights, static_cast<std::uint64_t>(width),
-                                     /*transposed=*/false, /*convolution=*/true, op.getGroups());
-    auto product =
-        ir::PackedConvolutionOp::create(builder, op.getLoc(), op.getType(), op.getX(), packed, op.getGroups(),
-                                        Dims(llvm::drop_begin(shape, 2)), op.getStride(), op.getDilate());
-    op.replaceAllUsesWith(product.getResult());
+                                            ir::ranked(op.getW()).getElementType());
+    auto packed =
+        ir::PackOp::create(builder, op.getLoc(), type, op.getW(), static_cast<std::uint64_t>(width),
+                           /*transposed=*/false, /*convolution=*/true, static_cast<std::uint64_t>(groups));
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
+                                     channels_last_order(rank));
+    auto product = ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x,
+                                                   packed, op.getGroups(), Dims(llvm::drop_begin(shape, 2)),
+                                                   op.getStride(), op.getDilate());
+    auto result =
+        ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
+    op.replaceAllUsesWith(result.getResult());
     op.erase();
+  }
+
+  static mlir::RankedTensorType channels_last(mlir::Value v) {
+    auto type = ir::ranked(v);
+    Dims shape;
+    for (std::int64_t axis : channels_last_order(type.getRank()))
+      shape.push_back(type.getDimSize(static_cast<unsigned>(axis)));
+    return mlir::RankedTensorType::get(shape, type.getElementType());
   }
 
   Option<std::int64_t> lanes_{*this, "lanes", llvm::cl::desc("f32 lanes of a vector register"),
@@ -117,12 +123,30 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 }  // namespace
 
 std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits) {
-  // The unit is a register of elements; in scalar code two columns, so that panels are not too narrow. Up to
-  // 4 units make a panel (more accumulators than that do not help one row), and panels of one matrix are
-  // equally wide with as little padding as that allows.
+  // The unit is a register of elements; in scalar code two columns, so that panels are not too narrow. Two or
+  // three units make a panel, whichever leaves less padding: with one, half of what the kernel does is
+  // loading left factors, with more there are too few rows to a tile.
   std::int64_t unit = std::max<std::int64_t>(2, bits > 32 ? lanes / 2 : lanes);
   std::int64_t units = std::max<std::int64_t>(1, ceil_div(columns, unit));
-  return unit * ceil_div(units, ceil_div(units, 4));
+  if (units <= 3) return unit * units;
+  const auto cost = [&](std::int64_t width) { return ceil_div(units, width) * width * (width == 1 ? 8 : 7); };
+  std::int64_t best = 2;
+  for (std::int64_t width : {3, 1})
+    if (cost(width) < cost(best)) best = width;
+  return unit * best;
+}
+
+llvm::SmallVector<std::int64_t, 6> channels_last_order(std::int64_t rank) {
+  Dims order{0};
+  for (std::int64_t i = 2; i < rank; ++i) order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
+llvm::SmallVector<std::int64_t, 6> channels_first_order(std::int64_t rank) {
+  Dims order{0, rank - 1};
+  for (std::int64_t i = 1; i + 1 < rank; ++i) order.push_back(i);
+  return order;
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(std::int64_t lanes) { return std::make_unique<Layout>(lanes); }

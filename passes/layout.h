@@ -1,4 +1,5 @@
 #pragma once
+#include <llvm/ADT/SmallVector.h>
 #include <mlir/Pass/Pass.h>
 
 #include <cstdint>
@@ -13,9 +14,14 @@ namespace kiln::passes {
 /// batch of 64 share one snapshot of a parameter.
 std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits);
 
+/// The transpose from (n, c, spatial...) to (n, spatial..., c), and back.
+llvm::SmallVector<std::int64_t, 6> channels_last_order(std::int64_t rank);
+llvm::SmallVector<std::int64_t, 6> channels_first_order(std::int64_t rank);
+
 /// Splits products into the layout of their right operand (kiln.pack) and a product that reads it
 /// (kiln.packed_dot, kiln.packed_convolution). A transpose of the last two axes of an operand of a dot
-/// becomes a property of the product.
+/// becomes a property of the product. Convolutions are computed with the channels last, between two
+/// transposes (kiln-sink-transposes moves those).
 ///
 /// Why here: packs of a parameter are then visible, so that they are shared (CSE runs behind) and kept as
 /// snapshots across calls. After expand: no convolution adds to its border. Before fuse: packed products are

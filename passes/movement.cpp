@@ -12,6 +12,12 @@ bool is_nullary(mlir::Operation* op) {
 
 bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::ReduceOp>(op); }
 
+bool takes_view(mlir::OpOperand& use) {
+  mlir::Operation* op = use.getOwner();
+  if (llvm::isa<ir::PackedDotOp, ir::PackedConvolutionOp>(op)) return use.getOperandNumber() == 0;
+  return takes_elements(op);
+}
+
 // Kernels with a root read memory: iota is for pointwise ones.
 bool makes_operand(mlir::Operation* user, mlir::Operation* op) {
   return is_nullary(op) &&
@@ -28,7 +34,7 @@ Movement::Movement(mlir::Block& block, bool views) {
     changed = false;
     for (mlir::Operation& op : block) {
       if (ir::is_movement(&op) && !is_buffer(&op)) continue;
-      for (mlir::Value v : op.getOperands()) changed |= settle(&op, v);
+      for (mlir::OpOperand& use : op.getOpOperands()) changed |= settle(use);
     }
   }
 }
@@ -49,8 +55,9 @@ ir::View Movement::view(mlir::Value v) const {
   return view ? *view : ir::View::whole(v);
 }
 
-bool Movement::settle(mlir::Operation* user, mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
+bool Movement::settle(mlir::OpOperand& use) {
+  mlir::Value v = use.get();
+  mlir::Operation *user = use.getOwner(), *op = v.getDefiningOp();
   if (!op || !ir::is_movement(op) || is_buffer(op)) return false;
   mlir::Value blocked;
   auto view = try_view(v, blocked);
@@ -60,19 +67,13 @@ bool Movement::settle(mlir::Operation* user, mlir::Value v) {
   // another buffer.
   if (ir::is_movement(user)) return !ir::apply_movement(user, *view) && buffers_.insert(op).second;
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
-  bool fits = reduce ? reduces_one_axis(reduce, v, *this) : view->is_contiguous();
+  auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
+  bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
+              : !takes_view(use) ? view->is_contiguous()
+              // Registers run along the channels of the input too.
+              : convolution && ir::is_depthwise(convolution) ? view->strides.back() == 1
+                                                             : true;
   return !fits && buffers_.insert(op).second;
-}
-
-bool walks_as_one(const ir::View& view, llvm::ArrayRef<std::int64_t> axes) {
-  llvm::SmallVector<std::int64_t> extents;
-  llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides(1);
-  for (std::int64_t axis : axes) {
-    extents.push_back(view.shape[static_cast<std::size_t>(axis)]);
-    strides[0].push_back(view.strides[static_cast<std::size_t>(axis)]);
-  }
-  ir::collapse_axes(extents, strides);
-  return extents.size() <= 1;
 }
 
 bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement) {

@@ -11,6 +11,8 @@ bool is_nullary(mlir::Operation* op);
 /// Takes its operands element by element, so that they can be views and splats: pointwise operations and
 /// reduce.
 bool takes_elements(mlir::Operation* op);
+/// Whether the kernel of `user` reads that operand through any strides.
+bool takes_view(mlir::OpOperand& use);
 /// Whether the kernel of `user` makes its nullary operand `op` itself; else it is an array in memory.
 bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 
@@ -33,12 +35,9 @@ class Movement {
 
  private:
   std::optional<ir::View> try_view(mlir::Value v, mlir::Value& blocked) const;
-  bool settle(mlir::Operation* user, mlir::Value v);
+  bool settle(mlir::OpOperand& use);
   llvm::DenseSet<mlir::Operation*> buffers_;
 };
-
-/// Whether `view` walks `axes` of its shape as one axis.
-bool walks_as_one(const ir::View& view, llvm::ArrayRef<std::int64_t> axes);
 
 /// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front
 /// of it.

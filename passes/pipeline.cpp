@@ -9,6 +9,7 @@
 #include "passes/outline.h"
 #include "passes/plan_buffers.h"
 #include "passes/sink_reshapes.h"
+#include "passes/sink_transposes.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -38,6 +39,8 @@ void add_layout(mlir::OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(create_expand_pass());
   // Packs become visible: of parameters, they leave the call.
   pm.addPass(create_layout_pass(options.lanes));
+  // Between convolutions their transposes meet and cancel.
+  pm.addPass(create_sink_transposes_pass());
   // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same
   // weights.
   pm.addPass(create_canonicalize_pass());
@@ -101,6 +104,7 @@ void register_passes() {
   mlir::registerPass([] { return create_hoist_pass(); });
   mlir::registerPass([] { return create_layout_pass(); });
   mlir::registerPass([] { return create_outline_pass(); });
+  mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });

@@ -3,12 +3,14 @@
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
 #include "runtime/memory_pool.h"
+#include "runtime/profile.h"
 #include "runtime/small_array.h"
 #include "runtime/threads.h"
 
 #include <kiln/threads.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace kiln {
@@ -187,7 +189,23 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
 
 void Executable::run_steps(std::byte* const* bases) const {
   SmallArray<void*, 32> operands(widest_);
+  if (Profile::Record* profile = Profile::Record::current())
+    return run_timed(*profile, bases, operands.data());
   for (const Launch& l : launches_) launch(l, bases, operands.data());
+}
+
+void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const {
+  using Clock = std::chrono::steady_clock;
+  // What a loop runs is part of its time.
+  Profile::Record::current() = nullptr;
+  auto start = Clock::now();
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    launch(launches_[i], bases, operands);
+    const auto end = Clock::now();
+    profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count());
+    start = end;
+  }
+  Profile::Record::current() = &profile;
 }
 
 void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {

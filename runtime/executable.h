@@ -2,6 +2,8 @@
 #include "runtime/storage.h"
 #include "runtime/tensor_type.h"
 
+#include <kiln/profile.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -136,6 +138,7 @@ class KILN_API Executable {
   Launch add_launch(const Step& step, bool in_snapshot);
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
   void run_steps(std::byte* const* bases) const;
+  void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
   std::shared_ptr<const Buffer> make_snapshot(std::size_t index, const Argument& input) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 

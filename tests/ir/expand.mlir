@@ -54,16 +54,6 @@ func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tens
   return %0 : tensor<1x4x8x7xf32>
 }
 
-// CHECK-LABEL: func.func @convolution_1d
-// CHECK: %[[X:.*]] = kiln.reshape %arg0 : tensor<1x3x8xf32> -> tensor<1x3x1x8xf32>
-// CHECK: %[[W:.*]] = kiln.reshape %arg1 : tensor<4x3x3xf32> -> tensor<4x3x1x3xf32>
-// CHECK: %[[Y:.*]] = kiln.convolution %[[X]], %[[W]] {dilate = array<i64: 1, 2>, {{.*}}stride = array<i64: 1, 1>}
-// CHECK: kiln.reshape %[[Y]] : tensor<1x4x1x4xf32> -> tensor<1x4x4xf32>
-func.func @convolution_1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
-  %0 = kiln.convolution %x, %w {dilate = array<i64: 2>, groups = 1 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x3x8xf32>, tensor<4x3x3xf32> -> tensor<1x4x4xf32>
-  return %0 : tensor<1x4x4xf32>
-}
-
 // 15 results: products, and the order of reduce. 16: a dot.
 // CHECK-LABEL: func.func @small_dot
 // CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg1 [1, 0]

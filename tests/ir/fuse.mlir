@@ -111,9 +111,9 @@ func.func @moved_within(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // Flattening is another name for a buffer.
 // CHECK-LABEL: func.func @alias
 // CHECK: %[[E:.*]] = kiln.fusion
-// CHECK: kiln.reshape %[[E]] : tensor<2x3x4xf32> -> tensor<2x12xf32>
-// CHECK-NEXT: kiln.fusion
-// CHECK-NEXT:   kiln.packed_dot
+// CHECK: kiln.fusion (%[[X:.*]] = %[[E]], %{{.*}} = %arg1)
+// CHECK-NEXT:   %[[F:.*]] = kiln.reshape %[[X]] : tensor<2x3x4xf32> -> tensor<2x12xf32>
+// CHECK-NEXT:   kiln.packed_dot %[[F]]
 func.func @alias(%x: tensor<2x3x4xf32>, %w: tensor<1x12x16xf32>) -> tensor<2x16xf32> {
   %0 = kiln.unary exp %x : tensor<2x3x4xf32>
   %1 = kiln.reshape %0 : tensor<2x3x4xf32> -> tensor<2x12xf32>
@@ -290,16 +290,36 @@ func.func @gather(%x: tensor<8x8xf32>, %i: tensor<2x3xi32>) -> tensor<6x8xf32> {
   return %0 : tensor<6x8xf32>
 }
 
-// A convolution numbers its output positions: a cropped residual does not join it.
+// What a convolution's end reads may be a window: it is walked row by row.
 // CHECK-LABEL: func.func @cropped_residual
-// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["binary add: an operand does not walk the output positions as one"]
+// CHECK-NEXT: kiln.fusion (%{{.*}} = %arg0, %{{.*}} = %arg1)
 // CHECK-NEXT:   kiln.packed_convolution
+// CHECK-NEXT:   kiln.slice
+// CHECK-NEXT:   kiln.binary add
 // CHECK-NEXT:   kiln.yield
-func.func @cropped_residual(%x: tensor<1x4x6x6xf32>, %w: tensor<1x1x36x16xf32>) -> tensor<1x4x4x4xf32> {
-  %0 = kiln.packed_convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>} : tensor<1x4x6x6xf32>, tensor<1x1x36x16xf32> -> tensor<1x4x4x4xf32>
-  %1 = kiln.slice %x [0, 0, 1, 1] to [1, 4, 5, 5] by [1, 1, 1, 1] : tensor<1x4x6x6xf32> -> tensor<1x4x4x4xf32>
+func.func @cropped_residual(%x: tensor<1x6x6x4xf32>, %w: tensor<1x1x36x16xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = kiln.packed_convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>} : tensor<1x6x6x4xf32>, tensor<1x1x36x16xf32> -> tensor<1x4x4x4xf32>
+  %1 = kiln.slice %x [0, 1, 1, 0] to [1, 5, 5, 4] by [1, 1, 1, 1] : tensor<1x6x6x4xf32> -> tensor<1x4x4x4xf32>
   %2 = kiln.binary add %0, %1 : tensor<1x4x4x4xf32>
   return %2 : tensor<1x4x4x4xf32>
+}
+
+// A product looks at its left operand through strides; depthwise kernels need neighbouring channels side by side.
+// CHECK-LABEL: func.func @strided_operands
+// CHECK-NEXT: kiln.fusion
+// CHECK-NEXT:   kiln.transpose
+// CHECK-NEXT:   kiln.packed_convolution
+// CHECK: kiln.fusion
+// CHECK-NEXT:   kiln.transpose
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion
+// CHECK-NEXT:   kiln.packed_convolution
+func.func @strided_operands(%x: tensor<1x4x6x6xf32>, %w: tensor<1x1x36x16xf32>, %d: tensor<1x1x9x16xf32>) -> (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) {
+  %t = kiln.transpose %x [0, 2, 3, 1] : tensor<1x4x6x6xf32> -> tensor<1x6x6x4xf32>
+  %0 = kiln.packed_convolution %t, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>} : tensor<1x6x6x4xf32>, tensor<1x1x36x16xf32> -> tensor<1x4x4x4xf32>
+  %u = kiln.transpose %x [0, 3, 2, 1] : tensor<1x4x6x6xf32> -> tensor<1x6x6x4xf32>
+  %1 = kiln.packed_convolution %u, %d {dilate = array<i64: 1, 1>, groups = 4 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 1>} : tensor<1x6x6x4xf32>, tensor<1x1x9x16xf32> -> tensor<1x4x4x4xf32>
+  return %0, %1 : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>
 }
 
 // Behind a gather pointwise operations join; the indices that it reads are in memory.

@@ -4,9 +4,9 @@
 // RUN: kiln opt %s --kiln-layout="lanes=1" | FileCheck %s --check-prefixes=CHECK,SCALAR
 
 // CHECK-LABEL: func.func @dense
-// WIDE-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 48 : i64, transposed} : tensor<84x120xf32> -> tensor<2x120x48xf32>
-// AVX2-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 32 : i64, transposed} : tensor<84x120xf32> -> tensor<3x120x32xf32>
-// SCALAR-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 8 : i64, transposed} : tensor<84x120xf32> -> tensor<11x120x8xf32>
+// WIDE-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 32 : i64, transposed} : tensor<84x120xf32> -> tensor<3x120x32xf32>
+// AVX2-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<84x120xf32> -> tensor<6x120x16xf32>
+// SCALAR-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 4 : i64, transposed} : tensor<84x120xf32> -> tensor<21x120x4xf32>
 // CHECK-NEXT: kiln.packed_dot %arg0, %[[P]]
 func.func @dense(%x: tensor<16x120xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {
   %0 = kiln.dot %x, %w {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
@@ -32,20 +32,24 @@ func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<
   return %0 : tensor<16x84xf32>
 }
 
+// Channels last, between two transposes.
 // CHECK-LABEL: func.func @convolution
-// WIDE-NEXT: kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
-// CHECK: kiln.packed_convolution %arg0, %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>}
+// WIDE-NEXT: %[[W:.*]] = kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
+// CHECK: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// CHECK-NEXT: %[[Y:.*]] = kiln.packed_convolution %[[X]], %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>} : tensor<1x9x9x4xf32>, {{.*}} -> tensor<1x3x5x20xf32>
+// CHECK-NEXT: kiln.transpose %[[Y]] [0, 3, 1, 2]
 func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x3x5xf32> {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x3x5xf32>
   return %0 : tensor<1x20x3x5xf32>
 }
 
-// The height that expand gave weights over one axis does not show in the pack: the parameter itself is packed.
-// CHECK-LABEL: func.func @convolution_1d
-// CHECK-NEXT: kiln.pack %arg1
-// CHECK-NOT: kiln.reshape
-func.func @convolution_1d(%x: tensor<1x4x1x9xf32>, %w: tensor<20x4x5xf32>) -> tensor<1x20x1x5xf32> {
-  %v = kiln.reshape %w : tensor<20x4x5xf32> -> tensor<20x4x1x5xf32>
-  %0 = kiln.convolution %x, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x4x1x9xf32>, tensor<20x4x1x5xf32> -> tensor<1x20x1x5xf32>
-  return %0 : tensor<1x20x1x5xf32>
+// One kernel for each channel: they are packed side by side.
+// CHECK-LABEL: func.func @depthwise
+// WIDE-NEXT: kiln.pack %arg1 {convolution, groups = 1 : i64, panel = 32 : i64} : tensor<24x1x3xf32> -> tensor<1x1x3x32xf32>
+// CHECK: kiln.transpose %arg0 [0, 2, 1]
+// CHECK-NEXT: kiln.packed_convolution {{.*}}groups = 24
+// CHECK-NEXT: kiln.transpose %{{.*}} [0, 2, 1]
+func.func @depthwise(%x: tensor<1x24x9xf32>, %w: tensor<24x1x3xf32>) -> tensor<1x24x7xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1>, groups = 24 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x24x9xf32>, tensor<24x1x3xf32> -> tensor<1x24x7xf32>
+  return %0 : tensor<1x24x7xf32>
 }

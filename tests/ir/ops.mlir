@@ -103,10 +103,10 @@ func.func @kernels(%x: tensor<4x10xf32>, %w: tensor<20x10xf32>, %b: tensor<20xf3
 }
 
 // CHECK-LABEL: func.func @packed_convolution
-func.func @packed_convolution(%x: tensor<1x4x8x8xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x6x3xf32> {
+func.func @packed_convolution(%x: tensor<1x8x8x4xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x3x6xf32> {
   // CHECK: kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
   %p = kiln.pack %w {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
-  // CHECK: kiln.packed_convolution %arg0, %0 {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x4x8x8xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x6x3xf32>
-  %0 = kiln.packed_convolution %x, %p {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x4x8x8xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x6x3xf32>
-  return %0 : tensor<1x6x6x3xf32>
+  // CHECK: kiln.packed_convolution %arg0, %0 {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x8x8x4xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x3x6xf32>
+  %0 = kiln.packed_convolution %x, %p {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x8x8x4xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x3x6xf32>
+  return %0 : tensor<1x6x3x6xf32>
 }

@@ -3,6 +3,7 @@
 #include "tools/kiln/model_arguments.h"
 
 #include <kiln/memory.h>
+#include <kiln/profile.h>
 #include <kiln/threads.h>
 
 #include <algorithm>
@@ -21,13 +22,15 @@ struct Arguments {
   int threads = 0;
   double seconds = 0.5;
   bool json = false;
+  bool kernels = false;
 };
 
 struct Result {
   std::string mode;
   int threads;
   double median_us, min_us, compile_ms;
-  std::size_t kernels, arena_bytes, peak_bytes;
+  std::size_t kernels, arena_bytes, arena_lower_bound, peak_bytes;
+  std::vector<Profile::Kernel> profile;  ///< of one call, when asked for
 };
 
 double microseconds(Clock::time_point since) {
@@ -57,6 +60,13 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
     times.push_back(timed_call(prepared));
   } while (times.size() < 5 || (times.size() < 1'000'000 && microseconds(start) < a.seconds * 1e6));
   std::size_t peak = memory_report().peak_bytes;
+  std::vector<Profile::Kernel> kernels;
+  if (a.kernels) {
+    Profile profile;
+    for (start = Clock::now(); microseconds(start) < a.seconds * 1e5;) prepared.run();
+    prepared.run();
+    kernels = profile.kernels();
+  }
 
   std::sort(times.begin(), times.end());
   double median = times[times.size() / 2];
@@ -70,12 +80,18 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
           compile_ms,
           stats.kernels,
           stats.arena_bytes,
-          peak};
+          stats.arena_lower_bound,
+          peak,
+          std::move(kernels)};
+}
+
+nlohmann::ordered_json to_json(const Profile::Kernel& k) {
+  return {{"name", k.name}, {"runs", k.runs}, {"us", k.seconds * 1e6}, {"lines", k.lines}};
 }
 
 void print_json(const std::vector<Result>& results) {
   auto list = nlohmann::ordered_json::array();
-  for (const Result& r : results)
+  for (const Result& r : results) {
     list.push_back({{"mode", r.mode},
                     {"threads", r.threads},
                     {"median_us", r.median_us},
@@ -83,16 +99,40 @@ void print_json(const std::vector<Result>& results) {
                     {"compile_ms", r.compile_ms},
                     {"kernels", r.kernels},
                     {"arena_bytes", r.arena_bytes},
+                    {"arena_lower_bound", r.arena_lower_bound},
                     {"peak_bytes", r.peak_bytes}});
+    for (const Profile::Kernel& k : r.profile) list.back()["profile"].push_back(to_json(k));
+  }
   fmt::print("{}\n", nlohmann::ordered_json{{"results", list}}.dump(2));
 }
 
+/// "640", "12.5K", "3.1M"
+std::string size_text(std::size_t bytes) {
+  const auto n = static_cast<double>(bytes);
+  if (n < 1e3) return fmt::format("{}", bytes);
+  if (n < 1e6) return fmt::format("{:.1f}K", n / 1e3);
+  return n < 1e9 ? fmt::format("{:.1f}M", n / 1e6) : fmt::format("{:.1f}G", n / 1e9);
+}
+
+/// The kernels in the order of their time, with their share of it and the first of their lines.
+void print_profile(const Result& r) {
+  double all = 0;
+  for (const Profile::Kernel& k : r.profile) all += k.seconds;
+  fmt::print("\n{}: time by kernel\n{:>10} {:>6}  {}\n", r.mode, "us a run", "share", "kernel");
+  for (const Profile::Kernel& k : r.profile)
+    fmt::print("{:>10.2f} {:>5.1f}%  {}{}\n", k.seconds * 1e6 / static_cast<double>(k.runs),
+               100 * k.seconds / all, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")");
+}
+
 void print_table(const std::vector<Result>& results) {
-  fmt::print("{:9} {:>7} {:>12} {:>12} {:>11} {:>8} {:>12} {:>12}\n", "mode", "threads", "median us",
-             "min us", "compile ms", "kernels", "arena bytes", "peak bytes");
+  fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {:>7} {:>7} {:>7}\n", "mode", "threads", "median us",
+             "min us", "compile ms", "kernels", "arena", "least", "peak");
   for (const Result& r : results)
-    fmt::print("{:9} {:>7} {:>12.2f} {:>12.2f} {:>11.2f} {:>8} {:>12} {:>12}\n", r.mode, r.threads,
-               r.median_us, r.min_us, r.compile_ms, r.kernels, r.arena_bytes, r.peak_bytes);
+    fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {:>7} {:>7} {:>7}\n", r.mode, r.threads,
+               r.median_us, r.min_us, r.compile_ms, r.kernels, size_text(r.arena_bytes),
+               size_text(r.arena_lower_bound), size_text(r.peak_bytes));
+  for (const Result& r : results)
+    if (!r.profile.empty()) print_profile(r);
 }
 
 int bench(const Arguments& a) {
@@ -119,6 +159,7 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_option("--seconds", a->seconds, "Measure each mode for so long (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
+  c->add_flag("--kernels", a->kernels, "Time each kernel, too");
   c->add_flag("--json", a->json, "Print JSON");
   c->callback([a, &action] { action = [a] { return bench(*a); }; });
 }

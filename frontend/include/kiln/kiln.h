@@ -12,6 +12,7 @@
 #include <kiln/model.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
+#include <kiln/profile.h>
 #include <kiln/random.h>
 #include <kiln/rnn.h>
 #include <kiln/rnn_layer.h>

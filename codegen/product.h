@@ -1,0 +1,30 @@
+#pragma once
+#include "codegen/body.h"
+#include "codegen/launch.h"
+#include "codegen/nest.h"
+
+namespace kiln::codegen {
+
+/// What matrix products and convolutions have in common. The result's last axis are its columns, which
+/// registers run along; all other axes are rows. An element is the sum over k of a left factor (by row and k)
+/// times a right factor (by k and column), the latter packed in panels of `panel` columns.
+struct Product {
+  ir::View lhs;      ///< for its base and offset only
+  unsigned rhs = 0;  ///< the fusion's argument
+  Dims lhs_strides;  ///< along the result's axes but the columns, in elements
+  Dims rhs_strides;  ///< the same for the packed factor: not 0 along the batch
+  std::int64_t k_extent = 0;
+  std::int64_t k_stride = 0;            ///< between left factors; unless there is
+  std::vector<std::int64_t> k_offsets;  ///< for each k the offset of its left factor
+  /// Columns come in groups, each with a left and a packed factor of its own.
+  std::int64_t groups = 1, lhs_group = 0;
+  std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
+  bool per_column = false;        ///< the left factor's next element belongs to the next column (depthwise)
+  std::int64_t lhs_elements = 0;  ///< distinct ones, over all rows
+};
+
+/// The kernel of a fusion whose root is such a product.
+Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& product, const char* family,
+                      const Target& target);
+
+}  // namespace kiln::codegen

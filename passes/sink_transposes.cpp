@@ -1,0 +1,143 @@
+#include "passes/sink_transposes.h"
+
+#include "ir/dialect.h"
+#include "passes/layout.h"
+#include "passes/sweep.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace kiln::passes {
+namespace {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+using Order = llvm::ArrayRef<std::int64_t>;
+
+/// list[order[0]], list[order[1]], ...
+Dims ordered(llvm::ArrayRef<std::int64_t> list, Order order) {
+  Dims out;
+  for (std::int64_t i : order) out.push_back(list[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+Dims inverse(Order order) {
+  Dims out(order.size());
+  for (auto [i, axis] : llvm::enumerate(order))
+    out[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(i);
+  return out;
+}
+
+mlir::RankedTensorType type_in(mlir::Value v, Order order) {
+  auto type = ir::ranked(v);
+  return mlir::RankedTensorType::get(ordered(type.getShape(), order), type.getElementType());
+}
+
+/// The transpose that made v, if it puts channels in the second place.
+ir::TransposeOp channels_first(mlir::Value v) {
+  auto transpose = v.getDefiningOp<ir::TransposeOp>();
+  if (!transpose) return {};
+  Order order = transpose.getPermutation();
+  if (order.size() < 3 || order != Order(channels_first_order(static_cast<std::int64_t>(order.size()))))
+    return {};
+  return transpose;
+}
+
+class SinkTransposes final
+    : public mlir::PassWrapper<SinkTransposes, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkTransposes)
+  llvm::StringRef getArgument() const override { return "kiln-sink-transposes"; }
+  llvm::StringRef getDescription() const override { return "Move transposes behind other operations"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
+
+  void runOnOperation() override {
+    for_each_block(getOperation(), [](mlir::Block& block) {
+      for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) sink(&op);
+    });
+    for_each_block(getOperation(), erase_dead);
+  }
+
+ private:
+  static void sink(mlir::Operation* op) {
+    if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
+    if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp>(op)) return;
+    // Where more operands lie in the other order, the transposes stay in front.
+    std::size_t moved = 0, in_memory = 0;
+    ir::TransposeOp model;
+    for (mlir::Value v : op->getOperands()) {
+      if (auto transpose = channels_first(v)) {
+        ++moved;
+        model = transpose;
+      } else if (!is_free(v)) {
+        ++in_memory;
+      }
+    }
+    if (!model || moved < in_memory) return;
+    const Dims order(model.getPermutation()), back = inverse(order);
+
+    mlir::OpBuilder builder(op);
+    mlir::IRMapping map;
+    for (mlir::Value v : op->getOperands()) map.map(v, in_order(builder, v, order, back));
+    mlir::Operation* clone = builder.clone(*op, map);
+    mlir::Value old = op->getResult(0), result = clone->getResult(0);
+    result.setType(type_in(old, back));
+    if (auto pad = llvm::dyn_cast<ir::PadOp>(clone)) {
+      pad.setLow(ordered(pad.getLow(), back));
+      pad.setHigh(ordered(pad.getHigh(), back));
+    } else if (auto slice = llvm::dyn_cast<ir::SliceOp>(clone)) {
+      slice.setStart(ordered(slice.getStart(), back));
+      slice.setLimit(ordered(slice.getLimit(), back));
+      slice.setStep(ordered(slice.getStep(), back));
+    } else if (auto concat = llvm::dyn_cast<ir::ConcatenateOp>(clone)) {
+      concat.setAxis(static_cast<std::uint64_t>(order[static_cast<std::size_t>(concat.getAxis())]));
+    }
+    auto restored = ir::TransposeOp::create(builder, op->getLoc(), old.getType(), result, order);
+    old.replaceAllUsesWith(restored.getResult());
+    op->erase();
+  }
+
+  /// Repeats a value, or looks at a smaller one: in any order at no cost.
+  static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || splat(v); }
+
+  static mlir::DenseElementsAttr splat(mlir::Value v) {
+    auto constant = v.getDefiningOp<ir::ConstantOp>();
+    auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+    return dense && dense.isSplat() ? dense : mlir::DenseElementsAttr();
+  }
+
+  /// The value of which `v` is the transpose in `order`; `back` is the inverse.
+  static mlir::Value in_order(mlir::OpBuilder& builder, mlir::Value v, Order order, Order back) {
+    auto transpose = v.getDefiningOp<ir::TransposeOp>();
+    if (transpose && transpose.getPermutation() == order) return transpose.getX();
+    const mlir::RankedTensorType type = type_in(v, back);
+    if (auto dense = splat(v))
+      return ir::ConstantOp::create(builder, v.getLoc(), type, dense.resizeSplat(type));
+    if (auto broadcast = v.getDefiningOp<ir::BroadcastOp>()) {
+      const Dims dims = ordered(order, broadcast.getDims());
+      if (llvm::is_sorted(dims))
+        return ir::BroadcastOp::create(builder, v.getLoc(), type, broadcast.getX(), dims);
+    }
+    return ir::TransposeOp::create(builder, v.getLoc(), type, v, back);
+  }
+
+  static void compose(ir::TransposeOp op) {
+    auto inner = op.getX().getDefiningOp<ir::TransposeOp>();
+    if (!inner) return;
+    const Dims order = ordered(inner.getPermutation(), op.getPermutation());
+    mlir::Value value = inner.getX();
+    if (!llvm::is_sorted(order)) {
+      mlir::OpBuilder builder(op);
+      value = ir::TransposeOp::create(builder, op.getLoc(), op.getType(), value, order);
+    }
+    op.replaceAllUsesWith(value);
+    op.erase();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_sink_transposes_pass() { return std::make_unique<SinkTransposes>(); }
+
+}  // namespace kiln::passes

@@ -1,0 +1,41 @@
+#include "runtime/profile.h"
+
+#include <algorithm>
+
+namespace kiln {
+
+Profile::Record*& Profile::Record::current() {
+  thread_local Record* record = nullptr;
+  return record;
+}
+
+void Profile::Record::add(const Step& step, double seconds) {
+  const auto [at, unseen] = kernels.try_emplace(&step);
+  // An executable may be gone when the profile is read, and another have taken its place.
+  if (unseen || at->second.name != step.name) at->second = {step.name, step.locations};
+  ++at->second.runs;
+  at->second.seconds += seconds;
+}
+
+Profile::Profile() : record_(std::make_unique<Record>()) {
+  record_->outer = Record::current();
+  Record::current() = record_.get();
+}
+
+Profile::~Profile() {
+  for (Record** at = &Record::current(); *at; at = &(*at)->outer)
+    if (*at == record_.get()) {
+      *at = record_->outer;
+      return;
+    }
+}
+
+std::vector<Profile::Kernel> Profile::kernels() const {
+  std::vector<Kernel> list;
+  for (const auto& [step, kernel] : record_->kernels) list.push_back(kernel);
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Kernel& a, const Kernel& b) { return a.seconds > b.seconds; });
+  return list;
+}
+
+}  // namespace kiln

@@ -1,0 +1,55 @@
+// Transposes of channels go behind other operations, and meet.
+// RUN: kiln opt %s --kiln-sink-transposes | FileCheck %s
+
+// Between two convolutions: scaled by channel, rectified, padded, cut.
+// CHECK-LABEL: func.func @chain
+// CHECK-NOT: kiln.transpose
+// CHECK: %[[S:.*]] = kiln.broadcast %arg1 [3] : tensor<8xf32> -> tensor<1x6x6x8xf32>
+// CHECK-NEXT: %[[M:.*]] = kiln.binary mul %arg0, %[[S]] : tensor<1x6x6x8xf32>
+// CHECK-NEXT: %[[Z:.*]] = kiln.constant dense<0.000000e+00> : tensor<1x6x6x8xf32>
+// CHECK-NEXT: %[[R:.*]] = kiln.binary max %[[M]], %[[Z]]
+// CHECK-NEXT: %[[P:.*]] = kiln.pad %[[R]] 0.000000e+00 : f32 [0, 1, 2, 0] [0, 1, 2, 0] {{.*}} -> tensor<1x8x10x8xf32>
+// CHECK-NEXT: %[[C:.*]] = kiln.slice %[[P]] [0, 1, 0, 0] to [1, 8, 10, 8] by [1, 2, 3, 1] {{.*}} -> tensor<1x4x4x8xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @chain(%y: tensor<1x6x6x8xf32>, %scale: tensor<8xf32>) -> tensor<1x4x4x8xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x6x6x8xf32> -> tensor<1x8x6x6xf32>
+  %s = kiln.broadcast %scale [1] : tensor<8xf32> -> tensor<1x8x6x6xf32>
+  %1 = kiln.binary mul %0, %s : tensor<1x8x6x6xf32>
+  %z = kiln.constant dense<0.0> : tensor<1x8x6x6xf32>
+  %2 = kiln.binary max %1, %z : tensor<1x8x6x6xf32>
+  %3 = kiln.pad %2 0.0 : f32 [0, 0, 1, 2] [0, 0, 1, 2] : tensor<1x8x6x6xf32> -> tensor<1x8x8x10xf32>
+  %4 = kiln.slice %3 [0, 0, 1, 0] to [1, 8, 8, 10] by [1, 1, 2, 3] : tensor<1x8x8x10xf32> -> tensor<1x8x4x4xf32>
+  %5 = kiln.transpose %4 [0, 2, 3, 1] : tensor<1x8x4x4xf32> -> tensor<1x4x4x8xf32>
+  return %5 : tensor<1x4x4x8xf32>
+}
+
+// A concatenation of channels becomes one of the last axis; what lies in memory is looked at in the other order.
+// CHECK-LABEL: func.func @joined
+// CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg1 [0, 2, 3, 1]
+// CHECK-NEXT: %[[C:.*]] = kiln.concatenate %arg0, %[[X]] axis 3
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %[[C]] [0, 3, 1, 2]
+// CHECK-NEXT: return %[[T]]
+func.func @joined(%y: tensor<1x4x4x8xf32>, %x: tensor<1x2x4x4xf32>) -> tensor<1x10x4x4xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x4x4x8xf32> -> tensor<1x8x4x4xf32>
+  %1 = kiln.concatenate %0, %x axis 1 : (tensor<1x8x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x10x4x4xf32>
+  return %1 : tensor<1x10x4x4xf32>
+}
+
+// Where more operands lie in the other order, the transpose stays.
+// CHECK-LABEL: func.func @outnumbered
+// CHECK: kiln.select %arg1, %{{.*}}, %arg2 : {{.*}}tensor<1x8x4x4xf32>
+func.func @outnumbered(%y: tensor<1x4x4x8xf32>, %c: tensor<1x8x4x4xi1>, %x: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x4x4x8xf32> -> tensor<1x8x4x4xf32>
+  %1 = kiln.select %c, %0, %x : tensor<1x8x4x4xi1>, tensor<1x8x4x4xf32>
+  return %1 : tensor<1x8x4x4xf32>
+}
+
+// The order of a reduction's elements is that of its logical axes: it reads through the transpose.
+// CHECK-LABEL: func.func @pooled
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [0, 3, 1, 2]
+// CHECK-NEXT: kiln.reduce sum %[[T]] [2, 3]
+func.func @pooled(%y: tensor<1x4x4x8xf32>) -> tensor<1x8xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x4x4x8xf32> -> tensor<1x8x4x4xf32>
+  %1 = kiln.reduce sum %0 [2, 3] : tensor<1x8x4x4xf32> -> tensor<1x8xf32>
+  return %1 : tensor<1x8xf32>
+}
