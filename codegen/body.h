@@ -39,6 +39,9 @@ class Body {
   /// Element bytes of the widest and narrowest type that is computed with; decides the lanes.
   std::size_t widest() const { return widest_; }
 
+  /// Pointwise operations in them.
+  std::size_t operations() const { return order_.size(); }
+
   /// Emits the expressions for `lanes` lanes. `leaf(i)` gives leaf i in registers.
   llvm::SmallVector<mlir::Value> emit(Emit& e, int lanes,
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;

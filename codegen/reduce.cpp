@@ -211,6 +211,13 @@ class Emitter {
   llvm::SmallVector<mlir::Value> steps_;
 };
 
+/// Along the kept axis, of which there are `most`: several chains hide the latency of an addition, and each
+/// row of the input, likely on another page, gives more than one line. As far as registers go.
+int registers_across(std::size_t operations, std::int64_t most) {
+  const int wanted = operations == 0 ? 8 : operations <= 4 ? 4 : 1;
+  return most >= wanted ? wanted : 1;
+}
+
 }  // namespace
 
 Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
@@ -275,11 +282,17 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   DType dtype = dtype_of_value(root.getX());
   int lanes = target.lanes(std::max(before.widest(), after.widest()));
   bool first_order = !kept_after;
+  // Columns that are taken together.
+  int across = lanes;
+  if (!first_order && !kept.extents.empty() && llvm::all_of(streams, [&](const Stream& s) {
+        return size_of(s.dtype) >= 4 && stride_class(s.strides.back()) < 2;
+      }))
+    across *= registers_across(before.operations() + after.operations(), kept.extents.back() / lanes);
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),
                 std::move(after),
-                Nest(kept.extents, std::move(streams), first_order ? 1 : lanes),
+                Nest(kept.extents, std::move(streams), first_order ? 1 : across),
                 inner.extents.empty() ? 1 : inner.extents[0],
                 {},
                 0,
@@ -291,7 +304,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
 
   std::string key =
       fmt::format("reduce {} {} order={} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
-                  name_of(dtype), first_order ? 1 : 2, lanes);
+                  name_of(dtype), first_order ? 1 : 2, first_order ? lanes : across);
   for (std::int64_t s : red.steps) key += std::to_string(first_order ? stride_class(s) : 2);
   Launch launch{{name_of_location(fusion.getLoc()),
                  key + " " + red.nest.key() + " before" + red.before.key() + " after" + red.after.key(),

@@ -3,9 +3,11 @@
 #include "codegen/kernel_cache.h"
 #include "codegen/launch.h"
 #include "ir/views.h"
+#include "passes/strip_mine.h"
 #include "runtime/control.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
+#include "runtime/strip.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
@@ -75,8 +77,10 @@ class Scheduler {
 
     for (mlir::Operation& op : function_.front().without_terminator()) {
       place_results(op);
+      end_strip_before(op);
       schedule(op);
     }
+    end_strip();
     mlir::Operation* end = function_.front().getTerminator();
     for (std::size_t i = 0; i < write_count; ++i) {
       mlir::Value v = end->getOperand(static_cast<unsigned>(output_count + i));
@@ -126,7 +130,8 @@ class Scheduler {
           std::vector<BufferRef> operands;
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
           for (mlir::Value v : f.getResults()) operands.push_back(place(v));
-          add(launch_fusion(f, target_), std::move(operands), plan_.steps, op.getLoc());
+          add(launch_fusion(f, target_), std::move(operands), strip_ ? strip_steps_ : plan_.steps,
+              op.getLoc());
         })
         .Case([&](ir::PackOp p) { schedule_pack(p); })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
@@ -162,6 +167,49 @@ class Scheduler {
     step.name = launch.request.name;
     step.locations = source_lines(loc);
     steps.push_back(std::move(step));
+  }
+
+  //===--- strips ---------------------------------------------------------===//
+
+  /// What a strip's rows take should be no more than this: most of it is used by several kernels.
+  static constexpr std::int64_t strip_bytes = 128 * 1024;
+
+  void end_strip_before(mlir::Operation& op) {
+    if (llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) return;
+    auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr);
+    if (strip_ && attr && attr[0] == strip_[0]) return;
+    end_strip();
+    strip_ = attr;
+  }
+
+  /// Its kernels as one step; one after the other where their loops are not cut along the rows.
+  void end_strip() {
+    if (!strip_) return;
+    std::int64_t rows = strip_[1];
+    for (const Step& s : strip_steps_)
+      if (s.extent < rows) rows = s.extent;
+    const bool cut = strip_steps_.size() > 1 && rows > 1 && strip_[1] % rows == 0 &&
+                     llvm::all_of(strip_steps_, [&](const Step& s) { return s.extent % rows == 0; });
+    if (cut)
+      plan_.steps.push_back(strip_step(rows, strip_[2] * (strip_[1] / rows)));
+    else
+      std::move(strip_steps_.begin(), strip_steps_.end(), std::back_inserter(plan_.steps));
+    strip_steps_.clear();
+    strip_ = {};
+  }
+
+  Step strip_step(std::int64_t rows, std::int64_t row_bytes) {
+    StripPlan strip{{}, rows, std::clamp<std::int64_t>(strip_bytes / row_bytes, 1, rows)};
+    Step step;
+    for (Step& s : strip_steps_) {
+      strip.parts.push_back({s.kernel, std::move(s.params), s.operands.size(), s.extent / rows});
+      llvm::append_range(step.operands, s.operands);
+      step.name += (step.name.empty() ? "" : "+") + s.name;
+      for (std::string& line : s.locations)
+        if (!llvm::is_contained(step.locations, line)) step.locations.push_back(std::move(line));
+    }
+    step.control = make_strip(std::move(strip));
+    return step;
   }
 
   BufferRef table(const std::vector<std::int64_t>& values) {
@@ -210,11 +258,23 @@ class Scheduler {
   void schedule_pad(ir::PadOp pad) {
     ir::View whole = ir::View::whole(pad.getResult()), from = ir::View::whole(pad.getX());
     DType dtype = ir::to_tensor_type(pad.getType()).dtype;
-    StridedBox all{whole.shape, whole.strides, whole.strides};
-    add(launch_fill(all, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
-        {place(pad.getResult())}, plan_.steps, pad.getLoc());
-    StridedBox inner{from.shape, from.strides, whole.strides};
-    for (std::size_t i = 0; i < from.shape.size(); ++i) inner.to_offset += pad.getLow()[i] * whole.strides[i];
+    // The border: on both sides of each axis what lies within the axes before it, in the inner part.
+    StridedBox border{whole.shape, whole.strides, whole.strides},
+        inner{from.shape, from.strides, whole.strides};
+    for (std::size_t i = 0; i < from.shape.size(); ++i) {
+      const std::int64_t low = pad.getLow()[i], step = whole.strides[i], high = pad.getHigh()[i];
+      for (auto [extent, start] : {std::pair{low, std::int64_t{0}}, std::pair{high, low + from.shape[i]}}) {
+        if (extent == 0) continue;
+        StridedBox side = border;
+        side.shape[i] = extent;
+        side.to_offset += start * step;
+        add(launch_fill(side, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
+            {place(pad.getResult())}, plan_.steps, pad.getLoc());
+      }
+      border.shape[i] = from.shape[i];
+      border.to_offset += low * step;
+    }
+    inner.to_offset = border.to_offset;
     add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())},
         plan_.steps, pad.getLoc());
   }
@@ -294,6 +354,8 @@ class Scheduler {
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
+  mlir::DenseI64ArrayAttr strip_;  // of the operations being scheduled
+  std::vector<Step> strip_steps_;
   std::vector<std::shared_ptr<const Buffer>> tables_;
   std::optional<std::uint32_t> counted_;
 

@@ -10,6 +10,7 @@
 #include "passes/plan_buffers.h"
 #include "passes/sink_reshapes.h"
 #include "passes/sink_transposes.h"
+#include "passes/strip_mine.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -54,6 +55,8 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(create_sink_reshapes_pass());
   // Kernels. Last before memory: the order of operations is final from here.
   pm.addPass(create_fuse_pass(options.fuse));
+  // What would still pass through memory between kernels, a few rows at a time.
+  if (options.fuse) pm.addPass(create_strip_mine_pass());
 }
 
 void add_memory(mlir::OpPassManager& pm) {
@@ -107,6 +110,7 @@ void register_passes() {
   mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
+  mlir::registerPass([] { return create_strip_mine_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",

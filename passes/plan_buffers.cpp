@@ -2,6 +2,7 @@
 
 #include "ir/views.h"
 #include "passes/arena.h"
+#include "passes/strip_mine.h"
 #include "runtime/control.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -56,6 +57,7 @@ class Planner {
   void run() {
     give_results_memory();
     number_steps();
+    begin_in_results();
     for (mlir::Operation& op : block().without_terminator()) place(&op);
     write_down();
   }
@@ -96,12 +98,28 @@ class Planner {
 
   //===--- lifetimes ------------------------------------------------------===//
 
+  /// The kernels of a strip run interleaved: they are one step.
   void number_steps() {
     std::size_t step = 0;
+    std::optional<std::int64_t> strip;
     for (mlir::Operation& op : block()) {
-      for (mlir::Value v : op.getOperands()) last_use_[memory_of(v)] = step;
+      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) {
+        auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(strip_attr);
+        auto number = attr ? std::optional(attr[0]) : std::nullopt;
+        if (!number || number != strip) ++step;
+        strip = number;
+      }
+      for (mlir::Value v : op.getOperands()) {
+        mlir::Value memory = memory_of(v);
+        mlir::Operation*& last = last_user_[memory];
+        mlir::Operation* made_by = memory.getDefiningOp();
+        if (last != &op)
+          shared_[memory] = last && step_.lookup(last) == step && !(made_by && step_.lookup(made_by) == step);
+        last = &op;
+        last_use_[memory] = step;
+      }
       for (mlir::Value v : op.getResults()) last_use_.try_emplace(v, step);
-      step_[&op] = step++;
+      step_[&op] = step;
     }
   }
 
@@ -143,25 +161,50 @@ class Planner {
     return loop.getGoOn() ? bytes + aligned_bytes(1) : bytes;
   }
 
-  /// The slot of an operand that ends in this step and that the result may overwrite.
+  /// The slot of an operand that the result may overwrite.
   std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result, std::size_t step) {
     if (!fusion) return std::nullopt;
+    for (mlir::Value v : fusion.getOperands()) {
+      auto slot = slot_.find(memory_of(v));
+      // Another result of this kernel may have taken it.
+      if (slot == slot_.end() || slots_[slot->second].end != step) continue;
+      if (may_overwrite(fusion, memory_of(v), result)) return slot->second;
+    }
+    return std::nullopt;
+  }
+
+  /// What a result of the call overwrites may lie in its memory from the beginning.
+  void begin_in_results() {
+    for (mlir::Operation& op : llvm::reverse(block())) {
+      auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+      if (!fusion) continue;
+      for (mlir::Value result : fusion.getResults()) {
+        auto output = output_.find(result);
+        if (output == output_.end()) continue;
+        for (mlir::Value v : fusion.getOperands()) {
+          mlir::Value memory = memory_of(v);
+          if (!is_written(memory) || output_.contains(memory) || !may_overwrite(fusion, memory, result))
+            continue;
+          const unsigned number = output->second;
+          output_[memory] = number;
+          break;
+        }
+      }
+    }
+  }
+
+  /// Whether the kernel is the last to read the memory, and element by element.
+  bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
     for (mlir::Operation& op : fusion.getBody().front().without_terminator())
       if (!ir::is_pointwise(&op) && !ir::is_movement(&op) &&
           !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
-        return std::nullopt;
-    for (mlir::Value v : fusion.getOperands()) {
-      mlir::Value memory = memory_of(v);
-      auto slot = slot_.find(memory);
-      if (slot == slot_.end() || last_use_.lookup(memory) != step || bytes_of(memory) != bytes_of(result))
-        continue;
-      if (slots_[slot->second].end != step) continue;  // another result of this kernel took it
-      bool in_place = true;
-      for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
-        if (memory_of(operand) == memory) in_place &= used_in_place(argument);
-      if (in_place) return slot->second;
-    }
-    return std::nullopt;
+        return false;
+    if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
+        bytes_of(memory) != bytes_of(result))
+      return false;
+    for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
+      if (memory_of(operand) == memory && !used_in_place(argument)) return false;
+    return true;
   }
 
   //===--- the plan as attributes -----------------------------------------===//
@@ -194,8 +237,11 @@ class Planner {
 
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
-  llvm::DenseMap<mlir::Value, unsigned> output_;       // values that are a result of the call
-  llvm::DenseMap<mlir::Value, std::size_t> last_use_;  // step; of memories
+  llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
+  llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
+  llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories
+  // Another kernel of the last user's strip reads the memory too, and maybe other rows of it.
+  llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
   llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;

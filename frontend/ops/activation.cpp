@@ -102,7 +102,7 @@ template <bool negate>
 Values softmax(Primitives& p, Args in, const Attrs& a) {
   Shifted s = shifted(p, in, a, negate);
   Value e = p.unary(Unary::exp, s.x);
-  return {finish(p, s, p.div(e, s.spread(p, p.reduce(Reduce::sum, e, s.axes))), in[0], a, 0)};
+  return {finish(p, s, over_sum(p, e, s.axes), in[0], a, 0)};
 }
 Values log_softmax(Primitives& p, Args in, const Attrs& a) {
   Shifted s = shifted(p, in, a, false);
@@ -116,9 +116,7 @@ Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
   Shape axes = a.word("mode") == "channel" ? Shape{1} : other_axes({0}, shape.rank());
   Value x = widen(p, in[0]);
-  auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
-  Value e = p.unary(Unary::exp, p.sub(x, spread(p.reduce(Reduce::max, x, axes))));
-  return {convert(p, p.div(e, spread(p.reduce(Reduce::sum, e, axes))), p.dtype(in[0]))};
+  return {convert(p, softmax_over(p, x, axes), p.dtype(in[0]))};
 }
 
 }  // namespace

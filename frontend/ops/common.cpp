@@ -91,6 +91,19 @@ void infer_equal(std::span<PartialShape> in, const Attrs&) {
   }
 }
 
+Value over_sum(Primitives& p, Value e, const Shape& axes) {
+  const Shape shape = p.shape(e);
+  Value sum = p.reduce(Reduce::sum, e, axes);
+  Value factor = p.div(p.like(sum, 1), sum);
+  return p.mul(e, p.broadcast_to(p.keep_dims(factor, shape, axes), shape));
+}
+
+Value softmax_over(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  Value largest = p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, axes), shape, axes), shape);
+  return over_sum(p, p.unary(Unary::exp, p.sub(x, largest)), axes);
+}
+
 AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }
 AttrSpec int_attr(std::string_view name, std::int64_t fallback) {
   return {name, AttrKind::integer, fallback};

@@ -54,6 +54,11 @@ std::int64_t times(std::int64_t a, std::int64_t b);
 
 /// Both operands under numpy's common shape.
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);
+/// e / its sum over the axes, as a product with 1 / sum: one division for each sum, not for each element.
+Value over_sum(Primitives& p, Value e, const Shape& axes);
+/// exp(x - max), over its sum.
+Value softmax_over(Primitives& p, Value x, const Shape& axes);
+
 /// Unifies shapes of operands that must be equal: unknown dimensions are taken from the others.
 void infer_equal(std::span<PartialShape> in, const Attrs&);
 

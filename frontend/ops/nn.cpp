@@ -78,12 +78,6 @@ Values dropout(Primitives& p, Args in, const Attrs& a) {
 
 // Output layers; forward only.
 
-Value softmax_over(Primitives& p, Value x, const Shape& axes) {
-  const Shape shape = p.shape(x);
-  auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
-  Value e = p.unary(Unary::exp, p.sub(x, spread(p.reduce(Reduce::max, x, axes))));
-  return p.div(e, spread(p.reduce(Reduce::sum, e, axes)));
-}
 Values softmax_output(Primitives& p, Args in, const Attrs& a) {
   int rank = p.shape(in[0]).rank();
   Shape axes;

@@ -1,7 +1,7 @@
 // Where values live.
 // RUN: kiln opt %s --kiln-plan-buffers | FileCheck %s
 
-// One buffer at a time: the second kernel writes over what it reads, the third into the caller's array.
+// One buffer for all: each kernel writes over what it reads, from the beginning in the caller's array.
 // CHECK-LABEL: func.func @in_place
 // CHECK-SAME: kiln.arena_bytes = 64 : i64, kiln.arena_lower_bound = 64 : i64
 // CHECK: kiln.fusion {{.*}}kiln.buffers = ["arena:0"]
@@ -21,6 +21,27 @@ func.func @in_place(%x: tensor<10xf32>) -> tensor<10xf32> {
     kiln.yield %3 : tensor<10xf32>
   }
   return %2 : tensor<10xf32>
+}
+
+// The same in the arena, where the end is no result.
+// CHECK-LABEL: func.func @in_arena
+// CHECK-SAME: kiln.arena_bytes = 64 : i64, kiln.arena_lower_bound = 64 : i64
+// CHECK-COUNT-2: kiln.fusion {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+func.func @in_arena(%x: tensor<10xf32>) -> tensor<f32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<10xf32>) -> tensor<10xf32> {
+    %3 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %3 : tensor<10xf32>
+  }
+  %1 = kiln.fusion (%a = %0) : (tensor<10xf32>) -> tensor<10xf32> {
+    %3 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %3 : tensor<10xf32>
+  }
+  %2 = kiln.fusion (%a = %1) : (tensor<10xf32>) -> tensor<f32> {
+    %3 = kiln.reduce sum %a [0] : tensor<10xf32> -> tensor<f32>
+    kiln.yield %3 : tensor<f32>
+  }
+  return %2 : tensor<f32>
 }
 
 // Not where elements are read at other places than they are written.
@@ -45,9 +66,13 @@ func.func @moved(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %2 : tensor<4x4xf32>
 }
 
-// Nor where the value is needed later, or the kernel has a root.
+// Nor where the value is needed later, or the kernel has a root. The last reader takes the first's memory.
 // CHECK-LABEL: func.func @needed
-// CHECK-SAME: kiln.arena_bytes = 192 : i64, kiln.arena_lower_bound = 192 : i64
+// CHECK-SAME: kiln.arena_bytes = 128 : i64, kiln.arena_lower_bound = 128 : i64
+// CHECK: kiln.buffers = ["output:0"]
+// CHECK: kiln.buffers = ["arena:0"]
+// CHECK: kiln.buffers = ["arena:64"]
+// CHECK: kiln.buffers = ["output:0"]
 func.func @needed(%x: tensor<16xf32>) -> tensor<16xf32> {
   %0 = kiln.fusion (%a = %x) : (tensor<16xf32>) -> tensor<16xf32> {
     %3 = kiln.unary exp %a : tensor<16xf32>

@@ -1,0 +1,167 @@
+#include "passes/strip_mine.h"
+
+#include "ir/dialect.h"
+#include "ir/views.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace kiln::passes {
+namespace {
+
+using Shape = llvm::ArrayRef<std::int64_t>;
+
+/// Strips of less are left alone: they stay in the second cache.
+constexpr std::int64_t least_bytes = 256 * 1024;
+
+mlir::Value memory_of(mlir::Value v) {
+  while (auto reshape = v.getDefiningOp<ir::ReshapeOp>()) v = reshape.getX();
+  return v;
+}
+
+std::int64_t bytes_of(mlir::Value v) {
+  auto type = ir::ranked(v);
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+Shape common_prefix(Shape a, Shape b) {
+  std::size_t n = 0;
+  while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
+  return a.take_front(n);
+}
+
+bool begins_with(Shape shape, Shape prefix) {
+  return shape.size() >= prefix.size() && shape.take_front(prefix.size()) == prefix;
+}
+
+std::int64_t product(Shape shape) {
+  std::int64_t n = 1;
+  for (std::int64_t d : shape) n *= d;
+  return n;
+}
+
+/// Whether its loops can be cut along leading axes.
+bool is_row_kernel(ir::FusionOp fusion) {
+  return llvm::all_of(fusion.getBody().front(), [](mlir::Operation& op) {
+    return ir::is_pointwise(&op) || ir::is_movement(&op) ||
+           llvm::isa<ir::ReduceOp, ir::ConstantOp, ir::IotaOp, ir::YieldOp>(op);
+  });
+}
+
+/// Whether element (row, ...) of a box that begins with `rows` reads `v`, a view on an argument of a fusion,
+/// in the same row only.
+bool stays_in_row(mlir::Value v, Shape rows) {
+  const ir::View view = ir::view_of(v);
+  const Shape base = ir::ranked(view.base).getShape();
+  if (view.offset != 0 || !begins_with(view.shape, rows) || !begins_with(base, rows)) return false;
+  const std::int64_t row_elements = product(base.drop_front(rows.size()));
+  std::int64_t step = row_elements, last = 0;
+  for (std::size_t i = rows.size(); i-- > 0; step *= rows[i])
+    if (rows[i] > 1 && view.strides[i] != step) return false;
+  for (std::size_t i = rows.size(); i < view.shape.size(); ++i) {
+    if (view.strides[i] < 0) return false;
+    last += (view.shape[i] - 1) * view.strides[i];
+  }
+  return last < row_elements;
+}
+
+bool used_in_row(mlir::Value v, Shape rows) {
+  return llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
+    return ir::is_movement(user) ? used_in_row(user->getResult(0), rows) : stays_in_row(v, rows);
+  });
+}
+
+class Strip {
+ public:
+  /// Takes the kernel if the strip is one with it.
+  bool take(ir::FusionOp fusion) {
+    if (!is_row_kernel(fusion)) return false;
+    const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
+    if (kernels_.empty()) {
+      rows_.assign(shape.begin(), shape.end());
+      kernels_.push_back(fusion);
+      return true;
+    }
+    const Shape rows = common_prefix(rows_, shape);
+    if (product(rows) < 2 || !reads_member(fusion)) return false;
+    kernels_.push_back(fusion);
+    if (llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); })) {
+      rows_.truncate(rows.size());
+      return true;
+    }
+    kernels_.pop_back();
+    return false;
+  }
+
+  /// Marks the kernels if they are worth it; true if they are.
+  bool mark(std::int64_t number) {
+    if (kernels_.size() < 2) return false;
+    llvm::SmallDenseSet<mlir::Value> memories;
+    for (ir::FusionOp f : kernels_) {
+      for (mlir::Value v : f.getOperands()) memories.insert(memory_of(v));
+      for (mlir::Value v : f.getResults()) memories.insert(v);
+    }
+    std::int64_t bytes = 0;
+    for (mlir::Value v : memories) bytes += bytes_of(v);
+    if (bytes < least_bytes) return false;
+    mlir::OpBuilder builder(kernels_.front());
+    const std::int64_t rows = product(rows_);
+    for (ir::FusionOp f : kernels_)
+      f->setAttr(strip_attr, builder.getDenseI64ArrayAttr({number, rows, (bytes + rows - 1) / rows}));
+    return true;
+  }
+
+ private:
+  bool is_member(mlir::Value memory) const {
+    mlir::Operation* op = memory.getDefiningOp();
+    return llvm::any_of(kernels_, [&](ir::FusionOp f) { return f.getOperation() == op; });
+  }
+  bool reads_member(ir::FusionOp fusion) const {
+    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(memory_of(v)); });
+  }
+  bool works_by_row(ir::FusionOp fusion, Shape rows) const {
+    for (mlir::Operation& op : fusion.getBody().front())
+      if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op))
+        if (llvm::any_of(reduce.getAxes(),
+                         [&](std::int64_t axis) { return axis < static_cast<std::int64_t>(rows.size()); }))
+          return false;
+    for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
+      if (is_member(memory_of(operand)) && !used_in_row(argument, rows)) return false;
+    return true;
+  }
+
+  llvm::SmallVector<ir::FusionOp> kernels_;
+  llvm::SmallVector<std::int64_t, 6> rows_;
+};
+
+class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StripMine)
+  llvm::StringRef getArgument() const override { return "kiln-strip-mine"; }
+  llvm::StringRef getDescription() const override { return "Find kernels to run a few rows at a time"; }
+  void getDependentDialects(mlir::DialectRegistry& registry) const override {
+    registry.insert<ir::KilnDialect>();
+  }
+
+  void runOnOperation() override {
+    std::int64_t number = 0;
+    Strip strip;
+    const auto end = [&] {
+      number += strip.mark(number);
+      strip = Strip();
+    };
+    for (mlir::Operation& op : getOperation().front()) {
+      if (llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) continue;
+      auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+      if (fusion && strip.take(fusion)) continue;
+      end();
+      if (fusion) strip.take(fusion);
+    }
+    end();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> create_strip_mine_pass() { return std::make_unique<StripMine>(); }
+
+}  // namespace kiln::passes

@@ -1,0 +1,70 @@
+// Kernels that work row by row on each other's results.
+// RUN: kiln opt %s --kiln-fuse --kiln-strip-mine | FileCheck %s
+// RUN: kiln opt %s --kiln-fuse --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
+
+// Three kernels, 1024 rows; exp lies in the memory of the result, which overwrites it.
+// CHECK-LABEL: func.func @softmax
+// CHECK-COUNT-4: kiln.strip = array<i64: 0, 1024,
+// PLAN-LABEL: func.func @softmax
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+func.func @softmax(%x: tensor<1024x256xf32>) -> tensor<1024x256xf32> {
+  %0 = kiln.reduce max %x [1] : tensor<1024x256xf32> -> tensor<1024xf32>
+  %1 = kiln.broadcast %0 [0] : tensor<1024xf32> -> tensor<1024x256xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<1024x256xf32>
+  %3 = kiln.unary exp %2 : tensor<1024x256xf32>
+  %4 = kiln.reduce sum %3 [1] : tensor<1024x256xf32> -> tensor<1024xf32>
+  %5 = kiln.broadcast %4 [0] : tensor<1024xf32> -> tensor<1024x256xf32>
+  %6 = kiln.binary div %3, %5 : tensor<1024x256xf32>
+  return %6 : tensor<1024x256xf32>
+}
+
+// Small: in the cache anyway.
+// CHECK-LABEL: func.func @small
+// CHECK-NOT: kiln.strip
+// CHECK: return
+func.func @small(%x: tensor<16x256xf32>) -> tensor<16x256xf32> {
+  %0 = kiln.reduce max %x [1] : tensor<16x256xf32> -> tensor<16xf32>
+  %1 = kiln.broadcast %0 [0] : tensor<16xf32> -> tensor<16x256xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<16x256xf32>
+  return %2 : tensor<16x256xf32>
+}
+
+// A row of the result reads other rows of the maxima.
+// CHECK-LABEL: func.func @turned
+// CHECK-NOT: kiln.strip
+// CHECK: return
+func.func @turned(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = kiln.reduce max %x [1] : tensor<512x512xf32> -> tensor<512xf32>
+  %1 = kiln.broadcast %0 [1] : tensor<512xf32> -> tensor<512x512xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<512x512xf32>
+  return %2 : tensor<512x512xf32>
+}
+
+// Rows are what all results have in common: here batch and head.
+// CHECK-LABEL: func.func @attention
+// CHECK-COUNT-2: kiln.strip = array<i64: 0, 24,
+func.func @attention(%x: tensor<2x12x64x64xf32>) -> tensor<2x12x64x64xf32> {
+  %0 = kiln.reduce max %x [2, 3] : tensor<2x12x64x64xf32> -> tensor<2x12xf32>
+  %1 = kiln.broadcast %0 [0, 1] : tensor<2x12xf32> -> tensor<2x12x64x64xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<2x12x64x64xf32>
+  return %2 : tensor<2x12x64x64xf32>
+}
+
+// The transpose reads all rows of %0, which the last kernel would overwrite: it does not.
+// PLAN-LABEL: func.func @overwritten
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:[[E:[0-9]+]]"]
+// PLAN-NOT: kiln.buffers = ["arena:[[E]]"]
+// PLAN: return
+func.func @overwritten(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
+  %0 = kiln.unary exp %x : tensor<512x512xf32>
+  %t = kiln.transpose %0 [1, 0] : tensor<512x512xf32> -> tensor<512x512xf32>
+  %1 = kiln.binary sub %t, %x : tensor<512x512xf32>
+  %2 = kiln.reduce max %1 [1] : tensor<512x512xf32> -> tensor<512xf32>
+  %3 = kiln.broadcast %2 [0] : tensor<512xf32> -> tensor<512x512xf32>
+  %4 = kiln.binary sub %0, %3 : tensor<512x512xf32>
+  %5 = kiln.unary neg %4 : tensor<512x512xf32>
+  return %2, %5 : tensor<512xf32>, tensor<512x512xf32>
+}

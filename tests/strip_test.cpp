@@ -1,0 +1,108 @@
+// Kernels that run a few rows at a time: arrays large enough for that, and bits that do not know of it.
+#include "same_bits.h"
+
+#include <catch2/catch.hpp>
+
+using namespace kiln;
+
+namespace {
+
+class Net : public HybridBlock {
+ public:
+  using Body = std::function<Tensors(F&, const Tensors&)>;
+  explicit Net(Body body) : body_(std::move(body)) {}
+
+ protected:
+  Tensors hybrid_forward(F& f, const Tensors& in) override { return body_(f, in); }
+
+ private:
+  Body body_;
+};
+
+/// The names of the kernels of a compiled call, after a check of its bits on one and two threads.
+std::vector<std::string> kernels_of(const Net::Body& body, const Tensors& in) {
+  Net eager(body), compiled(body);
+  compiled.hybridize();
+  const Tensors expected = eager(in);
+  for (const int threads : {1, 2}) {
+    const ThreadLimit limit(threads);
+    const Tensors got = compiled(in);
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], expected[i]));
+  }
+  const Profile profile;
+  compiled(in);
+  std::vector<std::string> names;
+  for (const Profile::Kernel& k : profile.kernels()) {
+    CHECK(k.runs == 1);
+    names.push_back(k.name);
+  }
+  return names;
+}
+
+Tensor drawn(const Shape& shape) { return random::uniform(-3, 3, shape); }
+
+}  // namespace
+
+TEST_CASE("softmax and layer norm take a few rows at a time") {
+  const auto softmax = [](F& f, const Tensors& in) { return Tensors{f.softmax(in[0])}; };
+  CHECK(kernels_of(softmax, {drawn({301, 257})}).size() == 1);
+  CHECK(kernels_of(softmax, {drawn({3, 7, 31, 211})}).size() == 1);
+  const auto norm = [](F& f, const Tensors& in) { return Tensors{f.LayerNorm(in[0], in[1], in[2])}; };
+  CHECK(kernels_of(norm, {drawn({77, 1025}), drawn({1025}), drawn({1025})}).size() == 1);
+}
+
+TEST_CASE("small arrays are in the cache anyway") {
+  const auto softmax = [](F& f, const Tensors& in) { return Tensors{f.softmax(in[0])}; };
+  CHECK(kernels_of(softmax, {drawn({8, 16})}).size() > 1);
+}
+
+TEST_CASE("what reads other rows is no part of a strip") {
+  // The second sum goes down the columns of what the first kernels write.
+  const auto down = [](F& f, const Tensors& in) {
+    const Tensor y = f.softmax(in[0]);
+    return Tensors{y, f.sum(y, {.axis = 0}), f.transpose(y) - in[1]};
+  };
+  CHECK(kernels_of(down, {drawn({303, 301}), drawn({301, 303})}).size() >= 2);
+  // A row's maximum, added to the row behind it.
+  const auto shifted = [](F& f, const Tensors& in) {
+    const Tensor most = f.max(in[0], {.axis = 1, .keepdims = true});
+    return Tensors{f.exp(in[0]) - f.flip(most, {0})};
+  };
+  CHECK(kernels_of(shifted, {drawn({400, 300})}).size() >= 2);
+}
+
+TEST_CASE("an operand that a strip overwrites is read by no other kernel of it") {
+  const auto twice = [](F& f, const Tensors& in) {
+    const Tensor x = f.exp(in[0]) * 2;
+    const Tensor most = f.max(x, {.axis = 1, .keepdims = true});
+    const Tensor turned = f.transpose(x);
+    return Tensors{f.sum(f.broadcast_sub(turned, f.transpose(most)), {.axis = 1}), x - most, most};
+  };
+  kernels_of(twice, {drawn({300, 300})});
+}
+
+TEST_CASE("a program's profile names kernels and lines") {
+  Net net([](F& f, const Tensors& in) { return Tensors{f.dot(in[0], in[1])}; });
+  net.hybridize();
+  const Tensors in{drawn({64, 64}), drawn({64, 64})};
+  net(in);
+  const Profile outer;
+  net(in);
+  {
+    const Profile inner;
+    net(in);
+    net(in);
+    REQUIRE(!inner.kernels().empty());
+    CHECK(inner.kernels()[0].runs == 2);
+  }
+  net(in);
+  const auto kernels = outer.kernels();
+  REQUIRE(!kernels.empty());
+  CHECK(kernels[0].runs == 2);
+  CHECK(kernels[0].seconds > 0);
+  CHECK(std::any_of(kernels.begin(), kernels.end(), [](const Profile::Kernel& k) {
+    return k.name.find("dot") != std::string::npos && !k.lines.empty() &&
+           k.lines[0].find("strip_test.cpp:") != std::string::npos;
+  }));
+}
