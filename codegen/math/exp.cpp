@@ -3,6 +3,9 @@
 // in.
 #include "codegen/math/functions.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+
 namespace kiln::codegen {
 namespace {
 
@@ -26,17 +29,40 @@ Rounded round_f64(Num x, double factor) {
 Num power_of_two(const Rounded& n, int shift = 0) {
   return from_bits((n.with_magic << 52) + (kOne64 + (static_cast<std::int64_t>(shift) << 52)));
 }
-/// p 2^n with one rounding, also where the result overflows or is subnormal: by two factors that are both
-/// normal.
+/// p 2^n with one rounding, also where the result overflows or is subnormal: one instruction of AVX-512, for
+/// vectors that it takes.
+bool has_scalef(Num p) {
+  auto vector = mlir::dyn_cast<mlir::VectorType>(p.value().getType());
+  return p.isa() == Isa::avx512 && vector && vector.getNumElements() * p.width() == 512;
+}
+Num scalef(Num p, Num n) {
+  mlir::OpBuilder& b = p.builder();
+  const bool wide = p.width() == 64;
+  const auto constant = [&](int bits, std::int64_t v) {
+    return mlir::arith::ConstantOp::create(
+        b, p.loc(), b.getIntegerAttr(b.getIntegerType(static_cast<unsigned>(bits)), v));
+  };
+  constexpr std::int64_t all_lanes = -1, current_rounding = 4;
+  const mlir::Value operands[] = {p, n, p, constant(wide ? 8 : 16, all_lanes),
+                                  constant(32, current_rounding)};
+  auto call = mlir::LLVM::CallIntrinsicOp::create(
+      b, p.loc(), p.value().getType(),
+      b.getStringAttr(wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512"),
+      operands);
+  return p.make(call.getResult(0));
+}
+/// The same by two factors that are both normal.
 Num scale_f64(Num p, const Rounded& n) {
+  if (has_scalef(p)) return scalef(p, n.n);
   Num half = (n.with_magic - bits(p.constant(kMagic64))) >> 1;
   Num first = half << 52;
   Num second = (n.with_magic << 52) - first;
   return p * from_bits(first + kOne64) * from_bits(second + kOne64);
 }
-Num scale_f32(Num p, Num with_magic) {
-  Num first = ((with_magic - 0x4b400000) >> 1) << 23;
-  Num second = (with_magic << 23) - first;
+Num scale_f32(Num p, const Rounded& n) {
+  if (has_scalef(p)) return scalef(p, n.n);
+  Num first = ((n.with_magic - 0x4b400000) >> 1) << 23;
+  Num second = (n.with_magic << 23) - first;
   return p * from_bits(first + 0x3f800000) * from_bits(second + 0x3f800000);
 }
 Num reduce_f64(Num x, const Rounded& n) { return fma(n.n, -kLn2Low, fma(n.n, -kLn2High, x)); }
@@ -68,16 +94,16 @@ Num exp_f32(Num x) {
   r = fma(n, -0x1.7f7d1cp-20, r);
   Num q = polynomial(
       r, {0.5, 0.166666657, 0.0416662954, 0.00833349861, 0.00139446545, 0.000197897214});  // 2^-29.8
-  return scale_f32(fma(r * r, q, r) + 1, bits(t));
+  return scale_f32(fma(r * r, q, r) + 1, {n, bits(t)});
 }
 
 Num exp2_f32(Num x) {
   x = clamp(x, -151, 129);
   Num t = x + kMagic32;
-  Num r = x - (t - kMagic32);
+  Num n = t - kMagic32, r = x - n;
   Num g = polynomial(r, {0.693147182, 0.240226507, 0.0555041023, 0.00961803831, 0.00133339362, 0.000154667679,
                          1.51960203e-05});
-  return scale_f32(fma(r, g, 1), bits(t));
+  return scale_f32(fma(r, g, 1), {n, bits(t)});
 }
 
 Num exp(Num x) {

@@ -239,7 +239,7 @@ Num bool_binary(Binary op, Num a, Num b) {
 
 mlir::Value emit_unary(mlir::OpBuilder& b, mlir::Location loc, Unary op, DType dtype, mlir::Value v,
                        Isa isa) {
-  Num x(b, loc, v);
+  Num x(b, loc, v, isa);
   if (!is_floating(dtype)) return integer_unary(op, x, dtype, isa);
   Num y = float_unary(op, x);
   bool exact = op == Unary::neg || op == Unary::abs || op == Unary::sign || op == Unary::logical_not;
@@ -248,7 +248,7 @@ mlir::Value emit_unary(mlir::OpBuilder& b, mlir::Location loc, Unary op, DType d
 
 mlir::Value emit_binary(mlir::OpBuilder& builder, mlir::Location loc, Binary op, DType dtype,
                         mlir::Value left, mlir::Value right, Isa isa) {
-  Num a(builder, loc, left), b(builder, loc, right);
+  Num a(builder, loc, left, isa), b(builder, loc, right, isa);
   if (dtype == DType::boolean) return bool_binary(op, a, b);
   if (!is_floating(dtype)) return integer_binary(op, a, b, dtype, isa);
   Num y = float_binary(op, a, b);

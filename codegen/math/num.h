@@ -1,4 +1,6 @@
 #pragma once
+#include "codegen/compile.h"
+
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinTypes.h>
@@ -18,10 +20,13 @@ namespace kiln::codegen {
 
 class Num {
  public:
-  Num(mlir::OpBuilder& b, mlir::Location loc, mlir::Value v) : b_(&b), loc_(loc), v_(v) {}
+  /// A wider `isa` allows shorter code for the same bits.
+  Num(mlir::OpBuilder& b, mlir::Location loc, mlir::Value v, Isa isa = Isa::scalar)
+      : b_(&b), loc_(loc), v_(v), isa_(isa) {}
 
   mlir::OpBuilder& builder() const { return *b_; }
   mlir::Location loc() const { return loc_; }
+  Isa isa() const { return isa_; }
   mlir::Value value() const { return v_; }
   operator mlir::Value() const { return v_; }
 
@@ -42,12 +47,13 @@ class Num {
   Num constant(T x) const {
     return constant(static_cast<std::int64_t>(x));
   }
-  Num make(mlir::Value v) const { return Num(*b_, loc_, v); }
+  Num make(mlir::Value v) const { return Num(*b_, loc_, v, isa_); }
 
  private:
   mlir::OpBuilder* b_;
   mlir::Location loc_;
   mlir::Value v_;
+  Isa isa_;
 };
 
 // Float or integer by the operands' type; integers wrap, and >> keeps the sign.
