@@ -3,6 +3,7 @@
 #   kiln       the command of this build
 #   FileCheck  LLVM's; also `not` and `count`
 #   %golden    tests/golden
+#   %bench     bench
 #   %exit N    runs what follows and demands the exit status N
 import os
 
@@ -19,6 +20,7 @@ for name in os.environ:
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%golden", config.golden))
+config.substitutions.append(("%bench", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench")))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
 
 # What this machine's processor has, for tests that ask for it.
