@@ -6,6 +6,7 @@
 #include "passes/fuse.h"
 #include "passes/hoist.h"
 #include "passes/layout.h"
+#include "passes/merge_products.h"
 #include "passes/outline.h"
 #include "passes/plan_buffers.h"
 #include "passes/sink_reshapes.h"
@@ -38,6 +39,8 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
 void add_layout(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Fewer kinds of operations; what is left of windows and small products takes part in fusion.
   pm.addPass(create_expand_pass());
+  // The same weights once: steps of a recurrent cell that a program unrolled.
+  pm.addPass(create_merge_products_pass());
   // Packs become visible: of parameters, they leave the call.
   pm.addPass(create_layout_pass(options.lanes));
   // Between convolutions their transposes meet and cancel.
@@ -105,6 +108,7 @@ void register_passes() {
   mlir::registerPass([] { return create_fold_pass(default_evaluate()); });
   mlir::registerPass([] { return create_expand_pass(); });
   mlir::registerPass([] { return create_hoist_pass(); });
+  mlir::registerPass([] { return create_merge_products_pass(); });
   mlir::registerPass([] { return create_layout_pass(); });
   mlir::registerPass([] { return create_outline_pass(); });
   mlir::registerPass([] { return create_sink_transposes_pass(); });
