@@ -3,6 +3,9 @@
 #include "codegen/jit.h"
 #include "codegen/stats.h"
 #include "runtime/disk_cache.h"
+#include "runtime/threads.h"
+
+#include <kiln/threads.h>
 
 #include <llvm/Config/llvm-config.h>
 
@@ -78,20 +81,34 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   return kernel;
 }
 
+using Future = std::shared_future<std::shared_ptr<const Kernel>>;
+
+/// The kernels of this process.
+struct Known {
+  std::mutex mutex;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Future> kernels;
+
+  bool contains(const CacheKey& key) {
+    std::lock_guard lock(mutex);
+    return kernels.contains({key.hi, key.lo});
+  }
+};
+Known& known() {
+  static auto& k = *new Known;
+  return k;
+}
+
 }  // namespace
 
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                          const Target& target, KernelTexts* texts) {
-  static std::mutex mutex;
-  static auto& kernels = *new std::map<std::pair<std::uint64_t, std::uint64_t>,
-                                       std::shared_future<std::shared_ptr<const Kernel>>>;
-
   CacheKey key = key_of(request, target);
   // A dump wants every stage's text, so it compiles a private copy under another symbol than the shared one.
   if (texts)
     return make_kernel(context, request, target, {key.hi ^ reinterpret_cast<std::uintptr_t>(texts), key.lo},
                        texts);
 
+  auto& [mutex, kernels] = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {
     std::unique_lock lock(mutex);
@@ -114,6 +131,46 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
     kernels.erase({key.hi, key.lo});
     throw;
   }
+}
+
+void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests,
+                     const Target& target) {
+  struct Job {
+    const KernelRequest* request;
+    std::exception_ptr error;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Job> missing;
+  for (const KernelRequest& r : requests)
+    if (const CacheKey key = key_of(r, target); !known().contains(key))
+      missing.try_emplace({key.hi, key.lo}, Job{&r, nullptr});
+  const int threads = num_threads();
+  if (missing.size() < 2 || threads < 2) return;
+
+  load_kernel_dialects(context);
+  struct Work {
+    mlir::MLIRContext& context;
+    const Target& target;
+    std::vector<Job*> jobs;
+  } work{context, target, {}};
+  for (auto& [key, job] : missing) work.jobs.push_back(&job);
+  context.enableMultithreading();
+  parallel_pieces(
+      static_cast<std::int64_t>(work.jobs.size()), 1, threads,
+      [](void* w, std::int64_t begin, std::int64_t end) {
+        auto& [context, target, jobs] = *static_cast<Work*>(w);
+        for (; begin < end; ++begin) {
+          Job& job = *jobs[static_cast<std::size_t>(begin)];
+          try {
+            get_kernel(context, *job.request, target, nullptr);
+          } catch (...) {
+            job.error = std::current_exception();
+          }
+        }
+      },
+      &work);
+  context.disableMultithreading();
+  for (const Job* job : work.jobs)
+    if (job->error) std::rethrow_exception(job->error);
 }
 
 }  // namespace kiln::codegen

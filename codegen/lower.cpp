@@ -62,15 +62,6 @@ llvm::TargetMachine& machine_for(const Target& target) {
   return *machine;
 }
 
-void load_dialects(mlir::MLIRContext& context) {
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  context.appendDialectRegistry(registry);
-  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
-                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
-}
-
 mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const KernelRequest& request,
                                               const std::string& symbol, const Target& target) {
   mlir::OpBuilder builder(&context);
@@ -148,9 +139,18 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
 
 }  // namespace
 
+void load_kernel_dialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
+                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+}
+
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts) {
-  load_dialects(context);
+  load_kernel_dialects(context);
   auto module = emit_module(context, request, symbol, target);
 #ifndef NDEBUG
   if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);

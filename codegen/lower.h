@@ -17,6 +17,9 @@ struct KernelObject {
   std::vector<char> bytes;
 };
 
+/// What lower_kernel() does first. To be called before it is called from several threads with one context.
+void load_kernel_dialects(mlir::MLIRContext& context);
+
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
 /// to. `texts` may be null. Throws an internal error when a stage refuses the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,

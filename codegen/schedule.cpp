@@ -54,8 +54,10 @@ std::vector<std::string> source_lines(mlir::Location loc) {
 
 class Scheduler {
  public:
-  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts)
-      : function_(function), target_(target), texts_(texts) {}
+  /// With `requests` it makes no kernels, but a list of what it would ask for.
+  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts,
+            std::vector<KernelRequest>* requests = nullptr)
+      : function_(function), target_(target), texts_(texts), requests_(requests) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
@@ -137,8 +139,8 @@ class Scheduler {
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
-        .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
-        .Case([&](ir::RunIfOp i) { schedule_branch(i); })
+        .Case([&](ir::RunLoopOp l) { requests_ ? void() : schedule_loop(l); })  // bodies ask for their own
+        .Case([&](ir::RunIfOp i) { requests_ ? void() : schedule_branch(i); })
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::SortOp s) {
           add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())},
@@ -155,6 +157,7 @@ class Scheduler {
 
   void add(Launch launch, std::vector<BufferRef> operands, std::vector<Step>& steps, mlir::Location loc) {
     if (launch.extent == 0) return;
+    if (requests_) return requests_->push_back(std::move(launch.request));
     if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) operands.push_back(table(launch.table));
     KernelTexts* texts = texts_ ? &texts_->emplace_back() : nullptr;
@@ -351,6 +354,7 @@ class Scheduler {
   mlir::func::FuncOp function_;
   const Target& target_;
   std::vector<KernelTexts>* texts_;
+  std::vector<KernelRequest>* requests_;
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
@@ -368,6 +372,12 @@ class Scheduler {
 }  // namespace
 
 ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts) {
+  // The kernels at once, as far as there are threads; a dump wants them one after the other.
+  if (!texts) {
+    std::vector<KernelRequest> requests;
+    Scheduler(function, target, texts, &requests).run();
+    prepare_kernels(*function.getContext(), requests, target);
+  }
   Scheduler scheduler(function, target, texts);
   ExecutablePlan plan = scheduler.run();
   scheduler.append_tables(plan);
