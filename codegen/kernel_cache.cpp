@@ -146,7 +146,7 @@ void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> r
   const int threads = num_threads();
   if (missing.size() < 2 || threads < 2) return;
 
-  load_kernel_dialects(context);
+  prepare_lowering(context);
   struct Work {
     mlir::MLIRContext& context;
     const Target& target;

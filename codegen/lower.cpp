@@ -62,6 +62,15 @@ llvm::TargetMachine& machine_for(const Target& target) {
   return *machine;
 }
 
+void load_dialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
+                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+}
+
 mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const KernelRequest& request,
                                               const std::string& symbol, const Target& target) {
   mlir::OpBuilder builder(&context);
@@ -139,18 +148,16 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
 
 }  // namespace
 
-void load_kernel_dialects(mlir::MLIRContext& context) {
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  context.appendDialectRegistry(registry);
-  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
-                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+void prepare_lowering(mlir::MLIRContext& context) {
+  load_dialects(context);
+  // Passes load what they make operations of.
+  mlir::OwningOpRef<mlir::ModuleOp> nothing(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
+  to_llvm_dialect(*nothing);
 }
 
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts) {
-  load_kernel_dialects(context);
+  load_dialects(context);
   auto module = emit_module(context, request, symbol, target);
 #ifndef NDEBUG
   if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);

@@ -17,8 +17,9 @@ struct KernelObject {
   std::vector<char> bytes;
 };
 
-/// What lower_kernel() does first. To be called before it is called from several threads with one context.
-void load_kernel_dialects(mlir::MLIRContext& context);
+/// To be called before lower_kernel() is called from several threads with one context: loading dialects is
+/// not for several threads.
+void prepare_lowering(mlir::MLIRContext& context);
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
 /// to. `texts` may be null. Throws an internal error when a stage refuses the code.
