@@ -6,6 +6,7 @@
 #include "passes/fold.h"
 #include "passes/pipeline.h"
 #include "runtime/fail.h"
+#include "runtime/log.h"
 
 #include <mlir/IR/AsmState.h>
 
@@ -100,7 +101,15 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
     inner.stages = nullptr;
     return evaluate(m, inner);
   };
+  const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+  };
+  codegen::Stats& stats = codegen::stats();
+  const std::uint64_t compiled = stats.kernels_compiled, loaded = stats.kernels_loaded, mlir = stats.mlir_ns,
+                      llvm = stats.llvm_ns;
+  const auto in_passes = Clock::now();
   passes::run_pipeline(module, pipeline);
+  const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
   std::vector<KernelTexts> texts;
@@ -112,7 +121,17 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
       (*stages)["asm"] += t.assembly;
     }
   }
-  plan.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  const auto done = Clock::now();
+  plan.compile_ms = milliseconds(started, done);
+  // Other threads may be compiling too: the counts are the process's in this time.
+  log_line(LogCategory::compile,
+           "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
+           "LLVM {:.1f}; "
+           "{} from disk)",
+           plan.name, plan.compile_ms, milliseconds(started, in_passes), milliseconds(in_passes, in_kernels),
+           milliseconds(in_kernels, done), stats.kernels_compiled - compiled,
+           static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
+           stats.kernels_loaded - loaded);
   return std::make_shared<Executable>(std::move(plan));
 }
 

@@ -1,6 +1,7 @@
 #include "codegen/kernel_cache.h"
 
 #include "codegen/jit.h"
+#include "codegen/progress.h"
 #include "codegen/stats.h"
 #include "runtime/disk_cache.h"
 #include "runtime/threads.h"
@@ -133,8 +134,8 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
 }
 
-void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests,
-                     const Target& target) {
+void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests, const Target& target,
+                     llvm::StringRef graph) {
   struct Job {
     const KernelRequest* request;
     std::exception_ptr error;
@@ -143,32 +144,37 @@ void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> r
   for (const KernelRequest& r : requests)
     if (const CacheKey key = key_of(r, target); !known().contains(key))
       missing.try_emplace({key.hi, key.lo}, Job{&r, nullptr});
-  const int threads = num_threads();
-  if (missing.size() < 2 || threads < 2) return;
+  if (missing.size() < 2) return;
 
   prepare_lowering(context);
+  Progress progress(graph.str(), missing.size());
   struct Work {
     mlir::MLIRContext& context;
     const Target& target;
+    Progress& progress;
     std::vector<Job*> jobs;
-  } work{context, target, {}};
+  } work{context, target, progress, {}};
   for (auto& [key, job] : missing) work.jobs.push_back(&job);
-  context.enableMultithreading();
-  parallel_pieces(
-      static_cast<std::int64_t>(work.jobs.size()), 1, threads,
-      [](void* w, std::int64_t begin, std::int64_t end) {
-        auto& [context, target, jobs] = *static_cast<Work*>(w);
-        for (; begin < end; ++begin) {
-          Job& job = *jobs[static_cast<std::size_t>(begin)];
-          try {
-            get_kernel(context, *job.request, target, nullptr);
-          } catch (...) {
-            job.error = std::current_exception();
-          }
-        }
-      },
-      &work);
-  context.disableMultithreading();
+  const auto compile = [](void* w, std::int64_t begin, std::int64_t end) {
+    auto& [context, target, progress, jobs] = *static_cast<Work*>(w);
+    for (; begin < end; ++begin) {
+      Job& job = *jobs[static_cast<std::size_t>(begin)];
+      try {
+        get_kernel(context, *job.request, target, nullptr);
+      } catch (...) {
+        job.error = std::current_exception();
+      }
+      progress.kernel_done();
+    }
+  };
+  const auto count = static_cast<std::int64_t>(work.jobs.size());
+  if (const int threads = num_threads(); threads > 1) {
+    context.enableMultithreading();
+    parallel_pieces(count, 1, threads, compile, &work);
+    context.disableMultithreading();
+  } else {
+    compile(&work, 0, count);
+  }
   for (const Job* job : work.jobs)
     if (job->error) std::rethrow_exception(job->error);
 }

@@ -13,8 +13,8 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
 
 /// Makes get_kernel() find the kernels of these requests: those that are missing are loaded or compiled on
 /// the threads that a call may use. Of equal requests one is compiled. The requests' locations belong to
-/// `context`.
-void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests,
-                     const Target& target);
+/// `context`; `graph` is for people.
+void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests, const Target& target,
+                     llvm::StringRef graph);
 
 }  // namespace kiln::codegen

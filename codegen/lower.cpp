@@ -1,5 +1,6 @@
 #include "codegen/lower.h"
 
+#include "codegen/stats.h"
 #include "runtime/fail.h"
 
 #include <llvm/IR/LegacyPassManager.h>
@@ -26,6 +27,7 @@
 #include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Export.h>
 
+#include <chrono>
 #include <mutex>
 
 namespace kiln::codegen {
@@ -157,6 +159,11 @@ void prepare_lowering(mlir::MLIRContext& context) {
 
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts) {
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  const auto since = [](Clock::time_point t) {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - t).count());
+  };
   load_dialects(context);
   auto module = emit_module(context, request, symbol, target);
 #ifndef NDEBUG
@@ -168,6 +175,8 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   llvm::LLVMContext llvm_context;
   std::unique_ptr<llvm::Module> llvm_module = mlir::translateModuleToLLVMIR(*module, llvm_context);
   if (!llvm_module) fail_internal("kernel '{}' could not be translated to LLVM IR", request.name);
+  stats().mlir_ns += since(started);
+  const auto in_llvm = Clock::now();
   llvm::TargetMachine& machine = machine_for(target);
   llvm_module->setDataLayout(machine.createDataLayout());
   llvm_module->setTargetTriple(machine.getTargetTriple());
@@ -191,6 +200,7 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
     texts->assembly.append(assembly.begin(), assembly.end());
   }
   auto bytes = generate(*llvm_module, machine, llvm::CodeGenFileType::ObjectFile);
+  stats().llvm_ns += since(in_llvm);
   return {symbol, {bytes.begin(), bytes.end()}};
 }
 

@@ -376,7 +376,7 @@ ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std:
   if (!texts) {
     std::vector<KernelRequest> requests;
     Scheduler(function, target, texts, &requests).run();
-    prepare_kernels(*function.getContext(), requests, target);
+    prepare_kernels(*function.getContext(), requests, target, function.getName());
   }
   Scheduler scheduler(function, target, texts);
   ExecutablePlan plan = scheduler.run();
