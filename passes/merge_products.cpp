@@ -45,12 +45,13 @@ bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
   return 4 * covered >= 3 * rows;
 }
 
-void merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
+/// False where the parts stay as they are.
+bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
   ir::DotOp first = parts.front().dot;
   const std::int64_t k = ir::ranked(first.getLhs()).getDimSize(1),
                      n = ir::ranked(first.getResult()).getDimSize(1);
   const std::int64_t rows = ir::ranked(array).getNumElements() / k;
-  if (parts.size() < 2 || !covers(parts, rows)) return;
+  if (parts.size() < 2 || !covers(parts, rows)) return false;
 
   mlir::OpBuilder builder(first);
   const mlir::Type element = ir::ranked(array).getElementType();
@@ -71,6 +72,7 @@ void merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
     old->getResult(0).replaceAllUsesWith(own);
     old->erase();
   }
+  return true;
 }
 
 class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::OperationPass<mlir::func::FuncOp>> {
@@ -85,12 +87,16 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
   }
 
   void runOnOperation() override {
-    for_each_block(getOperation(), merge_in);
+    for_each_block(getOperation(), [](mlir::Block& block) {
+      while (merge_one(block)) {
+      }
+    });
     for_each_block(getOperation(), erase_dead);
   }
 
  private:
-  static void merge_in(mlir::Block& block) {
+  /// One at a time: what is merged may have been the array or the right operand of others.
+  static bool merge_one(mlir::Block& block) {
     // By array, right operand and how it is read.
     using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;
     llvm::MapVector<Key, llvm::SmallVector<Part>> groups;
@@ -99,7 +105,7 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
       if (mlir::Value array = rows_of(dot, part))
         groups[{{array, dot.getRhs()}, unsigned{dot.getTransposeRhs()}}].push_back(part);
     }
-    for (auto& [key, parts] : groups) merge(key.first.first, parts);
+    return llvm::any_of(groups, [](auto& group) { return merge(group.first.first.first, group.second); });
   }
 };
 

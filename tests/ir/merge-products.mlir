@@ -43,3 +43,24 @@ func.func @apart(%x: tensor<8x8xf32>, %w: tensor<8x16xf32>, %v: tensor<8x16xf32>
   %11 = kiln.dot %9, %u : tensor<2x8xf32>, tensor<8x16xf32> -> tensor<2x16xf32>
   return %2, %3, %6, %7, %10, %11 : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>
 }
+
+// The first pair makes the array that the second pair reads.
+// CHECK-LABEL: func.func @chained
+// CHECK-NEXT: %[[A:.*]] = kiln.dot %arg0, %arg1 : tensor<8x8xf32>, tensor<8x16xf32> -> tensor<8x16xf32>
+// CHECK-NEXT: kiln.slice %[[A]] [0, 0] to [4, 16]
+// CHECK: kiln.dot {{.*}} -> tensor<2x8xf32>
+// CHECK-NEXT: kiln.dot {{.*}} -> tensor<2x8xf32>
+func.func @chained(%x: tensor<8x8xf32>, %w: tensor<8x16xf32>, %v: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %0 = kiln.slice %x [0, 0] to [4, 8] by [1, 1] : tensor<8x8xf32> -> tensor<4x8xf32>
+  %1 = kiln.slice %x [4, 0] to [8, 8] by [1, 1] : tensor<8x8xf32> -> tensor<4x8xf32>
+  %2 = kiln.dot %0, %w : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %3 = kiln.dot %1, %w : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %4 = kiln.slice %2 [0, 0] to [2, 16] by [1, 1] : tensor<4x16xf32> -> tensor<2x16xf32>
+  %5 = kiln.slice %2 [2, 0] to [4, 16] by [1, 1] : tensor<4x16xf32> -> tensor<2x16xf32>
+  %6 = kiln.dot %4, %v : tensor<2x16xf32>, tensor<16x8xf32> -> tensor<2x8xf32>
+  %7 = kiln.dot %5, %v : tensor<2x16xf32>, tensor<16x8xf32> -> tensor<2x8xf32>
+  %8 = kiln.concatenate %6, %7 axis 0 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %9 = kiln.slice %3 [0, 0] to [4, 8] by [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
+  %10 = kiln.binary add %8, %9 : tensor<4x8xf32>
+  return %10 : tensor<4x8xf32>
+}
