@@ -155,7 +155,7 @@ void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> r
     std::vector<Job*> jobs;
   } work{context, target, progress, {}};
   for (auto& [key, job] : missing) work.jobs.push_back(&job);
-  const auto compile = [](void* w, std::int64_t begin, std::int64_t end) {
+  const auto compile = [](void* w, int /*worker*/, std::int64_t begin, std::int64_t end) {
     auto& [context, target, progress, jobs] = *static_cast<Work*>(w);
     for (; begin < end; ++begin) {
       Job& job = *jobs[static_cast<std::size_t>(begin)];
@@ -173,7 +173,7 @@ void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> r
     parallel_pieces(count, 1, threads, compile, &work);
     context.disableMultithreading();
   } else {
-    compile(&work, 0, count);
+    compile(&work, 0, 0, count);
   }
   for (const Job* job : work.jobs)
     if (job->error) std::rethrow_exception(job->error);

@@ -12,6 +12,8 @@ struct Launch {
   std::int64_t extent = 1;
   std::int64_t grain = 1;
   bool uses_random = false;
+  /// Bytes that each thread is lent: the last operand.
+  std::int64_t scratch_bytes = 0;
   /// A table of i64 that the kernel reads as one more operand, after the random state; empty: none.
   std::vector<std::int64_t> table;
 };
@@ -24,9 +26,11 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target);
 Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target);
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target);
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& target);
 
 /// A pack: operand 0 to operand 1.
 Launch launch_pack(ir::PackOp pack, const Target& target);
+Launch launch_winograd_pack(ir::PackOp pack, const Target& target);
 /// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
 Launch launch_sort(ir::SortOp sort, const Target& target);
 /// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).

@@ -25,6 +25,7 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<s
 }
 
 Launch launch_pack(ir::PackOp pack, const Target& target) {
+  if (pack.getKind() == ir::PackKind::winograd) return launch_winograd_pack(pack, target);
   auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   DType dtype = dtype_of_value(pack.getResult());
   std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];
@@ -35,7 +36,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   // n_stride.
   std::int64_t n, n_stride, k_stride = 0, outer_stride;
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
-  if (pack.getConvolution()) {
+  if (pack.getKind() == ir::PackKind::convolution) {
     n = from[0] / static_cast<std::int64_t>(pack.getGroups());
     n_stride = k_extent;
     outer_stride = n * n_stride;
@@ -44,7 +45,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     for (std::size_t i = kernel.size(); i-- > 0; step *= kernel[i]) tap_strides[i] = step;
     launch.table = window_offsets(from[1], kernel, step, tap_strides);
   } else {
-    bool transposed = pack.getTransposed();
+    bool transposed = pack.getKind() == ir::PackKind::transposed;
     n = from[from.size() - (transposed ? 2 : 1)];
     n_stride = transposed ? k_extent : 1;
     k_stride = transposed ? 1 : n;
@@ -105,6 +106,7 @@ Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
     if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
       return launch_convolution(fusion, conv, target);
+    if (auto winograd = llvm::dyn_cast<ir::WinogradOp>(op)) return launch_winograd(fusion, winograd, target);
   }
   return launch_pointwise(fusion, target);
 }

@@ -167,6 +167,7 @@ class Scheduler {
     step.params = std::move(launch.params);
     step.extent = launch.extent;
     step.grain = launch.grain;
+    step.scratch_bytes = launch.scratch_bytes;
     step.name = launch.request.name;
     step.locations = source_lines(loc);
     steps.push_back(std::move(step));

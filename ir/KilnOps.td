@@ -54,6 +54,7 @@ def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
 def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
+def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
 
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let summary = "a function of each element";
@@ -314,6 +315,11 @@ def ConvolutionOp : Kiln_Op<"convolution"> {
   let description = [{
     The contracted index runs over blocks of 16 input channels, then the kernel's axes, then the channel within the block, and is
     summed as `dot` sums. A tap in the padding multiplies +0.
+
+    Where `by_winograd` (ir/dialect.h) holds it is computed by F(2x2, 3x3) (A. Lavin and S. Gray, "Fast Algorithms for Convolutional
+    Neural Networks", 2015). A tile of 2x2 results comes from 4x4 inputs d and the kernels g: with U = G g G', in f64 and rounded
+    once, V = B' d B and M[p] the sum over c of V[p, c] * U[p, c] as `dot` sums, it is A' M A. Each row, then each column is transformed:
+      B': d0 - d2, d1 + d2, d2 - d1, d1 - d3    A': (m0 + m1) + m2, (m1 - m2) - m3    G: g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
   }];
   let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups)>.arguments;
   let results = (outs Kiln_Tensor:$result);
@@ -402,13 +408,13 @@ def RunIfOp : Kiln_Op<"run_if"> {
 def PackOp : Kiln_Op<"pack"> {
   let summary = "the right operand of a product in panels of `panel` columns, zeros behind the last column";
   let description = [{
-    For a dot, rhs (batch..., k, n), or (batch..., n, k) with `transposed`, becomes (batch..., panels, k, panel). For a convolution
-    (`convolution`), weights (o, c, kernel...) become (groups, panels, k, panel) with k in the order of the contraction.
-    A pack of a parameter is made once per version of it.
+    A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
+    of a `convolution` become (groups, panels, k, panel) with k in the order of the contraction, and for `winograd` the transformed
+    kernels (16, panels, c, panel). A pack of a parameter is made once per version of it.
   }];
-  let arguments = (ins Kiln_Tensor:$x, I64Attr:$panel, UnitAttr:$transposed, UnitAttr:$convolution, I64Attr:$groups);
+  let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups);
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -431,10 +437,20 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }
 
+def WinogradOp : Kiln_Op<"winograd"> {
+  let summary = "convolution by F(2x2, 3x3) with transformed and packed weights, channels last";
+  let description = [{
+    x (n, h, w, c), without its padding, result (n, h', w', o). What lies behind the far padding is not needed for any result.
+  }];
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, DenseI64ArrayAttr:$pad_low);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+}
+
 def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let summary = "one kernel";
   let description = [{
-    The body holds at most one of `reduce`, `packed_dot`, `packed_convolution` (the root), pointwise operations before a `reduce` and after any
+    The body holds at most one `reduce` or packed product (the root), pointwise operations before a `reduce` and after any
     root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
     arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root.
   }];

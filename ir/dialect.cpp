@@ -91,6 +91,19 @@ bool is_depthwise(PackedConvolutionOp op) {
   return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
 }
 
+bool is_product(mlir::Operation* op) { return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op); }
+
+bool by_winograd(ConvolutionOp op) {
+  constexpr std::int64_t least_channels = 16, least_extent = 8;
+  const auto w = ranked(op.getW()).getShape(), result = ranked(op.getResult()).getShape();
+  const auto all = [](llvm::ArrayRef<std::int64_t> values, std::int64_t of) {
+    return llvm::all_of(values, [=](std::int64_t v) { return v == of; });
+  };
+  return w.size() == 4 && all(w.drop_front(2), 3) && all(op.getStride(), 1) && all(op.getDilate(), 1) &&
+         op.getGroups() == 1 && ranked(op.getX()).getElementType().isF32() &&
+         std::min(w[0], w[1]) >= least_channels && std::min(result[2], result[3]) >= least_extent;
+}
+
 TensorType to_tensor_type(mlir::Type type) {
   auto tensor = llvm::cast<mlir::RankedTensorType>(type);
   return {dtype_of_element(tensor.getElementType()),
@@ -400,14 +413,21 @@ mlir::LogicalResult PackOp::verify() {
   auto panel = static_cast<std::int64_t>(getPanel()), groups = static_cast<std::int64_t>(getGroups());
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   llvm::SmallVector<std::int64_t> to;
-  if (getConvolution()) {
-    std::int64_t k = 1;
-    for (std::int64_t d : x.drop_front()) k *= d;
-    to = {groups, (x[0] / groups + panel - 1) / panel, k, panel};
-  } else {
-    to.assign(x.begin(), x.end() - 2);
-    std::int64_t k = x[x.size() - (getTransposed() ? 1 : 2)], n = x[x.size() - (getTransposed() ? 2 : 1)];
-    to.append({(n + panel - 1) / panel, k, panel});
+  const auto panels = [&](std::int64_t n) { return (n + panel - 1) / panel; };
+  switch (getKind()) {
+    case PackKind::matrix:
+    case PackKind::transposed: {
+      const bool transposed = getKind() == PackKind::transposed;
+      to.assign(x.begin(), x.end() - 2);
+      to.append({panels(x[x.size() - (transposed ? 2 : 1)]), x[x.size() - (transposed ? 1 : 2)], panel});
+      break;
+    }
+    case PackKind::convolution:
+      to = {groups, panels(x[0] / groups), mlir::ShapedType::getNumElements(x.drop_front()), panel};
+      break;
+    case PackKind::winograd:
+      if (x.size() != 4 || x[2] != 3 || x[3] != 3) return emitOpError("needs kernels of 3x3");
+      to = {16, panels(x[0]), x[1], panel};
   }
   return expect_result(*this, to, ranked(getX()).getElementType());
 }
@@ -579,7 +599,7 @@ mlir::LogicalResult FusionOp::verify() {
   if (!yield || yield.getOperandTypes() != getResultTypes()) return emitOpError("must yield its results");
   int roots = 0;
   for (mlir::Operation& op : block.without_terminator()) {
-    bool root = llvm::isa<ReduceOp, PackedDotOp, PackedConvolutionOp>(op);
+    bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
     roots += root;
     if (!root && !is_pointwise(&op) && !is_movement(&op) &&
         !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op))

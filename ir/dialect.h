@@ -48,8 +48,13 @@ mlir::RankedTensorType sort_scratch(mlir::Value x);
 bool sorts_packed(mlir::Value x);
 /// What a reduction combines two elements by.
 BinaryKind combiner(ReduceKind kind);
+/// A product with a packed right operand.
+bool is_product(mlir::Operation* op);
 /// Whether each channel is convolved with one kernel of its own.
 bool is_depthwise(PackedConvolutionOp op);
+/// Whether a convolution is computed by F(2x2, 3x3): decides its bits, so nothing but the convolution itself
+/// counts, and not its batch.
+bool by_winograd(ConvolutionOp op);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 

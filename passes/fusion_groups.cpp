@@ -12,9 +12,7 @@ constexpr std::size_t max_streams = 24;
 constexpr std::size_t max_results = 8;
 constexpr std::size_t max_ops = 64;
 
-bool is_root(mlir::Operation* op) {
-  return llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp>(op);
-}
+bool is_root(mlir::Operation* op) { return llvm::isa<ir::ReduceOp>(op) || ir::is_product(op); }
 /// Can be in front of others in a kernel without a root.
 bool is_elementwise(mlir::Operation* op) {
   return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp, ir::GatherOp>(op);

@@ -71,10 +71,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     std::int64_t width = panel(n, rhs);
     shape.resize(shape.size() - 2);
     shape.append({ceil_div(n, width), k, width});
-    auto type = mlir::RankedTensorType::get(shape, ir::ranked(rhs).getElementType());
-    auto packed =
-        ir::PackOp::create(builder, op.getLoc(), type, rhs, static_cast<std::uint64_t>(width), transpose_rhs,
-                           /*convolution=*/false, /*groups=*/1);
+    auto packed = make_pack(builder, op.getLoc(),
+                            transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs, shape, 1);
     auto product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), lhs, packed, transpose_lhs);
     op.replaceAllUsesWith(product.getResult());
     op.erase();
@@ -84,28 +82,45 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
     const Dims shape(ir::ranked(op.getW()).getShape());
-    const std::int64_t channels = ir::ranked(op.getX()).getDimSize(1);
-    // Where each channel has one kernel of its own, the kernels are packed side by side.
-    const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
-    const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
-    std::int64_t n = shape[0] / groups, k = 1;
-    for (std::int64_t d : llvm::drop_begin(shape)) k *= d;
-    std::int64_t width = panel(n, op.getW());
-    auto type = mlir::RankedTensorType::get({groups, ceil_div(n, width), k, width},
-                                            ir::ranked(op.getW()).getElementType());
-    auto packed =
-        ir::PackOp::create(builder, op.getLoc(), type, op.getW(), static_cast<std::uint64_t>(width),
-                           /*transposed=*/false, /*convolution=*/true, static_cast<std::uint64_t>(groups));
     const auto rank = static_cast<std::int64_t>(shape.size());
     auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
                                      channels_last_order(rank));
-    auto product = ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x,
-                                                   packed, op.getGroups(), Dims(llvm::drop_begin(shape, 2)),
-                                                   op.getStride(), op.getDilate());
+    const mlir::Value product = ir::by_winograd(op) ? winograd(builder, op, x) : direct(builder, op, x);
     auto result =
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
+  }
+
+  mlir::Value winograd(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
+    const auto shape = ir::ranked(op.getW()).getShape();
+    const std::int64_t width = panel(shape[0], op.getW());
+    auto packed = make_pack(builder, op.getLoc(), ir::PackKind::winograd, op.getW(),
+                            {16, ceil_div(shape[0], width), shape[1], width}, 1);
+    return ir::WinogradOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,
+                                  op.getPadLow());
+  }
+
+  mlir::Value direct(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
+    const auto shape = ir::ranked(op.getW()).getShape();
+    const std::int64_t channels = ir::ranked(op.getX()).getDimSize(1);
+    // Where each channel has one kernel of its own, the kernels are packed side by side.
+    const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
+    const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
+    const std::int64_t n = shape[0] / groups, k = mlir::ShapedType::getNumElements(shape.drop_front());
+    const std::int64_t width = panel(n, op.getW());
+    auto packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(),
+                            {groups, ceil_div(n, width), k, width}, groups);
+    return ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,
+                                           op.getGroups(), shape.drop_front(2), op.getStride(),
+                                           op.getDilate());
+  }
+
+  static mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
+                               llvm::ArrayRef<std::int64_t> shape, std::int64_t groups) {
+    auto type = mlir::RankedTensorType::get(shape, ir::ranked(x).getElementType());
+    return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(shape.back()),
+                              static_cast<std::uint64_t>(groups));
   }
 
   static mlir::RankedTensorType channels_last(mlir::Value v) {

@@ -14,7 +14,7 @@ bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::
 
 bool takes_view(mlir::OpOperand& use) {
   mlir::Operation* op = use.getOwner();
-  if (llvm::isa<ir::PackedDotOp, ir::PackedConvolutionOp>(op)) return use.getOperandNumber() == 0;
+  if (ir::is_product(op)) return use.getOperandNumber() == 0;
   return takes_elements(op);
 }
 
@@ -68,11 +68,12 @@ bool Movement::settle(mlir::OpOperand& use) {
   if (ir::is_movement(user)) return !ir::apply_movement(user, *view) && buffers_.insert(op).second;
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
+  // Registers run along the channels of the input too.
+  const bool along_channels =
+      llvm::isa<ir::WinogradOp>(user) || (convolution && ir::is_depthwise(convolution));
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()
-              // Registers run along the channels of the input too.
-              : convolution && ir::is_depthwise(convolution) ? view->strides.back() == 1
-                                                             : true;
+                                 : !along_channels || view->strides.back() == 1;
   return !fits && buffers_.insert(op).second;
 }
 

@@ -20,8 +20,8 @@ mlir::RankedTensorType with_shape(mlir::Value v, Shape shape) {
 /// Whether a kernel computes it, so that it need not be in memory for the next operation.
 bool is_computed(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
-  return op && (ir::is_pointwise(op) || llvm::isa<ir::ReduceOp, ir::PackedDotOp, ir::PackedConvolutionOp,
-                                                  ir::GatherOp, ir::RandomUniformOp>(op));
+  return op && (ir::is_pointwise(op) || ir::is_product(op) ||
+                llvm::isa<ir::ReduceOp, ir::GatherOp, ir::RandomUniformOp>(op));
 }
 
 /// Whether the reshape would cost a kernel: what it moves is computed, or it is no strides on what is in

@@ -42,11 +42,18 @@ struct Call {
   KernelFn entry;
   void* const* operands;
   const std::int64_t* params;
+  std::uint32_t count;
+  std::byte* scratch;  // of all workers; null: the kernel takes none
+  std::int64_t scratch_bytes;
 };
 
-void run_piece(void* context, std::int64_t begin, std::int64_t end) {
+void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
   const Call& c = *static_cast<const Call*>(context);
-  c.entry(c.operands, c.params, begin, end);
+  if (c.scratch == nullptr) return c.entry(c.operands, c.params, begin, end);
+  SmallArray<void*, 32> operands(c.count + 1);
+  std::copy_n(c.operands, c.count, operands.data());
+  operands[c.count] = c.scratch + worker * c.scratch_bytes;
+  c.entry(operands.data(), c.params, begin, end);
 }
 
 }  // namespace
@@ -118,13 +125,14 @@ Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
            .count = static_cast<std::uint32_t>(step.operands.size()),
            .extent = step.extent,
            .grain = std::max<std::int64_t>(step.grain, 1),
-           .copy_bytes = step.copy_bytes};
+           .copy_bytes = step.copy_bytes,
+           .scratch_bytes = (step.scratch_bytes + 63) / 64 * 64};
   if (step.kernel && l.entry == nullptr)
     fail_internal("kernel {} of {} has no code", step.kernel->name, plan_.name);
   if (!step.kernel && !step.control && l.count != 2)
     fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
   for (const BufferRef& r : step.operands) operands_.push_back(resolve(r, in_snapshot));
-  widest_ = std::max(widest_, l.count);
+  widest_ = std::max(widest_, l.count + (l.scratch_bytes > 0));
   return l;
 }
 
@@ -136,14 +144,12 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
     if (l.copy_bytes > 0) std::memmove(operands[1], operands[0], static_cast<std::size_t>(l.copy_bytes));
     return;
   }
-  if (l.extent > l.grain) {
-    if (const int threads = num_threads(); threads > 1) {
-      Call call{l.entry, operands, l.params};
-      parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
-      return;
-    }
-  }
-  if (l.extent > 0) l.entry(operands, l.params, 0, l.extent);
+  const std::int64_t pieces = l.extent / l.grain + (l.extent % l.grain != 0);
+  const auto threads = pieces > 1 ? static_cast<int>(std::min<std::int64_t>(num_threads(), pieces)) : 1;
+  const Arena scratch(l.scratch_bytes * threads);
+  Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
+  if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
+  if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
 
 std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const Argument& input) const {

@@ -60,7 +60,8 @@ struct Step {
   std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
   std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
   std::int64_t copy_bytes = 0;
-  std::string name;                    ///< for profiles and dumps
+  std::int64_t scratch_bytes = 0;  ///< for each thread that runs it; its address is the kernel's last operand
+  std::string name;                ///< for profiles and dumps
   std::vector<std::string> locations;  ///< "file:line" of the operators in it
   std::shared_ptr<const Control> control = nullptr;
 };
@@ -131,7 +132,7 @@ class KILN_API Executable {
     KernelFn entry;  // null without control: copy
     const std::int64_t* params;
     std::uint32_t first, count;
-    std::int64_t extent, grain, copy_bytes;
+    std::int64_t extent, grain, copy_bytes, scratch_bytes;
   };
 
   Operand resolve(const BufferRef& ref, bool in_snapshot) const;

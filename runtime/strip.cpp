@@ -20,7 +20,7 @@ class Strip final : public Control {
     if (plan_.rows > plan_.block)
       if (const int threads = num_threads(); threads > 1)
         return parallel_pieces(plan_.rows, plan_.block, threads, run_rows, &call);
-    run_rows(&call, 0, plan_.rows);
+    run_rows(&call, 0, 0, plan_.rows);
   }
 
  private:
@@ -29,7 +29,7 @@ class Strip final : public Control {
     void* const* operands;
   };
 
-  static void run_rows(void* context, std::int64_t begin, std::int64_t end) {
+  static void run_rows(void* context, int /*worker*/, std::int64_t begin, std::int64_t end) {
     const Call& call = *static_cast<const Call*>(context);
     for (; begin < end; begin += call.plan.block) {
       const std::int64_t to = std::min(begin + call.plan.block, end);

@@ -70,17 +70,19 @@ struct Loop {
   std::int64_t extent, grain, grains, parts;
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> open{false};
+  std::atomic<int> joined{0};
   std::atomic<int> finished{0};
 
   void work() {
     const FloatEnv env;
+    const int worker = joined.fetch_add(1, std::memory_order_relaxed);
     for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
       const auto edge = [&](std::int64_t part) {
         // grains * part / parts without overflow
         const std::int64_t g = grains / parts * part + grains % parts * part / parts;
         return part == parts ? extent : g * grain;
       };
-      piece(context, edge(i), edge(i + 1));
+      piece(context, worker, edge(i), edge(i + 1));
     }
   }
 };
@@ -123,7 +125,7 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
   const auto workers = static_cast<int>(std::min<std::int64_t>(threads, grains));
   if (workers <= 1) {
     const FloatEnv env;
-    if (extent > 0) piece(context, 0, extent);
+    if (extent > 0) piece(context, 0, 0, extent);
     return;
   }
   // Some more parts than threads, so that a thread that was held up costs a part and not its whole share.

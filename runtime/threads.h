@@ -5,8 +5,9 @@
 /// with it, and idle ones sleep.
 namespace kiln {
 
-/// A part of a loop: called with bounds, from any thread, must not throw.
-using PieceFn = void (*)(void* context, std::int64_t begin, std::int64_t end);
+/// A part of a loop: called with bounds, from any thread, must not throw. Parts that run at the same time
+/// have different workers, numbered from 0 on.
+using PieceFn = void (*)(void* context, int worker, std::int64_t begin, std::int64_t end);
 
 /// Calls `piece` on parts that cover [0, extent) once, on at most `threads` threads, the caller's among them.
 /// Parts begin at multiples of `grain`. Each part runs with the floating-point environment of float_env.h.

@@ -17,7 +17,7 @@
 // OUTLINE: kiln.constant dense<2.0
 // OUTLINE: kiln.packed_dot %arg0, %arg2
 // OUTLINE-LABEL: func.func @recurrent
-// OUTLINE: %[[W:.*]] = kiln.pack %arg2
+// OUTLINE: %[[W:.*]] = kiln.pack transposed %arg2
 // OUTLINE: %[[E:.*]] = kiln.pack
 // OUTLINE: kiln.run_loop @recurrent_body0 3 carries %arg0 : tensor<4x8xf32> rows %arg1 : tensor<3x4x8xf32> invariants %[[W]], %[[E]]
 // OUTLINE-SAME: {draws = 1 : i64}

@@ -171,7 +171,7 @@ func.func @reduce_window(%x: tensor<1x3x4xf32>) {
 
 func.func @pack(%w: tensor<20x10xf32>) {
   // expected-error @+1 {{must give 'tensor<1x20x16xf32>', not 'tensor<2x10x16xf32>'}}
-  %p = kiln.pack %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  %p = kiln.pack matrix %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
   return
 }
 

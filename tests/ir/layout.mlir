@@ -4,9 +4,9 @@
 // RUN: kiln opt %s --kiln-layout="lanes=1" | FileCheck %s --check-prefixes=CHECK,SCALAR
 
 // CHECK-LABEL: func.func @dense
-// WIDE-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 32 : i64, transposed} : tensor<84x120xf32> -> tensor<3x120x32xf32>
-// AVX2-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<84x120xf32> -> tensor<6x120x16xf32>
-// SCALAR-NEXT: %[[P:.*]] = kiln.pack %arg1 {groups = 1 : i64, panel = 4 : i64, transposed} : tensor<84x120xf32> -> tensor<21x120x4xf32>
+// WIDE-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<84x120xf32> -> tensor<3x120x32xf32>
+// AVX2-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 16 : i64} : tensor<84x120xf32> -> tensor<6x120x16xf32>
+// SCALAR-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 4 : i64} : tensor<84x120xf32> -> tensor<21x120x4xf32>
 // CHECK-NEXT: kiln.packed_dot %arg0, %[[P]]
 func.func @dense(%x: tensor<16x120xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {
   %0 = kiln.dot %x, %w {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
@@ -15,7 +15,7 @@ func.func @dense(%x: tensor<16x120xf32>, %w: tensor<84x120xf32>) -> tensor<16x84
 
 // A register of f64 has half the lanes.
 // CHECK-LABEL: func.func @batch_f64
-// WIDE: kiln.pack %arg1 {groups = 1 : i64, panel = 24 : i64} : tensor<3x5x20xf64> -> tensor<3x1x5x24xf64>
+// WIDE: kiln.pack matrix %arg1 {groups = 1 : i64, panel = 24 : i64} : tensor<3x5x20xf64> -> tensor<3x1x5x24xf64>
 // CHECK: kiln.packed_dot %arg0, %{{.*}} {transpose_lhs} : tensor<3x5x4xf64>
 func.func @batch_f64(%x: tensor<3x5x4xf64>, %w: tensor<3x5x20xf64>) -> tensor<3x4x20xf64> {
   %0 = kiln.dot %x, %w {transpose_lhs} : tensor<3x5x4xf64>, tensor<3x5x20xf64> -> tensor<3x4x20xf64>
@@ -23,7 +23,7 @@ func.func @batch_f64(%x: tensor<3x5x4xf64>, %w: tensor<3x5x20xf64>) -> tensor<3x
 }
 
 // CHECK-LABEL: func.func @transposes
-// CHECK-NEXT: kiln.pack %arg1 {{.*}}transposed
+// CHECK-NEXT: kiln.pack transposed %arg1
 // CHECK-NEXT: kiln.packed_dot %arg0, %{{.*}} {transpose_lhs}
 func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {
   %xt = kiln.transpose %x [1, 0] : tensor<120x16xf32> -> tensor<16x120xf32>
@@ -34,9 +34,9 @@ func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<
 
 // Channels last, between two transposes.
 // CHECK-LABEL: func.func @convolution
-// WIDE-NEXT: %[[W:.*]] = kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
-// CHECK: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
-// CHECK-NEXT: %[[Y:.*]] = kiln.packed_convolution %[[X]], %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>} : tensor<1x9x9x4xf32>, {{.*}} -> tensor<1x3x5x20xf32>
+// CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// WIDE-NEXT: %[[W:.*]] = kiln.pack convolution %arg1 {groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
+// CHECK: %[[Y:.*]] = kiln.packed_convolution %[[X]], %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>} : tensor<1x9x9x4xf32>, {{.*}} -> tensor<1x3x5x20xf32>
 // CHECK-NEXT: kiln.transpose %[[Y]] [0, 3, 1, 2]
 func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x3x5xf32> {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x3x5xf32>
@@ -45,11 +45,33 @@ func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> ten
 
 // One kernel for each channel: they are packed side by side.
 // CHECK-LABEL: func.func @depthwise
-// WIDE-NEXT: kiln.pack %arg1 {convolution, groups = 1 : i64, panel = 32 : i64} : tensor<24x1x3xf32> -> tensor<1x1x3x32xf32>
-// CHECK: kiln.transpose %arg0 [0, 2, 1]
-// CHECK-NEXT: kiln.packed_convolution {{.*}}groups = 24
+// CHECK-NEXT: kiln.transpose %arg0 [0, 2, 1]
+// WIDE-NEXT: kiln.pack convolution %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<24x1x3xf32> -> tensor<1x1x3x32xf32>
+// CHECK: kiln.packed_convolution {{.*}}groups = 24
 // CHECK-NEXT: kiln.transpose %{{.*}} [0, 2, 1]
 func.func @depthwise(%x: tensor<1x24x9xf32>, %w: tensor<24x1x3xf32>) -> tensor<1x24x7xf32> {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1>, groups = 24 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x24x9xf32>, tensor<24x1x3xf32> -> tensor<1x24x7xf32>
   return %0 : tensor<1x24x7xf32>
+}
+
+// Kernels of 3x3 at stride 1 are transformed; the padding stays with the operation.
+// CHECK-LABEL: func.func @winograd
+// CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// WIDE-NEXT: %[[W:.*]] = kiln.pack winograd %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<24x16x3x3xf32> -> tensor<16x1x16x32xf32>
+// WIDE-NEXT: %[[Y:.*]] = kiln.winograd %[[X]], %[[W]] {pad_low = array<i64: 1, 0>} : tensor<1x9x9x16xf32>, tensor<16x1x16x32xf32> -> tensor<1x9x8x24xf32>
+// WIDE-NEXT: kiln.transpose %[[Y]] [0, 3, 1, 2]
+func.func @winograd(%x: tensor<1x16x9x9xf32>, %w: tensor<24x16x3x3xf32>) -> tensor<1x24x9x8xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 1, 1>, pad_low = array<i64: 1, 0>, stride = array<i64: 1, 1>} : tensor<1x16x9x9xf32>, tensor<24x16x3x3xf32> -> tensor<1x24x9x8xf32>
+  return %0 : tensor<1x24x9x8xf32>
+}
+
+// Too few channels for the transforms to pay, another type, a step of two, another kernel.
+// CHECK-LABEL: func.func @direct
+// CHECK-COUNT-4: kiln.packed_convolution
+func.func @direct(%x: tensor<1x15x10x10xf32>, %w: tensor<24x15x3x3xf32>, %h: tensor<1x16x10x10xf16>, %v: tensor<24x16x3x3xf16>, %y: tensor<1x16x17x17xf32>, %u: tensor<16x16x3x3xf32>, %t: tensor<16x16x3x2xf32>) -> (tensor<1x24x8x8xf32>, tensor<1x24x8x8xf16>, tensor<1x16x8x8xf32>, tensor<1x16x15x16xf32>) {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x15x10x10xf32>, tensor<24x15x3x3xf32> -> tensor<1x24x8x8xf32>
+  %1 = kiln.convolution %h, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x10x10xf16>, tensor<24x16x3x3xf16> -> tensor<1x24x8x8xf16>
+  %2 = kiln.convolution %y, %u {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 2>} : tensor<1x16x17x17xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x8x8xf32>
+  %3 = kiln.convolution %y, %t {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x17x17xf32>, tensor<16x16x3x2xf32> -> tensor<1x16x15x16xf32>
+  return %0, %1, %2, %3 : tensor<1x24x8x8xf32>, tensor<1x24x8x8xf16>, tensor<1x16x8x8xf32>, tensor<1x16x15x16xf32>
 }

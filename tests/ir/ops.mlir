@@ -86,8 +86,8 @@ func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9
 
 // CHECK-LABEL: func.func @kernels
 func.func @kernels(%x: tensor<4x10xf32>, %w: tensor<20x10xf32>, %b: tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
-  // CHECK: kiln.pack %arg1 {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<20x10xf32> -> tensor<2x10x16xf32>
-  %p = kiln.pack %w {groups = 1 : i64, panel = 16 : i64, transposed} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  // CHECK: kiln.pack transposed %arg1 {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
+  %p = kiln.pack transposed %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
   // CHECK: %[[F:.*]]:2 = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %0, %[[B:.*]] = %arg2) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
   %0:2 = kiln.fusion (%i = %x, %j = %p, %k = %b) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
     // CHECK: kiln.packed_dot %[[X]], %[[P]] : tensor<4x10xf32>, tensor<2x10x16xf32> -> tensor<4x20xf32>
@@ -104,8 +104,8 @@ func.func @kernels(%x: tensor<4x10xf32>, %w: tensor<20x10xf32>, %b: tensor<20xf3
 
 // CHECK-LABEL: func.func @packed_convolution
 func.func @packed_convolution(%x: tensor<1x8x8x4xf32>, %w: tensor<6x2x3x3xf32>) -> tensor<1x6x3x6xf32> {
-  // CHECK: kiln.pack %arg1 {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
-  %p = kiln.pack %w {convolution, groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
+  // CHECK: kiln.pack convolution %arg1 {groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
+  %p = kiln.pack convolution %w {groups = 2 : i64, panel = 8 : i64} : tensor<6x2x3x3xf32> -> tensor<2x1x18x8xf32>
   // CHECK: kiln.packed_convolution %arg0, %0 {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x8x8x4xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x3x6xf32>
   %0 = kiln.packed_convolution %x, %p {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 3, 3>, stride = array<i64: 1, 2>} : tensor<1x8x8x4xf32>, tensor<2x1x18x8xf32> -> tensor<1x6x3x6xf32>
   return %0 : tensor<1x6x3x6xf32>

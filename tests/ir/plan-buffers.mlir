@@ -154,14 +154,14 @@ func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (t
 
 // A pack of a parameter is made once per version of it, not in the call.
 // CHECK-LABEL: func.func @snapshots
-// CHECK: kiln.pack %arg0 {{.*}}kiln.buffers = ["arena:0"]
-// CHECK: kiln.pack %arg1 {{.*}}kiln.buffers = ["snapshot:0"]
+// CHECK: kiln.pack matrix %arg0 {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.pack matrix %arg1 {{.*}}kiln.buffers = ["snapshot:0"]
 // CHECK: kiln.pack {{.*}}kiln.buffers = ["snapshot:1"]
 func.func @snapshots(%x: tensor<20x16xf32>, %w: tensor<20x16xf32> {kiln.parameter}, %v: tensor<320xf32> {kiln.parameter}) -> tensor<2x20x16xf32> {
-  %0 = kiln.pack %x {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
-  %1 = kiln.pack %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %0 = kiln.pack matrix %x {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %1 = kiln.pack matrix %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
   %2 = kiln.reshape %v : tensor<320xf32> -> tensor<20x16xf32>
-  %3 = kiln.pack %2 {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %3 = kiln.pack matrix %2 {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
   %4 = kiln.concatenate %0, %3 axis 0 : (tensor<1x20x16xf32>, tensor<1x20x16xf32>) -> tensor<2x20x16xf32>
   return %4 : tensor<2x20x16xf32>
 }
