@@ -14,6 +14,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace kiln::codegen {
 namespace {
@@ -99,16 +100,9 @@ Known& known() {
   return k;
 }
 
-}  // namespace
-
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Target& target, KernelTexts* texts) {
-  CacheKey key = key_of(request, target);
-  // A dump wants every stage's text, so it compiles a private copy under another symbol than the shared one.
-  if (texts)
-    return make_kernel(context, request, target, {key.hi ^ reinterpret_cast<std::uintptr_t>(texts), key.lo},
-                       texts);
-
+                                         const Target& target) {
+  const CacheKey key = key_of(request, target);
   auto& [mutex, kernels] = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {
@@ -134,49 +128,78 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
 }
 
-void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests, const Target& target,
-                     llvm::StringRef graph) {
-  struct Job {
-    const KernelRequest* request;
-    std::exception_ptr error;
-  };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Job> missing;
-  for (const KernelRequest& r : requests)
-    if (const CacheKey key = key_of(r, target); !known().contains(key))
-      missing.try_emplace({key.hi, key.lo}, Job{&r, nullptr});
-  if (missing.size() < 2) return;
+/// A private copy under another symbol than the shared one.
+std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                         const Target& target, KernelTexts& texts) {
+  CacheKey key = key_of(request, target);
+  key.hi ^= reinterpret_cast<std::uintptr_t>(&texts);
+  return make_kernel(context, request, target, key, &texts);
+}
 
-  prepare_lowering(context);
-  Progress progress(graph.str(), missing.size());
-  struct Work {
-    mlir::MLIRContext& context;
-    const Target& target;
-    Progress& progress;
-    std::vector<Job*> jobs;
-  } work{context, target, progress, {}};
-  for (auto& [key, job] : missing) work.jobs.push_back(&job);
-  const auto compile = [](void* w, int /*worker*/, std::int64_t begin, std::int64_t end) {
-    auto& [context, target, progress, jobs] = *static_cast<Work*>(w);
-    for (; begin < end; ++begin) {
-      Job& job = *jobs[static_cast<std::size_t>(begin)];
+/// The first request of each kernel that is not in memory.
+std::vector<std::size_t> missing_of(llvm::ArrayRef<KernelRequest> requests, const Target& target) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::vector<std::size_t> missing;
+  for (auto [i, request] : llvm::enumerate(requests))
+    if (const CacheKey key = key_of(request, target);
+        !known().contains(key) && seen.insert({key.hi, key.lo}).second)
+      missing.push_back(i);
+  return missing;
+}
+
+/// Calls get(i) for every i of `work`, on the threads that a call may use; throws what the first of them
+/// threw.
+void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
+                 llvm::function_ref<void(std::size_t)> get) {
+  const int threads = num_threads();
+  if (work.size() < 2 || threads < 2) {
+    for (const std::size_t i : work) get(i);
+    return;
+  }
+  struct Job {
+    llvm::ArrayRef<std::size_t> work;
+    llvm::function_ref<void(std::size_t)> get;
+    std::vector<std::exception_ptr> errors;
+  } job{work, get, std::vector<std::exception_ptr>(work.size())};
+  const auto piece = [](void* j, int /*worker*/, std::int64_t begin, std::int64_t end) {
+    auto& [work, get, errors] = *static_cast<Job*>(j);
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       try {
-        get_kernel(context, *job.request, target, nullptr);
+        get(work[i]);
       } catch (...) {
-        job.error = std::current_exception();
+        errors[i] = std::current_exception();
       }
-      progress.kernel_done();
     }
   };
-  const auto count = static_cast<std::int64_t>(work.jobs.size());
-  if (const int threads = num_threads(); threads > 1) {
-    context.enableMultithreading();
-    parallel_pieces(count, 1, threads, compile, &work);
-    context.disableMultithreading();
-  } else {
-    compile(&work, 0, 0, count);
+  context.enableMultithreading();
+  parallel_pieces(static_cast<std::int64_t>(work.size()), 1, threads, piece, &job);
+  context.disableMultithreading();
+  for (const std::exception_ptr& error : job.errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
+                                                       llvm::ArrayRef<KernelRequest> requests,
+                                                       const Target& target, llvm::StringRef graph,
+                                                       std::vector<KernelTexts>* texts) {
+  std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
+  if (texts) {
+    for (auto [kernel, request] : llvm::zip(kernels, requests))
+      kernel = get_kernel(context, request, target, texts->emplace_back());
+    return kernels;
   }
-  for (const Job* job : work.jobs)
-    if (job->error) std::rethrow_exception(job->error);
+  const std::vector<std::size_t> missing = missing_of(requests, target);
+  if (missing.size() > 1) prepare_lowering(context);
+  Progress progress(graph.str(), missing.size());
+  get_at_once(context, missing, [&](std::size_t i) {
+    kernels[i] = get_kernel(context, requests[i], target);
+    progress.kernel_done();
+  });
+  for (auto [kernel, request] : llvm::zip(kernels, requests))
+    if (!kernel) kernel = get_kernel(context, request, target);
+  return kernels;
 }
 
 }  // namespace kiln::codegen

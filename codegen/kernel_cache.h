@@ -5,16 +5,13 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a request: from memory, else from the disk, else compiled (and stored in both). Threads that
-/// ask for the same kernel at once wait for one compile. `texts`, when not null, receives the stages: the
-/// code is generated anew for it.
-std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Target& target, KernelTexts* texts);
-
-/// Makes get_kernel() find the kernels of these requests: those that are missing are loaded or compiled on
-/// the threads that a call may use. Of equal requests one is compiled. The requests' locations belong to
-/// `context`; `graph` is for people.
-void prepare_kernels(mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests, const Target& target,
-                     llvm::StringRef graph);
+/// The kernels of the requests, in their order: from memory, else from the disk, else compiled (and stored in
+/// both), on the threads that a call may use. Of equal requests one is compiled, also where several threads
+/// ask at once. The requests' locations belong to `context`; `graph` is for people. `texts`, when not null,
+/// receives the stages, one entry a kernel: the code is generated anew for it.
+std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
+                                                       llvm::ArrayRef<KernelRequest> requests,
+                                                       const Target& target, llvm::StringRef graph,
+                                                       std::vector<KernelTexts>* texts);
 
 }  // namespace kiln::codegen

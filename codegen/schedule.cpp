@@ -2,12 +2,12 @@
 
 #include "codegen/kernel_cache.h"
 #include "codegen/launch.h"
+#include "codegen/strips.h"
 #include "ir/views.h"
 #include "passes/strip_mine.h"
 #include "runtime/control.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
-#include "runtime/strip.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
@@ -52,12 +52,19 @@ std::vector<std::string> source_lines(mlir::Location loc) {
   return lines;
 }
 
+/// A step whose kernel is still to be made.
+struct Planned {
+  Step step;
+  std::optional<std::size_t> request = {};   // of the kernel
+  std::optional<std::size_t> snapshot = {};  // that it is part of, instead of the call
+  mlir::DenseI64ArrayAttr strip = {};
+};
+
+/// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
-  /// With `requests` it makes no kernels, but a list of what it would ask for.
-  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts,
-            std::vector<KernelRequest>* requests = nullptr)
-      : function_(function), target_(target), texts_(texts), requests_(requests) {}
+  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts)
+      : function_(function), target_(target), texts_(texts) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
@@ -79,10 +86,11 @@ class Scheduler {
 
     for (mlir::Operation& op : function_.front().without_terminator()) {
       place_results(op);
-      end_strip_before(op);
       schedule(op);
     }
-    end_strip();
+    // Tables follow the constants of the function, which the planner numbered.
+    llvm::append_range(plan_.constants, tables_);
+    finish_steps();
     mlir::Operation* end = function_.front().getTerminator();
     for (std::size_t i = 0; i < write_count; ++i) {
       mlir::Value v = end->getOperand(static_cast<unsigned>(output_count + i));
@@ -132,92 +140,58 @@ class Scheduler {
           std::vector<BufferRef> operands;
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
           for (mlir::Value v : f.getResults()) operands.push_back(place(v));
-          add(launch_fusion(f, target_), std::move(operands), strip_ ? strip_steps_ : plan_.steps,
-              op.getLoc());
+          add(launch_fusion(f, target_), std::move(operands), f);
         })
         .Case([&](ir::PackOp p) { schedule_pack(p); })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
-        .Case([&](ir::RunLoopOp l) { requests_ ? void() : schedule_loop(l); })  // bodies ask for their own
-        .Case([&](ir::RunIfOp i) { requests_ ? void() : schedule_branch(i); })
+        .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
+        .Case([&](ir::RunIfOp i) { schedule_branch(i); })
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::SortOp s) {
-          add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())},
-              plan_.steps, op.getLoc());
+          add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())}, s);
         })
         .Case([&](ir::CumulativeOp c) {
-          add(launch_cumulative(c, target_), {place(c.getX()), place(c.getResult())}, plan_.steps,
-              op.getLoc());
+          add(launch_cumulative(c, target_), {place(c.getX()), place(c.getResult())}, c);
         })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
         });
   }
 
-  void add(Launch launch, std::vector<BufferRef> operands, std::vector<Step>& steps, mlir::Location loc) {
+  void add(Launch launch, std::vector<BufferRef> operands, mlir::Operation* op,
+           std::optional<std::size_t> snapshot = {}) {
     if (launch.extent == 0) return;
-    if (requests_) return requests_->push_back(std::move(launch.request));
     if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) operands.push_back(table(launch.table));
-    KernelTexts* texts = texts_ ? &texts_->emplace_back() : nullptr;
     Step step;
-    step.kernel = get_kernel(*function_.getContext(), launch.request, target_, texts);
     step.operands = std::move(operands);
     step.params = std::move(launch.params);
     step.extent = launch.extent;
     step.grain = launch.grain;
     step.scratch_bytes = launch.scratch_bytes;
     step.name = launch.request.name;
-    step.locations = source_lines(loc);
-    steps.push_back(std::move(step));
+    step.locations = source_lines(op->getLoc());
+    planned_.push_back({std::move(step), requests_.size(), snapshot,
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr)});
+    requests_.push_back(std::move(launch.request));
   }
 
-  //===--- strips ---------------------------------------------------------===//
-
-  /// What a strip's rows take should be no more than this: most of it is used by several kernels.
-  static constexpr std::int64_t strip_bytes = 128 * 1024;
-
-  void end_strip_before(mlir::Operation& op) {
-    if (llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) return;
-    auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr);
-    if (strip_ && attr && attr[0] == strip_[0]) return;
-    end_strip();
-    strip_ = attr;
-  }
-
-  /// Its kernels as one step; one after the other where their loops are not cut along the rows.
-  void end_strip() {
-    if (!strip_) return;
-    std::int64_t rows = strip_[1];
-    for (const Step& s : strip_steps_)
-      if (s.extent < rows) rows = s.extent;
-    const bool cut = strip_steps_.size() > 1 && rows > 1 && strip_[1] % rows == 0 &&
-                     llvm::all_of(strip_steps_, [&](const Step& s) { return s.extent % rows == 0; });
-    if (cut)
-      plan_.steps.push_back(strip_step(rows, strip_[2] * (strip_[1] / rows)));
-    else
-      std::move(strip_steps_.begin(), strip_steps_.end(), std::back_inserter(plan_.steps));
-    strip_steps_.clear();
-    strip_ = {};
-  }
-
-  Step strip_step(std::int64_t rows, std::int64_t row_bytes) {
-    StripPlan strip{{}, rows, std::clamp<std::int64_t>(strip_bytes / row_bytes, 1, rows)};
-    Step step;
-    for (Step& s : strip_steps_) {
-      strip.parts.push_back({s.kernel, std::move(s.params), s.operands.size(), s.extent / rows});
-      llvm::append_range(step.operands, s.operands);
-      step.name += (step.name.empty() ? "" : "+") + s.name;
-      for (std::string& line : s.locations)
-        if (!llvm::is_contained(step.locations, line)) step.locations.push_back(std::move(line));
+  void finish_steps() {
+    auto kernels = get_kernels(*function_.getContext(), requests_, target_, plan_.name, texts_);
+    std::vector<StripStep> steps;
+    for (Planned& p : planned_) {
+      if (p.request) p.step.kernel = std::move(kernels[*p.request]);
+      if (p.snapshot)
+        plan_.snapshots[*p.snapshot].steps.push_back(std::move(p.step));
+      else
+        steps.push_back({std::move(p.step), p.strip});
     }
-    step.control = make_strip(std::move(strip));
-    return step;
+    plan_.steps = join_strips(std::move(steps));
   }
 
   BufferRef table(const std::vector<std::int64_t>& values) {
-    // Tables follow the constants of the function, which the planner numbered.
     auto buffer = std::make_shared<Buffer>(values.size() * sizeof(std::int64_t));
     std::memcpy(buffer->data(), values.data(), values.size() * sizeof(std::int64_t));
     tables_.push_back(buffer);
@@ -234,7 +208,7 @@ class Scheduler {
   void schedule_pack(ir::PackOp pack) {
     BufferRef from = place(pack.getX()), to = place(pack.getResult());
     Launch launch = launch_pack(pack, target_);
-    if (to.space != Space::snapshot) return add(std::move(launch), {from, to}, plan_.steps, pack.getLoc());
+    if (to.space != Space::snapshot) return add(std::move(launch), {from, to}, pack);
     SnapshotPlan snapshot{from.index, 0, ir::to_tensor_type(pack.getType()).bytes(), {}};
     // The layout's identity: what is made from which part of the parameter, and how.
     std::string text = launch.request.key;
@@ -242,7 +216,7 @@ class Scheduler {
     for (std::int64_t t : launch.table) text += "," + std::to_string(t);
     text += "@" + std::to_string(from.offset);
     snapshot.key = cache_key(text).lo;
-    add(std::move(launch), {from, to}, snapshot.steps, pack.getLoc());
+    add(std::move(launch), {from, to}, pack, plan_.snapshots.size());
     plan_.snapshots.push_back(std::move(snapshot));
   }
 
@@ -254,7 +228,7 @@ class Scheduler {
       ir::View from = ir::View::whole(part);
       StridedBox box{from.shape, from.strides, whole.strides, 0, at * whole.strides[axis]};
       add(launch_copy(box, ir::to_tensor_type(part.getType()).dtype, target_, concat.getLoc()),
-          {place(part), place(concat.getResult())}, plan_.steps, concat.getLoc());
+          {place(part), place(concat.getResult())}, concat);
       at += from.shape[axis];
     }
   }
@@ -273,14 +247,13 @@ class Scheduler {
         side.shape[i] = extent;
         side.to_offset += start * step;
         add(launch_fill(side, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
-            {place(pad.getResult())}, plan_.steps, pad.getLoc());
+            {place(pad.getResult())}, pad);
       }
       border.shape[i] = from.shape[i];
       border.to_offset += low * step;
     }
     inner.to_offset = border.to_offset;
-    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())},
-        plan_.steps, pad.getLoc());
+    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())}, pad);
   }
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.
@@ -290,14 +263,13 @@ class Scheduler {
     if (from.space == to.space && from.index == to.index && from.offset == to.offset) return;
     StridedBox all{whole.shape, whole.strides, whole.strides};
     add(launch_copy(all, ir::to_tensor_type(result.getType()).dtype, target_, result.getLoc()), {from, to},
-        plan_.steps, result.getLoc());
+        result.getDefiningOp());
   }
 
   void schedule_scatter(ir::ScatterOp scatter) {
     schedule_copy(scatter.getX(), scatter.getResult());
     add(launch_scatter(scatter, target_),
-        {place(scatter.getUpdates()), place(scatter.getIndices()), place(scatter.getResult())}, plan_.steps,
-        scatter.getLoc());
+        {place(scatter.getUpdates()), place(scatter.getIndices()), place(scatter.getResult())}, scatter);
   }
 
   void schedule_insert(ir::InsertOp insert) {
@@ -310,8 +282,7 @@ class Scheduler {
       part.to_strides.push_back(whole.strides[i] * insert.getStep()[i]);
       part.to_offset += insert.getStart()[i] * whole.strides[i];
     }
-    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, plan_.steps,
-        insert.getLoc());
+    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, insert);
   }
 
   std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
@@ -328,7 +299,7 @@ class Scheduler {
     step.operands = std::move(operands);
     step.name = name_of_location(op->getLoc());
     step.locations = source_lines(op->getLoc());
-    plan_.steps.push_back(std::move(step));
+    planned_.push_back({std::move(step)});
   }
 
   void schedule_loop(ir::RunLoopOp op) {
@@ -355,34 +326,19 @@ class Scheduler {
   mlir::func::FuncOp function_;
   const Target& target_;
   std::vector<KernelTexts>* texts_;
-  std::vector<KernelRequest>* requests_;
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
-  mlir::DenseI64ArrayAttr strip_;  // of the operations being scheduled
-  std::vector<Step> strip_steps_;
+  std::vector<Planned> planned_;
+  std::vector<KernelRequest> requests_;
   std::vector<std::shared_ptr<const Buffer>> tables_;
   std::optional<std::uint32_t> counted_;
-
- public:
-  void append_tables(ExecutablePlan& plan) {
-    plan.constants.insert(plan.constants.end(), tables_.begin(), tables_.end());
-  }
 };
 
 }  // namespace
 
 ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts) {
-  // The kernels at once, as far as there are threads; a dump wants them one after the other.
-  if (!texts) {
-    std::vector<KernelRequest> requests;
-    Scheduler(function, target, texts, &requests).run();
-    prepare_kernels(*function.getContext(), requests, target, function.getName());
-  }
-  Scheduler scheduler(function, target, texts);
-  ExecutablePlan plan = scheduler.run();
-  scheduler.append_tables(plan);
-  return plan;
+  return Scheduler(function, target, texts).run();
 }
 
 }  // namespace kiln::codegen
