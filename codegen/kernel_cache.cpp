@@ -191,7 +191,6 @@ std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& contex
     return kernels;
   }
   const std::vector<std::size_t> missing = missing_of(requests, target);
-  if (missing.size() > 1) prepare_lowering(context);
   Progress progress(graph.str(), missing.size());
   get_at_once(context, missing, [&](std::size_t i) {
     kernels[i] = get_kernel(context, requests[i], target);

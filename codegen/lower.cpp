@@ -26,6 +26,7 @@
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Export.h>
+#include <mlir/Target/LLVMIR/LLVMTranslationInterface.h>
 
 #include <chrono>
 #include <mutex>
@@ -148,14 +149,19 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
   return bytes;
 }
 
-}  // namespace
-
-void prepare_lowering(mlir::MLIRContext& context) {
+/// Loads what kernels are made of, once a context: while one thread loads dialects, no other may use any.
+void prepare(mlir::MLIRContext& context) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  mlir::Dialect* last = context.getLoadedDialect<mlir::LLVM::LLVMDialect>();
+  if (last && last->getRegisteredInterface<mlir::LLVMTranslationDialectInterface>()) return;
   load_dialects(context);
   // Passes load what they make operations of.
   mlir::OwningOpRef<mlir::ModuleOp> nothing(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
   to_llvm_dialect(*nothing);
 }
+
+}  // namespace
 
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts) {
@@ -164,7 +170,7 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   const auto since = [](Clock::time_point t) {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - t).count());
   };
-  load_dialects(context);
+  prepare(context);
   auto module = emit_module(context, request, symbol, target);
 #ifndef NDEBUG
   if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);

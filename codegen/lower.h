@@ -17,12 +17,9 @@ struct KernelObject {
   std::vector<char> bytes;
 };
 
-/// To be called before lower_kernel() is called from several threads with one context: loading dialects is
-/// not for several threads.
-void prepare_lowering(mlir::MLIRContext& context);
-
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
-/// to. `texts` may be null. Throws an internal error when a stage refuses the code.
+/// to; several threads may lower with one. `texts` may be null. Throws an internal error when a stage refuses
+/// the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, KernelTexts* texts);
 
