@@ -110,6 +110,11 @@ TensorType to_tensor_type(mlir::Type type) {
           Shape(std::span(tensor.getShape().data(), tensor.getShape().size()))};
 }
 
+mlir::SplatElementsAttr splat_of(mlir::Value v) {
+  auto constant = v.getDefiningOp<ConstantOp>();
+  return constant ? llvm::dyn_cast<mlir::SplatElementsAttr>(constant.getValue()) : nullptr;
+}
+
 bool is_pointwise(mlir::Operation* op) {
   return llvm::isa<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(op);
 }
@@ -440,21 +445,20 @@ namespace {
 
 /// A splat under another shape is a splat.
 mlir::OpFoldResult move_splat(mlir::Attribute x, mlir::Type result) {
-  auto splat = llvm::dyn_cast_if_present<mlir::DenseElementsAttr>(x);
-  if (!splat || !splat.isSplat()) return {};
-  return splat.resizeSplat(llvm::cast<mlir::ShapedType>(result));
+  auto splat = llvm::dyn_cast_if_present<mlir::SplatElementsAttr>(x);
+  return splat ? splat.resizeSplat(llvm::cast<mlir::ShapedType>(result)) : mlir::OpFoldResult();
 }
 
 bool is_float_splat(mlir::Attribute x, double value, bool negative_zero = false) {
-  auto splat = llvm::dyn_cast_if_present<mlir::DenseElementsAttr>(x);
-  if (!splat || !splat.isSplat() || !llvm::isa<mlir::FloatType>(splat.getElementType())) return false;
+  auto splat = llvm::dyn_cast_if_present<mlir::SplatElementsAttr>(x);
+  if (!splat || !llvm::isa<mlir::FloatType>(splat.getElementType())) return false;
   llvm::APFloat v = splat.getSplatValue<llvm::APFloat>();
   return v.isExactlyValue(negative_zero ? -0.0 : value);
 }
 
 bool is_integer_splat(mlir::Attribute x, std::int64_t value) {
-  auto splat = llvm::dyn_cast_if_present<mlir::DenseElementsAttr>(x);
-  if (!splat || !splat.isSplat() || !llvm::isa<mlir::IntegerType>(splat.getElementType())) return false;
+  auto splat = llvm::dyn_cast_if_present<mlir::SplatElementsAttr>(x);
+  if (!splat || !llvm::isa<mlir::IntegerType>(splat.getElementType())) return false;
   llvm::APInt v = splat.getSplatValue<llvm::APInt>();
   return v.getBitWidth() > 1 && v == llvm::APInt(v.getBitWidth(), static_cast<std::uint64_t>(value));
 }

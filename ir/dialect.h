@@ -36,6 +36,14 @@ inline mlir::RankedTensorType ranked(mlir::Value v) {
   return llvm::cast<mlir::RankedTensorType>(v.getType());
 }
 
+/// Of the array in memory.
+inline std::int64_t bytes_of(mlir::Value v) {
+  auto type = ranked(v);
+  return type.getNumElements() * static_cast<std::int64_t>(size_of(dtype_of_element(type.getElementType())));
+}
+/// The value of a constant whose elements are all one number; null for any other value.
+mlir::SplatElementsAttr splat_of(mlir::Value v);
+
 /// Whether the operation computes each element of its result from the elements at the same place.
 bool is_pointwise(mlir::Operation* op);
 /// Broadcast, transpose, slice, reverse or reshape: the same elements at other places.

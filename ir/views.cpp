@@ -127,6 +127,11 @@ View view_of(mlir::Value v) {
   return View::whole(v);
 }
 
+mlir::Value memory_of(mlir::Value v) {
+  while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getX();
+  return v;
+}
+
 void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents, llvm::SmallVectorImpl<Dims>& strides,
                    std::size_t* boundary) {
   std::size_t kept = 0;

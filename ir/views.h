@@ -23,6 +23,9 @@ struct View {
 /// chain's block.
 View view_of(mlir::Value v);
 
+/// The value whose memory `v` is: reshapes outside of fusions are names.
+mlir::Value memory_of(mlir::Value v);
+
 /// The view that movement operation `op` makes of `view` (a view of its operand); nothing when strides cannot
 /// express it (a reshape of a window that is not contiguous enough).
 std::optional<View> apply_movement(mlir::Operation* op, const View& view);

@@ -15,18 +15,6 @@ namespace {
 constexpr std::int64_t max_bytes = 16 << 20;  // of any value that evaluation holds
 constexpr std::int64_t max_growth = 1 << 20;  // of a new constant over the constants that it is made from
 
-std::int64_t bytes_of(mlir::Value v) {
-  auto type = ir::ranked(v);
-  return type.getNumElements() * (type.getElementTypeBitWidth() + 7) / 8;
-}
-
-bool is_splat_constant(mlir::Operation* op) {
-  auto constant = llvm::dyn_cast<ir::ConstantOp>(op);
-  if (!constant) return false;
-  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
-  return dense && dense.isSplat();
-}
-
 /// What of a function does not depend on its arguments.
 class ConstantPart {
  public:
@@ -59,12 +47,12 @@ class ConstantPart {
       if (!def || !known_.contains(def)) return;
       all_splats &= splats_.contains(def);
     }
-    bool splat = is_splat_constant(op) ||
+    bool splat = ir::splat_of(op->getResult(0)) ||
                  (op->getNumOperands() > 0 && all_splats && (ir::is_pointwise(op) || ir::is_movement(op)));
     if (!splat && !llvm::isa<ir::ConstantOp>(op)) {
-      if (bytes_of(op->getResult(0)) > max_bytes) return;
+      if (ir::bytes_of(op->getResult(0)) > max_bytes) return;
       for (mlir::Value v : op->getOperands())
-        if (bytes_of(v) > max_bytes) return;
+        if (ir::bytes_of(v) > max_bytes) return;
     }
     known_.insert(op);
     if (splat) splats_.insert(op);
@@ -87,8 +75,8 @@ class ConstantPart {
     collect(op, slice);
     std::int64_t inputs = 0;
     for (mlir::Operation* o : slice)
-      if (llvm::isa<ir::ConstantOp>(o) && !is_splat(o)) inputs += bytes_of(o->getResult(0));
-    return bytes_of(op->getResult(0)) <= inputs + max_growth;
+      if (llvm::isa<ir::ConstantOp>(o) && !is_splat(o)) inputs += ir::bytes_of(o->getResult(0));
+    return ir::bytes_of(op->getResult(0)) <= inputs + max_growth;
   }
 
   static void collect(mlir::Operation* op, llvm::DenseSet<mlir::Operation*>& set) {

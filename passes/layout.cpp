@@ -4,6 +4,7 @@
 #include "passes/sweep.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
 
 namespace kiln::passes {
 namespace {
@@ -125,10 +126,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 
   static mlir::RankedTensorType channels_last(mlir::Value v) {
     auto type = ir::ranked(v);
-    Dims shape;
-    for (std::int64_t axis : channels_last_order(type.getRank()))
-      shape.push_back(type.getDimSize(static_cast<unsigned>(axis)));
-    return mlir::RankedTensorType::get(shape, type.getElementType());
+    return mlir::RankedTensorType::get(
+        mlir::applyPermutation(type.getShape(), channels_last_order(type.getRank())), type.getElementType());
   }
 
   Option<std::int64_t> lanes_{*this, "lanes", llvm::cl::desc("f32 lanes of a vector register"),
@@ -151,17 +150,15 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits
   return unit * best;
 }
 
-llvm::SmallVector<std::int64_t, 6> channels_last_order(std::int64_t rank) {
-  Dims order{0};
+llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank) {
+  llvm::SmallVector<std::int64_t> order{0};
   for (std::int64_t i = 2; i < rank; ++i) order.push_back(i);
   order.push_back(1);
   return order;
 }
 
-llvm::SmallVector<std::int64_t, 6> channels_first_order(std::int64_t rank) {
-  Dims order{0, rank - 1};
-  for (std::int64_t i = 1; i + 1 < rank; ++i) order.push_back(i);
-  return order;
+llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
+  return mlir::invertPermutationVector(channels_last_order(rank));
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(std::int64_t lanes) { return std::make_unique<Layout>(lanes); }

@@ -15,8 +15,8 @@ namespace kiln::passes {
 std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits);
 
 /// The transpose from (n, c, spatial...) to (n, spatial..., c), and back.
-llvm::SmallVector<std::int64_t, 6> channels_last_order(std::int64_t rank);
-llvm::SmallVector<std::int64_t, 6> channels_first_order(std::int64_t rank);
+llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank);
+llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
 
 /// Splits products into the layout of their right operand (kiln.pack) and a product that reads it
 /// (kiln.packed_dot, kiln.packed_convolution). A transpose of the last two axes of an operand of a dot

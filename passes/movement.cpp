@@ -3,11 +3,8 @@
 namespace kiln::passes {
 
 bool is_nullary(mlir::Operation* op) {
-  if (!op) return false;
-  if (llvm::isa<ir::IotaOp>(op)) return true;
-  auto constant = llvm::dyn_cast<ir::ConstantOp>(op);
-  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-  return dense && dense.isSplat();
+  auto constant = llvm::dyn_cast_if_present<ir::ConstantOp>(op);
+  return llvm::isa_and_present<ir::IotaOp>(op) || (constant && ir::splat_of(constant));
 }
 
 bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::isa<ir::ReduceOp>(op); }

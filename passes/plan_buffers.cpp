@@ -14,21 +14,10 @@
 namespace kiln::passes {
 namespace {
 
-std::int64_t bytes_of(mlir::Value v) {
-  auto type = ir::ranked(v);
-  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-}
-
-/// The value whose memory `v` is: reshapes outside of fusions are names.
-mlir::Value memory_of(mlir::Value v) {
-  while (auto reshape = v.getDefiningOp<ir::ReshapeOp>()) v = reshape.getX();
-  return v;
-}
-
 bool is_snapshot(mlir::Operation* op) {
   auto pack = llvm::dyn_cast_if_present<ir::PackOp>(op);
   if (!pack) return false;
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(memory_of(pack.getX()));
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(ir::memory_of(pack.getX()));
   if (!argument) return false;
   auto function = llvm::cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
   return function.getArgAttr(argument.getArgNumber(), ir::parameter_attr) != nullptr;
@@ -77,7 +66,7 @@ class Planner {
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
       bool handed_out = use.getOperandNumber() < visible;
-      mlir::Value memory = memory_of(use.get());
+      mlir::Value memory = ir::memory_of(use.get());
       if (!is_written(memory) || output_.contains(memory)) {
         use.set(copy_of(use.get()));
         memory = use.get();
@@ -110,7 +99,7 @@ class Planner {
         strip = number;
       }
       for (mlir::Value v : op.getOperands()) {
-        mlir::Value memory = memory_of(v);
+        mlir::Value memory = ir::memory_of(v);
         mlir::Operation*& last = last_user_[memory];
         mlir::Operation* made_by = memory.getDefiningOp();
         if (last != &op)
@@ -139,7 +128,7 @@ class Planner {
         slots_[*reused].end = last_use_.lookup(v);
       } else {
         slot_[v] = slots_.size();
-        slots_.push_back({bytes_of(v), step, last_use_.lookup(v)});
+        slots_.push_back({ir::bytes_of(v), step, last_use_.lookup(v)});
       }
     }
   }
@@ -157,7 +146,7 @@ class Planner {
       return std::max(arena_of(branch.getThenAttr()), arena_of(branch.getOtherwiseAttr()));
     auto loop = llvm::cast<ir::RunLoopOp>(op);
     std::int64_t bytes = arena_of(loop.getBodyAttr());
-    for (mlir::Value v : loop.getCarries()) bytes += aligned_bytes(bytes_of(v));
+    for (mlir::Value v : loop.getCarries()) bytes += aligned_bytes(ir::bytes_of(v));
     return loop.getGoOn() ? bytes + aligned_bytes(1) : bytes;
   }
 
@@ -165,10 +154,10 @@ class Planner {
   std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result, std::size_t step) {
     if (!fusion) return std::nullopt;
     for (mlir::Value v : fusion.getOperands()) {
-      auto slot = slot_.find(memory_of(v));
+      auto slot = slot_.find(ir::memory_of(v));
       // Another result of this kernel may have taken it.
       if (slot == slot_.end() || slots_[slot->second].end != step) continue;
-      if (may_overwrite(fusion, memory_of(v), result)) return slot->second;
+      if (may_overwrite(fusion, ir::memory_of(v), result)) return slot->second;
     }
     return std::nullopt;
   }
@@ -182,7 +171,7 @@ class Planner {
         auto output = output_.find(result);
         if (output == output_.end()) continue;
         for (mlir::Value v : fusion.getOperands()) {
-          mlir::Value memory = memory_of(v);
+          mlir::Value memory = ir::memory_of(v);
           if (!is_written(memory) || output_.contains(memory) || !may_overwrite(fusion, memory, result))
             continue;
           const unsigned number = output->second;
@@ -200,10 +189,10 @@ class Planner {
           !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
         return false;
     if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
-        bytes_of(memory) != bytes_of(result))
+        ir::bytes_of(memory) != ir::bytes_of(result))
       return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
-      if (memory_of(operand) == memory && !used_in_place(argument)) return false;
+      if (ir::memory_of(operand) == memory && !used_in_place(argument)) return false;
     return true;
   }
 

@@ -32,20 +32,13 @@ bool costs(ir::ReshapeOp reshape) {
   return op && ir::is_movement(op) && ir::view_of(reshape).base == reshape.getResult();
 }
 
-bool is_splat(mlir::Value v) {
-  auto constant = v.getDefiningOp<ir::ConstantOp>();
-  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-  return dense && dense.isSplat();
-}
-
 /// `v` under another shape where that costs nothing; null where it does.
 mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   if (auto reshape = v.getDefiningOp<ir::ReshapeOp>(); reshape && shape_of(reshape.getX()) == shape)
     return reshape.getX();
-  if (is_splat(v)) {
-    auto constant = v.getDefiningOp<ir::ConstantOp>();
-    auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue()).resizeSplat(with_shape(v, shape));
-    return ir::ConstantOp::create(builder, constant.getLoc(), value.getType(), value);
+  if (auto splat = ir::splat_of(v)) {
+    auto value = splat.resizeSplat(with_shape(v, shape));
+    return ir::ConstantOp::create(builder, v.getLoc(), value.getType(), value);
   }
   ir::View view = ir::view_of(v);
   mlir::Operation* op = v.getDefiningOp();

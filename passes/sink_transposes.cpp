@@ -5,31 +5,19 @@
 #include "passes/sweep.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
 #include <mlir/IR/IRMapping.h>
 
 namespace kiln::passes {
 namespace {
 
-using Dims = llvm::SmallVector<std::int64_t, 6>;
+using Dims = llvm::SmallVector<std::int64_t>;
 using Order = llvm::ArrayRef<std::int64_t>;
-
-/// list[order[0]], list[order[1]], ...
-Dims ordered(llvm::ArrayRef<std::int64_t> list, Order order) {
-  Dims out;
-  for (std::int64_t i : order) out.push_back(list[static_cast<std::size_t>(i)]);
-  return out;
-}
-
-Dims inverse(Order order) {
-  Dims out(order.size());
-  for (auto [i, axis] : llvm::enumerate(order))
-    out[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(i);
-  return out;
-}
+using mlir::applyPermutation;
 
 mlir::RankedTensorType type_in(mlir::Value v, Order order) {
   auto type = ir::ranked(v);
-  return mlir::RankedTensorType::get(ordered(type.getShape(), order), type.getElementType());
+  return mlir::RankedTensorType::get(applyPermutation(type.getShape(), order), type.getElementType());
 }
 
 /// The transpose that made v, if it puts channels in the second place.
@@ -75,7 +63,7 @@ class SinkTransposes final
       }
     }
     if (!model || moved < in_memory) return;
-    const Dims order(model.getPermutation()), back = inverse(order);
+    const Dims order(model.getPermutation()), back = mlir::invertPermutationVector(order);
 
     mlir::OpBuilder builder(op);
     mlir::IRMapping map;
@@ -84,12 +72,12 @@ class SinkTransposes final
     mlir::Value old = op->getResult(0), result = clone->getResult(0);
     result.setType(type_in(old, back));
     if (auto pad = llvm::dyn_cast<ir::PadOp>(clone)) {
-      pad.setLow(ordered(pad.getLow(), back));
-      pad.setHigh(ordered(pad.getHigh(), back));
+      pad.setLow(applyPermutation(pad.getLow(), back));
+      pad.setHigh(applyPermutation(pad.getHigh(), back));
     } else if (auto slice = llvm::dyn_cast<ir::SliceOp>(clone)) {
-      slice.setStart(ordered(slice.getStart(), back));
-      slice.setLimit(ordered(slice.getLimit(), back));
-      slice.setStep(ordered(slice.getStep(), back));
+      slice.setStart(applyPermutation(slice.getStart(), back));
+      slice.setLimit(applyPermutation(slice.getLimit(), back));
+      slice.setStep(applyPermutation(slice.getStep(), back));
     } else if (auto concat = llvm::dyn_cast<ir::ConcatenateOp>(clone)) {
       concat.setAxis(static_cast<std::uint64_t>(order[static_cast<std::size_t>(concat.getAxis())]));
     }
@@ -99,23 +87,18 @@ class SinkTransposes final
   }
 
   /// Repeats a value, or looks at a smaller one: in any order at no cost.
-  static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || splat(v); }
-
-  static mlir::DenseElementsAttr splat(mlir::Value v) {
-    auto constant = v.getDefiningOp<ir::ConstantOp>();
-    auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-    return dense && dense.isSplat() ? dense : mlir::DenseElementsAttr();
-  }
+  static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || ir::splat_of(v); }
 
   /// The value of which `v` is the transpose in `order`; `back` is the inverse.
   static mlir::Value in_order(mlir::OpBuilder& builder, mlir::Value v, Order order, Order back) {
     auto transpose = v.getDefiningOp<ir::TransposeOp>();
     if (transpose && transpose.getPermutation() == order) return transpose.getX();
     const mlir::RankedTensorType type = type_in(v, back);
-    if (auto dense = splat(v))
-      return ir::ConstantOp::create(builder, v.getLoc(), type, dense.resizeSplat(type));
+    if (auto splat = ir::splat_of(v))
+      return ir::ConstantOp::create(builder, v.getLoc(), type, splat.resizeSplat(type));
     if (auto broadcast = v.getDefiningOp<ir::BroadcastOp>()) {
-      const Dims dims = ordered(order, broadcast.getDims());
+      Dims dims;
+      for (std::int64_t dim : broadcast.getDims()) dims.push_back(order[static_cast<std::size_t>(dim)]);
       if (llvm::is_sorted(dims))
         return ir::BroadcastOp::create(builder, v.getLoc(), type, broadcast.getX(), dims);
     }
@@ -125,9 +108,9 @@ class SinkTransposes final
   static void compose(ir::TransposeOp op) {
     auto inner = op.getX().getDefiningOp<ir::TransposeOp>();
     if (!inner) return;
-    const Dims order = ordered(inner.getPermutation(), op.getPermutation());
+    const Dims order = applyPermutation(inner.getPermutation(), op.getPermutation());
     mlir::Value value = inner.getX();
-    if (!llvm::is_sorted(order)) {
+    if (!mlir::isIdentityPermutation(order)) {
       mlir::OpBuilder builder(op);
       value = ir::TransposeOp::create(builder, op.getLoc(), op.getType(), value, order);
     }

@@ -13,16 +13,6 @@ using Shape = llvm::ArrayRef<std::int64_t>;
 /// Strips of less are left alone: they stay in the second cache.
 constexpr std::int64_t least_bytes = 256 * 1024;
 
-mlir::Value memory_of(mlir::Value v) {
-  while (auto reshape = v.getDefiningOp<ir::ReshapeOp>()) v = reshape.getX();
-  return v;
-}
-
-std::int64_t bytes_of(mlir::Value v) {
-  auto type = ir::ranked(v);
-  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
-}
-
 Shape common_prefix(Shape a, Shape b) {
   std::size_t n = 0;
   while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
@@ -31,12 +21,6 @@ Shape common_prefix(Shape a, Shape b) {
 
 bool begins_with(Shape shape, Shape prefix) {
   return shape.size() >= prefix.size() && shape.take_front(prefix.size()) == prefix;
-}
-
-std::int64_t product(Shape shape) {
-  std::int64_t n = 1;
-  for (std::int64_t d : shape) n *= d;
-  return n;
 }
 
 /// Whether its loops can be cut along leading axes.
@@ -53,7 +37,7 @@ bool stays_in_row(mlir::Value v, Shape rows) {
   const ir::View view = ir::view_of(v);
   const Shape base = ir::ranked(view.base).getShape();
   if (view.offset != 0 || !begins_with(view.shape, rows) || !begins_with(base, rows)) return false;
-  const std::int64_t row_elements = product(base.drop_front(rows.size()));
+  const std::int64_t row_elements = mlir::ShapedType::getNumElements(base.drop_front(rows.size()));
   std::int64_t step = row_elements, last = 0;
   for (std::size_t i = rows.size(); i-- > 0; step *= rows[i])
     if (rows[i] > 1 && view.strides[i] != step) return false;
@@ -82,7 +66,7 @@ class Strip {
       return true;
     }
     const Shape rows = common_prefix(rows_, shape);
-    if (product(rows) < 2 || !reads_member(fusion)) return false;
+    if (mlir::ShapedType::getNumElements(rows) < 2 || !reads_member(fusion)) return false;
     kernels_.push_back(fusion);
     if (llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); })) {
       rows_.truncate(rows.size());
@@ -97,14 +81,14 @@ class Strip {
     if (kernels_.size() < 2) return false;
     llvm::SmallDenseSet<mlir::Value> memories;
     for (ir::FusionOp f : kernels_) {
-      for (mlir::Value v : f.getOperands()) memories.insert(memory_of(v));
+      for (mlir::Value v : f.getOperands()) memories.insert(ir::memory_of(v));
       for (mlir::Value v : f.getResults()) memories.insert(v);
     }
     std::int64_t bytes = 0;
-    for (mlir::Value v : memories) bytes += bytes_of(v);
+    for (mlir::Value v : memories) bytes += ir::bytes_of(v);
     if (bytes < least_bytes) return false;
     mlir::OpBuilder builder(kernels_.front());
-    const std::int64_t rows = product(rows_);
+    const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     for (ir::FusionOp f : kernels_)
       f->setAttr(strip_attr, builder.getDenseI64ArrayAttr({number, rows, (bytes + rows - 1) / rows}));
     return true;
@@ -116,7 +100,7 @@ class Strip {
     return llvm::any_of(kernels_, [&](ir::FusionOp f) { return f.getOperation() == op; });
   }
   bool reads_member(ir::FusionOp fusion) const {
-    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(memory_of(v)); });
+    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(ir::memory_of(v)); });
   }
   bool works_by_row(ir::FusionOp fusion, Shape rows) const {
     for (mlir::Operation& op : fusion.getBody().front())
@@ -125,7 +109,7 @@ class Strip {
                          [&](std::int64_t axis) { return axis < static_cast<std::int64_t>(rows.size()); }))
           return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
-      if (is_member(memory_of(operand)) && !used_in_row(argument, rows)) return false;
+      if (is_member(ir::memory_of(operand)) && !used_in_row(argument, rows)) return false;
     return true;
   }
 
