@@ -1,10 +1,7 @@
 // Loops and branches of a program: eagerly, hybridized, exported.
+#include "function_net.h"
 #include "golden_files.h"
-#include "same_bits.h"
 
-#include <kiln/kiln.h>
-
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <regex>
 
@@ -12,38 +9,7 @@ using namespace kiln;
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
 using Results = struct F::contrib::Results;
-
-template <class Body>
-class Net final : public HybridBlock {
- public:
-  explicit Net(Body body) : body_(std::move(body)) {}
-  Tensors hybrid_forward(F& f, const Tensors& in) override { return body_(f, in); }
-
- private:
-  Body body_;
-};
-
-// Runs `body` eagerly and hybridized from the same seed; returns the results after comparing them, and what
-// is drawn next.
-template <class Body>
-Tensors both(Body body, const Tensors& inputs) {
-  Net<Body> net(body);
-  random::seed(3);
-  const Tensors eager = net(inputs);
-  const Tensor next = random::uniform(0, 1, {3});
-  net.hybridize();
-  for (int threads : {1, 2}) {
-    const ThreadLimit limit(threads);
-    random::seed(3);
-    const Tensors compiled = net(inputs);
-    REQUIRE(compiled.size() == eager.size());
-    for (std::size_t i = 0; i < eager.size(); ++i) CHECK(same_bits(eager[i], compiled[i]));
-    CHECK(same_bits(next, random::uniform(0, 1, {3})));
-  }
-  return eager;
-}
 
 Tensors cumulative(F& f, const Tensors& in) {
   const Results r = f.contrib().foreach (
@@ -58,7 +24,8 @@ Tensors cumulative(F& f, const Tensors& in) {
 }  // namespace
 
 TEST_CASE("foreach stacks the outputs and hands states on") {
-  const Tensors r = both(cumulative, {Tensor({{1, 2}, {3, 4}, {5, 6}}), Tensor({0.5, 1.0}), Tensor({1, -1})});
+  const Tensors r =
+      everywhere(cumulative, {Tensor({{1, 2}, {3, 4}, {5, 6}}), Tensor({0.5, 1.0}), Tensor({1, -1})});
   CHECK(r[0].shape() == Shape{3, 2});
   CHECK(r[1].to_vector<float>() == std::vector<float>{9.5f, -11.f});
 }
@@ -73,7 +40,7 @@ TEST_CASE("foreach over one axis gives rows of one element") {
         {in[0]}, {});
     return r.outputs;
   };
-  CHECK(both(body, {Tensor({1, 2, 3})})[0].shape() == Shape{3, 1});
+  CHECK(everywhere(body, {Tensor({1, 2, 3})})[0].shape() == Shape{3, 1});
 }
 
 TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridized") {
@@ -85,7 +52,7 @@ TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridi
         {in[0]}, {});
     return r.outputs;
   };
-  const std::vector<float> drawn = both(body, {zeros({3, 2})})[0].to_vector<float>();
+  const std::vector<float> drawn = everywhere(body, {zeros({3, 2})})[0].to_vector<float>();
   CHECK(drawn[0] != drawn[2]);
   CHECK(drawn[2] != drawn[4]);
 }
@@ -101,7 +68,7 @@ TEST_CASE("while_loop takes as many steps as its condition says") {
     return {r.outputs[0], r.states[0], r.states[1]};
   };
   for (const float limit : {0.f, 1.f, 3.f, 9.f}) {
-    const Tensors r = both(count_to, {Tensor({0.f}), Tensor({limit})});
+    const Tensors r = everywhere(count_to, {Tensor({0.f}), Tensor({limit})});
     const float steps = std::min(limit, 4.f);
     CHECK(r[0].shape() == Shape{4, 1});
     CHECK(r[1].item<float>() == steps);
@@ -119,8 +86,8 @@ TEST_CASE("cond runs one of its branches and takes the same random numbers for e
         f.sum(in[0]) > 0, [&] { return Tensors{in[0] * 2 + f.random_uniform(0, 1, Shape{2})}; },
         [&] { return Tensors{f.relu(in[0]) - 1}; });
   };
-  CHECK(both(choose, {Tensor({-3, 1})})[0].to_vector<float>() == std::vector<float>{-1, 0});
-  CHECK(both(choose, {Tensor({3, 1})})[0].to_vector<float>()[0] >= 6.f);
+  CHECK(everywhere(choose, {Tensor({-3, 1})})[0].to_vector<float>() == std::vector<float>{-1, 0});
+  CHECK(everywhere(choose, {Tensor({3, 1})})[0].to_vector<float>()[0] >= 6.f);
 }
 
 TEST_CASE("loops and branches nest") {
@@ -138,7 +105,7 @@ TEST_CASE("loops and branches nest") {
         {in[0]}, {in[1]});
     return {r.outputs[0], r.states[0]};
   };
-  both(nested, {Tensor({{1, 2}, {6, 3}, {0, 5}}), Tensor({0.5, 0.25})});
+  everywhere(nested, {Tensor({{1, 2}, {6, 3}, {0, 5}}), Tensor({0.5, 0.25})});
 }
 
 TEST_CASE("a body uses parameters, and writes into its own arguments only") {

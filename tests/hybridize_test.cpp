@@ -1,10 +1,7 @@
 // Hybridized calls: one recording per signature, the same bits as eagerly, aliasing, threads, export.
-#include "same_bits.h"
-
-#include <kiln/kiln.h>
+#include "function_net.h"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -15,27 +12,6 @@ using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
 
 namespace {
-
-/// A network of one function, which counts how often it runs.
-class Net : public HybridBlock {
- public:
-  using Body = std::function<Tensors(F&, const Tensors&)>;
-  explicit Net(Body body)
-      : HybridBlock({.prefix = "net_"}),
-        body_(std::move(body)),
-        runs_(std::make_shared<std::atomic<int>>(0)) {}
-  int runs() const { return *runs_; }
-
- protected:
-  Tensors hybrid_forward(F& F, const Tensors& in) override {
-    ++*runs_;
-    return body_(F, in);
-  }
-
- private:
-  Body body_;
-  std::shared_ptr<std::atomic<int>> runs_;
-};
 
 nn::HybridSequential mlp() {
   nn::HybridSequential net({.prefix = "m_"});

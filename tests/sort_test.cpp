@@ -1,7 +1,5 @@
 // Sorted orders, scattering and running sums through the public surface, against the standard library.
-#include "same_bits.h"
-
-#include <kiln/kiln.h>
+#include "function_net.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -18,32 +16,6 @@ using Doubles = std::vector<double>;
 using Ints = std::vector<std::int64_t>;
 
 namespace {
-
-class Net : public HybridBlock {
- public:
-  using Body = std::function<Tensors(F&, const Tensors&)>;
-  explicit Net(Body body) : HybridBlock({.prefix = "net_"}), body_(std::move(body)) {}
-
- protected:
-  Tensors hybrid_forward(F& F, const Tensors& in) override { return body_(F, in); }
-
- private:
-  Body body_;
-};
-
-/// The results, after a check that compiled runs on one and two threads give the same bits.
-Tensors everywhere(const Net::Body& body, const Tensors& in) {
-  Net eager(body), compiled(body);
-  compiled.hybridize();
-  const Tensors expected = eager(in);
-  for (const int threads : {1, 2}) {
-    const ThreadLimit limit(threads);
-    const Tensors got = compiled(in);
-    REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], expected[i]));
-  }
-  return expected;
-}
 
 /// The stable order of `n` numbers, NaN last.
 Ints order_of(const double* x, std::size_t n, bool ascend) {

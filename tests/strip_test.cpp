@@ -1,37 +1,18 @@
 // Kernels that run a few rows at a time: arrays large enough for that, and bits that do not know of it.
-#include "same_bits.h"
-
-#include <catch2/catch.hpp>
+#include "function_net.h"
 
 using namespace kiln;
 
 namespace {
 
-class Net : public HybridBlock {
- public:
-  using Body = std::function<Tensors(F&, const Tensors&)>;
-  explicit Net(Body body) : body_(std::move(body)) {}
-
- protected:
-  Tensors hybrid_forward(F& f, const Tensors& in) override { return body_(f, in); }
-
- private:
-  Body body_;
-};
-
-/// The names of the kernels of a compiled call, after a check of its bits on one and two threads.
+/// The names of the kernels of a compiled call, after a check of its bits.
 std::vector<std::string> kernels_of(const Net::Body& body, const Tensors& in) {
-  Net eager(body), compiled(body);
-  compiled.hybridize();
-  const Tensors expected = eager(in);
-  for (const int threads : {1, 2}) {
-    const ThreadLimit limit(threads);
-    const Tensors got = compiled(in);
-    REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], expected[i]));
-  }
+  everywhere(body, in);
+  Net net(body);
+  net.hybridize();
+  net(in);
   const Profile profile;
-  compiled(in);
+  net(in);
   std::vector<std::string> names;
   for (const Profile::Kernel& k : profile.kernels()) {
     CHECK(k.runs == 1);
@@ -80,29 +61,4 @@ TEST_CASE("an operand that a strip overwrites is read by no other kernel of it")
     return Tensors{f.sum(f.broadcast_sub(turned, f.transpose(most)), {.axis = 1}), x - most, most};
   };
   kernels_of(twice, {drawn({300, 300})});
-}
-
-TEST_CASE("a program's profile names kernels and lines") {
-  Net net([](F& f, const Tensors& in) { return Tensors{f.dot(in[0], in[1])}; });
-  net.hybridize();
-  const Tensors in{drawn({64, 64}), drawn({64, 64})};
-  net(in);
-  const Profile outer;
-  net(in);
-  {
-    const Profile inner;
-    net(in);
-    net(in);
-    REQUIRE(!inner.kernels().empty());
-    CHECK(inner.kernels()[0].runs == 2);
-  }
-  net(in);
-  const auto kernels = outer.kernels();
-  REQUIRE(!kernels.empty());
-  CHECK(kernels[0].runs == 2);
-  CHECK(kernels[0].seconds > 0);
-  CHECK(std::any_of(kernels.begin(), kernels.end(), [](const Profile::Kernel& k) {
-    return k.name.find("dot") != std::string::npos && !k.lines.empty() &&
-           k.lines[0].find("strip_test.cpp:") != std::string::npos;
-  }));
 }

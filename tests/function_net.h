@@ -1,0 +1,46 @@
+#pragma once
+#include "same_bits.h"
+
+#include <kiln/kiln.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+
+/// A network of one function, which counts how often it runs.
+class Net : public kiln::HybridBlock {
+ public:
+  using Body = std::function<kiln::Tensors(kiln::F&, const kiln::Tensors&)>;
+  explicit Net(Body body) : HybridBlock({.prefix = "net_"}), body_(std::move(body)) {}
+  int runs() const { return *runs_; }
+
+ protected:
+  kiln::Tensors hybrid_forward(kiln::F& F, const kiln::Tensors& in) override {
+    ++*runs_;
+    return body_(F, in);
+  }
+
+ private:
+  Body body_;
+  std::shared_ptr<std::atomic<int>> runs_ = std::make_shared<std::atomic<int>>(0);
+};
+
+/// The results of an eager run, after a check that compiled runs on one and two threads give the same bits
+/// and leave the random numbers where it left them.
+inline kiln::Tensors everywhere(const Net::Body& body, const kiln::Tensors& in) {
+  Net net(body);
+  kiln::random::seed(3);
+  const kiln::Tensors eager = net(in);
+  const kiln::Tensor next = kiln::random::uniform(0, 1, {3});
+  net.hybridize();
+  for (const int threads : {1, 2}) {
+    const kiln::ThreadLimit limit(threads);
+    kiln::random::seed(3);
+    const kiln::Tensors compiled = net(in);
+    REQUIRE(compiled.size() == eager.size());
+    for (std::size_t i = 0; i < eager.size(); ++i) CHECK(same_bits(compiled[i], eager[i]));
+    CHECK(same_bits(kiln::random::uniform(0, 1, {3}), next));
+  }
+  return eager;
+}
