@@ -50,6 +50,20 @@ void add_first_call(const std::string& self, const std::string& name, const std:
       ->UseManualTime();
 }
 
+Workload add_one() {
+  return function([](F&, const Tensors& in) { return in[0] + 1.0; }, {randn({1})});
+}
+
+void add_bound_call() {
+  benchmark::RegisterBenchmark("dispatch_bound/compiled/threads:1", [](benchmark::State& state) {
+    const ThreadLimit limit(1);
+    const Workload w = add_one();
+    w.net->hybridize({.static_alloc = true, .static_shape = true});
+    BoundCall call = w.net->bind(w.inputs);
+    for (auto _ : state) benchmark::DoNotOptimize(call().data());
+  })->Unit(benchmark::kMicrosecond);
+}
+
 }  // namespace
 
 int run_first_call(const std::string& name) {
@@ -66,7 +80,8 @@ int run_first_call(const std::string& name) {
 }
 
 void add_calls(const std::string& self) {
-  add("dispatch", [] { return function([](F&, const Tensors& in) { return in[0] + 1.0; }, {randn({1})}); });
+  add("dispatch", add_one);
+  add_bound_call();
   add_first_call(self, "compile_mlp", "after_eager", false);
   add_first_call(self, "first_call_mlp", "at_once", false);
   add_first_call(self, "first_call_mlp_cached", "at_once", true);

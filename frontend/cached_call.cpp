@@ -37,11 +37,13 @@ std::size_t byte_offset(const Tensor& t) {
   return static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
 }
 
-/// "float32 (1, 512), training"
-std::string to_string(const CallSignature& s) {
-  std::string out;
-  for (const auto& in : s.inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
-  return s.train ? out + ", training" : out;
+void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
+  for (const Tensor& t : inputs)
+    if (TensorAccess::array(t)->traced())
+      fail(
+          "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
+          "hybrid_forward must not be kept and used after it",
+          block.name(), t.name());
 }
 
 bool memory_overlaps(const Storage& a, const Storage& b) {
@@ -74,6 +76,12 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   return true;
 }
 
+std::string CallSignature::str() const {
+  std::string out;
+  for (const Input& in : inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
+  return train ? out + ", training" : out;
+}
+
 bool CallSignature::shares_arrays() const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].array != i) return true;
@@ -102,26 +110,35 @@ bool TracedCall::overlaps(std::span<const Tensor> inputs) const {
 }
 
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  SmallArray<Argument, 48> arguments(inputs.size() + captures.size());
-  Argument* next_argument = arguments.data();
-  for (const Tensor& t : inputs) *next_argument++ = {TensorAccess::array(t).get(), byte_offset(t)};
-  for (const Capture& c : captures) *next_argument++ = {TensorAccess::array(c.whole).get(), 0};
-
+  SmallArray<Argument, 48> arguments(argument_count());
+  fill_arguments(inputs, arguments.data());
   SmallArray<void*, 8> made(fresh.size());
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
     made[i] = arrays[i]->data();
   }
-  const std::int64_t draws = executable->plan().random_draws;
-  const RandomState random = draws > 0 ? reserve_random(draws) : RandomState{};
-  executable->run({arguments.data(), inputs.size() + captures.size()}, {made.data(), fresh.size()}, random);
+  execute({arguments.data(), argument_count()}, {made.data(), fresh.size()});
+  fill_results(inputs, {arrays.data(), fresh.size()}, outputs);
+}
 
+void TracedCall::fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const {
+  for (const Tensor& t : inputs) *arguments++ = {TensorAccess::array(t).get(), byte_offset(t)};
+  for (const Capture& c : captures) *arguments++ = {TensorAccess::array(c.whole).get(), 0};
+}
+
+void TracedCall::execute(std::span<const Argument> arguments, std::span<void* const> made) const {
+  const std::int64_t draws = executable->plan().random_draws;
+  executable->run(arguments, made, draws > 0 ? reserve_random(draws) : RandomState{});
+}
+
+void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<const std::shared_ptr<Array>> made,
+                              std::span<Tensor> outputs) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = results[i];
     switch (r.of) {
       case Result::Of::fresh:
-        TensorAccess::assign(outputs[i], arrays[r.index], r.offset, r.shape, r.dtype);
+        TensorAccess::assign(outputs[i], made[r.index], r.offset, r.shape, r.dtype);
         break;
       case Result::Of::input:
         TensorAccess::assign(outputs[i], TensorAccess::array(inputs[r.index]),
@@ -151,13 +168,7 @@ bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
 }
 
 Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
-  for (const Tensor& t : inputs)
-    if (TensorAccess::array(t)->traced())
-      fail(
-          "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
-          "hybrid_forward must "
-          "not be kept and used after it",
-          block.name(), t.name());
+  refuse_traced(block, inputs);
   const TracedCall& c = find_or_trace(block, inputs, is_training());
   // The recording assumes that what is written is seen through one argument only; else each operator runs by
   // itself.
@@ -166,6 +177,11 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   Tensors out(c.results.size());
   c.run(inputs, out);
   return out;
+}
+
+std::shared_ptr<const TracedCall> CachedCall::prepare(HybridBlock& block, std::span<const Tensor> inputs) {
+  refuse_traced(block, inputs);
+  return find_or_trace(block, inputs, is_training()).shared_from_this();
 }
 
 const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train) {
@@ -188,7 +204,7 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
                              : stale            ? "a parameter has a new array"
                                                 : "new signature";
   lock.unlock();
-  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), to_string(signature), reason);
+  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(), reason);
 
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace kiln {
@@ -36,12 +37,14 @@ struct CallSignature {
   /// The comparison of a hit: no allocation.
   bool matches(std::span<const Tensor> inputs, bool train) const;
   bool shares_arrays() const;
+  /// "float32 (1, 512), training"
+  std::string str() const;
 };
 
 namespace detail {
 
 /// A recording and its code. Immutable once it is published.
-struct TracedCall {
+struct TracedCall : std::enable_shared_from_this<TracedCall> {
   explicit TracedCall(CallSignature s) : signature(std::move(s)) {}
 
   CallSignature signature;
@@ -80,6 +83,14 @@ struct TracedCall {
   /// Whether this call's arguments overlap in a way that the code does not allow for.
   bool overlaps(std::span<const Tensor> inputs) const;
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+
+  // The parts of run().
+  std::size_t argument_count() const { return signature.inputs.size() + captures.size(); }
+  void fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const;
+  /// `made` has room for the elements of each fresh array.
+  void execute(std::span<const Argument> arguments, std::span<void* const> made) const;
+  void fill_results(std::span<const Tensor> inputs, std::span<const std::shared_ptr<Array>> made,
+                    std::span<Tensor> outputs) const;
 };
 
 }  // namespace detail
@@ -94,6 +105,8 @@ class CachedCall {
   /// Runs a block of one result if code for the call is there.
   bool hit(std::span<const Tensor> inputs, Tensor& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
+  /// What such a call runs; recorded and compiled if it is not there.
+  std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
   std::shared_ptr<const detail::TracedCall> latest() const;
   std::vector<CompiledCall> describe() const;
   /// Forgets everything; no call may be running.

@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/bound_call.h>
 #include <kiln/f.h>
 #include <kiln/options.h>
 #include <kiln/parameter.h>
@@ -204,6 +205,13 @@ class KILN_API HybridBlock : public Block {
   /// The recordings that hybridized calls of this block made, oldest first: one for each signature, and a
   /// further one where a parameter got another array.
   std::vector<CompiledCall> compiled_calls() const;
+
+  /// The call on these arrays, ready to run again and again: `auto step = net.bind({x}); step();` computes
+  /// what net(x) does at a part of a call's fixed cost, into the same result each time (BoundCall). Records
+  /// and compiles if need be. Bound for the mode of training of this thread. Throws before hybridize(), for a
+  /// block with hooks, for parameters without values, and where hybrid_forward writes to an array that it
+  /// also sees through another argument.
+  [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current());
 
   /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
   /// by recording hybrid_forward: operators tell the shapes of their weights. Override it where they cannot

@@ -1,6 +1,7 @@
 #pragma once
 /// All of Kiln's public interface.
 #include <kiln/block.h>
+#include <kiln/bound_call.h>
 #include <kiln/containers.h>
 #include <kiln/context.h>
 #include <kiln/contrib.h>
