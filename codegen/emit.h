@@ -80,6 +80,11 @@ class Emit {
   /// stride times lane number, for gather and scatter.
   Value lane_offsets(Value stride, int lanes);
 
+  /// Into the first cache; any address will do.
+  void prefetch(Value address) {
+    mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
+  }
+
   // Structure.
   using Body = std::function<void(Value)>;
   void loop(Value from, Value to, Value step, const Body& body);

@@ -14,6 +14,11 @@ namespace {
 
 /// Left factors that the rows of a block read should take no more than this, a part of a core's second cache.
 constexpr std::int64_t block_bytes = 384 * 1024;
+/// The same, with the results, where right factors take no more than `small_bytes`.
+constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
+/// Values of k that right factors are asked for in advance: they may come from the third cache or memory, and
+/// within the processor's own window there are too few multiply-adds to hide that.
+constexpr std::int64_t ahead = 16;
 /// On the stack, for the sums of a block's rows between chunks.
 constexpr std::int64_t scratch_bytes = 64 * 1024;
 /// More rows than that make the code longer and not faster.
@@ -79,14 +84,20 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   std::int64_t outer = 1;
   for (std::int64_t d : llvm::ArrayRef(extents).drop_back()) outer *= d;
   const std::int64_t row_tiles = (m + rows - 1) / rows, items = outer * row_tiles;
-  const std::int64_t item_bytes = std::max<std::int64_t>(
-      1, p.lhs_elements * static_cast<std::int64_t>(size_of(dtype)) / std::max<std::int64_t>(items, 1));
+  // Right factors that stay in the second cache themselves are read again and again: then a block's results
+  // count too, which are written in pieces of a line, and its rows stay in the first cache.
+  const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
+  const bool small = p.k_extent * columns_bytes <= small_bytes;
+  const std::int64_t item_bytes =
+      std::max<std::int64_t>(1, p.lhs_elements * element_bytes / std::max<std::int64_t>(items, 1) +
+                                    (small ? rows * columns_bytes : 0));
   const bool one_chunk = p.k_extent <= Tile::chunk;
   const DType wide = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
   const std::int64_t items_in_scratch = std::max<std::int64_t>(
       1, scratch_bytes / (rows * tile.width() * static_cast<std::int64_t>(size_of(wide))));
-  std::int64_t block =
-      std::clamp<std::int64_t>(block_bytes / item_bytes, 1, std::max<std::int64_t>(items, 1));
+  std::int64_t block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1,
+                                                std::max<std::int64_t>(items, 1));
   if (!one_chunk) block = std::min(block, items_in_scratch);
   const std::int64_t column_tiles = p.groups * p.panels / joined;
 
@@ -234,7 +245,9 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
               for (int v = 0; v < tile.vectors; ++v) {
                 mlir::Value at = row_of_panel;
                 if (v >= units) at = e.element(at, panel_stride, dtype);
-                f.right.push_back(e.load(e.element(at, e.index(v % units * lanes), dtype), dtype, lanes));
+                const mlir::Value vector = e.element(at, e.index(v % units * lanes), dtype);
+                f.right.push_back(e.load(vector, dtype, lanes));
+                e.prefetch(e.element(vector, e.index(ahead * panel), dtype));
               }
               f.left = [&, here, all = mlir::Value()](int r, int v) mutable {
                 const mlir::Value of_row = e.element(here, e.index(r * row_step), dtype);

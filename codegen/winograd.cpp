@@ -245,7 +245,10 @@ class Emitter {
     return tile_.emit(e, from, to, [&](Value c) {
       Tile::Factors f;
       const Value row = at(right, e.mul(c, e.index(plan_.panel)));
-      for (int v = 0; v < plan_.units; ++v) f.right.push_back(load(at(row, e.index(v * plan_.lanes))));
+      for (int v = 0; v < plan_.units; ++v) {
+        f.right.push_back(load(at(row, e.index(v * plan_.lanes))));
+        e.prefetch(at(row, e.index(16 * plan_.panel + v * plan_.lanes)));
+      }
       f.left = [this, here = at(left, c), all = Value()](int r, int v) mutable {
         if (v == 0)
           all = e.splat(e.load_scalar(at(here, e.index(r * plan_.row_elements())), DType::f32), plan_.lanes);
