@@ -38,6 +38,25 @@ mlir::Value splat_value(Emit& e, ir::ConstantOp op, int lanes) {
 
 }  // namespace
 
+llvm::SmallVector<Output> outputs_of(ir::FusionOp fusion) {
+  llvm::SmallVector<Output> outputs;
+  for (auto [yielded, result] :
+       llvm::zip(fusion.getBody().front().getTerminator()->getOperands(), fusion.getResults())) {
+    Output out{yielded, ir::View::whole(result)};
+    if (auto pad = yielded.getDefiningOp<ir::PadOp>()) {
+      out.value = pad.getX();
+      for (auto [low, stride] : llvm::zip(pad.getLow(), out.view.strides)) out.view.offset += low * stride;
+      out.view.shape.assign(ir::ranked(out.value).getShape());
+    }
+    outputs.push_back(std::move(out));
+  }
+  return outputs;
+}
+
+llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {
+  return llvm::map_to_vector(outputs, [](const Output& o) { return o.value; });
+}
+
 Body::Body(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root)
     : root_(root), outputs_(outputs.begin(), outputs.end()) {
   for (mlir::Value v : outputs) visit(v);

@@ -60,6 +60,15 @@ class Body {
   std::size_t widest_ = 1;
 };
 
+/// A result of a fusion: what is computed for each point of the box, and where in the result's memory it
+/// goes.
+struct Output {
+  mlir::Value value;
+  ir::View view;
+};
+llvm::SmallVector<Output> outputs_of(ir::FusionOp fusion);
+llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs);
+
 inline DType dtype_of_value(mlir::Value v) { return ir::dtype_of_element(ir::ranked(v).getElementType()); }
 
 }  // namespace kiln::codegen

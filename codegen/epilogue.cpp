@@ -5,8 +5,7 @@
 namespace kiln::codegen {
 
 Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests)
-    : body_(llvm::SmallVector<mlir::Value>(fusion.getBody().front().getTerminator()->getOperands()), root) {
-  ir::View out = ir::View::whole(fusion.getResult(0));
+    : body_(values_of(outputs_of(fusion)), root) {
   llvm::SmallVector<Dims> lists(guests.begin(), guests.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
     streams_.push_back({dtype, operand, offset, strides[columns], {}});
@@ -24,10 +23,11 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
     add(leaf.dtype, static_cast<int>(leaf.argument), leaf.view.offset, leaf.view.strides);
   }
   first_output_ = streams_.size();
-  for (auto [i, result] : llvm::enumerate(fusion.getResults()))
-    add(dtype_of_value(result), static_cast<int>(fusion.getNumOperands() + i), 0, out.strides);
+  for (auto [i, out] : llvm::enumerate(outputs_of(fusion)))
+    add(dtype_of_value(out.value), static_cast<int>(fusion.getNumOperands() + i), out.view.offset,
+        out.view.strides);
 
-  extents_ = out.shape;
+  extents_.assign(ir::ranked(root).getShape());
   extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(columns));
   ir::collapse_axes(extents_, lists);
   if (extents_.empty()) {

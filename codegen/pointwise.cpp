@@ -55,13 +55,12 @@ std::int64_t grain_for(std::int64_t cost_per_iteration, std::int64_t multiple) {
 }
 
 Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
-  mlir::Block& block = fusion.getBody().front();
-  llvm::SmallVector<mlir::Value> outputs(block.getTerminator()->getOperands());
-  Body body(outputs);
+  const auto outputs = outputs_of(fusion);
+  Body body(values_of(outputs));
   auto arguments = static_cast<int>(fusion.getNumOperands());
   auto results = static_cast<int>(fusion.getNumResults());
 
-  llvm::ArrayRef<std::int64_t> shape = ir::ranked(fusion.getResult(0)).getShape();
+  llvm::ArrayRef<std::int64_t> shape = outputs.front().view.shape;
   Dims extents(shape.begin(), shape.end());
   Dims dense = c_strides(shape);
   std::vector<Stream> streams;
@@ -107,9 +106,9 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     }
   }
   std::size_t first_output = streams.size();
-  for (int i = 0; i < results; ++i)
-    streams.push_back(
-        {dtype_of_value(fusion.getResult(static_cast<unsigned>(i))), arguments + i, dense, 0, false});
+  for (auto [i, out] : llvm::enumerate(outputs))
+    streams.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
+                       out.view.offset, false});
 
   Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()));
   Launch launch{

@@ -221,14 +221,14 @@ int registers_across(std::size_t operations, std::int64_t most) {
 }  // namespace
 
 Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
-  mlir::Block& block = fusion.getBody().front();
+  const auto outputs = outputs_of(fusion);
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
   auto reduced = [&](std::size_t axis) {
     return llvm::is_contained(root.getAxes(), static_cast<std::int64_t>(axis));
   };
 
   Body before(llvm::ArrayRef<mlir::Value>(root.getX()));
-  Body after(llvm::SmallVector<mlir::Value>(block.getTerminator()->getOperands()), root.getResult());
+  Body after(values_of(outputs), root.getResult());
   auto arguments = static_cast<int>(fusion.getNumOperands());
 
   // Streams: leaves of `before`, leaves of `after` but the root, outputs. Strides over the axes of the input
@@ -257,10 +257,10 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     full.push_back(over_input(leaf.view.strides));
   }
   std::size_t first_output = streams.size();
-  ir::View out = ir::View::whole(fusion.getResult(0));
-  for (auto [i, result] : llvm::enumerate(fusion.getResults())) {
-    streams.push_back({dtype_of_value(result), arguments + static_cast<int>(i), {}, 0, false});
-    full.push_back(over_input(out.strides));
+  for (auto [i, out] : llvm::enumerate(outputs)) {
+    streams.push_back(
+        {dtype_of_value(out.value), arguments + static_cast<int>(i), {}, out.view.offset, false});
+    full.push_back(over_input(out.view.strides));
   }
 
   Group kept, inner;

@@ -140,6 +140,9 @@ class Scheduler {
           std::vector<BufferRef> operands;
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
           for (mlir::Value v : f.getResults()) operands.push_back(place(v));
+          for (auto [yielded, result] :
+               llvm::zip(f.getBody().front().getTerminator()->getOperands(), f.getResults()))
+            if (auto pad = yielded.getDefiningOp<ir::PadOp>()) schedule_border(pad, place(result));
           add(launch_fusion(f, target_), std::move(operands), f);
         })
         .Case([&](ir::PackOp p) { schedule_pack(p); })
@@ -234,26 +237,33 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    ir::View whole = ir::View::whole(pad.getResult()), from = ir::View::whole(pad.getX());
-    DType dtype = ir::to_tensor_type(pad.getType()).dtype;
-    // The border: on both sides of each axis what lies within the axes before it, in the inner part.
-    StridedBox border{whole.shape, whole.strides, whole.strides},
-        inner{from.shape, from.strides, whole.strides};
-    for (std::size_t i = 0; i < from.shape.size(); ++i) {
+    schedule_border(pad, place(pad.getResult()));
+    const ir::View whole = ir::View::whole(pad.getResult()), from = ir::View::whole(pad.getX());
+    StridedBox inner{from.shape, from.strides, whole.strides};
+    for (auto [low, stride] : llvm::zip(pad.getLow(), whole.strides)) inner.to_offset += low * stride;
+    add(launch_copy(inner, ir::to_tensor_type(pad.getType()).dtype, target_, pad.getLoc()),
+        {place(pad.getX()), place(pad.getResult())}, pad);
+  }
+
+  /// On both sides of each axis what lies within the axes before it, in the inner part.
+  void schedule_border(ir::PadOp pad, BufferRef result) {
+    const ir::View whole = ir::View::whole(pad.getResult());
+    const DType dtype = ir::to_tensor_type(pad.getType()).dtype;
+    const auto inner = ir::ranked(pad.getX()).getShape();
+    StridedBox border{whole.shape, whole.strides, whole.strides};
+    for (std::size_t i = 0; i < inner.size(); ++i) {
       const std::int64_t low = pad.getLow()[i], step = whole.strides[i], high = pad.getHigh()[i];
-      for (auto [extent, start] : {std::pair{low, std::int64_t{0}}, std::pair{high, low + from.shape[i]}}) {
+      for (auto [extent, start] : {std::pair{low, std::int64_t{0}}, std::pair{high, low + inner[i]}}) {
         if (extent == 0) continue;
         StridedBox side = border;
         side.shape[i] = extent;
         side.to_offset += start * step;
         add(launch_fill(side, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
-            {place(pad.getResult())}, pad);
+            {result}, pad);
       }
-      border.shape[i] = from.shape[i];
+      border.shape[i] = inner[i];
       border.to_offset += low * step;
     }
-    inner.to_offset = border.to_offset;
-    add(launch_copy(inner, dtype, target_, pad.getLoc()), {place(pad.getX()), place(pad.getResult())}, pad);
   }
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.

@@ -452,7 +452,8 @@ def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let description = [{
     The body holds at most one `reduce` or packed product (the root), pointwise operations before a `reduce` and after any
     root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
-    arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root.
+    arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root;
+    a `pad` may stand between one and the `yield`: it is written into the middle of its padding.
   }];
   let arguments = (ins Variadic<Kiln_Tensor>:$operands);
   let results = (outs Variadic<Kiln_Tensor>:$results);

@@ -605,9 +605,13 @@ mlir::LogicalResult FusionOp::verify() {
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
     roots += root;
-    if (!root && !is_pointwise(&op) && !is_movement(&op) &&
-        !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op))
+    if (llvm::isa<PadOp>(op)) {
+      if (!op.hasOneUse() || *op.user_begin() != yield)
+        return emitOpError("pads something else than a result");
+    } else if (!root && !is_pointwise(&op) && !is_movement(&op) &&
+               !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
       return emitOpError() << "cannot hold " << op.getName();
+    }
   }
   if (roots > 1) return emitOpError("holds more than one reduction or product");
   return mlir::success();

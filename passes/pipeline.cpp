@@ -1,5 +1,6 @@
 #include "passes/pipeline.h"
 
+#include "passes/absorb_pads.h"
 #include "passes/canonicalize.h"
 #include "passes/expand.h"
 #include "passes/fold.h"
@@ -58,6 +59,8 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(create_sink_reshapes_pass());
   // Kernels. Last before memory: the order of operations is final from here.
   pm.addPass(create_fuse_pass(options.fuse));
+  // Copies that only move what a kernel could have written there.
+  if (options.fuse) pm.addPass(create_absorb_pads_pass());
   // What would still pass through memory between kernels, a few rows at a time.
   if (options.fuse) pm.addPass(create_strip_mine_pass());
 }
@@ -114,6 +117,7 @@ void register_passes() {
   mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
+  mlir::registerPass([] { return create_absorb_pads_pass(); });
   mlir::registerPass([] { return create_strip_mine_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });

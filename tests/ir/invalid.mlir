@@ -281,3 +281,15 @@ func.func @random_word() {
   %0 = kiln.random_uniform 0 word 1 : tensor<3xf64>
   return
 }
+
+// -----
+
+func.func @pad_inside(%x: tensor<4xf32>) {
+  %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<6xf32> {
+    // expected-error @-1 {{pads something else than a result}}
+    %1 = kiln.pad %a 0.0 : f32 [1] [1] : tensor<4xf32> -> tensor<6xf32>
+    %2 = kiln.unary neg %1 : tensor<6xf32>
+    kiln.yield %2 : tensor<6xf32>
+  }
+  return
+}

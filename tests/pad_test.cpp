@@ -1,0 +1,80 @@
+// Kernels of every kind that write into padded arrays, and products whose rows are short.
+#include "function_net.h"
+
+using namespace kiln;
+
+namespace {
+
+/// Every axis, both sides, another number than 0.
+Tensor padded(F& f, const Tensor& x) {
+  return f.pad(x, {.mode = "constant", .pad_width = {0, 0, 0, 0, 1, 2, 3, 1}, .constant_value = 1.5});
+}
+
+Tensor drawn(const Shape& shape) { return random::uniform(-1, 1, shape); }
+
+/// The kernels of a compiled call that only copy.
+std::size_t copies(const Net::Body& body, const Tensors& in) {
+  Net net(body);
+  net.hybridize();
+  net(in);
+  const Profile profile;
+  net(in);
+  std::size_t n = 0;
+  for (const Profile::Kernel& k : profile.kernels()) n += k.name == "copy";
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("what kernels make is padded where it lies") {
+  const Net::Body bodies[] = {
+      [](F& f, const Tensors& in) { return Tensors{padded(f, f.exp(in[0]) * in[1])}; },
+      [](F& f, const Tensors& in) {
+        return Tensors{padded(f, f.sum(in[0], {.axis = 1, .keepdims = true})),
+                       padded(f, f.max(in[1], {.axis = 3, .keepdims = true}))};
+      },
+      [](F& f, const Tensors& in) {
+        return Tensors{padded(
+            f, f.relu(f.batch_dot(in[0].reshape({6, 5, 7}), in[1].reshape({6, 5, 7}), {.transpose_b = true}))
+                   .reshape({2, 3, 5, 5}))};
+      },
+      [](F& f, const Tensors& in) {
+        const Tensor x = f.exp(in[0]);
+        return Tensors{x, padded(f, x), padded(f, padded(f, in[0] - in[1]))};
+      },
+      [](F& f, const Tensors& in) {
+        return Tensors{padded(f, in[0] * random::uniform(0, 1, in[0].shape()))};
+      }};
+  const Tensors in{drawn({2, 3, 5, 7}), drawn({2, 3, 5, 7})};
+  for (const Net::Body& body : bodies) everywhere(body, in);
+}
+
+TEST_CASE("convolutions write into the padding of the next") {
+  const auto [size, batch] = GENERATE(table<std::int64_t, std::int64_t>(
+      {{1, 1}, {2, 3}, {3, 1}, {5, 2}, {7, 1}, {7, 4}, {9, 1}, {14, 1}, {15, 2}, {33, 1}}));
+  CAPTURE(size, batch);
+  const auto inverted_residual = [](F& f, const Tensors& in) {
+    const Tensor expanded =
+        f.relu(f.Convolution(in[0], in[1], {.kernel = {1, 1}, .num_filter = 40, .no_bias = true}));
+    const Tensor deep = f.relu(
+        f.Convolution(expanded, in[2],
+                      {.kernel = {3, 3}, .pad = {1, 1}, .num_filter = 40, .num_group = 40, .no_bias = true}));
+    const Tensor wide = f.Convolution(
+        deep, in[3], {.kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .num_filter = 72, .no_bias = true});
+    return Tensors{
+        f.Pooling(f.relu(wide), {.kernel = {3, 3}, .pool_type = "max", .stride = {2, 2}, .pad = {1, 1}})};
+  };
+  const Tensors in{drawn({batch, 24, size, size}), drawn({40, 24, 1, 1}), drawn({40, 1, 3, 3}),
+                   drawn({72, 40, 3, 3})};
+  everywhere(inverted_residual, in);
+  CHECK(copies(inverted_residual, in) == 0);
+}
+
+TEST_CASE("a transformed convolution writes into padding") {
+  const auto body = [](F& f, const Tensors& in) {
+    return Tensors{
+        padded(f, f.relu(f.Convolution(
+                      in[0], in[1], {.kernel = {3, 3}, .pad = {1, 1}, .num_filter = 20, .no_bias = true})))};
+  };
+  everywhere(body, {drawn({2, 16, 9, 12}), drawn({20, 16, 3, 3})});
+}
