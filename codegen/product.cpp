@@ -19,8 +19,15 @@ constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
 /// Values of k that right factors are asked for in advance: they may come from the third cache or memory, and
 /// within the processor's own window there are too few multiply-adds to hide that.
 constexpr std::int64_t ahead = 16;
-/// On the stack, for the sums of a block's rows between chunks.
-constexpr std::int64_t scratch_bytes = 64 * 1024;
+/// Right factors of more than that come from memory or the third cache each time.
+constexpr std::int64_t far_bytes = 1024 * 1024;
+constexpr std::int64_t line_bytes = 64;
+/// Sums of a block's rows between chunks.
+constexpr std::int64_t totals_bytes = 192 * 1024;
+/// Left factors of a chunk that are copied for a block.
+constexpr std::int64_t copy_bytes = 320 * 1024;
+/// Column tiles that share the copies.
+constexpr std::int64_t tiles_of_copy = 8;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
@@ -73,13 +80,18 @@ struct Plan {
   std::int64_t panel;  // columns of a panel
   std::int64_t row_step, span_step;
   int k_class;
-  bool table, per_column, one_chunk, ragged_rows, ragged_columns;
+  bool table, per_column, one_chunk, copied, far, ragged_rows, ragged_columns;
   std::size_t outer_count;  // axes before the one that tiles follow each other along
-  std::int64_t items_in_scratch;
-  int lhs_operand, rhs_operand, table_operand;
+  int lhs_operand, rhs_operand, table_operand, scratch_operand;
+
+  /// Between copied rows: not a multiple of a page.
+  static constexpr std::int64_t copied_row = Tile::chunk + 16;
+  std::int64_t item_elements() const { return size.rows() * tile.width(); }
+  std::int64_t copied_elements() const { return copied ? size.rows() * copied_row : 0; }  // of an item
 
   /// Of the left factor of row r, from the tile's first.
-  std::int64_t row_offset(int r) const {
+  std::int64_t row_offset(int r) const { return copied ? r * copied_row : offset_in_lhs(r); }
+  std::int64_t offset_in_lhs(int r) const {
     return r / size.span_rows * span_step + r % size.span_rows * row_step;
   }
   std::string key() const {
@@ -90,7 +102,11 @@ struct Plan {
                        table          ? "table"
                        : k_class == 1 ? "1"
                                       : "any",
-                       one_chunk ? "" : "+", outer_count);
+                       one_chunk ? ""
+                       : copied  ? "+copied"
+                                 : "+",
+                       outer_count) +
+           (far ? " far" : "");
   }
 };
 
@@ -102,6 +118,8 @@ enum Param : std::int64_t {
   items,
   items_of_block,
   column_tiles,
+  column_tiles_of_unit,
+  column_strips,
   column_tiles_of_group,
   lhs_offset,
   lhs_group,
@@ -125,29 +143,47 @@ class Emitter {
     if (plan_.table) offsets_ = e.buffer(buffers_, plan_.table_operand);
     panel_step_ = param(panel_step);
     k_step_ = param(lhs_k);
-    if (!plan_.one_chunk)
-      totals_ = mlir::LLVM::AllocaOp::create(e.b, e.loc, e.ptr(), e.register_type(tile_.dtype),
-                                             e.index(plan_.items_in_scratch * item_elements()), 64);
-    e.loop(begin, end, e.index(1), [&](Value unit) {
-      choose_columns(e.rem(unit, param(column_tiles)));
-      first_item_ = e.mul(e.div(unit, param(column_tiles)), param(items_of_block));
+    if (!plan_.one_chunk) {
+      totals_ = e.buffer(buffers_, plan_.scratch_operand);
+      const Value unit_items = e.mul(param(column_tiles_of_unit), param(items_of_block));
+      copies_ = e.element(totals_, e.mul(unit_items, e.index(plan_.item_elements())), wide());
+    }
+    const Value strips = param(column_strips), one = e.index(1);
+    e.loop(begin, end, one, [&](Value unit) {
+      first_item_ = e.mul(e.div(unit, strips), param(items_of_block));
       last_item_ = e.min(e.add(first_item_, param(items_of_block)), param(items));
-      if (plan_.one_chunk) return items_over(e.index(0), param(K));
+      first_tile_ = e.mul(e.rem(unit, strips), param(column_tiles_of_unit));
+      last_tile_ = e.min(e.add(first_tile_, param(column_tiles_of_unit)), param(column_tiles));
+      if (plan_.one_chunk) return columns_over(e.index(0), param(K));
       // Chunk by chunk for all rows of the block, so that a panel's part stays in a near cache; the sums so
       // far wait in memory.
       clear_totals();
       const Value length = e.index(Tile::chunk);
-      e.loop(e.index(0), param(K), length,
-             [&](Value from) { items_over(from, e.min(e.add(from, length), param(K))); });
+      e.loop(e.index(0), param(K), length, [&](Value from) {
+        const Value to = e.min(e.add(from, length), param(K));
+        if (plan_.copied)
+          each_item(left_,
+                    [&](Value lhs, Value row_tile, Value number) { copy(lhs, row_tile, number, from, to); });
+        columns_over(from, to);
+      });
     });
   }
 
  private:
   Value param(std::int64_t p) { return e.param(params_, p); }
-  std::int64_t item_elements() const { return plan_.size.rows() * tile_.width(); }
   /// What sums are held as.
   DType wide() const {
     return tile_.dtype == DType::f16 || tile_.dtype == DType::bf16 ? DType::f32 : tile_.dtype;
+  }
+
+  /// All that the unit computes, over k in [from, to).
+  void columns_over(Value from, Value to) {
+    e.loop(first_tile_, last_tile_, e.index(1), [&](Value tile) {
+      choose_columns(tile);
+      tile_number_ = e.sub(tile, first_tile_);
+      each_item(group_left_,
+                [&](Value lhs, Value row_tile, Value number) { item(lhs, row_tile, number, from, to); });
+    });
   }
 
   void choose_columns(Value column_tile) {
@@ -172,30 +208,33 @@ class Emitter {
 
   void clear_totals() {
     const Value zero = e.number(wide(), is_floating(tile_.dtype) ? -0.0 : 0, tile_.lanes);
-    e.loop(e.index(0), e.mul(e.sub(last_item_, first_item_), e.index(item_elements())), e.index(tile_.lanes),
+    const Value count =
+        e.mul(e.mul(param(column_tiles_of_unit), param(items_of_block)), e.index(plan_.item_elements()));
+    e.loop(e.index(0), count, e.index(tile_.lanes),
            [&](Value at) { e.store(zero, e.element(totals_, at, wide()), wide(), tile_.lanes); });
   }
 
-  /// All items of the block, over k in [from, to).
-  void items_over(Value from, Value to) {
+  /// The items of the block: where the left factors of its outer index begin, the tile's number along its
+  /// axis, and the item's in the block.
+  void each_item(Value left, llvm::function_ref<void(Value lhs, Value row_tile, Value number)> body) {
     const Value zero = e.index(0), one = e.index(1), tiles = param(row_tiles);
     const Value end_outer = e.div(e.add(last_item_, e.sub(tiles, one)), tiles);
     e.loop(e.div(first_item_, tiles), end_outer, one, [&](Value o) {
       outer_index_.assign(plan_.outer_count, {});
-      Value lhs = group_left_, rest = o;
-      rhs_ = panels_;
+      Value lhs = left, rest = o;
+      rhs_offset_ = zero;
       for (std::size_t i = plan_.outer_count; i-- > 0;) {
         const auto at = first_outer + 3 * static_cast<std::int64_t>(i);
         const Value extent = param(at);
         outer_index_[i] = i == 0 ? rest : e.rem(rest, extent);
         if (i > 0) rest = e.div(rest, extent);
         lhs = e.element(lhs, e.mul(outer_index_[i], param(at + 1)), tile_.dtype);
-        rhs_ = e.element(rhs_, e.mul(outer_index_[i], param(at + 2)), tile_.dtype);
+        rhs_offset_ = e.add(rhs_offset_, e.mul(outer_index_[i], param(at + 2)));
       }
       if (plan_.size.span_rows == 1) finish_.prepare(e, buffers_, params_, first_epilogue(), outer_index_);
       const Value first = e.mul(o, tiles);
       e.loop(e.max(zero, e.sub(first_item_, first)), e.min(tiles, e.sub(last_item_, first)), one,
-             [&](Value row_tile) { item(lhs, row_tile, e.add(first, row_tile), from, to); });
+             [&](Value row_tile) { body(lhs, row_tile, e.sub(e.add(first, row_tile), first_item_)); });
     });
   }
 
@@ -203,15 +242,41 @@ class Emitter {
     return first_outer + 3 * static_cast<std::int64_t>(plan_.outer_count);
   }
 
-  void item(Value lhs, Value row_tile, Value number, Value from, Value to) {
+  /// The last tile begins early enough to be whole; the rows that another one has are not stored.
+  Value first_of(Value row_tile) {
     const Value spans = e.index(plan_.size.spans), fresh = e.mul(row_tile, spans);
-    // The last tile begins early enough to be whole; the rows that another one has are not stored.
-    const Value first = plan_.ragged_rows ? e.min(fresh, e.sub(param(M), spans)) : fresh;
-    const auto sums =
-        sums_over(e.element(lhs, e.mul(first, e.index(plan_.span_step)), tile_.dtype), from, to);
+    return plan_.ragged_rows ? e.min(fresh, e.sub(param(M), spans)) : fresh;
+  }
+
+  /// The left factors of an item, row by row.
+  void copy(Value lhs, Value row_tile, Value number, Value from, Value to) {
+    const Value base = e.element(lhs, e.mul(first_of(row_tile), e.index(plan_.span_step)), tile_.dtype);
+    const Value own = e.element(copies_, e.mul(number, e.index(plan_.copied_elements())), tile_.dtype);
+    const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
+    for (int r = 0; r < plan_.size.rows(); ++r) {
+      const Value row = e.element(base, e.add(from, e.index(plan_.offset_in_lhs(r))), tile_.dtype);
+      e.loop(e.index(0), count, lanes, [&](Value k) {
+        const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
+        e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
+                e.element(own, e.add(k, e.index(r * Plan::copied_row)), tile_.dtype), tile_.dtype,
+                tile_.lanes);
+      });
+    }
+  }
+
+  void item(Value lhs, Value row_tile, Value number, Value from, Value to) {
+    const Value first = first_of(row_tile), fresh = e.mul(row_tile, e.index(plan_.size.spans));
+    const Value base =
+        plan_.copied
+            ? e.element(copies_, e.sub(e.mul(number, e.index(plan_.copied_elements())), from), tile_.dtype)
+            : e.element(lhs, e.mul(first, e.index(plan_.span_step)), tile_.dtype);
+    const auto sums = sums_over(base, number, from, to);
     if (plan_.one_chunk) return store_tile(first, fresh, [&](std::size_t i) { return sums[i]; });
 
-    const Value own = e.element(totals_, e.mul(e.sub(number, first_item_), e.index(item_elements())), wide());
+    const Value own = e.element(
+        totals_,
+        e.mul(e.add(e.mul(tile_number_, param(items_of_block)), number), e.index(plan_.item_elements())),
+        wide());
     const auto place = [&](std::size_t i) {
       return e.element(own, e.index(static_cast<std::int64_t>(i) * tile_.lanes), wide());
     };
@@ -224,7 +289,9 @@ class Emitter {
     e.when(e.less(e.sub(param(K), e.index(1)), to), [&] { store_tile(first, fresh, total); });
   }
 
-  llvm::SmallVector<Value> sums_over(Value base, Value from, Value to) {
+  llvm::SmallVector<Value> sums_over(Value base, Value number, Value from, Value to) {
+    const Value right = e.element(panels_, rhs_offset_, tile_.dtype);
+    const Prefetch next = plan_.far ? share_of(number, right, from, to) : Prefetch();
     return tile_.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)
@@ -232,13 +299,17 @@ class Emitter {
       else if (plan_.k_class != 1)
         step = e.mul(k, k_step_);
       Tile::Factors f;
-      const Value row_of_panel = e.element(rhs_, e.mul(k, e.index(plan_.panel)), tile_.dtype);
+      const Value row_of_panel = e.element(right, e.mul(k, e.index(plan_.panel)), tile_.dtype);
       for (int v = 0; v < tile_.vectors; ++v) {
         Value at = row_of_panel;
         if (v >= plan_.units) at = e.element(at, panel_step_, tile_.dtype);
         at = e.element(at, e.index(v % plan_.units * tile_.lanes), tile_.dtype);
         f.right.push_back(e.load(at, tile_.dtype, tile_.lanes));
         if (!plan_.per_column) e.prefetch(e.element(at, e.index(ahead * plan_.panel), tile_.dtype));
+      }
+      if (plan_.far) {
+        const Value line = e.add(next.first, e.div(e.mul(e.sub(k, from), next.lines), e.index(Tile::chunk)));
+        e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
       }
       f.left = [this, here = e.element(base, step, tile_.dtype), all = Value()](int r, int v) mutable {
         const Value of_row = e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
@@ -250,6 +321,21 @@ class Emitter {
       };
       return f;
     });
+  }
+
+  /// Right factors from memory: while an item is computed, its share of those that follow is asked for.
+  struct Prefetch {
+    Value base, first, lines;
+  };
+  Prefetch share_of(Value number, Value right, Value from, Value to) {
+    const Value elements = e.mul(e.sub(to, from), e.index(plan_.panel)),
+                count = e.sub(last_item_, first_item_);
+    const Value all =
+        e.div(e.mul(elements, e.index(static_cast<std::int64_t>(size_of(tile_.dtype)))), e.index(line_bytes));
+    const Value lines = e.div(e.add(all, e.sub(count, e.index(1))), count);
+    // The same chunk of the next panel, where the unit has several; else what lies behind.
+    const Value behind = e.element(right, plan_.copied ? panel_step_ : elements, tile_.dtype);
+    return {e.element(behind, e.mul(from, e.index(plan_.panel)), tile_.dtype), e.mul(number, lines), lines};
   }
 
   /// `first` and `fresh`: where the tile and its own rows begin, along the axis of tiles.
@@ -291,13 +377,15 @@ class Emitter {
   const Tile& tile_;
   Epilogue& finish_;
   Value buffers_, params_;
-  Value left_, right_, offsets_, panel_step_, k_step_, totals_;
+  Value left_, right_, offsets_, panel_step_, k_step_, totals_, copies_;
   // Of the unit.
-  Value first_column_, columns_before_, panels_, group_left_, first_item_, last_item_;
+  Value first_item_, last_item_, first_tile_, last_tile_;
+  // Of the column tile.
+  Value tile_number_, first_column_, columns_before_, panels_, group_left_;
   llvm::SmallVector<Value> is_column_, masks_;  // of each vector of columns, where some stick out
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
-  Value rhs_;
+  Value rhs_offset_;
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -318,8 +406,17 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   // Rows of two axes may share a tile if their right factors are the same.
   const std::size_t axes = extents.size();
   const std::int64_t spans = axes > 1 && rhs_steps[axes - 2] == 0 ? extents[axes - 2] : 1;
-  const TileSize size = size_of_tile(extents.back(), spans, lhs_steps.back() * element_bytes,
-                                     p.per_column ? 1 : p.panels, units, target);
+  // Rows that lie a multiple of a page apart are copied chunk by chunk, if then one block has all of them:
+  // right factors are read once.
+  const bool one_chunk = p.k_extent <= Tile::chunk;
+  const std::int64_t all_rows = mlir::ShapedType::getNumElements(extents);
+  const bool copied = !one_chunk && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
+                      p.lhs_elements * element_bytes > block_bytes &&
+                      all_rows * Plan::copied_row * element_bytes <= copy_bytes &&
+                      rows_in_cache(lhs_steps.back() * element_bytes) < most_rows;
+  const TileSize size =
+      size_of_tile(extents.back(), spans, (copied ? Plan::copied_row : lhs_steps.back()) * element_bytes,
+                   p.per_column ? 1 : p.panels, units, target);
   const std::int64_t row_step = lhs_steps.back();
   if (size.span_rows > 1)
     for (Dims* list : {&extents, &lhs_steps, &rhs_steps}) list->pop_back();
@@ -329,26 +426,27 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
                      outer = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back()),
                      all = outer * tiles;
   const Tile tile{dtype, size.rows(), units * size.panels, lanes};
-  const bool one_chunk = p.k_extent <= Tile::chunk;
-  const Plan plan{
-      .tile = tile,
-      .size = size,
-      .units = units,
-      .panel = p.panel,
-      .row_step = row_step,
-      .span_step = lhs_steps.back(),
-      .k_class = stride_class(p.k_stride),
-      .table = !p.k_offsets.empty(),
-      .per_column = p.per_column,
-      .one_chunk = one_chunk,
-      .ragged_rows = m % size.spans != 0,
-      .ragged_columns = p.columns % tile.width() != 0,
-      .outer_count = extents.size() - 1,
-      .items_in_scratch = std::max<std::int64_t>(
-          1, scratch_bytes / (size.rows() * tile.width() * std::max<std::int64_t>(4, element_bytes))),
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs),
-      .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
+  const Plan plan{.tile = tile,
+                  .size = size,
+                  .units = units,
+                  .panel = p.panel,
+                  .row_step = row_step,
+                  .span_step = lhs_steps.back(),
+                  .k_class = stride_class(p.k_stride),
+                  .table = !p.k_offsets.empty(),
+                  .per_column = p.per_column,
+                  .one_chunk = one_chunk,
+                  .copied = copied,
+                  .far = size.panels == 1 && !p.per_column &&
+                         p.groups * p.panels * p.k_extent * p.panel * element_bytes > far_bytes,
+                  .ragged_rows = m % size.spans != 0,
+                  .ragged_columns = p.columns % tile.width() != 0,
+                  .outer_count = extents.size() - 1,
+                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+                  .rhs_operand = static_cast<int>(p.rhs),
+                  .table_operand = operands,
+                  .scratch_operand = operands + !p.k_offsets.empty()};
 
   // Right factors that stay in the second cache themselves are read again and again: then a block's results
   // count too, which are written in pieces of a line, and its rows stay in the first cache.
@@ -359,34 +457,37 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
                                     (small ? size.rows() * columns_bytes : 0));
   std::int64_t block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1,
                                                 std::max<std::int64_t>(all, 1));
-  if (!one_chunk) block = std::min(block, plan.items_in_scratch);
   const std::int64_t columns = p.groups * p.panels / size.panels, panel_elements = p.k_extent * p.panel;
+  // Copies are shared by several column tiles, in an even number of strips for the sake of threads.
+  std::int64_t strips = copied ? ceil_div(columns, tiles_of_copy) : std::max<std::int64_t>(columns, 1);
+  if (copied && strips > 1) strips += strips % 2;
+  const std::int64_t columns_of_unit = std::max<std::int64_t>(1, ceil_div(columns, strips));
+  const std::int64_t total_bytes =
+      columns_of_unit * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
+  if (!one_chunk) {
+    if (copied) block = all;
+    block = std::clamp<std::int64_t>(block, 1, std::max<std::int64_t>(totals_bytes / total_bytes, 1));
+    block = std::min(block, std::max<std::int64_t>(all, 1));
+  }
+  strips = ceil_div(columns, columns_of_unit);
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
-  launch.params = {p.k_extent,
-                   m,
-                   p.columns,
-                   tiles,
-                   all,
-                   block,
-                   columns,
-                   p.panels / size.panels,
-                   p.lhs.offset,
-                   p.lhs_group,
-                   p.k_stride,
-                   panel_elements,
-                   p.panels * panel_elements};
+  launch.params = {p.k_extent,   m,           p.columns,       tiles,          all,
+                   block,        columns,     columns_of_unit, strips,         p.panels / size.panels,
+                   p.lhs.offset, p.lhs_group, p.k_stride,      panel_elements, p.panels * panel_elements};
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     launch.params.insert(launch.params.end(), {extents[i], lhs_steps[i], rhs_steps[i]});
   epilogue.append_params(launch.params);
   launch.table = p.k_offsets;
   const bool nothing = all * size.span_rows == 0 || p.columns == 0 || p.groups == 0;
-  launch.extent = nothing ? 0 : ceil_div(all, block) * columns;
-  launch.grain = grain_for(std::max<std::int64_t>(1, p.k_extent * size.rows() * tile.vectors / 4 * block), 1);
+  launch.extent = nothing ? 0 : ceil_div(all, block) * strips;
+  launch.grain = grain_for(
+      std::max<std::int64_t>(1, p.k_extent * size.rows() * tile.vectors / 4 * block * columns_of_unit), 1);
+  if (!one_chunk) launch.scratch_bytes = block * (total_bytes + plan.copied_elements() * element_bytes);
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     Epilogue finish = epilogue;
