@@ -46,8 +46,14 @@ llvm::SmallVector<Output> outputs_of(ir::FusionOp fusion) {
     if (auto pad = yielded.getDefiningOp<ir::PadOp>()) {
       out.value = pad.getX();
       for (auto [low, stride] : llvm::zip(pad.getLow(), out.view.strides)) out.view.offset += low * stride;
-      out.view.shape.assign(ir::ranked(out.value).getShape());
+    } else if (auto insert = yielded.getDefiningOp<ir::InsertOp>()) {
+      out.value = insert.getUpdate();
+      for (std::size_t i = 0; i < out.view.strides.size(); ++i) {
+        out.view.offset += insert.getStart()[i] * out.view.strides[i];
+        out.view.strides[i] *= insert.getStep()[i];
+      }
     }
+    out.view.shape.assign(ir::ranked(out.value).getShape().begin(), ir::ranked(out.value).getShape().end());
     outputs.push_back(std::move(out));
   }
   return outputs;

@@ -114,7 +114,9 @@ class Scheduler {
       fail_internal("{} has no plan for its results", op.getName().getStringRef().str());
     for (auto [attr, result] : llvm::zip(list.getValue().take_front(op.getNumResults()), op.getResults())) {
       llvm::StringRef text = llvm::cast<mlir::StringAttr>(attr).getValue();
-      places_[result] = text == "alias" ? place(op.getOperand(0)) : parse_place(text);
+      unsigned operand = 0;
+      const bool alias = text.consume_front("alias:") && !text.getAsInteger(10, operand);
+      places_[result] = alias ? place(op.getOperand(operand)) : parse_place(text);
     }
     if (scratch) scratch_[&op] = parse_place(llvm::cast<mlir::StringAttr>(list.getValue().back()).getValue());
   }
@@ -135,7 +137,7 @@ class Scheduler {
   void schedule(mlir::Operation& op) {
     llvm::TypeSwitch<mlir::Operation*>(&op)
         .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
-        .Case([&](ir::ReshapeOp) {})
+        .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
         .Case([&](ir::FusionOp f) {
           std::vector<BufferRef> operands;
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));

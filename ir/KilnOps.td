@@ -208,6 +208,12 @@ def ConcatenateOp : Kiln_Op<"concatenate"> {
   let hasFolder = 1;
 }
 
+def EmptyOp : Kiln_Op<"empty"> {
+  let summary = "an array whose elements nobody reads before they are replaced";
+  let arguments = (ins);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
 def InsertOp : Kiln_Op<"insert", [AllTypesMatch<["x", "result"]>]> {
   let summary = "x with the slice start, start + step, ... replaced by `update`";
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$update, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
@@ -453,7 +459,8 @@ def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
     The body holds at most one `reduce` or packed product (the root), pointwise operations before a `reduce` and after any
     root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
     arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root;
-    a `pad` may stand between one and the `yield`: it is written into the middle of its padding.
+    a `pad` may stand between one and the `yield`: it is written into the middle of its padding. Or an `insert` into an argument: the result
+    is that argument's memory, where the kernel replaces elements.
   }];
   let arguments = (ins Variadic<Kiln_Tensor>:$operands);
   let results = (outs Variadic<Kiln_Tensor>:$results);

@@ -127,8 +127,22 @@ View view_of(mlir::Value v) {
   return View::whole(v);
 }
 
+std::optional<unsigned> aliased_operand(mlir::OpResult result) {
+  if (llvm::isa<ReshapeOp>(result.getOwner())) return 0;
+  auto fusion = llvm::dyn_cast<FusionOp>(result.getOwner());
+  if (!fusion) return std::nullopt;
+  mlir::Operation* yield = fusion.getBody().front().getTerminator();
+  auto insert = yield->getOperand(result.getResultNumber()).getDefiningOp<InsertOp>();
+  if (!insert) return std::nullopt;
+  return llvm::cast<mlir::BlockArgument>(insert.getX()).getArgNumber();
+}
+
 mlir::Value memory_of(mlir::Value v) {
-  while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getX();
+  for (auto result = llvm::dyn_cast<mlir::OpResult>(v); result; result = llvm::dyn_cast<mlir::OpResult>(v)) {
+    const auto operand = aliased_operand(result);
+    if (!operand) break;
+    v = result.getOwner()->getOperand(*operand);
+  }
   return v;
 }
 

@@ -23,7 +23,10 @@ struct View {
 /// chain's block.
 View view_of(mlir::Value v);
 
-/// The value whose memory `v` is: reshapes outside of fusions are names.
+/// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, and what a
+/// fusion inserts into.
+std::optional<unsigned> aliased_operand(mlir::OpResult result);
+/// The value whose memory `v` is.
 mlir::Value memory_of(mlir::Value v);
 
 /// The view that movement operation `op` makes of `view` (a view of its operand); nothing when strides cannot

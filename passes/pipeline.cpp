@@ -1,6 +1,6 @@
 #include "passes/pipeline.h"
 
-#include "passes/absorb_pads.h"
+#include "passes/absorb_copies.h"
 #include "passes/canonicalize.h"
 #include "passes/expand.h"
 #include "passes/fold.h"
@@ -60,7 +60,7 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Kernels. Last before memory: the order of operations is final from here.
   pm.addPass(create_fuse_pass(options.fuse));
   // Copies that only move what a kernel could have written there.
-  if (options.fuse) pm.addPass(create_absorb_pads_pass());
+  if (options.fuse) pm.addPass(create_absorb_copies_pass());
   // What would still pass through memory between kernels, a few rows at a time.
   if (options.fuse) pm.addPass(create_strip_mine_pass());
 }
@@ -117,7 +117,7 @@ void register_passes() {
   mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
-  mlir::registerPass([] { return create_absorb_pads_pass(); });
+  mlir::registerPass([] { return create_absorb_copies_pass(); });
   mlir::registerPass([] { return create_strip_mine_pass(); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });

@@ -92,7 +92,7 @@ class Planner {
     std::size_t step = 0;
     std::optional<std::int64_t> strip;
     for (mlir::Operation& op : block()) {
-      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) {
+      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op)) {
         auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(strip_attr);
         auto number = attr ? std::optional(attr[0]) : std::nullopt;
         if (!number || number != strip) ++step;
@@ -120,7 +120,7 @@ class Planner {
       slots_.push_back({scratch_bytes(op), step, step});
     }
     for (mlir::Value v : op->getResults()) {
-      if (!is_written(v) || output_.contains(v)) continue;
+      if (!is_written(v) || output_.contains(v) || ir::memory_of(v) != v) continue;
       std::size_t step = step_.lookup(op);
       auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v, step);
       if (reused) {
@@ -204,8 +204,8 @@ class Planner {
     for (mlir::Operation& op : block().without_terminator()) {
       llvm::SmallVector<std::string, 2> places;
       for (mlir::Value v : op.getResults()) {
-        if (llvm::isa<ir::ReshapeOp>(op))
-          places.push_back("alias");
+        if (auto operand = ir::aliased_operand(llvm::cast<mlir::OpResult>(v)))
+          places.push_back("alias:" + std::to_string(*operand));
         else if (llvm::isa<ir::ConstantOp>(op))
           places.push_back("constant:" + std::to_string(constants++));
         else if (is_snapshot(&op))

@@ -20,7 +20,7 @@ inline constexpr llvm::StringLiteral arena_lower_bound_attr =
 /// Each operation with a result gets `kiln.buffers`, an array with one string per result:
 ///   "arena:OFFSET"   bytes from the arena's beginning, 64-byte aligned
 ///   "output:I"       result I of the call (the value is written there directly)
-///   "alias"          the operand's memory (reshape)
+///   "alias:N"        the memory of operand N (reshape, a kernel that inserts)
 ///   "constant:I"     constant I of the function, in order of appearance
 ///   "snapshot:I"     the I-th pack of a parameter
 /// run_loop and run_if get one more, an "arena:OFFSET" for their scratch memory (runtime/control.h).

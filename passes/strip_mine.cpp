@@ -134,7 +134,7 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
       strip = Strip();
     };
     for (mlir::Operation& op : getOperation().front()) {
-      if (llvm::isa<ir::ReshapeOp, ir::ConstantOp>(op)) continue;
+      if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op)) continue;
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
       if (fusion && strip.take(fusion)) continue;
       end();

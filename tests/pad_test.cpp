@@ -78,3 +78,38 @@ TEST_CASE("a transformed convolution writes into padding") {
   };
   everywhere(body, {drawn({2, 16, 9, 12}), drawn({20, 16, 3, 3})});
 }
+
+TEST_CASE("kernels write their part of a concatenated array") {
+  const auto fire = [](F& f, const Tensors& in) {
+    const Tensor squeezed =
+        f.relu(f.Convolution(in[0], in[1], {.kernel = {1, 1}, .num_filter = 16, .no_bias = true}));
+    const Tensor near =
+        f.relu(f.Convolution(squeezed, in[2], {.kernel = {1, 1}, .num_filter = 20, .no_bias = true}));
+    const Tensor far = f.relu(
+        f.Convolution(squeezed, in[3], {.kernel = {3, 3}, .pad = {1, 1}, .num_filter = 24, .no_bias = true}));
+    return Tensors{f.relu(f.Convolution(f.concat({near, far}, {.dim = 1}), in[4],
+                                        {.kernel = {1, 1}, .num_filter = 8, .no_bias = true}))};
+  };
+  const Tensors in{drawn({2, 12, 13, 13}), drawn({16, 12, 1, 1}), drawn({20, 16, 1, 1}),
+                   drawn({24, 16, 3, 3}), drawn({8, 44, 1, 1})};
+  everywhere(fire, in);
+  CHECK(copies(fire, in) == 0);
+
+  const Net::Body bodies[] = {
+      [](F& f, const Tensors& in) {
+        const Tensor a = f.exp(in[0]), b = a + in[1], c = f.sum(in[1], {.axis = 0, .keepdims = true});
+        return Tensors{f.concat({a, b, b, in[0], c, a * 2}, {.dim = 0}), a,
+                       f.concat({c, in[1]}, {.dim = 0}) * 2};
+      },
+      [](F& f, const Tensors& in) {
+        const Tensor inner = f.concat({f.exp(in[0]), in[1]}, {.dim = 1});
+        return Tensors{f.concat({inner, f.tanh(inner)}, {.dim = 1}),
+                       f.concat({inner * 3, inner}, {.dim = 0})};
+      },
+      [](F& f, const Tensors& in) {
+        const Tensor s = f.softmax(in[0]);
+        return Tensors{padded(f, f.concat({s, f.log_softmax(in[1])}, {.dim = 1}).reshape({1, 1, 40, -1}))};
+      }};
+  const Tensors rows{drawn({40, 30}), drawn({40, 30})};
+  for (const Net::Body& body : bodies) everywhere(body, rows);
+}

@@ -285,7 +285,7 @@ func.func @random_word() {
 // -----
 
 func.func @pad_inside(%x: tensor<4xf32>) {
-  // expected-error @+1 {{pads something else than a result}}
+  // expected-error @+1 {{has a kiln.pad that is not yielded}}
   %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<6xf32> {
     %1 = kiln.pad %a 0.0 : f32 [1] [1] : tensor<4xf32> -> tensor<6xf32>
     %2 = kiln.unary neg %1 : tensor<6xf32>

@@ -98,7 +98,7 @@ func.func @needed(%x: tensor<16xf32>) -> tensor<16xf32> {
 // CHECK-LABEL: func.func @alias
 // CHECK-SAME: kiln.arena_bytes = 128 : i64
 // CHECK: kiln.fusion {{.*}}"arena:[[A:.*]]"]
-// CHECK: kiln.reshape {{.*}}kiln.buffers = ["alias"]
+// CHECK: kiln.reshape {{.*}}kiln.buffers = ["alias:0"]
 // CHECK: kiln.fusion {{.*}}"arena:[[B:.*]]"]
 // CHECK: kiln.concatenate {{.*}}"output:0"]
 func.func @alias(%x: tensor<4x4xf32>) -> tensor<32xf32> {
@@ -120,7 +120,7 @@ func.func @alias(%x: tensor<4x4xf32>) -> tensor<32xf32> {
 // CHECK-LABEL: func.func @returned
 // CHECK: %[[C:.*]] = kiln.constant {{.*}}kiln.buffers = ["constant:0"]
 // CHECK: %[[E:.*]] = kiln.fusion {{.*}}kiln.buffers = ["output:1"]
-// CHECK: %[[R:.*]] = kiln.reshape %[[E]] {kiln.buffers = ["alias"]}
+// CHECK: %[[R:.*]] = kiln.reshape %[[E]] {kiln.buffers = ["alias:0"]}
 // CHECK: %[[X:.*]] = kiln.fusion (%{{.*}} = %arg0) attributes {kiln.buffers = ["output:0"]}
 // CHECK-NEXT: kiln.yield
 // CHECK: %[[R2:.*]] = kiln.fusion (%{{.*}} = %[[R]]) attributes {kiln.buffers = ["output:2"]}

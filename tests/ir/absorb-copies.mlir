@@ -1,6 +1,6 @@
 // Kernels that write into the middle of padded arrays.
-// RUN: kiln opt %s --kiln-fuse --kiln-absorb-pads | FileCheck %s
-// RUN: kiln opt %s --kiln-fuse --kiln-absorb-pads --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
+// RUN: kiln opt %s --kiln-fuse --kiln-absorb-copies | FileCheck %s
+// RUN: kiln opt %s --kiln-fuse --kiln-absorb-copies --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
 
 // The padded array is the kernel's result; the operand it cannot overwrite.
 // CHECK-LABEL: func.func @pointwise
@@ -51,4 +51,39 @@ func.func @strip(%x: tensor<1024x256xf32>) -> tensor<1025x256xf32> {
   %2 = kiln.binary sub %x, %1 : tensor<1024x256xf32>
   %3 = kiln.pad %2 0.0 : f32 [1, 0] [0, 0] : tensor<1024x256xf32> -> tensor<1025x256xf32>
   return %3 : tensor<1025x256xf32>
+}
+
+// Each kernel writes its part; the array passes from one to the next.
+// CHECK-LABEL: func.func @concatenate
+// CHECK-NEXT: %[[E:.*]] = kiln.empty : tensor<4x9xf32>
+// CHECK-NEXT: %[[A:.*]] = kiln.fusion (%{{.*}} = %arg0, %[[W:.*]] = %[[E]]) : (tensor<4x6xf32>, tensor<4x9xf32>) -> tensor<4x9xf32>
+// CHECK-NEXT: kiln.unary exp
+// CHECK-NEXT: kiln.insert %{{.*}} into %[[W]] [0, 3] by [1, 1]
+// CHECK: %[[B:.*]] = kiln.fusion (%{{.*}} = %arg1, %[[V:.*]] = %[[A]])
+// CHECK: kiln.insert %{{.*}} into %[[V]] [0, 0] by [1, 1]
+// CHECK: return %[[B]]
+// PLAN-LABEL: func.func @concatenate
+// PLAN: kiln.empty {kiln.buffers = ["output:0"]}
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["alias:1"]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = ["alias:1"]
+func.func @concatenate(%x: tensor<4x6xf32>, %y: tensor<4x3xf32>) -> tensor<4x9xf32> {
+  %0 = kiln.unary exp %x : tensor<4x6xf32>
+  %1 = kiln.unary neg %y : tensor<4x3xf32>
+  %2 = kiln.concatenate %1, %0 axis 1 : (tensor<4x3xf32>, tensor<4x6xf32>) -> tensor<4x9xf32>
+  return %2 : tensor<4x9xf32>
+}
+
+// Parts that others read, that are arguments, that come twice, or from a kernel that has one already are copied.
+// CHECK-LABEL: func.func @copied_parts
+// CHECK: kiln.empty : tensor<28xf32>
+// CHECK-NEXT: kiln.fusion {{.*}} -> (tensor<28xf32>, tensor<4xf32>)
+// CHECK-COUNT-5: kiln.insert %{{.*}} into
+// CHECK-NOT: kiln.concatenate
+// CHECK: return
+func.func @copied_parts(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<28xf32>, tensor<4xf32>) {
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.binary add %0, %y : tensor<4xf32>
+  %2 = kiln.unary tanh %y : tensor<4xf32>
+  %3 = kiln.concatenate %0, %1, %1, %x, %2, %2, %y axis 0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<28xf32>
+  return %3, %2 : tensor<28xf32>, tensor<4xf32>
 }

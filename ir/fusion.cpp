@@ -1,0 +1,67 @@
+// One kernel as an operation: its text, and what it may hold.
+#include "ir/dialect.h"
+
+namespace kiln::ir {
+
+// kiln.fusion (%x = %0, %y = %1) : (types) -> (types) { ... }
+void FusionOp::print(mlir::OpAsmPrinter& p) {
+  p << " (";
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getOperands()), p, [&](auto pair) {
+    p.printRegionArgument(std::get<0>(pair), {}, /*omitType=*/true);
+    p << " = " << std::get<1>(pair);
+  });
+  p << ")";
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  p << " : ";
+  p.printFunctionalType(getOperation());
+  p << " ";
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+mlir::ParseResult FusionOp::parse(mlir::OpAsmParser& parser, mlir::OperationState& result) {
+  llvm::SmallVector<mlir::OpAsmParser::Argument> arguments;
+  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
+  mlir::FunctionType type;
+  auto pair = [&]() -> mlir::ParseResult {
+    return mlir::failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
+                         parser.parseOperand(operands.emplace_back()));
+  };
+  llvm::SMLoc where = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren, pair) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseColonType(type))
+    return mlir::failure();
+  if (type.getNumInputs() != operands.size())
+    return parser.emitError(where) << "has " << operands.size() << " operands and " << type.getNumInputs()
+                                   << " types";
+  for (auto [argument, t] : llvm::zip(arguments, type.getInputs())) argument.type = t;
+  result.addTypes(type.getResults());
+  if (parser.resolveOperands(operands, type.getInputs(), where, result.operands)) return mlir::failure();
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+mlir::LogicalResult FusionOp::verify() {
+  mlir::Block& block = getBody().front();
+  if (block.getArgumentTypes() != getOperandTypes())
+    return emitOpError("needs a body argument for each operand, of its type");
+  auto yield = llvm::dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperandTypes() != getResultTypes()) return emitOpError("must yield its results");
+  int roots = 0;
+  for (mlir::Operation& op : block.without_terminator()) {
+    bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
+    roots += root;
+    if (llvm::isa<PadOp, InsertOp>(op)) {
+      if (!op.hasOneUse() || *op.user_begin() != yield)
+        return emitOpError() << "has a " << op.getName() << " that is not yielded";
+      if (auto insert = llvm::dyn_cast<InsertOp>(op);
+          insert && (!llvm::isa<mlir::BlockArgument>(insert.getX()) || !insert.getX().hasOneUse()))
+        return emitOpError("inserts into something that it makes or reads");
+    } else if (!root && !is_pointwise(&op) && !is_movement(&op) &&
+               !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
+      return emitOpError() << "cannot hold " << op.getName();
+    }
+  }
+  if (roots > 1) return emitOpError("holds more than one reduction or product");
+  return mlir::success();
+}
+
+}  // namespace kiln::ir
