@@ -124,6 +124,20 @@ void Body::visit(mlir::Value v) {
            fmt::format("arg{}", argument.getArgNumber()));
 }
 
+int Body::registers_at_once() const {
+  int least = draws_.empty() ? 0 : 1;  // 0: none wants any number
+  for (mlir::Operation* op : order_) {
+    int wanted = 0;
+    if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
+      wanted =
+          codegen::registers_at_once(static_cast<ir::Unary>(unary.getKind()), dtype_of_value(unary.getX()));
+    else if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
+      wanted = codegen::registers_at_once(static_cast<ir::Binary>(binary.getKind()));
+    if (wanted > 0) least = least == 0 ? wanted : std::min(least, wanted);
+  }
+  return std::max(1, least);
+}
+
 llvm::SmallVector<mlir::Value> Body::emit(Emit& e, int lanes,
                                           const std::function<mlir::Value(std::size_t)>& leaf) const {
   llvm::DenseMap<mlir::Value, mlir::Value> values;

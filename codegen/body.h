@@ -39,6 +39,9 @@ class Body {
   /// Element bytes of the widest and narrowest type that is computed with; decides the lanes.
   std::size_t widest() const { return widest_; }
 
+  /// How many registers are worth computing at once: no more than any function in them has room for.
+  int registers_at_once() const;
+
   /// Pointwise operations in them.
   std::size_t operations() const { return order_.size(); }
 

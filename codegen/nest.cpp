@@ -6,8 +6,11 @@ namespace kiln::codegen {
 
 int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
 
-Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes)
-    : extents_(std::move(extents)), streams_(std::move(streams)), lanes_(lanes) {
+Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers)
+    : extents_(std::move(extents)),
+      streams_(std::move(streams)),
+      lanes_(lanes),
+      registers_(lanes == 1 ? 1 : registers) {
   if (!extents_.empty()) return;
   extents_.push_back(1);
   for (Stream& s : streams_) s.strides.push_back(0);
@@ -28,7 +31,7 @@ std::int64_t Nest::elements() const {
 }
 
 std::string Nest::key() const {
-  std::string key = fmt::format("nest rank={} lanes={}", rank(), lanes_);
+  std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
   for (const Stream& s : streams_)
     key += fmt::format(" {}:{}:{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()));
   return key;
@@ -90,6 +93,40 @@ mlir::Value Nest::At::number(std::size_t stream) {
 
 void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
                 mlir::Value end, const Body& body) const {
+  emit_rows(e, buffers, params, first_param, begin, end,
+            [&](const Row& row) { row.each(row.from, row.to, body); });
+}
+
+void Nest::emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) const {
+  Emit& e = *at.e_;
+  const auto take = [&](int lanes) {
+    at.lanes_ = lanes;
+    at.hoisted_.assign(streams_.size(), {});
+    for (std::size_t s = 0; s < streams_.size(); ++s)
+      if (streams_[s].operand >= 0 && at.inner_class(s) == 0 && streams_[s].read)
+        at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], streams_[s].dtype), lanes);
+  };
+  const auto body_at = [&](mlir::Value j) {
+    at.j_ = j;
+    body(at);
+  };
+  const int wide = lanes_ * registers_;
+  take(wide);
+  if (wide == 1) return e.loop(from, to, e.index(1), body_at);
+  mlir::Value width = e.index(wide);
+  mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+  e.loop(from, whole, width, body_at);
+  const auto masked = [&](mlir::Value j) {
+    at.mask_ = e.mask_below(e.sub(to, j), lanes_);
+    body_at(j);
+  };
+  if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked(whole); });
+  take(lanes_);
+  e.loop(whole, to, e.index(lanes_), masked);
+}
+
+void Nest::emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                     mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const {
   auto rank = static_cast<std::int64_t>(this->rank());
   auto stream_param = [&](std::size_t s, std::int64_t i) {
     return e.param(params, first_param + rank + (rank + 1) * static_cast<std::int64_t>(s) + i);
@@ -99,7 +136,7 @@ void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t f
   for (const Stream& s : streams_)
     operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
 
-  auto innermost = [&](mlir::ArrayRef<mlir::Value> offsets, mlir::Value from, mlir::Value to) {
+  auto innermost = [&](mlir::ArrayRef<mlir::Value> offsets, mlir::Value begin, mlir::Value end) {
     At at;
     at.e_ = &e;
     at.nest_ = this;
@@ -108,33 +145,8 @@ void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t f
                                                   : e.element(operands[s], offsets[s], streams_[s].dtype));
       at.inner_.push_back(stride(s, rank - 1));
     }
-    auto hoist = [&](int lanes) {
-      at.hoisted_.assign(streams_.size(), {});
-      for (std::size_t s = 0; s < streams_.size(); ++s)
-        if (streams_[s].operand >= 0 && at.inner_class(s) == 0 && streams_[s].read)
-          at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], streams_[s].dtype), lanes);
-    };
-    at.lanes_ = lanes_;
-    hoist(lanes_);
-    mlir::Value one = e.index(1);
-    if (lanes_ == 1) {
-      e.loop(from, to, one, [&](mlir::Value j) {
-        at.j_ = j;
-        body(at);
-      });
-      return;
-    }
-    mlir::Value width = e.index(lanes_);
-    mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
-    e.loop(from, whole, width, [&](mlir::Value j) {
-      at.j_ = j;
-      body(at);
-    });
-    e.when(e.less(whole, to), [&] {
-      at.j_ = whole;
-      at.mask_ = e.mask_below(e.sub(to, whole), lanes_);
-      body(at);
-    });
+    body({begin, end,
+          [&](mlir::Value from, mlir::Value to, const Body& body) { emit_row(at, from, to, body); }});
   };
 
   std::function<void(std::int64_t, llvm::SmallVector<mlir::Value>)> level =

@@ -21,7 +21,8 @@ struct Stream {
 /// sizes; only the rank, and whether the innermost stride is 0, 1 or another, is built in.
 class Nest {
  public:
-  Nest(Dims extents, std::vector<Stream> streams, int lanes);
+  /// The body is given `registers` times `lanes` points at once, and at the end of a row `lanes`.
+  Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1);
 
   /// The step's parameters: extents, then each stream's offset and strides.
   void append_params(std::vector<std::int64_t>& params) const;
@@ -43,6 +44,8 @@ class Nest {
     void store(std::size_t stream, mlir::Value value);
     /// The number that stream is, for each lane, as i64.
     mlir::Value number(std::size_t stream);
+    /// The first lane's point of the innermost axis.
+    mlir::Value position() const { return j_; }
     /// The address of the first lane's element.
     mlir::Value address(std::size_t stream);
     /// Element indices, relative to address(), of the lanes.
@@ -61,14 +64,25 @@ class Nest {
     int lanes_ = 1;
   };
   using Body = std::function<void(At&)>;
+  /// The innermost axis at one point of the others, [from, to) of it where that is cut.
+  struct Row {
+    mlir::Value from, to;
+    /// Emits a loop over a part of it; may be called again and again.
+    std::function<void(mlir::Value from, mlir::Value to, const Body&)> each;
+  };
   /// Emits the loops; [begin, end) is a part of the outermost axis. Parameters begin at params[first_param].
   void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
             mlir::Value end, const Body& body) const;
+  /// The same, where what is done to a row is more than one loop over it.
+  void emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                 mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
 
  private:
+  void emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) const;
+
   Dims extents_;
   std::vector<Stream> streams_;
-  int lanes_;
+  int lanes_, registers_;
 };
 
 /// 0, 1 or 2 for a stride.

@@ -13,12 +13,12 @@ namespace {
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
 /// A nest whose neighbouring axes are joined where all streams allow it.
-Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes) {
+Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1) {
   llvm::SmallVector<Dims> strides;
   for (Stream& s : streams) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
-  return Nest(std::move(extents), std::move(streams), lanes);
+  return Nest(std::move(extents), std::move(streams), lanes, registers);
 }
 
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
@@ -110,7 +110,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     streams.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
                        out.view.offset, false});
 
-  Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()));
+  Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()),
+                        body.registers_at_once());
   Launch launch{
       {name_of_location(fusion.getLoc()), "pointwise " + nest.key() + body.key(), fusion.getLoc(), {}}, {}};
   launch.uses_random = uses_random;

@@ -29,12 +29,9 @@ Rounded round_f64(Num x, double factor) {
 Num power_of_two(const Rounded& n, int shift = 0) {
   return from_bits((n.with_magic << 52) + (kOne64 + (static_cast<std::int64_t>(shift) << 52)));
 }
-/// p 2^n with one rounding, also where the result overflows or is subnormal: one instruction of AVX-512, for
-/// vectors that it takes.
-bool has_scalef(Num p) {
-  auto vector = mlir::dyn_cast<mlir::VectorType>(p.value().getType());
-  return p.isa() == Isa::avx512 && vector && vector.getNumElements() * p.width() == 512;
-}
+/// p 2^n with one rounding, also where the result overflows or is subnormal: one instruction of AVX-512 for
+/// each register of vectors that fill some.
+bool has_scalef(Num p) { return p.isa() == Isa::avx512 && p.lanes() * p.width() % 512 == 0; }
 Num scalef(Num p, Num n) {
   mlir::OpBuilder& b = p.builder();
   const bool wide = p.width() == 64;
@@ -43,13 +40,14 @@ Num scalef(Num p, Num n) {
         b, p.loc(), b.getIntegerAttr(b.getIntegerType(static_cast<unsigned>(bits)), v));
   };
   constexpr std::int64_t all_lanes = -1, current_rounding = 4;
-  const mlir::Value operands[] = {p, n, p, constant(wide ? 8 : 16, all_lanes),
-                                  constant(32, current_rounding)};
-  auto call = mlir::LLVM::CallIntrinsicOp::create(
-      b, p.loc(), p.value().getType(),
-      b.getStringAttr(wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512"),
-      operands);
-  return p.make(call.getResult(0));
+  const mlir::Value all = constant(wide ? 8 : 16, all_lanes), rounding = constant(32, current_rounding);
+  const auto name =
+      b.getStringAttr(wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512");
+  return by_registers(p, n, 512 / p.width(), [&](Num p, Num n) {
+    const mlir::Value operands[] = {p, n, p, all, rounding};
+    auto call = mlir::LLVM::CallIntrinsicOp::create(b, p.loc(), p.value().getType(), name, operands);
+    return p.make(call.getResult(0));
+  });
 }
 /// The same by two factors that are both normal.
 Num scale_f64(Num p, const Rounded& n) {
@@ -79,6 +77,17 @@ Num exp_tail(Num r, Digits digits) {
           2.7557242719950007e-07, 2.5109045795579919e-08, 2.0924455033736701e-09});
 }
 
+/// `scale(p, n)` gives p 2^n.
+Num exp_f32(Num x, llvm::function_ref<Num(Num, const Rounded&)> scale) {
+  Num t = fma(x, kLog2E, kMagic32);
+  Num n = t - kMagic32;
+  Num r = fma(n, -0x1.62e4p-1, x);  // exact: the constant has 15 bits
+  r = fma(n, -0x1.7f7d1cp-20, r);
+  Num q = polynomial(
+      r, {0.5, 0.166666657, 0.0416662954, 0.00833349861, 0.00139446545, 0.000197897214});  // 2^-29.8
+  return scale(fma(r * r, q, r) + 1, {n, bits(t)});
+}
+
 }  // namespace
 
 Num clamp(Num x, double low, double high) {
@@ -86,15 +95,11 @@ Num clamp(Num x, double low, double high) {
   return select(lt(x, low), low, x);
 }
 
-Num exp_f32(Num x) {
-  x = clamp(x, -104, 89);
-  Num t = fma(x, kLog2E, kMagic32);
-  Num n = t - kMagic32;
-  Num r = fma(n, -0x1.62e4p-1, x);  // exact: the constant has 15 bits
-  r = fma(n, -0x1.7f7d1cp-20, r);
-  Num q = polynomial(
-      r, {0.5, 0.166666657, 0.0416662954, 0.00833349861, 0.00139446545, 0.000197897214});  // 2^-29.8
-  return scale_f32(fma(r * r, q, r) + 1, {n, bits(t)});
+Num exp_f32(Num x) { return exp_f32(clamp(x, -104, 89), scale_f32); }
+Num exp_moderate_f32(Num x) {
+  return exp_f32(x, [](Num p, const Rounded& n) {
+    return has_scalef(p) ? scalef(p, n.n) : p * from_bits((n.with_magic << 23) + 0x3f800000);
+  });
 }
 
 Num exp2_f32(Num x) {

@@ -36,7 +36,7 @@ Num tanh_f32(Num x) {
   Num w = t * t;
   Num p = polynomial(w, {-0.333333164, 0.13332586, -0.0538523234, 0.0210717041, -0.00627424987});  // 2^-27.8
   Num small = fma(t * w, p, t);
-  Num e = exp_f32(select(gt(t, 10), 20, t + t));
+  Num e = exp_moderate_f32(select(gt(t, 10), 20, t + t));
   Num large = 1 - 2 / (e + 1);
   return copysign(select(gt(t, 0.55), large, small), x);
 }

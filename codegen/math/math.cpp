@@ -246,6 +246,37 @@ mlir::Value emit_unary(mlir::OpBuilder& b, mlir::Location loc, Unary op, DType d
   return exact ? y.value() : round_to(b, loc, dtype, y, isa);
 }
 
+int registers_at_once(Unary op, DType dtype) {
+  constexpr int through_f64 = 1;  // more constants and values than there is room for
+  switch (op) {
+    case Unary::neg:
+    case Unary::abs:
+    case Unary::sign:
+    case Unary::ceil:
+    case Unary::floor:
+    case Unary::round:
+    case Unary::rint:
+    case Unary::trunc:
+    case Unary::logical_not:
+    case Unary::sqrt:
+    case Unary::rsqrt:
+      return 0;
+    case Unary::exp:
+    case Unary::exp2:
+    case Unary::erf:
+      return dtype == DType::f64 ? through_f64 : 4;
+    case Unary::log:
+    case Unary::tanh:
+    case Unary::expm1:
+      return dtype == DType::f64 ? through_f64 : 2;
+    default:
+      return through_f64;
+  }
+}
+int registers_at_once(Binary op) {
+  return op == Binary::pow || op == Binary::hypot || op == Binary::mod ? 1 : 0;
+}
+
 mlir::Value emit_binary(mlir::OpBuilder& builder, mlir::Location loc, Binary op, DType dtype,
                         mlir::Value left, mlir::Value right, Isa isa) {
   Num a(builder, loc, left, isa), b(builder, loc, right, isa);

@@ -136,6 +136,20 @@ Num broadcast(Num scalar, Num lanes) {
   return type == scalar.value().getType() ? scalar : emit<mlir::vector::BroadcastOp>(scalar, type, scalar);
 }
 
+Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f) {
+  const int all = a.lanes();
+  if (all == lanes) return f(a, b);
+  const auto shuffle = [&](Num x, Num y, int first, int count) {
+    llvm::SmallVector<std::int32_t> mask;
+    for (int i = 0; i < count; ++i) mask.push_back(first + i);
+    return x.make(LLVM::ShuffleVectorOp::create(x.builder(), x.loc(), x.value(), y.value(), mask));
+  };
+  const auto half = [&](int first) {
+    return by_registers(shuffle(a, a, first, all / 2), shuffle(b, b, first, all / 2), lanes, f);
+  };
+  return shuffle(half(0), half(all / 2), 0, all);
+}
+
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step) {
   auto any = [](Num lanes) {
     if (!mlir::isa<mlir::VectorType>(lanes.value().getType())) return lanes;

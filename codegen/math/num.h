@@ -35,6 +35,11 @@ class Num {
   /// Bits of one element.
   int width() const { return static_cast<int>(element().getIntOrFloatBitWidth()); }
 
+  int lanes() const {
+    auto vector = mlir::dyn_cast<mlir::VectorType>(v_.getType());
+    return vector ? static_cast<int>(vector.getNumElements()) : 1;
+  }
+
   /// The type of as many elements as this has, of another element type.
   mlir::Type with_element(mlir::Type element) const;
   mlir::Type float_type(int width) const;
@@ -172,6 +177,9 @@ Num resize_unsigned(Num x, int width);
 
 /// A scalar in as many lanes as `lanes` has.
 Num broadcast(Num scalar, Num lanes);
+
+/// f of each `lanes` neighbouring lanes of a and b, for what takes one register only.
+Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f);
 
 /// x = step(x) in the lanes where active(x) holds, until it holds in none.
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step);
