@@ -12,6 +12,11 @@ constexpr std::int64_t block_length = 1024;  // first order: elements of a block
 constexpr int partials = 64;                 // first order: interleaved partial results
 constexpr std::int64_t chain_length = 512;   // second order: elements of a chain
 
+// Where lanes run along a kept axis, results of a strip of it are in work at once, on the stack: rows are
+// read about a page at a time, and what is added to stays in the first cache.
+constexpr std::int64_t strip_of_chains = 1024;
+constexpr std::int64_t strip_of_partials = 64;
+
 mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto extreme = [&](bool least) -> mlir::Value {
@@ -57,12 +62,12 @@ struct Reduction {
   ir::ReduceKind kind;
   DType dtype;
   Body before, after;
-  Nest nest;            // over the kept axes; lanes run along them in the second order only
+  Nest nest;            // over the kept axes
   std::int64_t extent;  // of the reduced axis
   Dims steps;           // of the leaves of `before` along it
-  std::size_t after_stream, output_stream;
-  int lanes;  // along the reduced axis in the first order
+  int lanes;
   bool first_order;
+  bool along;  // lanes run along the reduced axis, else along the last kept one
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
@@ -75,8 +80,7 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
   if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
     fail_internal("a reduction was given numbers instead of elements");
   mlir::Value base = at.address(i);
-  if (!red.first_order) {
-    // Lanes run along the kept axis; r only moves the address.
+  if (!red.along) {  // r only moves the address
     mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
     if (at.inner_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
     if (at.inner_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
@@ -93,17 +97,15 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
   }
 }
 
+/// What both ways have in common.
 class Emitter {
- public:
+ protected:
   Emitter(Emit& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
     extent_ = e.param(params, red.first_own_param());
     for (std::size_t i = 0; i < red.steps.size(); ++i)
       steps_.push_back(e.param(params, red.first_own_param() + 1 + static_cast<std::int64_t>(i)));
   }
 
-  mlir::Value reduce(Nest::At& at) { return red_.first_order ? tree(at) : chains(at); }
-
- private:
   mlir::Value combine(mlir::Value x, mlir::Value y) {
     return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
                        e_.target.isa);
@@ -114,8 +116,19 @@ class Emitter {
         e_, lanes, [&](std::size_t i) { return leaf_along(e_, red_, at, i, r, steps_[i], lanes, mask); })[0];
   }
 
-  /// First order: blocks of 1024; in each 64 interleaved partials, combined pairwise.
-  mlir::Value tree(Nest::At& at) {
+  Emit& e_;
+  const Reduction& red_;
+  mlir::Value extent_;
+  llvm::SmallVector<mlir::Value> steps_;
+};
+
+/// Lanes along the reduced axis: one result at a time, in the first order.
+class Along : Emitter {
+ public:
+  Along(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {}
+
+  /// Blocks of 1024; in each 64 interleaved partials, combined pairwise.
+  mlir::Value reduce(Nest::At& at) {
     int lanes = red_.lanes, vectors = partials / lanes;
     mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
     mlir::Value zero = e_.index(0), stripe = e_.index(partials);
@@ -139,6 +152,7 @@ class Emitter {
         })[0];
   }
 
+ private:
   /// The last, incomplete stripe of a block: partial j takes element whole + j if there is one.
   llvm::SmallVector<mlir::Value> rest(Nest::At& at, llvm::SmallVector<mlir::Value> partial, mlir::Value whole,
                                       mlir::Value end) {
@@ -188,35 +202,113 @@ class Emitter {
       v = combine(e_.sub_vector(v, 0, lanes / 2), e_.sub_vector(v, lanes / 2, lanes / 2));
     return v;
   }
-
-  /// Second order: chains of 512, their results in order; the first as it is.
-  mlir::Value chains(Nest::At& at) {
-    mlir::Value start = identity(e_, red_.kind, red_.dtype, at.lanes());
-    auto chain = [&](mlir::Value from, mlir::Value to) {
-      return e_.loop(from, to, e_.index(1), {start}, [&](mlir::Value r, mlir::ValueRange carried) {
-        return llvm::SmallVector<mlir::Value>{combine(carried[0], element(at, r, at.lanes(), at.mask()))};
-      })[0];
-    };
-    mlir::Value length = e_.index(chain_length);
-    mlir::Value first = chain(e_.index(0), e_.min(length, extent_));
-    return e_.loop(length, extent_, length, {first}, [&](mlir::Value from, mlir::ValueRange carried) {
-      return llvm::SmallVector<mlir::Value>{
-          combine(carried[0], chain(from, e_.min(e_.add(from, length), extent_)))};
-    })[0];
-  }
-
-  Emit& e_;
-  const Reduction& red_;
-  mlir::Value extent_;
-  llvm::SmallVector<mlir::Value> steps_;
 };
 
-/// Along the kept axis, of which there are `most`: several chains hide the latency of an addition, and each
-/// row of the input, likely on another page, gives more than one line. As far as registers go.
-int registers_across(std::size_t operations, std::int64_t most) {
-  const int wanted = operations == 0 ? 8 : operations <= 4 ? 4 : 1;
-  return most >= wanted ? wanted : 1;
-}
+/// Lanes along a kept axis, of which a strip is worked on at once. Strips have room for whole registers.
+class Across : Emitter {
+ public:
+  Across(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    totals_ = allocate(width());
+    parts_ = allocate(red.first_order ? partials * width() : width());
+  }
+
+  using Result = std::function<void(Nest::At&, mlir::Value)>;
+  /// Gives the results of a row.
+  void reduce(const Nest::Row& row, const Result& result) {
+    e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
+      const mlir::Value to = e_.min(e_.add(from, e_.index(width())), row.to);
+      first_column_ = from;
+      columns_ = e_.sub(to, from);
+      const auto each = [&](const Nest::Body& body) { row.each(from, to, body); };
+      fill(totals_, columns_);
+      const std::int64_t length = red_.first_order ? block_length : chain_length;
+      e_.loop(e_.index(0), extent_, e_.index(length), [&](mlir::Value begin) {
+        const mlir::Value end = e_.min(e_.add(begin, e_.index(length)), extent_);
+        red_.first_order ? block(each, begin, end) : chain(each, begin, end);
+      });
+      each([&](Nest::At& at) { result(at, load(totals_, column(at), at.lanes())); });
+    });
+  }
+
+ private:
+  using Each = llvm::function_ref<void(const Nest::Body&)>;
+
+  std::int64_t width() const { return red_.first_order ? strip_of_partials : strip_of_chains; }
+  mlir::Value allocate(std::int64_t elements) {
+    constexpr unsigned line = 64;
+    return mlir::LLVM::AllocaOp::create(e_.b, e_.loc, e_.ptr(), e_.memory_type(red_.dtype),
+                                        e_.index(elements), line);
+  }
+  mlir::Value behind(mlir::Value strip, mlir::Value elements) {
+    return e_.element(strip, elements, red_.dtype);
+  }
+  mlir::Value column(Nest::At& at) { return e_.sub(at.position(), first_column_); }
+  mlir::Value load(mlir::Value strip, mlir::Value i, int lanes) {
+    return e_.load(behind(strip, i), red_.dtype, lanes);
+  }
+  void store(mlir::Value value, mlir::Value strip, mlir::Value i, int lanes) {
+    e_.store(value, behind(strip, i), red_.dtype, lanes);
+  }
+  void fill(mlir::Value strip, mlir::Value elements) {
+    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
+      store(identity(e_, red_.kind, red_.dtype, red_.lanes), strip, i, red_.lanes);
+    });
+  }
+  /// to = to op from, element by element.
+  void add_strip(mlir::Value to, mlir::Value from, mlir::Value elements) {
+    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
+      store(combine(load(to, i, red_.lanes), load(from, i, red_.lanes)), to, i, red_.lanes);
+    });
+  }
+  /// strip = strip op elements r, r + 1, ... of `rows`, in this order.
+  void add_rows(Each each, mlir::Value strip, mlir::Value r, int rows) {
+    each([&](Nest::At& at) {
+      mlir::Value sum = load(strip, column(at), at.lanes());
+      for (int i = 0; i < rows; ++i)
+        sum = combine(sum, element(at, e_.add(r, e_.index(i)), at.lanes(), at.mask()));
+      store(sum, strip, column(at), at.lanes());
+    });
+  }
+
+  /// Each costs a load and a store of what is added to, or code.
+  int rows_at_once() const {
+    const std::size_t operations = red_.before.operations();
+    if (operations == 0) return 8;
+    return operations <= 4 && red_.before.registers_at_once() == 1 ? 4 : 1;
+  }
+
+  /// Second order, the elements [begin, end) of a chain. The first chain's result is the total as it is.
+  void chain(Each each, mlir::Value begin, mlir::Value end) {
+    const mlir::Value later = e_.less(e_.index(0), begin);
+    const mlir::Value strip = e_.select(later, parts_, totals_);
+    e_.when(later, [&] { fill(parts_, columns_); });
+    const int rows = rows_at_once();
+    const mlir::Value step = e_.index(rows);
+    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
+    e_.loop(begin, whole, step, [&](mlir::Value r) { add_rows(each, strip, r, rows); });
+    if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { add_rows(each, strip, r, 1); });
+    e_.when(later, [&] { add_strip(totals_, parts_, columns_); });
+  }
+
+  /// First order, the elements [begin, end) of a block: partial results one strip behind the other.
+  void block(Each each, mlir::Value begin, mlir::Value end) {
+    const mlir::Value zero = e_.index(0), one = e_.index(1);
+    fill(parts_, e_.index(partials * width()));
+    e_.loop(begin, end, one, [&](mlir::Value r) {
+      const mlir::Value j = e_.rem(e_.sub(r, begin), e_.index(partials));
+      add_rows(each, behind(parts_, e_.mul(j, e_.index(width()))), r, 1);
+    });
+    e_.loop(zero, e_.index(llvm::Log2_64(partials)), one, [&](mlir::Value level) {
+      const mlir::Value half =
+          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), level);
+      add_strip(parts_, behind(parts_, half), half);
+    });
+    add_strip(totals_, parts_, columns_);
+  }
+
+  mlir::Value totals_, parts_;
+  mlir::Value first_column_, columns_;  // of the strip
+};
 
 }  // namespace
 
@@ -281,31 +373,37 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
 
   DType dtype = dtype_of_value(root.getX());
   int lanes = target.lanes(std::max(before.widest(), after.widest()));
-  bool first_order = !kept_after;
-  // Columns that are taken together.
-  int across = lanes;
-  if (!first_order && !kept.extents.empty() && llvm::all_of(streams, [&](const Stream& s) {
-        return size_of(s.dtype) >= 4 && stride_class(s.strides.back()) < 2;
-      }))
-    across *= registers_across(before.operations() + after.operations(), kept.extents.back() / lanes);
+  const bool first_order = !kept_after;
+  Dims steps;
+  for (std::size_t i = 0; i < before.leaves().size(); ++i)
+    steps.push_back(inner.extents.empty() ? 0 : inner.strides[i][0]);
+  // Neighbours in memory may be kept, as in means over images with the channels last.
+  const auto neighbours_kept = [&] {
+    bool gathered = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (stride_class(streams[i].strides.back()) == 2) return false;
+      gathered |= stride_class(steps[i]) == 2;
+    }
+    return gathered && kept.extents.back() >= lanes;
+  };
+  const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
+  const int registers = before.registers_at_once();
+  if (along && lanes > 1) lanes *= registers;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),
                 std::move(after),
-                Nest(kept.extents, std::move(streams), first_order ? 1 : across),
+                Nest(kept.extents, std::move(streams), along ? 1 : lanes, registers),
                 inner.extents.empty() ? 1 : inner.extents[0],
-                {},
-                0,
-                first_output,
+                std::move(steps),
                 lanes,
-                first_order};
-  for (std::size_t i = 0; i < red.before.leaves().size(); ++i)
-    red.steps.push_back(inner.extents.empty() ? 0 : inner.strides[i][0]);
+                first_order,
+                along};
 
   std::string key =
-      fmt::format("reduce {} {} order={} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
-                  name_of(dtype), first_order ? 1 : 2, first_order ? lanes : across);
-  for (std::int64_t s : red.steps) key += std::to_string(first_order ? stride_class(s) : 2);
+      fmt::format("reduce {} {} order={} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
+                  name_of(dtype), first_order ? 1 : 2, along ? "along" : "across", lanes);
+  for (std::int64_t s : red.steps) key += std::to_string(along ? stride_class(s) : 2);
   Launch launch{{name_of_location(fusion.getLoc()),
                  key + " " + red.nest.key() + " before" + red.before.key() + " after" + red.after.key(),
                  fusion.getLoc(),
@@ -322,14 +420,21 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
-    Emitter emitter(e, red, params);
-    red.nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
-      mlir::Value result = emitter.reduce(at);
+    const auto finish = [&](Nest::At& at, mlir::Value result) {
       auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
         return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_stream[i]);
       });
       for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
-    });
+    };
+    if (red.along) {
+      Along reduction(e, red, params);
+      red.nest.emit(e, buffers, params, 0, begin, end,
+                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
+    } else {
+      Across reduction(e, red, params);
+      red.nest.emit_rows(e, buffers, params, 0, begin, end,
+                         [&](const Nest::Row& row) { reduction.reduce(row, finish); });
+    }
   };
   return launch;
 }
