@@ -28,6 +28,8 @@ constexpr std::int64_t totals_bytes = 192 * 1024;
 constexpr std::int64_t copy_bytes = 320 * 1024;
 /// Column tiles that share the copies.
 constexpr std::int64_t tiles_of_copy = 8;
+/// Pieces of work that are worth a smaller block.
+constexpr std::int64_t least_units = 8;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
@@ -458,6 +460,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   std::int64_t block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1,
                                                 std::max<std::int64_t>(all, 1));
   const std::int64_t columns = p.groups * p.panels / size.panels, panel_elements = p.k_extent * p.panel;
+  // Enough pieces for a few threads, unless each would read right factors from afar.
+  while (!plan.far && block > 1 && ceil_div(all, block) * columns < least_units) block = ceil_div(block, 2);
   // Copies are shared by several column tiles, in an even number of strips for the sake of threads.
   std::int64_t strips = copied ? ceil_div(columns, tiles_of_copy) : std::max<std::int64_t>(columns, 1);
   if (copied && strips > 1) strips += strips % 2;
@@ -485,8 +489,9 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   launch.table = p.k_offsets;
   const bool nothing = all * size.span_rows == 0 || p.columns == 0 || p.groups == 0;
   launch.extent = nothing ? 0 : ceil_div(all, block) * strips;
-  launch.grain = grain_for(
-      std::max<std::int64_t>(1, p.k_extent * size.rows() * tile.vectors / 4 * block * columns_of_unit), 1);
+  // A register's multiply-adds take half a cycle each, with a left factor of its own one; its end some more.
+  const std::int64_t cost_of_register = p.k_extent / (p.per_column ? 2 : 4) + 4;
+  launch.grain = grain_for(size.rows() * tile.vectors * cost_of_register * block * columns_of_unit, 1);
   if (!one_chunk) launch.scratch_bytes = block * (total_bytes + plan.copied_elements() * element_bytes);
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
