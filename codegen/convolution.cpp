@@ -32,7 +32,11 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   product.per_column = depthwise;
   const std::int64_t channels = depthwise ? 1 : x.shape[channel] / product.groups;
   product.lhs_group = channels * x.strides[channel];
-  product.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
+  // With one tap the contracted index is the channel.
+  if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))
+    product.k_stride = x.strides[channel];
+  else
+    product.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
   product.lhs_elements = ir::ranked(root.getX()).getNumElements();
   return launch_product(fusion, root.getResult(), product, "convolution", target);
 }

@@ -53,7 +53,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   }
   int lanes = target.lanes(size_of(dtype));
   if (panel % lanes != 0) lanes = 1;
-  bool table = !launch.table.empty();
+  const bool table = !launch.table.empty(), rows = stride_class(n_stride) == 1;
   launch.request.key = fmt::format("pack {} lanes={} n-stride={} table={}", name_of(dtype), lanes,
                                    stride_class(n_stride), table);
   enum Param : std::int64_t { N, K, panel_count, panel_width, column_stride, row_stride, batch_stride };
@@ -73,28 +73,42 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
       mlir::Value which = e.rem(unit, count), batch = e.div(unit, count);
       mlir::Value in = e.element(source, e.mul(batch, e.param(params, batch_stride)), dtype);
       mlir::Value out = e.element(target_base, e.mul(unit, e.mul(k_value, width)), dtype);
-      e.loop(e.index(0), width, e.index(lanes), [&](mlir::Value j) {
+      struct Column {
+        mlir::Value left, in, out, mask;
+      };
+      const auto column_of = [&](mlir::Value j) -> Column {
         mlir::Value column = e.add(e.mul(which, width), j), left = e.sub(columns, column);
-        mlir::Value in_column = e.element(in, e.mul(column, n_step), dtype),
-                    out_column = e.element(out, j, dtype);
-        mlir::Value mask = lanes == 1 ? mlir::Value() : e.mask_below(left, lanes);
-        e.loop(e.index(0), k_value, e.index(1), [&](mlir::Value k) {
-          mlir::Value to_address = e.element(out_column, e.mul(k, width), dtype);
-          mlir::Value k_offset =
-              table ? e.load_scalar(e.element(offsets, k, DType::i64), DType::i64) : e.mul(k, k_step);
-          mlir::Value at = e.element(in_column, k_offset, dtype);
-          if (lanes == 1) {
-            e.store(e.number(dtype, 0, 1), to_address, dtype, 1);
-            e.when(e.less(e.index(0), left),
-                   [&] { e.store(e.load_scalar(at, dtype), to_address, dtype, 1); });
-          } else if (stride_class(n_stride) == 1) {
-            e.store(e.load(at, dtype, lanes, mask), to_address, dtype, lanes);
-          } else {
-            e.store(e.gather(at, e.lane_offsets(n_step, lanes), dtype, lanes, mask), to_address, dtype,
-                    lanes);
-          }
+        return {left, e.element(in, e.mul(column, n_step), dtype), e.element(out, j, dtype),
+                lanes == 1 ? mlir::Value() : e.mask_below(left, lanes)};
+      };
+      const auto put = [&](const Column& column, mlir::Value k) {
+        mlir::Value to_address = e.element(column.out, e.mul(k, width), dtype);
+        mlir::Value k_offset =
+            table ? e.load_scalar(e.element(offsets, k, DType::i64), DType::i64) : e.mul(k, k_step);
+        mlir::Value at = e.element(column.in, k_offset, dtype);
+        if (lanes == 1) {
+          e.store(e.number(dtype, 0, 1), to_address, dtype, 1);
+          e.when(e.less(e.index(0), column.left),
+                 [&] { e.store(e.load_scalar(at, dtype), to_address, dtype, 1); });
+        } else if (rows) {
+          e.store(e.load(at, dtype, lanes, column.mask), to_address, dtype, lanes);
+        } else {
+          e.store(e.gather(at, e.lane_offsets(n_step, lanes), dtype, lanes, column.mask), to_address, dtype,
+                  lanes);
+        }
+      };
+      const auto over_columns = [&](const Emit::Body& body) {
+        e.loop(e.index(0), width, e.index(lanes), body);
+      };
+      const auto over_k = [&](const Emit::Body& body) { e.loop(e.index(0), k_value, e.index(1), body); };
+      // As the operand lies in memory.
+      if (rows)
+        over_k([&](mlir::Value k) { over_columns([&](mlir::Value j) { put(column_of(j), k); }); });
+      else
+        over_columns([&](mlir::Value j) {
+          const Column column = column_of(j);
+          over_k([&](mlir::Value k) { put(column, k); });
         });
-      });
     });
   };
   return launch;
