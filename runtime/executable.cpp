@@ -132,7 +132,7 @@ Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
   if (!step.kernel && !step.control && l.count != 2)
     fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
   for (const BufferRef& r : step.operands) operands_.push_back(resolve(r, in_snapshot));
-  widest_ = std::max(widest_, l.count + (l.scratch_bytes > 0));
+  widest_ = std::max(widest_, l.count);
   return l;
 }
 
@@ -144,9 +144,8 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
     if (l.copy_bytes > 0) std::memmove(operands[1], operands[0], static_cast<std::size_t>(l.copy_bytes));
     return;
   }
-  const std::int64_t pieces = l.extent / l.grain + (l.extent % l.grain != 0);
-  const auto threads = pieces > 1 ? static_cast<int>(std::min<std::int64_t>(num_threads(), pieces)) : 1;
-  const Arena scratch(l.scratch_bytes * threads);
+  const int threads = l.extent > l.grain ? num_threads() : 1;
+  const Arena scratch(l.scratch_bytes == 0 ? 0 : l.scratch_bytes * workers_for(l.extent, l.grain, threads));
   Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);

@@ -58,6 +58,10 @@ int default_threads() {
 std::atomic<int> process_threads{0};             // 0: not asked for yet
 constinit thread_local int limit_of_thread = 0;  // 0: none, the process's number counts
 
+std::int64_t pieces_of(std::int64_t extent, std::int64_t grain) {
+  return extent / grain + (extent % grain != 0);
+}
+
 void check(int n) {
   if (n < 1) fail("the number of threads must be at least 1, got {}", n);
 }
@@ -119,10 +123,14 @@ ThreadLimit::ThreadLimit(int n) : outer_(limit_of_thread) {
 
 ThreadLimit::~ThreadLimit() { limit_of_thread = outer_; }
 
+int workers_for(std::int64_t extent, std::int64_t grain, int threads) {
+  return static_cast<int>(std::min<std::int64_t>(threads, pieces_of(extent, grain)));
+}
+
 void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context) {
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t grains = extent / grain + (extent % grain != 0);
-  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, grains));
+  const std::int64_t grains = pieces_of(extent, grain);
+  const int workers = workers_for(extent, grain, threads);
   if (workers <= 1) {
     const FloatEnv env;
     if (extent > 0) piece(context, 0, 0, extent);

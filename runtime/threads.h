@@ -9,6 +9,9 @@ namespace kiln {
 /// have different workers, numbered from 0 on.
 using PieceFn = void (*)(void* context, int worker, std::int64_t begin, std::int64_t end);
 
+/// How many workers such a loop of pieces of `grain` (at least 1) has.
+int workers_for(std::int64_t extent, std::int64_t grain, int threads);
+
 /// Calls `piece` on parts that cover [0, extent) once, on at most `threads` threads, the caller's among them.
 /// Parts begin at multiples of `grain`. Each part runs with the floating-point environment of float_env.h.
 void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context);
