@@ -1,5 +1,6 @@
 #include "ir/dialect.h"
 
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/DialectImplementation.h>
 
@@ -102,6 +103,25 @@ bool by_winograd(ConvolutionOp op) {
   return w.size() == 4 && all(w.drop_front(2), 3) && all(op.getStride(), 1) && all(op.getDilate(), 1) &&
          op.getGroups() == 1 && ranked(op.getX()).getElementType().isF32() &&
          std::min(w[0], w[1]) >= least_channels && std::min(result[2], result[3]) >= least_extent;
+}
+
+llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
+                                             std::int64_t panel, std::int64_t groups) {
+  const auto panels = [&](std::int64_t n) { return llvm::divideCeilSigned(n, panel); };
+  switch (kind) {
+    case PackKind::matrix:
+    case PackKind::transposed: {
+      llvm::SmallVector<std::int64_t> to(x.drop_back(2));
+      const bool transposed = kind == PackKind::transposed;
+      to.append({panels(x[x.size() - (transposed ? 2 : 1)]), x[x.size() - (transposed ? 1 : 2)], panel});
+      return to;
+    }
+    case PackKind::convolution:
+      return {groups, panels(x[0] / groups), mlir::ShapedType::getNumElements(x.drop_front()), panel};
+    case PackKind::winograd:
+      return {16, panels(x[0]), x[1], panel};
+  }
+  llvm_unreachable("all kinds are listed");
 }
 
 TensorType to_tensor_type(mlir::Type type) {
@@ -417,24 +437,9 @@ mlir::LogicalResult PackOp::verify() {
   Dims x = dims(getX());
   auto panel = static_cast<std::int64_t>(getPanel()), groups = static_cast<std::int64_t>(getGroups());
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
-  llvm::SmallVector<std::int64_t> to;
-  const auto panels = [&](std::int64_t n) { return (n + panel - 1) / panel; };
-  switch (getKind()) {
-    case PackKind::matrix:
-    case PackKind::transposed: {
-      const bool transposed = getKind() == PackKind::transposed;
-      to.assign(x.begin(), x.end() - 2);
-      to.append({panels(x[x.size() - (transposed ? 2 : 1)]), x[x.size() - (transposed ? 1 : 2)], panel});
-      break;
-    }
-    case PackKind::convolution:
-      to = {groups, panels(x[0] / groups), mlir::ShapedType::getNumElements(x.drop_front()), panel};
-      break;
-    case PackKind::winograd:
-      if (x.size() != 4 || x[2] != 3 || x[3] != 3) return emitOpError("needs kernels of 3x3");
-      to = {16, panels(x[0]), x[1], panel};
-  }
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
+    return emitOpError("needs kernels of 3x3");
+  return expect_result(*this, packed_shape(getKind(), x, panel, groups), ranked(getX()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//

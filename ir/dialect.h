@@ -56,6 +56,9 @@ mlir::RankedTensorType sort_scratch(mlir::Value x);
 bool sorts_packed(mlir::Value x);
 /// What a reduction combines two elements by.
 BinaryKind combiner(ReduceKind kind);
+/// The shape of a pack (PackOp) of an array of shape `x`.
+llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
+                                             std::int64_t panel, std::int64_t groups);
 /// A product with a packed right operand.
 bool is_product(mlir::Operation* op);
 /// Whether each channel is convolved with one kernel of its own.
@@ -65,6 +68,11 @@ bool is_depthwise(PackedConvolutionOp op);
 bool by_winograd(ConvolutionOp op);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
+
+/// A kernel that copies `v`.
+mlir::Value create_copy(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v);
+/// What a fusion yields as its result.
+mlir::OpOperand& yielded_as(mlir::OpResult result);
 
 /// The window of a convolution or reduce_window as plain data.
 Window window_of(ConvolutionOp op);

@@ -3,6 +3,19 @@
 
 namespace kiln::ir {
 
+mlir::Value create_copy(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v) {
+  auto fusion = FusionOp::create(builder, loc, v.getType(), v);
+  mlir::Block& body = fusion.getBody().emplaceBlock();
+  auto inside = mlir::OpBuilder::atBlockEnd(&body);
+  YieldOp::create(inside, loc, body.addArgument(v.getType(), loc));
+  return fusion.getResult(0);
+}
+
+mlir::OpOperand& yielded_as(mlir::OpResult result) {
+  mlir::Operation* yield = llvm::cast<FusionOp>(result.getOwner()).getBody().front().getTerminator();
+  return yield->getOpOperand(result.getResultNumber());
+}
+
 // kiln.fusion (%x = %0, %y = %1) : (types) -> (types) { ... }
 void FusionOp::print(mlir::OpAsmPrinter& p) {
   p << " (";

@@ -127,12 +127,28 @@ View view_of(mlir::Value v) {
   return View::whole(v);
 }
 
+View inner_of(PadOp pad) {
+  View view = View::whole(pad.getResult());
+  for (auto [low, stride] : llvm::zip(pad.getLow(), view.strides)) view.offset += low * stride;
+  view.shape.assign(ranked(pad.getX()).getShape().begin(), ranked(pad.getX()).getShape().end());
+  return view;
+}
+
+View replaced_by(InsertOp insert) {
+  View view = View::whole(insert.getResult());
+  for (std::size_t i = 0; i < view.strides.size(); ++i) {
+    view.offset += insert.getStart()[i] * view.strides[i];
+    view.strides[i] *= insert.getStep()[i];
+  }
+  const auto shape = ranked(insert.getUpdate()).getShape();
+  view.shape.assign(shape.begin(), shape.end());
+  return view;
+}
+
 std::optional<unsigned> aliased_operand(mlir::OpResult result) {
   if (llvm::isa<ReshapeOp>(result.getOwner())) return 0;
-  auto fusion = llvm::dyn_cast<FusionOp>(result.getOwner());
-  if (!fusion) return std::nullopt;
-  mlir::Operation* yield = fusion.getBody().front().getTerminator();
-  auto insert = yield->getOperand(result.getResultNumber()).getDefiningOp<InsertOp>();
+  if (!llvm::isa<FusionOp>(result.getOwner())) return std::nullopt;
+  auto insert = yielded_as(result).get().getDefiningOp<InsertOp>();
   if (!insert) return std::nullopt;
   return llvm::cast<mlir::BlockArgument>(insert.getX()).getArgNumber();
 }

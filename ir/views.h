@@ -23,6 +23,10 @@ struct View {
 /// chain's block.
 View view_of(mlir::Value v);
 
+/// The part of a padded array that its operand is, and that of an array which an insert replaces.
+View inner_of(PadOp pad);
+View replaced_by(InsertOp insert);
+
 /// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, and what a
 /// fusion inserts into.
 std::optional<unsigned> aliased_operand(mlir::OpResult result);

@@ -7,22 +7,16 @@ namespace {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// What a fusion yields as its result `v`.
-mlir::OpOperand& yielded_as(mlir::Value v) {
-  auto fusion = llvm::cast<ir::FusionOp>(v.getDefiningOp());
-  return fusion.getBody().front().getTerminator()->getOpOperand(
-      llvm::cast<mlir::OpResult>(v).getResultNumber());
-}
-
 /// Whether `v` is what a kernel writes, as it computes it, for one user.
 bool is_movable(mlir::Value v) {
-  return v.getDefiningOp<ir::FusionOp>() && v.hasOneUse() &&
-         !llvm::isa_and_present<ir::PadOp, ir::InsertOp>(yielded_as(v).get().getDefiningOp());
+  if (!v.getDefiningOp<ir::FusionOp>() || !v.hasOneUse()) return false;
+  mlir::Operation* op = ir::yielded_as(llvm::cast<mlir::OpResult>(v)).get().getDefiningOp();
+  return !llvm::isa_and_present<ir::PadOp, ir::InsertOp>(op);
 }
 
 void absorb(ir::PadOp pad) {
   if (!is_movable(pad.getX())) return;
-  mlir::OpOperand& yielded = yielded_as(pad.getX());
+  mlir::OpOperand& yielded = ir::yielded_as(llvm::cast<mlir::OpResult>(pad.getX()));
   mlir::OpBuilder builder(yielded.getOwner());
   mlir::Operation* inside = builder.clone(*pad);
   inside->setOperand(0, yielded.get());
@@ -32,18 +26,9 @@ void absorb(ir::PadOp pad) {
   pad.erase();
 }
 
-/// A kernel that copies.
-mlir::Value copy(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v) {
-  auto fusion = ir::FusionOp::create(builder, loc, v.getType(), v);
-  mlir::Block& body = fusion.getBody().emplaceBlock();
-  auto inside = mlir::OpBuilder::atBlockEnd(&body);
-  ir::YieldOp::create(inside, loc, body.addArgument(v.getType(), loc));
-  return fusion.getResult(0);
-}
-
 /// The result `part` of a fusion, which now replaces elements of `whole`.
 void write_into(mlir::Value part, mlir::Value whole, llvm::ArrayRef<std::int64_t> start) {
-  mlir::OpOperand& yielded = yielded_as(part);
+  mlir::OpOperand& yielded = ir::yielded_as(llvm::cast<mlir::OpResult>(part));
   auto fusion = llvm::cast<ir::FusionOp>(part.getDefiningOp());
   fusion->insertOperands(fusion->getNumOperands(), whole);
   mlir::Value argument = fusion.getBody().front().addArgument(whole.getType(), whole.getLoc());
@@ -70,7 +55,7 @@ void absorb(ir::ConcatenateOp concat) {
   Dims start(static_cast<std::size_t>(concat.getType().getRank()), 0);
   const auto axis = static_cast<std::size_t>(concat.getAxis());
   for (mlir::Value v : concat.getParts()) {
-    parts.push_back({is_absorbed(v) ? v : copy(builder, concat.getLoc(), v), start});
+    parts.push_back({is_absorbed(v) ? v : ir::create_copy(builder, concat.getLoc(), v), start});
     start[axis] += ir::ranked(v).getDimSize(static_cast<unsigned>(axis));
   }
   mlir::Value result = concat.getResult();

@@ -3,6 +3,7 @@
 #include "ir/dialect.h"
 #include "passes/sweep.h"
 
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 
@@ -10,8 +11,6 @@ namespace kiln::passes {
 namespace {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The operand of a transpose that swaps the last two axes and no others.
 mlir::Value before_swap(mlir::Value v) {
@@ -50,10 +49,6 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   }
 
  private:
-  std::int64_t panel(std::int64_t columns, mlir::Value v) const {
-    return panel_width(columns, lanes_, ir::ranked(v).getElementTypeBitWidth());
-  }
-
   void pack(ir::DotOp op) {
     mlir::OpBuilder builder(op);
     mlir::Value lhs = op.getLhs(), rhs = op.getRhs();
@@ -66,14 +61,10 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       rhs = v;
       transpose_rhs = !transpose_rhs;
     }
-    Dims shape(ir::ranked(rhs).getShape());
-    std::int64_t k = shape[shape.size() - (transpose_rhs ? 1 : 2)],
-                 n = shape[shape.size() - (transpose_rhs ? 2 : 1)];
-    std::int64_t width = panel(n, rhs);
-    shape.resize(shape.size() - 2);
-    shape.append({ceil_div(n, width), k, width});
-    auto packed = make_pack(builder, op.getLoc(),
-                            transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs, shape, 1);
+    const auto shape = ir::ranked(rhs).getShape();
+    auto packed =
+        make_pack(builder, op.getLoc(), transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs,
+                  shape[shape.size() - (transpose_rhs ? 2 : 1)], 1);
     auto product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), lhs, packed, transpose_lhs);
     op.replaceAllUsesWith(product.getResult());
     op.erase();
@@ -94,10 +85,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   }
 
   mlir::Value winograd(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
-    const auto shape = ir::ranked(op.getW()).getShape();
-    const std::int64_t width = panel(shape[0], op.getW());
     auto packed = make_pack(builder, op.getLoc(), ir::PackKind::winograd, op.getW(),
-                            {16, ceil_div(shape[0], width), shape[1], width}, 1);
+                            ir::ranked(op.getW()).getDimSize(0), 1);
     return ir::WinogradOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,
                                   op.getPadLow());
   }
@@ -108,19 +97,21 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     // Where each channel has one kernel of its own, the kernels are packed side by side.
     const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
     const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
-    const std::int64_t n = shape[0] / groups, k = mlir::ShapedType::getNumElements(shape.drop_front());
-    const std::int64_t width = panel(n, op.getW());
-    auto packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(),
-                            {groups, ceil_div(n, width), k, width}, groups);
+    auto packed =
+        make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), shape[0] / groups, groups);
     return ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,
                                            op.getGroups(), shape.drop_front(2), op.getStride(),
                                            op.getDilate());
   }
 
-  static mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
-                               llvm::ArrayRef<std::int64_t> shape, std::int64_t groups) {
-    auto type = mlir::RankedTensorType::get(shape, ir::ranked(x).getElementType());
-    return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(shape.back()),
+  /// `columns` of each group decide the panel.
+  mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
+                        std::int64_t columns, std::int64_t groups) const {
+    const mlir::RankedTensorType from = ir::ranked(x);
+    const std::int64_t panel = panel_width(columns, lanes_, from.getElementTypeBitWidth());
+    auto type = mlir::RankedTensorType::get(ir::packed_shape(kind, from.getShape(), panel, groups),
+                                            from.getElementType());
+    return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(panel),
                               static_cast<std::uint64_t>(groups));
   }
 
@@ -141,9 +132,11 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits
   // three units make a panel, whichever leaves less padding: with one, half of what the kernel does is
   // loading left factors, with more there are too few rows to a tile.
   std::int64_t unit = std::max<std::int64_t>(2, bits > 32 ? lanes / 2 : lanes);
-  std::int64_t units = std::max<std::int64_t>(1, ceil_div(columns, unit));
+  std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
   if (units <= 3) return unit * units;
-  const auto cost = [&](std::int64_t width) { return ceil_div(units, width) * width * (width == 1 ? 8 : 7); };
+  const auto cost = [&](std::int64_t width) {
+    return llvm::divideCeilSigned(units, width) * width * (width == 1 ? 8 : 7);
+  };
   std::int64_t best = 2;
   for (std::int64_t width : {3, 1})
     if (cost(width) < cost(best)) best = width;

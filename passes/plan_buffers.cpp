@@ -68,21 +68,12 @@ class Planner {
       bool handed_out = use.getOperandNumber() < visible;
       mlir::Value memory = ir::memory_of(use.get());
       if (!is_written(memory) || output_.contains(memory)) {
-        use.set(copy_of(use.get()));
+        use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
       }
       // Further results in the memory of a visible one are copied; written-back ones may share.
       if (handed_out) output_[memory] = use.getOperandNumber();
     }
-  }
-
-  mlir::Value copy_of(mlir::Value v) {
-    auto fusion = ir::FusionOp::create(builder_, v.getLoc(), v.getType(), v);
-    mlir::Block& body = fusion.getBody().emplaceBlock();
-    mlir::Value argument = body.addArgument(v.getType(), v.getLoc());
-    auto inside = mlir::OpBuilder::atBlockEnd(&body);
-    ir::YieldOp::create(inside, v.getLoc(), argument);
-    return fusion.getResult(0);
   }
 
   //===--- lifetimes ------------------------------------------------------===//
