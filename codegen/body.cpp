@@ -39,24 +39,13 @@ mlir::Value splat_value(Emit& e, ir::ConstantOp op, int lanes) {
 }  // namespace
 
 llvm::SmallVector<Output> outputs_of(ir::FusionOp fusion) {
-  llvm::SmallVector<Output> outputs;
-  for (auto [yielded, result] :
-       llvm::zip(fusion.getBody().front().getTerminator()->getOperands(), fusion.getResults())) {
-    Output out{yielded, ir::View::whole(result)};
-    if (auto pad = yielded.getDefiningOp<ir::PadOp>()) {
-      out.value = pad.getX();
-      for (auto [low, stride] : llvm::zip(pad.getLow(), out.view.strides)) out.view.offset += low * stride;
-    } else if (auto insert = yielded.getDefiningOp<ir::InsertOp>()) {
-      out.value = insert.getUpdate();
-      for (std::size_t i = 0; i < out.view.strides.size(); ++i) {
-        out.view.offset += insert.getStart()[i] * out.view.strides[i];
-        out.view.strides[i] *= insert.getStep()[i];
-      }
-    }
-    out.view.shape.assign(ir::ranked(out.value).getShape().begin(), ir::ranked(out.value).getShape().end());
-    outputs.push_back(std::move(out));
-  }
-  return outputs;
+  return llvm::map_to_vector(fusion.getResults(), [](mlir::OpResult result) -> Output {
+    const mlir::Value yielded = ir::yielded_as(result).get();
+    if (auto pad = yielded.getDefiningOp<ir::PadOp>()) return {pad.getX(), ir::inner_of(pad)};
+    if (auto insert = yielded.getDefiningOp<ir::InsertOp>())
+      return {insert.getUpdate(), ir::replaced_by(insert)};
+    return {yielded, ir::View::whole(result)};
+  });
 }
 
 llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {

@@ -2,6 +2,7 @@
 // vectors.
 #include "codegen/body.h"
 #include "codegen/launch.h"
+#include "codegen/tile.h"
 #include "codegen/window_order.h"
 
 namespace kiln::codegen {
@@ -51,8 +52,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     k_stride = transposed ? 1 : n;
     outer_stride = n * k_extent;
   }
-  int lanes = target.lanes(size_of(dtype));
-  if (panel % lanes != 0) lanes = 1;
+  const int lanes = Tile::lanes_of(target, dtype, panel);
   const bool table = !launch.table.empty(), rows = stride_class(n_stride) == 1;
   launch.request.key = fmt::format("pack {} lanes={} n-stride={} table={}", name_of(dtype), lanes,
                                    stride_class(n_stride), table);

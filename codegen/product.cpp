@@ -7,6 +7,8 @@
 #include "codegen/tile.h"
 #include "runtime/fail.h"
 
+#include <llvm/Support/MathExtras.h>
+
 #include <numeric>
 
 namespace kiln::codegen {
@@ -16,9 +18,6 @@ namespace {
 constexpr std::int64_t block_bytes = 384 * 1024;
 /// The same, with the results, where right factors take no more than `small_bytes`.
 constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
-/// Values of k that right factors are asked for in advance: they may come from the third cache or memory, and
-/// within the processor's own window there are too few multiply-adds to hide that.
-constexpr std::int64_t ahead = 16;
 /// Right factors of more than that come from memory or the third cache each time.
 constexpr std::int64_t far_bytes = 1024 * 1024;
 constexpr std::int64_t line_bytes = 64;
@@ -33,8 +32,8 @@ constexpr std::int64_t least_units = 8;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
-/// How far apart the left factors of a tile's rows lie. Rows come in spans: those of a span are `row_step`
-/// apart, spans are `span_step` apart. Tiles follow each other along one axis, by spans of `span_rows` rows.
+/// Rows of a tile come in spans. Those of a span lie one step apart, spans another; tiles follow each other
+/// along the axis of spans. Mostly a span is one row.
 struct TileSize {
   int spans, span_rows, panels;
   int rows() const { return spans * span_rows; }
@@ -48,26 +47,23 @@ int rows_in_cache(std::int64_t row_bytes) {
   return static_cast<int>(std::min<std::int64_t>(6 * places, most_rows));
 }
 
-/// As many sums as registers hold beside one row of right factors and a left factor; fewer where that leaves
-/// fewer rows to be computed twice at the end. `m` rows lie a step apart, and `spans` of those another.
+/// As many sums as registers hold; fewer where that leaves fewer rows to be computed twice at the end. `m`
+/// rows lie a step apart, and `spans` of those another.
 TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
                       int vectors, const Target& target) {
-  const int registers = target.vector_bytes == 64 ? 32 : 16, limit = rows_in_cache(row_bytes);
-  const auto most = [&](int joined) {
-    const int wide = joined * vectors;
-    return std::clamp((registers - wide - 1) / wide, 1, limit);
-  };
+  const int limit = rows_in_cache(row_bytes);
+  const auto most = [&](int joined) { return std::min(Tile::most_rows(target, joined * vectors), limit); };
   // Two panels where one has too few sums: to hide the latency of an addition, or to be worth the loads.
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
   };
-  const int joined = panels % 2 == 0 && 2 * vectors < registers / 4 && sums(2) > sums(1) ? 2 : 1;
+  const int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
   // A few short spans make one tile.
   if (spans > 1 && m > 0 && 2 * m <= most(joined))
     return {static_cast<int>(std::min<std::int64_t>(most(joined) / m, spans)), static_cast<int>(m), joined};
   if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
   // In units of a multiply-add of one register, with what a step costs beside those.
-  const auto cost = [&](int rows) { return (m + rows - 1) / rows * (rows * joined * vectors + 4); };
+  const auto cost = [&](int rows) { return llvm::divideCeilSigned(m, rows) * (rows * joined * vectors + 4); };
   int best = most(joined);
   for (int rows = best; rows > 0; --rows)
     if (cost(rows) < cost(best)) best = rows;
@@ -306,21 +302,22 @@ class Emitter {
         Value at = row_of_panel;
         if (v >= plan_.units) at = e.element(at, panel_step_, tile_.dtype);
         at = e.element(at, e.index(v % plan_.units * tile_.lanes), tile_.dtype);
-        f.right.push_back(e.load(at, tile_.dtype, tile_.lanes));
-        if (!plan_.per_column) e.prefetch(e.element(at, e.index(ahead * plan_.panel), tile_.dtype));
+        f.right.push_back(plan_.per_column ? e.load(at, tile_.dtype, tile_.lanes)
+                                           : tile_.right(e, at, plan_.panel));
       }
       if (plan_.far) {
         const Value line = e.add(next.first, e.div(e.mul(e.sub(k, from), next.lines), e.index(Tile::chunk)));
         e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
       }
-      f.left = [this, here = e.element(base, step, tile_.dtype), all = Value()](int r, int v) mutable {
-        const Value of_row = e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
-        if (plan_.per_column)
-          return e.load(e.element(of_row, e.index(v * tile_.lanes), tile_.dtype), tile_.dtype, tile_.lanes,
-                        masks_[static_cast<std::size_t>(v)]);
-        if (v == 0) all = e.splat(e.load_scalar(of_row, tile_.dtype), tile_.lanes);
-        return all;
+      const auto of_row = [this, here = e.element(base, step, tile_.dtype)](int r) {
+        return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
+      f.left = tile_.repeated(e, of_row);
+      if (plan_.per_column)
+        f.left = [this, of_row](int r, int v) {
+          return e.load(e.element(of_row(r), e.index(v * tile_.lanes), tile_.dtype), tile_.dtype, tile_.lanes,
+                        masks_[static_cast<std::size_t>(v)]);
+        };
       return f;
     });
   }
@@ -390,7 +387,41 @@ class Emitter {
   Value rhs_offset_;
 };
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// How the work is cut: a unit is `block` items with `columns` column tiles, of which there are `strips`.
+struct Cut {
+  std::int64_t block, columns, strips, scratch_bytes;
+};
+
+Cut cut(const Product& p, const Plan& plan, std::int64_t items, std::int64_t column_tiles) {
+  const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
+  const std::int64_t some_items = std::max<std::int64_t>(items, 1),
+                     some_tiles = std::max<std::int64_t>(column_tiles, 1);
+  Cut c{.block = some_items, .columns = 1, .strips = some_tiles, .scratch_bytes = 0};
+  if (plan.copied) {
+    // Copies are shared by several column tiles, in an even number of strips for the sake of threads.
+    std::int64_t strips = llvm::divideCeilSigned(some_tiles, tiles_of_copy);
+    if (strips > 1) strips += strips % 2;
+    c.columns = llvm::divideCeilSigned(some_tiles, strips);
+    c.strips = llvm::divideCeilSigned(some_tiles, c.columns);
+  } else {
+    // Right factors that stay in the second cache themselves are read again and again: then a block's results
+    // count too, which are written in pieces of a line, and its rows stay in the first cache.
+    const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
+    const bool small = p.k_extent * columns_bytes <= small_bytes;
+    const std::int64_t item_bytes = std::max<std::int64_t>(
+        1, p.lhs_elements * element_bytes / some_items + (small ? plan.size.rows() * columns_bytes : 0));
+    c.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, some_items);
+    // Enough pieces for a few threads, unless each would read right factors from afar.
+    while (!plan.far && c.block > 1 && llvm::divideCeilSigned(items, c.block) * column_tiles < least_units)
+      c.block = llvm::divideCeilSigned(c.block, 2);
+  }
+  if (plan.one_chunk) return c;
+  const std::int64_t total_bytes =
+      c.columns * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
+  c.block = std::min(c.block, std::max<std::int64_t>(totals_bytes / total_bytes, 1));
+  c.scratch_bytes = c.block * (total_bytes + plan.copied_elements() * element_bytes);
+  return c;
+}
 
 }  // namespace
 
@@ -403,7 +434,7 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
 
   const DType dtype = dtype_of_value(root);
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
-  const int lanes = p.panel % target.lanes(size_of(dtype)) == 0 ? target.lanes(size_of(dtype)) : 1;
+  const int lanes = Tile::lanes_of(target, dtype, p.panel);
   const auto units = static_cast<int>(p.panel / lanes);
   // Rows of two axes may share a tile if their right factors are the same.
   const std::size_t axes = extents.size();
@@ -424,7 +455,7 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
     for (Dims* list : {&extents, &lhs_steps, &rhs_steps}) list->pop_back();
   const std::int64_t m = extents.back();
 
-  const std::int64_t tiles = ceil_div(m, size.spans),
+  const std::int64_t tiles = llvm::divideCeilSigned(m, size.spans),
                      outer = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back()),
                      all = outer * tiles;
   const Tile tile{dtype, size.rows(), units * size.panels, lanes};
@@ -450,30 +481,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
                   .table_operand = operands,
                   .scratch_operand = operands + !p.k_offsets.empty()};
 
-  // Right factors that stay in the second cache themselves are read again and again: then a block's results
-  // count too, which are written in pieces of a line, and its rows stay in the first cache.
-  const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
-  const bool small = p.k_extent * columns_bytes <= small_bytes;
-  const std::int64_t item_bytes =
-      std::max<std::int64_t>(1, p.lhs_elements * element_bytes / std::max<std::int64_t>(all, 1) +
-                                    (small ? size.rows() * columns_bytes : 0));
-  std::int64_t block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1,
-                                                std::max<std::int64_t>(all, 1));
   const std::int64_t columns = p.groups * p.panels / size.panels, panel_elements = p.k_extent * p.panel;
-  // Enough pieces for a few threads, unless each would read right factors from afar.
-  while (!plan.far && block > 1 && ceil_div(all, block) * columns < least_units) block = ceil_div(block, 2);
-  // Copies are shared by several column tiles, in an even number of strips for the sake of threads.
-  std::int64_t strips = copied ? ceil_div(columns, tiles_of_copy) : std::max<std::int64_t>(columns, 1);
-  if (copied && strips > 1) strips += strips % 2;
-  const std::int64_t columns_of_unit = std::max<std::int64_t>(1, ceil_div(columns, strips));
-  const std::int64_t total_bytes =
-      columns_of_unit * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
-  if (!one_chunk) {
-    if (copied) block = all;
-    block = std::clamp<std::int64_t>(block, 1, std::max<std::int64_t>(totals_bytes / total_bytes, 1));
-    block = std::min(block, std::max<std::int64_t>(all, 1));
-  }
-  strips = ceil_div(columns, columns_of_unit);
+  const auto [block, columns_of_unit, strips, scratch_bytes] = cut(p, plan, all, columns);
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
@@ -488,11 +497,11 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   epilogue.append_params(launch.params);
   launch.table = p.k_offsets;
   const bool nothing = all * size.span_rows == 0 || p.columns == 0 || p.groups == 0;
-  launch.extent = nothing ? 0 : ceil_div(all, block) * strips;
+  launch.extent = nothing ? 0 : llvm::divideCeilSigned(all, block) * strips;
   // A register's multiply-adds take half a cycle each, with a left factor of its own one; its end some more.
   const std::int64_t cost_of_register = p.k_extent / (p.per_column ? 2 : 4) + 4;
   launch.grain = grain_for(size.rows() * tile.vectors * cost_of_register * block * columns_of_unit, 1);
-  if (!one_chunk) launch.scratch_bytes = block * (total_bytes + plan.copied_elements() * element_bytes);
+  launch.scratch_bytes = scratch_bytes;
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     Epilogue finish = epilogue;

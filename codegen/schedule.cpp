@@ -142,9 +142,8 @@ class Scheduler {
           std::vector<BufferRef> operands;
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
           for (mlir::Value v : f.getResults()) operands.push_back(place(v));
-          for (auto [yielded, result] :
-               llvm::zip(f.getBody().front().getTerminator()->getOperands(), f.getResults()))
-            if (auto pad = yielded.getDefiningOp<ir::PadOp>()) schedule_border(pad, place(result));
+          for (mlir::OpResult r : f.getResults())
+            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) schedule_border(pad, place(r));
           add(launch_fusion(f, target_), std::move(operands), f);
         })
         .Case([&](ir::PackOp p) { schedule_pack(p); })
@@ -225,26 +224,26 @@ class Scheduler {
     plan_.snapshots.push_back(std::move(snapshot));
   }
 
+  /// `x` into the part of another array.
+  void copy_into(mlir::Value x, const ir::View& part, mlir::Operation* op) {
+    const ir::View from = ir::View::whole(x);
+    const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
+    add(launch_copy(box, ir::to_tensor_type(x.getType()).dtype, target_, op->getLoc()),
+        {place(x), place(part.base)}, op);
+  }
+
   void schedule_concatenate(ir::ConcatenateOp concat) {
-    std::int64_t at = 0;
-    ir::View whole = ir::View::whole(concat.getResult());
-    auto axis = static_cast<std::size_t>(concat.getAxis());
-    for (mlir::Value part : concat.getParts()) {
-      ir::View from = ir::View::whole(part);
-      StridedBox box{from.shape, from.strides, whole.strides, 0, at * whole.strides[axis]};
-      add(launch_copy(box, ir::to_tensor_type(part.getType()).dtype, target_, concat.getLoc()),
-          {place(part), place(concat.getResult())}, concat);
-      at += from.shape[axis];
+    ir::View part = ir::View::whole(concat.getResult());
+    const auto axis = static_cast<unsigned>(concat.getAxis());
+    for (mlir::Value v : concat.getParts()) {
+      copy_into(v, part, concat);
+      part.offset += ir::ranked(v).getDimSize(axis) * part.strides[axis];
     }
   }
 
   void schedule_pad(ir::PadOp pad) {
     schedule_border(pad, place(pad.getResult()));
-    const ir::View whole = ir::View::whole(pad.getResult()), from = ir::View::whole(pad.getX());
-    StridedBox inner{from.shape, from.strides, whole.strides};
-    for (auto [low, stride] : llvm::zip(pad.getLow(), whole.strides)) inner.to_offset += low * stride;
-    add(launch_copy(inner, ir::to_tensor_type(pad.getType()).dtype, target_, pad.getLoc()),
-        {place(pad.getX()), place(pad.getResult())}, pad);
+    copy_into(pad.getX(), ir::inner_of(pad), pad);
   }
 
   /// On both sides of each axis what lies within the axes before it, in the inner part.
@@ -270,12 +269,9 @@ class Scheduler {
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.
   void schedule_copy(mlir::Value x, mlir::Value result) {
-    ir::View whole = ir::View::whole(result);
-    BufferRef from = place(x), to = place(result);
+    const BufferRef from = place(x), to = place(result);
     if (from.space == to.space && from.index == to.index && from.offset == to.offset) return;
-    StridedBox all{whole.shape, whole.strides, whole.strides};
-    add(launch_copy(all, ir::to_tensor_type(result.getType()).dtype, target_, result.getLoc()), {from, to},
-        result.getDefiningOp());
+    copy_into(x, ir::View::whole(result), result.getDefiningOp());
   }
 
   void schedule_scatter(ir::ScatterOp scatter) {
@@ -285,16 +281,8 @@ class Scheduler {
   }
 
   void schedule_insert(ir::InsertOp insert) {
-    ir::View whole = ir::View::whole(insert.getResult()), update = ir::View::whole(insert.getUpdate());
-    DType dtype = ir::to_tensor_type(insert.getType()).dtype;
-    BufferRef to = place(insert.getResult());
     schedule_copy(insert.getX(), insert.getResult());
-    StridedBox part{update.shape, update.strides, {}};
-    for (std::size_t i = 0; i < whole.strides.size(); ++i) {
-      part.to_strides.push_back(whole.strides[i] * insert.getStep()[i]);
-      part.to_offset += insert.getStart()[i] * whole.strides[i];
-    }
-    add(launch_copy(part, dtype, target_, insert.getLoc()), {place(insert.getUpdate()), to}, insert);
+    copy_into(insert.getUpdate(), ir::replaced_by(insert), insert);
   }
 
   std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {

@@ -18,6 +18,8 @@ struct Target {
   int lanes(std::size_t element_bytes) const {
     return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
   }
+  /// Vector registers; those of scalar code hold one element.
+  int registers() const { return vector_bytes == 64 ? 32 : 16; }
   /// What a cached kernel depends on.
   std::string id() const;
 };

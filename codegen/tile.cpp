@@ -23,6 +23,28 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value
   return {sums.begin(), sums.end()};
 }
 
+mlir::Value Tile::right(Emit& e, mlir::Value address, std::int64_t panel) const {
+  const mlir::Value factors = e.load(address, dtype, lanes);
+  e.prefetch(e.element(address, e.index(ahead * panel), dtype));
+  return factors;
+}
+
+std::function<mlir::Value(int, int)> Tile::repeated(Emit& e, std::function<mlir::Value(int)> address) const {
+  return [this, &e, address = std::move(address), all = mlir::Value()](int r, int v) mutable {
+    if (v == 0) all = e.splat(e.load_scalar(address(r), dtype), lanes);
+    return all;
+  };
+}
+
+int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {
+  const int lanes = target.lanes(size_of(dtype));
+  return panel % lanes == 0 ? lanes : 1;
+}
+
+int Tile::most_rows(const Target& target, int vectors) {
+  return std::max(1, (target.registers() - vectors - 1) / vectors);
+}
+
 mlir::Value Tile::plus(Emit& e, mlir::Value total, mlir::Value sum) const {
   if (is_floating(dtype)) return mlir::arith::AddFOp::create(e.b, e.loc, total, sum);
   return e.add(total, sum);

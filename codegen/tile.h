@@ -31,8 +31,22 @@ struct Tile {
   /// Half precision is summed in f32; the product's value is the sum, rounded.
   mlir::Value value(Emit& e, mlir::Value sum) const;
 
+  /// Right factors at `address`, of a panel of `panel` columns; those `ahead` values of k later are asked
+  /// for: they may come from the third cache or memory, and within the processor's own window there are too
+  /// few multiply-adds to hide that.
+  mlir::Value right(Emit& e, mlir::Value address, std::int64_t panel) const;
+  /// Left factors that are the same for all columns, by row.
+  std::function<mlir::Value(int row, int vector)> repeated(Emit& e,
+                                                           std::function<mlir::Value(int row)> address) const;
+
+  /// Lanes that a panel's columns fill.
+  static int lanes_of(const Target& target, DType dtype, std::int64_t panel);
+  /// As many sums as registers hold beside one row of `vectors` right factors and a left factor.
+  static int most_rows(const Target& target, int vectors);
+
   /// Values of k that one chain takes.
   static constexpr std::int64_t chunk = 512;
+  static constexpr std::int64_t ahead = 16;
 };
 
 }  // namespace kiln::codegen

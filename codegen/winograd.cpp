@@ -6,6 +6,8 @@
 #include "codegen/tile.h"
 #include "runtime/fail.h"
 
+#include <llvm/Support/MathExtras.h>
+
 namespace kiln::codegen {
 namespace {
 
@@ -54,8 +56,6 @@ Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(co
   return result;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// The work in numbers. `strip` tiles pass at a time, `rows` of them through registers.
 struct Plan {
   std::int64_t height, width, channels;          // of the input
@@ -73,29 +73,26 @@ struct Plan {
     out_height = result[1];
     out_width = result[2];
     columns = result[3];
-    tiles_down = ceil_div(out_height, 2);
-    tiles_across = ceil_div(out_width, 2);
+    tiles_down = llvm::divideCeilSigned(out_height, 2);
+    tiles_across = llvm::divideCeilSigned(out_width, 2);
     tiles = x[0] * tiles_down * tiles_across;
     panels = w[1];
     panel = w[3];
-    lanes = target.lanes(4);
-    if (panel % lanes != 0) lanes = 1;
+    lanes = Tile::lanes_of(target, DType::f32, panel);
     units = static_cast<int>(panel / lanes);
-    const int registers = target.vector_bytes == 64 ? 32 : 16;
-    const std::int64_t most_rows =
-        std::max<std::int64_t>(1, std::min<std::int64_t>((registers - units - 1) / units, tiles));
-    const std::int64_t most_tiles = std::clamp<std::int64_t>(strip_bytes / (positions * row_elements() * 4),
-                                                             most_rows, std::max(tiles, most_rows));
+    const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
+    const std::int64_t most_rows = std::min<std::int64_t>(Tile::most_rows(target, units), some_tiles);
+    const std::int64_t most_tiles =
+        std::clamp<std::int64_t>(strip_bytes / (positions * row_elements() * 4), most_rows, some_tiles);
     // As even as possible: strips of all tiles, then rows of a strip.
-    strip =
-        std::max<std::int64_t>(1, ceil_div(tiles, std::max<std::int64_t>(1, ceil_div(tiles, most_tiles))));
-    rows = static_cast<int>(ceil_div(strip, ceil_div(strip, most_rows)));
+    strip = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+    rows = static_cast<int>(llvm::divideCeilSigned(strip, llvm::divideCeilSigned(strip, most_rows)));
   }
 
-  std::int64_t strips() const { return ceil_div(tiles, strip); }
+  std::int64_t strips() const { return llvm::divideCeilSigned(tiles, strip); }
   /// A tile's transformed inputs at one position. Never a power of two: neighbouring tiles would share lines
   /// of the first cache.
-  std::int64_t row_elements() const { return ceil_div(channels, lanes) * lanes + lanes; }
+  std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
   // Scratch memory: zeros for one tile, transformed inputs (position, tile, channel), sums (tile, position,
   // column).
   std::int64_t position_elements() const { return strip * row_elements(); }
@@ -212,7 +209,7 @@ class Emitter {
       const Value left =
           at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
       const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
-      e.loop(zero, e.index(ceil_div(plan_.strip, plan_.rows)), one, [&](Value r) {
+      e.loop(zero, e.index(llvm::divideCeilSigned(plan_.strip, plan_.rows)), one, [&](Value r) {
         // The last rows begin early enough to be all there.
         const Value first = e.min(e.mul(r, rows), e.index(plan_.strip - plan_.rows));
         multiply_rows(at(left, e.mul(first, e.index(plan_.row_elements()))), right,
@@ -245,15 +242,10 @@ class Emitter {
     return tile_.emit(e, from, to, [&](Value c) {
       Tile::Factors f;
       const Value row = at(right, e.mul(c, e.index(plan_.panel)));
-      for (int v = 0; v < plan_.units; ++v) {
-        f.right.push_back(load(at(row, e.index(v * plan_.lanes))));
-        e.prefetch(at(row, e.index(16 * plan_.panel + v * plan_.lanes)));
-      }
-      f.left = [this, here = at(left, c), all = Value()](int r, int v) mutable {
-        if (v == 0)
-          all = e.splat(e.load_scalar(at(here, e.index(r * plan_.row_elements())), DType::f32), plan_.lanes);
-        return all;
-      };
+      for (int v = 0; v < plan_.units; ++v)
+        f.right.push_back(tile_.right(e, at(row, e.index(v * plan_.lanes)), plan_.panel));
+      f.left = tile_.repeated(
+          e, [this, here = at(left, c)](int r) { return at(here, e.index(r * plan_.row_elements())); });
       return f;
     });
   }
@@ -369,7 +361,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
 Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   const std::int64_t panel = to[3];
-  const int lanes = panel % target.lanes(4) == 0 ? target.lanes(4) : 1;
+  const int lanes = Tile::lanes_of(target, DType::f32, panel);
   enum Param : std::int64_t { columns, channels, panels, panel_width };
   Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
   launch.params = {from[0], from[1], to[1], panel};
