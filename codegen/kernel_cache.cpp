@@ -20,7 +20,7 @@ namespace kiln::codegen {
 namespace {
 
 /// Changes when the same request would give other code: new emitters, another LLVM.
-constexpr std::string_view code_version = "kiln-kernels-11 llvm-" LLVM_VERSION_STRING
+constexpr std::string_view code_version = "kiln-kernels-12 llvm-" LLVM_VERSION_STRING
 #ifdef KILN_SANITIZE_ADDRESS
                                           " asan"
 #endif

@@ -2,9 +2,7 @@
 // polynomials are minimax fits (Remez, 140 bits, relative to the function), rounded to the type they are used
 // in.
 #include "codegen/math/functions.h"
-
-#include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include "codegen/math/x86.h"
 
 namespace kiln::codegen {
 namespace {
@@ -29,27 +27,7 @@ Rounded round_f64(Num x, double factor) {
 Num power_of_two(const Rounded& n, int shift = 0) {
   return from_bits((n.with_magic << 52) + (kOne64 + (static_cast<std::int64_t>(shift) << 52)));
 }
-/// p 2^n with one rounding, also where the result overflows or is subnormal: one instruction of AVX-512 for
-/// each register of vectors that fill some.
-bool has_scalef(Num p) { return p.isa() == Isa::avx512 && p.lanes() * p.width() % 512 == 0; }
-Num scalef(Num p, Num n) {
-  mlir::OpBuilder& b = p.builder();
-  const bool wide = p.width() == 64;
-  const auto constant = [&](int bits, std::int64_t v) {
-    return mlir::arith::ConstantOp::create(
-        b, p.loc(), b.getIntegerAttr(b.getIntegerType(static_cast<unsigned>(bits)), v));
-  };
-  constexpr std::int64_t all_lanes = -1, current_rounding = 4;
-  const mlir::Value all = constant(wide ? 8 : 16, all_lanes), rounding = constant(32, current_rounding);
-  const auto name =
-      b.getStringAttr(wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512");
-  return by_registers(p, n, 512 / p.width(), [&](Num p, Num n) {
-    const mlir::Value operands[] = {p, n, p, all, rounding};
-    auto call = mlir::LLVM::CallIntrinsicOp::create(b, p.loc(), p.value().getType(), name, operands);
-    return p.make(call.getResult(0));
-  });
-}
-/// The same by two factors that are both normal.
+/// p 2^n by two factors that are both normal, unless there is an instruction.
 Num scale_f64(Num p, const Rounded& n) {
   if (has_scalef(p)) return scalef(p, n.n);
   Num half = (n.with_magic - bits(p.constant(kMagic64))) >> 1;

@@ -4,6 +4,9 @@
 #include "codegen/math/casts.h"
 #include "codegen/math/functions.h"
 #include "codegen/math/integer.h"
+#include "codegen/math/x86.h"
+
+#include <mlir/IR/Matchers.h>
 
 #include <optional>
 
@@ -140,9 +143,16 @@ Num integer_unary(Unary op, Num x, DType dtype, Isa isa) {
   }
 }
 
-/// NaN wins; of zeros of both signs, b.
-Num greater(Num a, Num b) { return select(is_nan(a), a, select(gt(a, b), a, b)); }
-Num less(Num a, Num b) { return select(is_nan(a), a, select(lt(a, b), a, b)); }
+/// NaN wins; of zeros of both signs, b. A constant b is no NaN: then LLVM makes one comparison of both.
+bool by_instruction(Num a, Num b) {
+  return has_extremes(a) && !mlir::matchPattern(b.value(), mlir::m_Constant());
+}
+Num greater(Num a, Num b) {
+  return select(is_nan(a), a, by_instruction(a, b) ? greater_or_second(a, b) : select(gt(a, b), a, b));
+}
+Num less(Num a, Num b) {
+  return select(is_nan(a), a, by_instruction(a, b) ? less_or_second(a, b) : select(lt(a, b), a, b));
+}
 
 Num truth(Num condition, Num like) {
   if (like.is_float()) return select(condition, 1, like.constant(0));

@@ -1,0 +1,57 @@
+#include "codegen/math/x86.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+
+#include <fmt/format.h>
+
+namespace kiln::codegen {
+namespace {
+
+int register_bits(Num x) { return x.isa() == Isa::avx512 ? 512 : x.isa() == Isa::avx2 ? 256 : 0; }
+bool fills_registers(Num x, int bits) { return bits != 0 && x.lanes() * x.width() % bits == 0; }
+
+mlir::Value constant(Num like, unsigned bits, std::int64_t v) {
+  mlir::OpBuilder& b = like.builder();
+  return mlir::arith::ConstantOp::create(b, like.loc(), b.getIntegerAttr(b.getIntegerType(bits), v));
+}
+/// The operand of AVX-512's instructions that says how to round.
+mlir::Value as_set(Num like) { return constant(like, 32, 4); }
+
+/// The intrinsic for each register, with what `operands` gives for two of them. `name` lacks the type.
+Num call(llvm::StringRef name, Num a, Num b,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(Num, Num)> operands) {
+  const int bits = register_bits(a);
+  const auto whole = a.builder().getStringAttr(
+      fmt::format("llvm.x86.{}.{}.{}", name.str(), a.width() == 64 ? "pd" : "ps", bits));
+  return by_registers(a, b, bits / a.width(), [&](Num a, Num b) {
+    return a.make(
+        mlir::LLVM::CallIntrinsicOp::create(a.builder(), a.loc(), a.value().getType(), whole, operands(a, b))
+            .getResult(0));
+  });
+}
+
+Num extreme(llvm::StringRef name, Num a, Num b) {
+  const bool wide = register_bits(a) == 512;
+  return call((wide ? "avx512." : "avx.") + name.str(), a, b, [&](Num a, Num b) {
+    llvm::SmallVector<mlir::Value> operands{a, b};
+    if (wide) operands.push_back(as_set(a));
+    return operands;
+  });
+}
+
+}  // namespace
+
+bool has_scalef(Num p) { return p.isa() == Isa::avx512 && fills_registers(p, 512); }
+Num scalef(Num p, Num n) {
+  return call("avx512.mask.scalef", p, n, [](Num p, Num n) -> llvm::SmallVector<mlir::Value> {
+    constexpr std::int64_t all_lanes = -1;
+    return {p, n, p, constant(p, p.width() == 64 ? 8 : 16, all_lanes), as_set(p)};
+  });
+}
+
+bool has_extremes(Num a) { return fills_registers(a, register_bits(a)); }
+Num greater_or_second(Num a, Num b) { return extreme("max", a, b); }
+Num less_or_second(Num a, Num b) { return extreme("min", a, b); }
+
+}  // namespace kiln::codegen
