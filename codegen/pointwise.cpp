@@ -125,6 +125,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     launch.params.push_back(gather->axis_extent);
   }
 
+  // Functions leave the memory time to answer.
+  const bool slow = body.registers_at_once() > 1;
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value seed, counter;
@@ -161,6 +163,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
           }
           default:
+            if (slow) at.prefetch(s);
             return at.load(s);
         }
       });

@@ -9,8 +9,8 @@ namespace {
 
 using Steps = llvm::MutableArrayRef<StripStep>;
 
-/// What a strip's rows take should be no more than this: most of it is used by several kernels.
-constexpr std::int64_t strip_bytes = 128 * 1024;
+/// What a strip's rows take should be no more than this, about a first cache: several kernels use most of it.
+constexpr std::int64_t strip_bytes = 32 * 1024;
 
 bool same_strip(const StripStep& a, const StripStep& b) {
   return a.strip && b.strip && a.strip[0] == b.strip[0];
