@@ -1,7 +1,7 @@
 // What a call costs beside its arithmetic, and what the first one costs.
+#include "bench/samples.h"
 #include "bench/workload.h"
 
-#include <benchmark/benchmark.h>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +60,7 @@ void add_bound_call() {
     const Workload w = add_one();
     w.net->hybridize({.static_alloc = true, .static_shape = true});
     BoundCall call = w.net->bind(w.inputs);
-    for (auto _ : state) benchmark::DoNotOptimize(call().data());
+    time_calls(state, [&] { return call().data(); });
   })->Unit(benchmark::kMicrosecond);
 }
 

@@ -1,7 +1,8 @@
 #include "bench/workload.h"
 
+#include "bench/samples.h"
+
 #include <algorithm>
-#include <benchmark/benchmark.h>
 #include <random>
 
 namespace bench {
@@ -19,7 +20,7 @@ void run(benchmark::State& state, const Make& make, bool compiled, int threads) 
     const auto before = kiln::memory_report();
     w.call();
     state.counters["peak_bytes"] = static_cast<double>(kiln::memory_report().peak_bytes - before.live_bytes);
-    for (auto _ : state) benchmark::DoNotOptimize(w.call());
+    time_calls(state, [&] { return w.call(); });
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
   }

@@ -1,0 +1,31 @@
+#pragma once
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <chrono>
+#include <vector>
+
+namespace bench {
+
+/// Times `call` for as long as Google Benchmark asks. Beside its mean: counters min_us and median_us over
+/// samples of some calls, 2 ms or one call. On a shared machine the mean tells more about the neighbours.
+template <class Call>
+void time_calls(benchmark::State& state, const Call& call) {
+  using clock = std::chrono::steady_clock;
+  using us = std::chrono::duration<double, std::micro>;
+  constexpr double sample_us = 2000;
+  const auto time = [&](benchmark::IterationCount calls) {
+    const auto begin = clock::now();
+    for (benchmark::IterationCount i = 0; i < calls; ++i) benchmark::DoNotOptimize(call());
+    return us(clock::now() - begin).count();
+  };
+  const benchmark::IterationCount calls =
+      1 + static_cast<benchmark::IterationCount>(sample_us / std::max(time(1), 0.01));
+  std::vector<double> samples;
+  while (state.KeepRunningBatch(calls)) samples.push_back(time(calls) / static_cast<double>(calls));
+  if (samples.empty()) return;
+  std::sort(samples.begin(), samples.end());
+  state.counters["min_us"] = samples.front();
+  state.counters["median_us"] = samples[samples.size() / 2];
+}
+
+}  // namespace bench
