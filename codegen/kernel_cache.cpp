@@ -1,5 +1,6 @@
 #include "codegen/kernel_cache.h"
 
+#include "codegen/emitters_hash.h"
 #include "codegen/jit.h"
 #include "codegen/progress.h"
 #include "codegen/stats.h"
@@ -20,7 +21,7 @@ namespace kiln::codegen {
 namespace {
 
 /// Changes when the same request would give other code: new emitters, another LLVM.
-constexpr std::string_view code_version = "kiln-kernels-12 llvm-" LLVM_VERSION_STRING
+constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " llvm-" LLVM_VERSION_STRING
 #ifdef KILN_SANITIZE_ADDRESS
                                           " asan"
 #endif
