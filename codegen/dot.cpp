@@ -6,7 +6,8 @@ namespace kiln::codegen {
 
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target) {
   const auto packed = ir::ranked(root.getRhs()).getShape();
-  const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(root.getRhs());
+  auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
+  const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
   if (!rhs.is_contiguous()) fail_internal("a packed operand is looked at through a window");
   const std::size_t batch = lhs.shape.size() - 2;
   const std::size_t row = batch + (root.getTransposeLhs() ? 1 : 0),
@@ -17,6 +18,10 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   product.rhs = llvm::cast<mlir::BlockArgument>(rhs.base).getArgNumber();
   product.lhs_strides.assign(lhs.strides.begin(), lhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
   product.lhs_strides.push_back(lhs.strides[row]);
+  if (pack) {
+    const bool transposed = pack.getKind() == ir::PackKind::transposed;
+    product.unpacked = {rhs.strides[transposed ? 1 : 0], rhs.strides[transposed ? 0 : 1]};
+  }
   product.rhs_strides.assign(rhs.strides.begin(), rhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
   product.rhs_strides.push_back(0);
   product.k_extent = packed[packed.size() - 2];

@@ -1,11 +1,73 @@
 // Packs of right operands: panels of neighbouring columns, so that a tile reads its columns with whole
 // vectors.
+#include "codegen/pack.h"
+
 #include "codegen/body.h"
 #include "codegen/launch.h"
 #include "codegen/tile.h"
 #include "codegen/window_order.h"
 
+#include <llvm/Support/MathExtras.h>
+
 namespace kiln::codegen {
+namespace {
+
+/// Rows that are asked for in advance: processors do not look beyond a page.
+constexpr std::int64_t rows_ahead = 4;
+/// Panels that one pass over the rows fills.
+constexpr std::int64_t panels_together = 8;
+
+}  // namespace
+
+Packer::Column Packer::column(Emit& e, const Part& part, mlir::Value panel, mlir::Value j) const {
+  const mlir::Value number = e.add(e.mul(panel, part.width), j);
+  return {e.element(part.in, e.mul(number, part.column_step), dtype),
+          e.element(part.out, e.add(e.mul(panel, part.panel_step), j), dtype), e.sub(part.left, number)};
+}
+
+void Packer::put(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+  const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.width), dtype);
+  const auto row = [&](mlir::Value k) {
+    return e.element(column.in,
+                     part.table ? e.load_scalar(e.element(part.table, k, DType::i64), DType::i64)
+                                : e.mul(k, part.row_step),
+                     dtype);
+  };
+  if (!whole && lanes == 1) {
+    e.store(e.number(dtype, 0, 1), out, dtype, 1);
+    e.when(e.less(e.index(0), column.left), [&] { e.store(e.load_scalar(row(k), dtype), out, dtype, 1); });
+    return;
+  }
+  const mlir::Value mask = whole ? mlir::Value() : e.mask_below(column.left, lanes);
+  e.store(rows || lanes == 1 ? e.load(row(k), dtype, lanes, mask)
+                             : e.gather(row(k), e.lane_offsets(part.column_step, lanes), dtype, lanes, mask),
+          out, dtype, lanes);
+  if (rows && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
+}
+
+void Packer::emit(Emit& e, const Part& part) const {
+  const mlir::Value whole = e.min(part.panels, e.div(part.left, part.width));
+  const auto over_columns = [&](const std::function<void(const Column&, bool whole)>& body) {
+    const auto over_panels = [&](mlir::Value from, mlir::Value to, bool whole) {
+      e.loop(from, to, e.index(1), [&](mlir::Value panel) {
+        e.loop(e.index(0), part.width, e.index(lanes),
+               [&](mlir::Value j) { body(column(e, part, panel, j), whole); });
+      });
+    };
+    over_panels(e.index(0), whole, true);
+    over_panels(whole, part.panels, false);
+  };
+  const auto over_k = [&](const Emit::Body& body) { e.loop(part.from, part.to, e.index(1), body); };
+  // As the operand lies in memory.
+  if (rows)
+    over_k([&](mlir::Value k) {
+      over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
+    });
+  else
+    over_columns([&](const Column& column, bool whole) {
+      over_k([&](mlir::Value k) { put(e, part, column, whole, k); });
+    });
+}
 
 std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
                                          std::int64_t channel_stride,
@@ -54,75 +116,51 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   }
   const int lanes = Tile::lanes_of(target, dtype, panel);
   const bool table = !launch.table.empty(), rows = stride_class(n_stride) == 1;
-  launch.request.key = fmt::format("pack {} lanes={} n-stride={} table={}", name_of(dtype), lanes,
-                                   stride_class(n_stride), table);
-  enum Param : std::int64_t { N, K, panel_count, panel_width, column_stride, row_stride, batch_stride };
-  launch.params = {n, k_extent, panels, panel, n_stride, k_stride, outer_stride};
-  launch.extent = outer * panels;
-  launch.grain = grain_for(k_extent * panel, 1);
+  const Packer packer{dtype, lanes, rows};
+  launch.request.key = fmt::format("pack {} lanes={} rows={} table={}", name_of(dtype), lanes, rows, table);
+  // A unit is some panels side by side.
+  const std::int64_t together = rows ? std::min<std::int64_t>(panels, panels_together) : 1,
+                     units = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
+  enum Param : std::int64_t {
+    N,
+    K,
+    panel_count,
+    panel_width,
+    together_,
+    units_,
+    column_stride,
+    row_stride,
+    batch_stride
+  };
+  launch.params = {n, k_extent, panels, panel, together, units, n_stride, k_stride, outer_stride};
+  launch.extent = outer * units;
+  launch.grain = grain_for(k_extent * panel * together, 1);
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
-    mlir::Value columns = e.param(params, N), k_value = e.param(params, K),
-                count = e.param(params, panel_count);
-    mlir::Value width = e.param(params, panel_width), n_step = e.param(params, column_stride),
-                k_step = e.param(params, row_stride);
-    mlir::Value source = e.buffer(buffers, 0), target_base = e.buffer(buffers, 1);
-    mlir::Value offsets = table ? e.buffer(buffers, 2) : mlir::Value();
+    const auto param = [&](std::int64_t i) { return e.param(params, i); };
+    const mlir::Value source = e.buffer(buffers, 0), result = e.buffer(buffers, 1),
+                      width = param(panel_width), panel_step = e.mul(param(K), width);
     e.loop(begin, end, e.index(1), [&](mlir::Value unit) {
-      mlir::Value which = e.rem(unit, count), batch = e.div(unit, count);
-      mlir::Value in = e.element(source, e.mul(batch, e.param(params, batch_stride)), dtype);
-      mlir::Value out = e.element(target_base, e.mul(unit, e.mul(k_value, width)), dtype);
-      struct Column {
-        mlir::Value left, in, out, mask;
-      };
-      const auto column_of = [&](mlir::Value j) -> Column {
-        mlir::Value column = e.add(e.mul(which, width), j), left = e.sub(columns, column);
-        return {left, e.element(in, e.mul(column, n_step), dtype), e.element(out, j, dtype),
-                lanes == 1 ? mlir::Value() : e.mask_below(left, lanes)};
-      };
-      const auto put = [&](const Column& column, mlir::Value k) {
-        mlir::Value to_address = e.element(column.out, e.mul(k, width), dtype);
-        mlir::Value k_offset =
-            table ? e.load_scalar(e.element(offsets, k, DType::i64), DType::i64) : e.mul(k, k_step);
-        mlir::Value at = e.element(column.in, k_offset, dtype);
-        if (lanes == 1) {
-          e.store(e.number(dtype, 0, 1), to_address, dtype, 1);
-          e.when(e.less(e.index(0), column.left),
-                 [&] { e.store(e.load_scalar(at, dtype), to_address, dtype, 1); });
-        } else if (rows) {
-          e.store(e.load(at, dtype, lanes, column.mask), to_address, dtype, lanes);
-        } else {
-          e.store(e.gather(at, e.lane_offsets(n_step, lanes), dtype, lanes, column.mask), to_address, dtype,
-                  lanes);
-        }
-      };
-      const auto over_columns = [&](const Emit::Body& body) {
-        e.loop(e.index(0), width, e.index(lanes), body);
-      };
-      const auto over_k = [&](const Emit::Body& body) { e.loop(e.index(0), k_value, e.index(1), body); };
-      // As the operand lies in memory.
-      if (rows)
-        over_k([&](mlir::Value k) { over_columns([&](mlir::Value j) { put(column_of(j), k); }); });
-      else
-        over_columns([&](mlir::Value j) {
-          const Column column = column_of(j);
-          over_k([&](mlir::Value k) { put(column, k); });
-        });
+      const mlir::Value batch = e.div(unit, param(units_)),
+                        first = e.mul(e.rem(unit, param(units_)), param(together_)),
+                        column = e.mul(first, width), number = e.add(e.mul(batch, param(panel_count)), first);
+      const mlir::Value offset =
+          e.add(e.mul(batch, param(batch_stride)), e.mul(column, param(column_stride)));
+      packer.emit(e, {.in = e.element(source, offset, dtype),
+                      .out = e.element(result, e.mul(number, panel_step), dtype),
+                      .left = e.sub(param(N), column),
+                      .panels = e.min(param(together_), e.sub(param(panel_count), first)),
+                      .width = width,
+                      .panel_step = panel_step,
+                      .column_step = param(column_stride),
+                      .from = e.index(0),
+                      .to = param(K),
+                      .row_step = param(row_stride),
+                      .table = table ? e.buffer(buffers, 2) : mlir::Value()});
     });
   };
   return launch;
-}
-
-Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
-  for (mlir::Operation& op : fusion.getBody().front()) {
-    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_reduce(fusion, reduce, target);
-    if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
-    if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
-      return launch_convolution(fusion, conv, target);
-    if (auto winograd = llvm::dyn_cast<ir::WinogradOp>(op)) return launch_winograd(fusion, winograd, target);
-  }
-  return launch_pointwise(fusion, target);
 }
 
 }  // namespace kiln::codegen

@@ -49,11 +49,6 @@ Dims c_strides(llvm::ArrayRef<std::int64_t> shape) {
 
 }  // namespace
 
-std::int64_t grain_for(std::int64_t cost_per_iteration, std::int64_t multiple) {
-  std::int64_t iterations = std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(1, cost_per_iteration));
-  return (iterations + multiple - 1) / multiple * multiple;
-}
-
 Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   const auto outputs = outputs_of(fusion);
   Body body(values_of(outputs));
@@ -205,25 +200,6 @@ Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, co
               [&](Nest::At& at) { at.store(0, e.number(dtype, number, at.lanes())); });
   };
   return launch;
-}
-
-std::string name_of_location(mlir::Location loc) {
-  std::string name;
-  auto append = [&](llvm::StringRef part) {
-    if (part.empty() || name.size() + part.size() > 80) return;
-    if (!name.empty()) name += "+";
-    name += part;
-  };
-  llvm::SmallVector<llvm::StringRef> seen;
-  loc->walk([&](mlir::Location inner) {
-    if (auto named = llvm::dyn_cast<mlir::NameLoc>(inner);
-        named && !llvm::is_contained(seen, named.getName().getValue())) {
-      seen.push_back(named.getName().getValue());
-      append(named.getName());
-    }
-    return mlir::WalkResult::advance();
-  });
-  return name.empty() ? "kernel" : name;
 }
 
 }  // namespace kiln::codegen

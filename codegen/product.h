@@ -11,6 +11,11 @@ namespace kiln::codegen {
 struct Product {
   ir::View lhs;      ///< for its base and offset only
   unsigned rhs = 0;  ///< the fusion's argument
+  /// Where that is not packed yet: element (k, column) lies at k * row_stride + column * column_stride.
+  struct Unpacked {
+    std::int64_t row_stride, column_stride;
+  };
+  std::optional<Unpacked> unpacked;
   Dims lhs_strides;  ///< along the result's axes but the columns, in elements
   Dims rhs_strides;  ///< the same for the packed factor: not 0 along the batch
   std::int64_t k_extent = 0;

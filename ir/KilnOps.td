@@ -456,8 +456,8 @@ def WinogradOp : Kiln_Op<"winograd"> {
 def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let summary = "one kernel";
   let description = [{
-    The body holds at most one `reduce` or packed product (the root), pointwise operations before a `reduce` and after any
-    root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
+    The body holds at most one `reduce` or packed product (the root), the `pack` of the right operand of a `packed_dot`, pointwise operations
+    before a `reduce` and after any root, and data movement (a chain of broadcast, transpose, slice, reverse, reshape that amounts to strides) straight from
     arguments. All results of the body's `yield` have the shape of the root's result, or of the pointwise operations when there is no root;
     a `pad` may stand between one and the `yield`: it is written into the middle of its padding. Or an `insert` into an argument: the result
     is that argument's memory, where the kernel replaces elements.

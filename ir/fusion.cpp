@@ -68,6 +68,10 @@ mlir::LogicalResult FusionOp::verify() {
       if (auto insert = llvm::dyn_cast<InsertOp>(op);
           insert && (!llvm::isa<mlir::BlockArgument>(insert.getX()) || !insert.getX().hasOneUse()))
         return emitOpError("inserts into something that it makes or reads");
+    } else if (llvm::isa<PackOp>(op)) {
+      if (!op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
+          !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
+        return emitOpError("may pack an operand for its own packed_dot, and no other");
     } else if (!root && !is_pointwise(&op) && !is_movement(&op) &&
                !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
       return emitOpError() << "cannot hold " << op.getName();

@@ -1,5 +1,7 @@
 #include "ir/views.h"
 
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
 namespace kiln::ir {
 namespace {
 
@@ -160,6 +162,13 @@ mlir::Value memory_of(mlir::Value v) {
     v = result.getOwner()->getOperand(*operand);
   }
   return v;
+}
+
+bool is_snapshot(PackOp pack) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(memory_of(pack.getX()));
+  auto function = argument ? llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
+                           : mlir::func::FuncOp();
+  return function && function.getArgAttr(argument.getArgNumber(), parameter_attr);
 }
 
 void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents, llvm::SmallVectorImpl<Dims>& strides,

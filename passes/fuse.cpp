@@ -85,7 +85,7 @@ class Emitter {
   void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
     auto is_made = [&](mlir::Value v) { return makes_operand(op, v.getDefiningOp()); };
     for (mlir::OpOperand& use : op->getOpOperands()) {
-      if (is_made(use.get())) continue;
+      if (is_made(use.get()) || inside.map.contains(use.get())) continue;
       if (takes_view(use) || ir::is_movement(op))
         bring_in(inside, block, use.get());
       else

@@ -56,6 +56,23 @@ class Former {
       if (is_root(nodes_[i].op)) grow_epilogue(i);
   }
 
+  /// A product packs its right operand itself where that would be done in each call, and for it alone.
+  void take_packs() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      auto dot = llvm::dyn_cast<ir::PackedDotOp>(nodes_[i].op);
+      auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
+      if (!pack || ir::is_snapshot(pack)) continue;
+      // No value between them can come from another kernel: all of the group needs the pack.
+      const std::size_t node = index_.lookup(pack), group = group_of_[i];
+      if (!pack->hasOneUse())
+        refuse(group, node, "its value is used elsewhere");
+      else if (ir::ranked(pack.getX()).getRank() > 2)
+        refuse(group, node, "a batch has many");
+      else
+        merge(group_of_[node], group);
+    }
+  }
+
   void grow_reductions() {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
@@ -322,6 +339,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movemen
   Former former(block, movement);
   if (fuse) {
     former.grow_epilogues();
+    former.take_packs();
     former.grow_reductions();
     former.join_pointwise();
   }

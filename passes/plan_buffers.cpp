@@ -16,11 +16,7 @@ namespace {
 
 bool is_snapshot(mlir::Operation* op) {
   auto pack = llvm::dyn_cast_if_present<ir::PackOp>(op);
-  if (!pack) return false;
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(ir::memory_of(pack.getX()));
-  if (!argument) return false;
-  auto function = llvm::cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp());
-  return function.getArgAttr(argument.getArgNumber(), ir::parameter_attr) != nullptr;
+  return pack && ir::is_snapshot(pack);
 }
 
 /// Whether one step of the call writes the value, into memory that is ours to choose.

@@ -143,6 +143,49 @@ func.func @epilogue(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>, %b: tensor<16
   return %5 : tensor<2x16xf32>
 }
 
+// What is packed in each call, and for one product, that product packs.
+// CHECK-LABEL: func.func @pack
+// CHECK-NEXT: kiln.fusion (%[[Y:.*]] = %arg1, %[[X:.*]] = %arg0)
+// CHECK-NEXT:   %[[P:.*]] = kiln.pack matrix %[[Y]]
+// CHECK-NEXT:   kiln.packed_dot %[[X]], %[[P]]
+// CHECK-NEXT:   kiln.unary tanh
+// CHECK-NEXT:   kiln.yield
+func.func @pack(%x: tensor<2x12xf32>, %y: tensor<12x16xf32>) -> tensor<2x16xf32> {
+  %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<12x16xf32> -> tensor<1x12x16xf32>
+  %1 = kiln.packed_dot %x, %0 : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %2 = kiln.unary tanh %1 : tensor<2x16xf32>
+  return %2 : tensor<2x16xf32>
+}
+
+// CHECK-LABEL: func.func @pack_of_parameter
+// CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1
+// CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]])
+func.func @pack_of_parameter(%x: tensor<2x12xf32>, %y: tensor<12x16xf32> {kiln.parameter}) -> tensor<2x16xf32> {
+  %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<12x16xf32> -> tensor<1x12x16xf32>
+  %1 = kiln.packed_dot %x, %0 : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  return %1 : tensor<2x16xf32>
+}
+
+// CHECK-LABEL: func.func @pack_of_two_products
+// CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1
+// CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]]) {{.*}}kiln.refused = ["pack: its value is used elsewhere"]
+func.func @pack_of_two_products(%x: tensor<2x12xf32>, %y: tensor<12x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+  %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<12x16xf32> -> tensor<1x12x16xf32>
+  %1 = kiln.packed_dot %x, %0 : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %2 = kiln.unary tanh %x : tensor<2x12xf32>
+  %3 = kiln.packed_dot %2, %0 : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  return %1, %3 : tensor<2x16xf32>, tensor<2x16xf32>
+}
+
+// CHECK-LABEL: func.func @packs_of_a_batch
+// CHECK-NEXT: kiln.pack matrix %arg1
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["pack: a batch has many"]
+func.func @packs_of_a_batch(%x: tensor<3x2x12xf32>, %y: tensor<3x12x16xf32>) -> tensor<3x2x16xf32> {
+  %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<3x12x16xf32> -> tensor<3x1x12x16xf32>
+  %1 = kiln.packed_dot %x, %0 : tensor<3x2x12xf32>, tensor<3x1x12x16xf32> -> tensor<3x2x16xf32>
+  return %1 : tensor<3x2x16xf32>
+}
+
 // Two values would leave: the product's own is written, and what is behind it reads it.
 // CHECK-LABEL: func.func @no_epilogue
 // CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["unary tanh: more than one value would leave the kernel"]

@@ -198,6 +198,17 @@ func.func @fusion_content(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @fusion_pack(%x: tensor<4x4xf32>) {
+  // expected-error@+1 {{may pack an operand for its own packed_dot, and no other}}
+  %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<1x4x16xf32> {
+    %1 = kiln.pack matrix %a {groups = 1, panel = 16} : tensor<4x4xf32> -> tensor<1x4x16xf32>
+    kiln.yield %1 : tensor<1x4x16xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @fusion_roots(%x: tensor<4x4xf32>) {
   // expected-error @+1 {{holds more than one reduction or product}}
   %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<f32> {

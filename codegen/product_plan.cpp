@@ -1,0 +1,192 @@
+// How products are cut: what fits in registers, and what stays in which cache.
+#include "codegen/product_plan.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <numeric>
+
+namespace kiln::codegen {
+namespace {
+
+using llvm::divideCeilSigned;
+
+/// Left factors that the rows of a block read should take no more than this, a part of a core's second cache.
+constexpr std::int64_t block_bytes = 384 * 1024;
+/// The same, with the results, where right factors take no more than `small_bytes`.
+constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
+/// Right factors of more than that come from memory or the third cache each time.
+constexpr std::int64_t far_bytes = 1024 * 1024;
+/// Sums of a block's rows between chunks.
+constexpr std::int64_t totals_bytes = 192 * 1024;
+/// Left factors of a chunk that are copied for a block.
+constexpr std::int64_t copy_bytes = 320 * 1024;
+/// Column tiles that share the copies.
+constexpr std::int64_t tiles_of_copy = 8;
+/// Pieces of work that are worth a smaller block.
+constexpr std::int64_t least_units = 8;
+/// More rows than that make the code longer and not faster.
+constexpr int most_rows = 14;
+
+/// Where the kernel packs: right factors of a strip's chunk, which stay in the second cache; rows that share
+/// them at most, and at least where there could be more pieces.
+constexpr std::int64_t strip_bytes = 512 * 1024;
+constexpr std::int64_t most_rows_of_strip = 2048, least_rows_of_strip = 192, least_packing_units = 4;
+
+/// Left factors of neighbouring rows that lie a multiple of a page apart compete for the same few lines of
+/// the first cache. How many rows it bears.
+int rows_in_cache(std::int64_t row_bytes) {
+  const std::int64_t page = 4096,
+                     places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
+  return static_cast<int>(std::min<std::int64_t>(6 * places, most_rows));
+}
+
+/// As many sums as registers hold; fewer where that leaves fewer rows to be computed twice at the end. `m`
+/// rows lie a step apart, and `spans` of those another.
+TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
+                      int vectors, const Target& target) {
+  const int limit = rows_in_cache(row_bytes);
+  const auto most = [&](int joined) { return std::min(Tile::most_rows(target, joined * vectors), limit); };
+  // Two panels where one has too few sums: to hide the latency of an addition, or to be worth the loads.
+  const auto sums = [&](int joined) {
+    return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
+  };
+  const int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
+  // A few short spans make one tile.
+  if (spans > 1 && m > 0 && 2 * m <= most(joined))
+    return {static_cast<int>(std::min<std::int64_t>(most(joined) / m, spans)), static_cast<int>(m), joined};
+  if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
+  // In units of a multiply-add of one register, with what a step costs beside those.
+  const auto cost = [&](int rows) { return divideCeilSigned(m, rows) * (rows * joined * vectors + 4); };
+  int best = most(joined);
+  for (int rows = best; rows > 0; --rows)
+    if (cost(rows) < cost(best)) best = rows;
+  return {best, 1, joined};
+}
+
+/// Rows pass by a strip of right factors, tile by tile.
+void cut_packing(const Product& p, const ProductPlan& plan, ProductWork& w) {
+  const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
+  const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
+  const std::int64_t tiles = std::max<std::int64_t>(w.column_tiles, 1);
+  w.strips = divideCeilSigned(tiles, std::max<std::int64_t>(strip_bytes / tile_bytes, 1));
+  w.columns = divideCeilSigned(tiles, w.strips);
+  w.strips = divideCeilSigned(tiles, w.columns);
+  const auto items_of = [&](std::int64_t rows) {
+    return std::max<std::int64_t>(divideCeilSigned(rows, plan.size.rows()), 1);
+  };
+  w.block = std::clamp<std::int64_t>(w.items, 1, items_of(most_rows_of_strip));
+  while (w.block > items_of(2 * least_rows_of_strip) &&
+         divideCeilSigned(w.items, w.block) * w.strips < least_packing_units)
+    w.block = divideCeilSigned(w.block, 2);
+  w.scratch_bytes = w.columns * tile_bytes;
+}
+
+void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
+  const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
+  const std::int64_t items = std::max<std::int64_t>(w.items, 1),
+                     tiles = std::max<std::int64_t>(w.column_tiles, 1);
+  w.block = items;
+  w.strips = tiles;
+  if (plan.copied) {
+    // Copies are shared by several column tiles, in an even number of strips for the sake of threads.
+    w.strips = divideCeilSigned(tiles, tiles_of_copy);
+    if (w.strips > 1) w.strips += w.strips % 2;
+    w.columns = divideCeilSigned(tiles, w.strips);
+    w.strips = divideCeilSigned(tiles, w.columns);
+  } else {
+    // Right factors that stay in the second cache themselves are read again and again: then a block's results
+    // count too, which are written in pieces of a line, and its rows stay in the first cache.
+    const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
+    const bool small = p.k_extent * columns_bytes <= small_bytes;
+    const std::int64_t item_bytes = std::max<std::int64_t>(
+        1, p.lhs_elements * element_bytes / items + (small ? plan.size.rows() * columns_bytes : 0));
+    w.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, items);
+    // Enough pieces for a few threads, unless each would read right factors from afar.
+    while (!plan.far && w.block > 1 && divideCeilSigned(w.items, w.block) * w.column_tiles < least_units)
+      w.block = divideCeilSigned(w.block, 2);
+  }
+  if (plan.one_chunk) return;
+  const std::int64_t total_bytes =
+      w.columns * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
+  w.block = std::min(w.block, std::max<std::int64_t>(totals_bytes / total_bytes, 1));
+  w.scratch_bytes = w.block * plan.copied_elements() * element_bytes;
+}
+
+}  // namespace
+
+std::string ProductPlan::key() const {
+  return fmt::format(
+      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}",
+      name_of(tile.dtype), size.spans, size.span_rows, ragged_rows ? "+" : "", size.panels, units, tile.lanes,
+      ragged_columns ? "+" : "", lhs_operand, per_column ? " per-column" : "", rhs_operand,
+      !packer        ? ""
+      : packer->rows ? " rows"
+                     : " columns",
+      span_step, row_step,
+      table          ? "table"
+      : k_class == 1 ? "1"
+                     : "any",
+      one_chunk ? ""
+      : copied  ? "+copied"
+                : "+",
+      outer_count, far ? " far" : "");
+}
+
+std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) * strips; }
+
+ProductPlan plan_product(const Product& p, DType dtype, int operands, const Target& target, ProductWork& w) {
+  const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
+  const int lanes = Tile::lanes_of(target, dtype, p.panel);
+  const auto units = static_cast<int>(p.panel / lanes);
+  // Rows of two axes may share a tile if their right factors are the same.
+  const std::size_t axes = w.extents.size();
+  const std::int64_t spans = axes > 1 && w.rhs_steps[axes - 2] == 0 ? w.extents[axes - 2] : 1;
+  // Rows that lie a multiple of a page apart are copied chunk by chunk, if then one block has all of them:
+  // right factors are read once.
+  const bool one_chunk = p.k_extent <= Tile::chunk;
+  const std::int64_t all_rows = mlir::ShapedType::getNumElements(w.extents), row_step = w.lhs_steps.back();
+  const bool copied = !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
+                      p.lhs_elements * element_bytes > block_bytes &&
+                      all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
+                      rows_in_cache(row_step * element_bytes) < most_rows;
+  const TileSize size =
+      size_of_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
+                   p.per_column ? 1 : p.panels, units, target);
+  if (size.span_rows > 1)
+    for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
+  const std::int64_t m = w.extents.back();
+  w.row_tiles = divideCeilSigned(m, size.spans);
+  w.items = mlir::ShapedType::getNumElements(llvm::ArrayRef(w.extents).drop_back()) * w.row_tiles;
+  w.column_tiles = p.groups * p.panels / size.panels;
+
+  const Tile tile{dtype, size.rows(), units * size.panels, lanes};
+  ProductPlan plan{
+      .tile = tile,
+      .size = size,
+      .units = units,
+      .panel = p.panel,
+      .row_step = row_step,
+      .span_step = w.lhs_steps.back(),
+      .k_class = stride_class(p.k_stride),
+      .table = !p.k_offsets.empty(),
+      .per_column = p.per_column,
+      .one_chunk = one_chunk,
+      .copied = copied,
+      .far = size.panels == 1 && !p.per_column && !p.unpacked &&
+             p.groups * p.panels * p.k_extent * p.panel * element_bytes > far_bytes,
+      .ragged_rows = m % size.spans != 0,
+      .ragged_columns = p.columns % tile.width() != 0,
+      .outer_count = w.extents.size() - 1,
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(p.rhs),
+      .table_operand = operands,
+      .scratch_operand = operands + !p.k_offsets.empty(),
+      .packer = {}};
+  if (p.unpacked) plan.packer = Packer{dtype, lanes, p.unpacked->column_stride == 1};
+  plan.packer ? cut_packing(p, plan, w) : cut_packed(p, plan, w);
+  if (!one_chunk)
+    w.scratch_bytes += w.block * w.columns * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
+  return plan;
+}
+
+}  // namespace kiln::codegen

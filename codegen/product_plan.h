@@ -1,0 +1,56 @@
+#pragma once
+#include "codegen/pack.h"
+#include "codegen/product.h"
+#include "codegen/tile.h"
+
+namespace kiln::codegen {
+
+/// Rows of a tile come in spans. Those of a span lie one step apart, spans another; tiles follow each other
+/// along the axis of spans. Mostly a span is one row.
+struct TileSize {
+  int spans, span_rows, panels;
+  int rows() const { return spans * span_rows; }
+};
+
+/// What the code of a product is made from: equal plans (and epilogues), equal code.
+struct ProductPlan {
+  Tile tile;
+  TileSize size;
+  int units;           // registers of a panel
+  std::int64_t panel;  // columns of a panel
+  std::int64_t row_step, span_step;
+  int k_class;
+  bool table, per_column, one_chunk, copied, far, ragged_rows, ragged_columns;
+  std::size_t outer_count;  // axes before the one that tiles follow each other along
+  int lhs_operand, rhs_operand, table_operand, scratch_operand;
+  std::optional<Packer> packer;  // of right factors that come as they are
+
+  /// Between copied rows: not a multiple of a page.
+  static constexpr std::int64_t copied_row = Tile::chunk + 16;
+  std::int64_t item_elements() const { return size.rows() * tile.width(); }
+  std::int64_t copied_elements() const { return copied ? size.rows() * copied_row : 0; }  // of an item
+
+  /// Of the left factor of row r, from the tile's first.
+  std::int64_t row_offset(int r) const { return copied ? r * copied_row : offset_in_lhs(r); }
+  std::int64_t offset_in_lhs(int r) const {
+    return r / size.span_rows * span_step + r % size.span_rows * row_step;
+  }
+  std::string key() const;
+};
+
+/// The sizes that the code is given. An item is a tile's rows. A unit is `block` items with `columns` column
+/// tiles, a strip of which there are `strips`.
+struct ProductWork {
+  Dims extents, lhs_steps, rhs_steps;  // axes of rows, the last the one that tiles follow each other along
+  std::int64_t row_tiles = 0, items = 0, column_tiles = 0;
+  std::int64_t block = 1, columns = 1, strips = 1;
+  std::int64_t scratch_bytes = 0;
+
+  std::int64_t units() const;
+};
+
+/// `work` comes with the axes of rows and leaves complete. `operands`: of the fusion, results included.
+ProductPlan plan_product(const Product& product, DType dtype, int operands, const Target& target,
+                         ProductWork& work);
+
+}  // namespace kiln::codegen
