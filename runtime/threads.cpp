@@ -9,6 +9,7 @@
 #include <kiln/threads.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <sched.h>
@@ -69,25 +70,44 @@ void check(int n) {
 /// One loop, on the caller's stack. What workers need to know of each other goes through these atomics and
 /// not through oneTBB alone, whose inside the thread sanitizer does not see.
 struct Loop {
+  /// Each thread begins with the same share of every loop: what it left in its caches it finds there again.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  static constexpr int most_shares = 32;
+
   PieceFn piece;
   void* context;
   std::int64_t extent, grain, grains, parts;
-  std::atomic<std::int64_t> next{0};
+  int share_count;
+  std::array<Share, most_shares> shares{};
   std::atomic<bool> open{false};
   std::atomic<int> joined{0};
   std::atomic<int> finished{0};
 
+  void deal() {
+    for (int s = 0; s < share_count; ++s) {
+      shares[static_cast<std::size_t>(s)].next = parts * s / share_count;
+      shares[static_cast<std::size_t>(s)].end = parts * (s + 1) / share_count;
+    }
+  }
+
   void work() {
     const FloatEnv env;
-    const int worker = joined.fetch_add(1, std::memory_order_relaxed);
-    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < parts;) {
-      const auto edge = [&](std::int64_t part) {
-        // grains * part / parts without overflow
-        const std::int64_t g = grains / parts * part + grains % parts * part / parts;
-        return part == parts ? extent : g * grain;
-      };
-      piece(context, worker, edge(i), edge(i + 1));
+    const int worker = joined.fetch_add(1, std::memory_order_relaxed), own = worker_slot() % share_count;
+    for (int i = 0; i < share_count; ++i) {
+      Share& share = shares[static_cast<std::size_t>((own + i) % share_count)];
+      for (std::int64_t part; (part = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+        piece(context, worker, edge(part), edge(part + 1));
     }
+  }
+
+  /// Where a part begins.
+  std::int64_t edge(std::int64_t part) const {
+    // grains * part / parts without overflow
+    const std::int64_t g = grains / parts * part + grains % parts * part / parts;
+    return part == parts ? extent : g * grain;
   }
 };
 
@@ -138,8 +158,14 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
   }
   // Some more parts than threads, so that a thread that was held up costs a part and not its whole share.
   const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
-  Loop loop{
-      .piece = piece, .context = context, .extent = extent, .grain = grain, .grains = grains, .parts = parts};
+  Loop loop{.piece = piece,
+            .context = context,
+            .extent = extent,
+            .grain = grain,
+            .grains = grains,
+            .parts = parts,
+            .share_count = std::min(workers, Loop::most_shares)};
+  loop.deal();
   loop.open.store(true, std::memory_order_release);
   run_on_workers(threads, workers, work_on, &loop);
   while (loop.finished.load(std::memory_order_acquire) != workers) std::this_thread::yield();

@@ -1,5 +1,6 @@
 #include "runtime/threads_tbb.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <oneapi/tbb/global_control.h>
@@ -47,5 +48,7 @@ void run_on_workers(int threads, int times, void (*work)(void*), void* context) 
     group.wait();
   });
 }
+
+int worker_slot() { return std::max(tbb::this_task_arena::current_thread_index(), 0); }
 
 }  // namespace kiln
