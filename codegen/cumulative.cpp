@@ -35,7 +35,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   launch.params.push_back(behind);
   launch.extent = before * behind * extent == 0 ? 0 : nest.outer_extent();
   bool cuts_lanes = behind > 1 && before == 1;
-  launch.grain = grain_for(extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
+  launch.grain = grain_for(launch.extent, extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
 
   ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,

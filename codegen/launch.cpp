@@ -1,5 +1,7 @@
 #include "codegen/launch.h"
 
+#include <llvm/Support/MathExtras.h>
+
 namespace kiln::codegen {
 
 Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
@@ -13,9 +15,11 @@ Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
   return launch_pointwise(fusion, target);
 }
 
-std::int64_t grain_for(std::int64_t cost_per_iteration, std::int64_t multiple) {
-  std::int64_t iterations = std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(1, cost_per_iteration));
-  return (iterations + multiple - 1) / multiple * multiple;
+std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple) {
+  constexpr std::int64_t worth_a_thread = 32 * 1024;
+  const std::int64_t least = llvm::divideCeilSigned(worth_a_thread, std::max<std::int64_t>(cost, 1)),
+                     pieces = std::max<std::int64_t>(extent / least, 1);
+  return llvm::alignTo(std::max<std::int64_t>(llvm::divideCeilSigned(extent, pieces), 1), multiple);
 }
 
 std::string name_of_location(mlir::Location loc) {

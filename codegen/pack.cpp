@@ -134,7 +134,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   };
   launch.params = {n, k_extent, panels, panel, together, units, n_stride, k_stride, outer_stride};
   launch.extent = outer * units;
-  launch.grain = grain_for(k_extent * panel * together, 1);
+  launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

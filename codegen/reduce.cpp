@@ -416,7 +416,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   std::int64_t per_iteration =
       red.extent *
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
-  launch.grain = grain_for(per_iteration, !first_order && red.nest.rank() == 1 ? 64 : 1);
+  launch.grain = grain_for(launch.extent, per_iteration, !first_order && red.nest.rank() == 1 ? 64 : 1);
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

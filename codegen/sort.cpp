@@ -159,7 +159,7 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
                  {}},
                 {extent, passes}};
   launch.extent = extent == 0 ? 0 : rows;
-  launch.grain = grain_for(extent * (2 + passes) * 4, 1);
+  launch.grain = grain_for(launch.extent, extent * (2 + passes) * 4);
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

@@ -349,7 +349,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
   finish.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;
   launch.extent = plan.strips() * plan.panels;
-  launch.grain = grain_for(plan.strip * positions * plan.channels * plan.units / 4, 1);
+  launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue own = finish;
     Emitter(e, plan, own, {DType::f32, plan.rows, plan.units, plan.lanes}, buffers, params)
@@ -366,7 +366,7 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
   launch.params = {from[0], from[1], to[1], panel};
   launch.extent = to[1] * from[1];
-  launch.grain = grain_for(panel * 64, 1);
+  launch.grain = grain_for(launch.extent, panel * 64);
   // Work is numbered (panel, channel).
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     constexpr std::int64_t taps = 9;
