@@ -13,6 +13,9 @@
 
 namespace kiln::codegen {
 
+/// Of all caches.
+inline constexpr std::int64_t line_bytes = 64;
+
 /// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
 ///
 /// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and
@@ -83,6 +86,10 @@ class Emit {
   /// Into the first cache; any address will do.
   void prefetch(Value address) {
     mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
+  }
+  void prefetch(Value address, std::int64_t bytes) {
+    for (std::int64_t line = 0; line < bytes; line += line_bytes)
+      prefetch(bytes_behind(address, index(line)));
   }
 
   // Structure.

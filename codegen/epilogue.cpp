@@ -66,6 +66,19 @@ void Epilogue::prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::in
   }
 }
 
+bool Epilogue::reads_rows() const {
+  return llvm::any_of(llvm::ArrayRef(streams_).take_front(first_output_), has_rows);
+}
+
+void Epilogue::prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t count) {
+  for (std::size_t s = 0; s < first_output_; ++s) {
+    if (!has_rows(streams_[s])) continue;
+    const DType dtype = streams_[s].dtype;
+    const mlir::Value first = e.element(bases_[s], e.add(e.mul(i, row_strides_[s]), j), dtype);
+    e.prefetch(first, count * static_cast<std::int64_t>(size_of(dtype)));
+  }
+}
+
 void Epilogue::store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask) {
   auto address = [&](std::size_t s) {
     mlir::Value index = e.mul(i, row_strides_[s]);

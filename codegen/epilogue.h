@@ -31,6 +31,11 @@ class Epilogue {
   /// Applies the end to `sum`, lanes along the columns from j on, of row i, and stores the results.
   void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask);
 
+  /// Whether it reads something as large as the result.
+  bool reads_rows() const;
+  /// Asks for what store() will read of row i, `count` columns from j on.
+  void prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t count);
+
  private:
   struct Operand {
     DType dtype;
@@ -40,6 +45,7 @@ class Epilogue {
     Dims strides;  // of the outer axes and the rows
   };
   std::size_t stride_count() const { return 2 + extents_.size(); }
+  static bool has_rows(const Operand& o) { return o.column_stride == 1 && o.strides.back() != 0; }
 
   Body body_;
   Dims extents_;

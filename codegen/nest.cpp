@@ -8,7 +8,6 @@ namespace {
 /// About what a strip reads of one operand: the next strip's rows, which nothing else asks for in time, since
 /// processors do not look beyond a page.
 constexpr std::int64_t prefetched_bytes = 8 * 1024;
-constexpr std::int64_t line_bytes = 64;
 
 }  // namespace
 
@@ -88,9 +87,7 @@ void Nest::At::prefetch(std::size_t stream) {
   const Stream& s = nest_->streams_[stream];
   if (inner_class(stream) != 1 || mask_) return;
   const mlir::Value first = e_->bytes_behind(address(stream), e_->index(prefetched_bytes));
-  const std::int64_t bytes = lanes_ * static_cast<std::int64_t>(size_of(s.dtype));
-  for (std::int64_t line = 0; line < bytes; line += line_bytes)
-    e_->prefetch(e_->bytes_behind(first, e_->index(line)));
+  e_->prefetch(first, lanes_ * static_cast<std::int64_t>(size_of(s.dtype)));
 }
 
 void Nest::At::store(std::size_t stream, mlir::Value value) {

@@ -26,7 +26,7 @@ void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
   // With one axis the loop is cut in elements, at whole vectors and cache lines.
-  launch.grain = grain_for(std::max<std::int64_t>(1, inner) * cost, nest.rank() == 1 ? 64 : 1);
+  launch.grain = grain_for(launch.extent, std::max<std::int64_t>(1, inner) * cost, nest.rank() == 1 ? 64 : 1);
   if (nest.elements() == 0) launch.extent = 0;
 }
 

@@ -11,7 +11,8 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;
+/// Left factors of rows that follow each other are asked for so long before.
+constexpr std::int64_t elements_ahead = 1024;
 
 enum Param : std::int64_t {
   K,
@@ -230,6 +231,7 @@ class Emitter {
         plan_.copied
             ? e.element(copies_, e.sub(e.mul(number, e.index(plan_.copied_elements())), from), tile_.dtype)
             : e.element(lhs, e.mul(first, e.index(plan_.span_step)), tile_.dtype);
+    first_row_ = first;
     const auto sums = sums_over(base, number, from, to);
     if (plan_.one_chunk) return store_tile(first, fresh, [&](std::size_t i) { return sums[i]; });
 
@@ -271,6 +273,15 @@ class Emitter {
         const Value line = e.add(next.first, e.div(e.mul(e.sub(k, from), next.lines), e.index(Tile::chunk)));
         e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
       }
+      if (plan_.streams) {  // rows follow each other in memory: an item's part of what comes some items later
+        const std::int64_t item = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
+                           distance = (1 + elements_ahead / item) * item;
+        e.prefetch(
+            e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
+      }
+      if (plan_.end_from_afar)  // one row after the other, in time for the end
+        finish_.prefetch(e, e.add(first_row_, e.min(k, e.index(plan_.size.spans - 1))),
+                         e.add(columns_before_, first_column_), tile_.width());
       const auto of_row = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
@@ -347,6 +358,7 @@ class Emitter {
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;
+  Value first_row_;  // of the item
 };
 
 }  // namespace
@@ -359,7 +371,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
       .extents = epilogue.extents(), .lhs_steps = epilogue.guest(0), .rhs_steps = epilogue.guest(1)};
   if (work.rhs_steps.back() != 0) fail_internal("the rows of a product have right factors of their own");
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const ProductPlan plan = plan_product(p, dtype_of_value(root), operands, target, work);
+  const ProductPlan plan =
+      plan_product(p, dtype_of_value(root), epilogue.reads_rows(), operands, target, work);
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
@@ -382,9 +395,9 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   const bool nothing = work.items * plan.size.span_rows == 0 || p.columns == 0 || p.groups == 0;
   launch.extent = nothing ? 0 : work.units();
   // A register's multiply-adds take half a cycle each, with a left factor of its own one; its end some more.
-  const std::int64_t cost_of_register = p.k_extent / (p.per_column ? 2 : 4) + 4;
-  launch.grain =
-      grain_for(plan.size.rows() * plan.tile.vectors * cost_of_register * work.block * work.columns, 1);
+  const std::int64_t cost_of_register = p.k_extent * (p.per_column ? 3 : 2) + 16;
+  launch.grain = grain_for(
+      launch.extent, plan.size.rows() * plan.tile.vectors * cost_of_register * work.block * work.columns);
   launch.scratch_bytes = work.scratch_bytes;
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

@@ -16,6 +16,9 @@ constexpr std::int64_t block_bytes = 384 * 1024;
 constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
 /// Right factors of more than that come from memory or the third cache each time.
 constexpr std::int64_t far_bytes = 1024 * 1024;
+/// Arrays of more are not in the second cache any more. Left factors from there are asked for in advance
+/// where a row has few column tiles to hide the wait, operands of the end where sums are short.
+constexpr std::int64_t near_bytes = 512 * 1024, few_tiles = 3, short_sums = 128;
 /// Sums of a block's rows between chunks.
 constexpr std::int64_t totals_bytes = 192 * 1024;
 /// Left factors of a chunk that are copied for a block.
@@ -116,7 +119,7 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}",
+      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}",
       name_of(tile.dtype), size.spans, size.span_rows, ragged_rows ? "+" : "", size.panels, units, tile.lanes,
       ragged_columns ? "+" : "", lhs_operand, per_column ? " per-column" : "", rhs_operand,
       !packer        ? ""
@@ -129,12 +132,13 @@ std::string ProductPlan::key() const {
       one_chunk ? ""
       : copied  ? "+copied"
                 : "+",
-      outer_count, far ? " far" : "");
+      outer_count, far ? " far" : "", streams ? " streams" : "", end_from_afar ? " end" : "");
 }
 
 std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) * strips; }
 
-ProductPlan plan_product(const Product& p, DType dtype, int operands, const Target& target, ProductWork& w) {
+ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int operands,
+                         const Target& target, ProductWork& w) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
   const auto units = static_cast<int>(p.panel / lanes);
@@ -160,6 +164,8 @@ ProductPlan plan_product(const Product& p, DType dtype, int operands, const Targ
   w.column_tiles = p.groups * p.panels / size.panels;
 
   const Tile tile{dtype, size.rows(), units * size.panels, lanes};
+  const bool row_follows_row = p.k_offsets.empty() && p.k_stride == 1 && row_step == p.k_extent &&
+                               size.span_rows == 1 && !p.per_column;
   ProductPlan plan{
       .tile = tile,
       .size = size,
@@ -172,10 +178,14 @@ ProductPlan plan_product(const Product& p, DType dtype, int operands, const Targ
       .per_column = p.per_column,
       .one_chunk = one_chunk,
       .copied = copied,
-      .far = size.panels == 1 && !p.per_column && !p.unpacked &&
-             p.groups * p.panels * p.k_extent * p.panel * element_bytes > far_bytes,
       .ragged_rows = m % size.spans != 0,
       .ragged_columns = p.columns % tile.width() != 0,
+      .far = size.panels == 1 && !p.per_column && !p.unpacked &&
+             p.groups * p.panels * p.k_extent * p.panel * element_bytes > far_bytes,
+      .streams =
+          row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
+      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !p.per_column &&
+                       all_rows * p.columns * element_bytes > near_bytes,
       .outer_count = w.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
       .rhs_operand = static_cast<int>(p.rhs),

@@ -20,7 +20,9 @@ struct ProductPlan {
   std::int64_t panel;  // columns of a panel
   std::int64_t row_step, span_step;
   int k_class;
-  bool table, per_column, one_chunk, copied, far, ragged_rows, ragged_columns;
+  bool table, per_column, one_chunk, copied, ragged_rows, ragged_columns;
+  // What is asked for in advance: right factors, left factors, what the end reads.
+  bool far, streams, end_from_afar;
   std::size_t outer_count;  // axes before the one that tiles follow each other along
   int lhs_operand, rhs_operand, table_operand, scratch_operand;
   std::optional<Packer> packer;  // of right factors that come as they are
@@ -49,8 +51,9 @@ struct ProductWork {
   std::int64_t units() const;
 };
 
-/// `work` comes with the axes of rows and leaves complete. `operands`: of the fusion, results included.
-ProductPlan plan_product(const Product& product, DType dtype, int operands, const Target& target,
-                         ProductWork& work);
+/// `work` comes with the axes of rows and leaves complete. `end_reads_rows`: what follows the sums reads an
+/// array as large as the result. `operands`: of the fusion, results included.
+ProductPlan plan_product(const Product& product, DType dtype, bool end_reads_rows, int operands,
+                         const Target& target, ProductWork& work);
 
 }  // namespace kiln::codegen
