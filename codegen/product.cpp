@@ -35,7 +35,7 @@ enum Param : std::int64_t {
   first_outer  // extent, step of the left and of the right factor of each outer axis
 };
 
-/// Emits the kernel. An item is a tile's rows, a unit a block of items with a column tile.
+/// Emits the kernel. An item is a tile's rows, a unit a block of items with a strip of column tiles.
 class Emitter {
  public:
   using Value = mlir::Value;
@@ -269,19 +269,7 @@ class Emitter {
         f.right.push_back(plan_.per_column ? e.load(at, tile_.dtype, tile_.lanes)
                                            : tile_.right(e, at, plan_.panel));
       }
-      if (plan_.far) {
-        const Value line = e.add(next.first, e.div(e.mul(e.sub(k, from), next.lines), e.index(Tile::chunk)));
-        e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
-      }
-      if (plan_.streams) {  // rows follow each other in memory: an item's part of what comes some items later
-        const std::int64_t item = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
-                           distance = (1 + elements_ahead / item) * item;
-        e.prefetch(
-            e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
-      }
-      if (plan_.end_from_afar)  // one row after the other, in time for the end
-        finish_.prefetch(e, e.add(first_row_, e.min(k, e.index(plan_.size.spans - 1))),
-                         e.add(columns_before_, first_column_), tile_.width());
+      ask_ahead(base, k, e.sub(k, from), next);
       const auto of_row = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
@@ -308,6 +296,23 @@ class Emitter {
     // The same chunk of the next panel, where the unit has several; else what lies behind.
     const Value behind = e.element(right, plan_.copied ? panel_step_ : elements, tile_.dtype);
     return {e.element(behind, e.mul(from, e.index(plan_.panel)), tile_.dtype), e.mul(number, lines), lines};
+  }
+
+  /// What is not near, one step of k after the other.
+  void ask_ahead(Value base, Value k, Value done, const Prefetch& next) {
+    if (plan_.far) {
+      const Value line = e.add(next.first, e.div(e.mul(done, next.lines), e.index(Tile::chunk)));
+      e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
+    }
+    if (plan_.streams) {  // an item's share of what follows some items later
+      const std::int64_t item = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
+                         distance = (1 + elements_ahead / item) * item;
+      e.prefetch(
+          e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
+    }
+    if (plan_.end_from_afar)  // row by row, in time for the end
+      finish_.prefetch(e, e.add(first_row_, e.min(k, e.index(plan_.size.spans - 1))),
+                       e.add(columns_before_, first_column_), tile_.width());
   }
 
   /// `first` and `fresh`: where the tile and its own rows begin, along the axis of tiles.
