@@ -12,6 +12,9 @@ constexpr std::int64_t block_length = 1024;  // first order: elements of a block
 constexpr int partials = 64;                 // first order: interleaved partial results
 constexpr std::int64_t chain_length = 512;   // second order: elements of a chain
 
+// Rows of arrays larger than the second cache are asked for so long before: processors stop at a page's end.
+constexpr std::int64_t far_bytes = 512 * 1024, prefetched_bytes = 2048;
+
 // Where lanes run along a kept axis, results of a strip of it are in work at once, on the stack: rows are
 // read about a page at a time, and what is added to stays in the first cache.
 constexpr std::int64_t strip_of_chains = 1024;
@@ -68,6 +71,7 @@ struct Reduction {
   int lanes;
   bool first_order;
   bool along;  // lanes run along the reduced axis, else along the last kept one
+  bool far;    // more is read than caches near the core hold
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
@@ -89,8 +93,13 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
   switch (step_class) {
     case 0:
       return e.splat(e.load_scalar(base, leaf.dtype), lanes);
-    case 1:
-      return e.load(e.element(base, r, leaf.dtype), leaf.dtype, lanes, mask);
+    case 1: {
+      const mlir::Value here = e.element(base, r, leaf.dtype);
+      if (red.far && !mask)
+        e.prefetch(e.bytes_behind(here, e.index(prefetched_bytes)),
+                   lanes * static_cast<std::int64_t>(size_of(leaf.dtype)));
+      return e.load(here, leaf.dtype, lanes, mask);
+    }
     default:
       return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
                       lanes, mask);
@@ -389,6 +398,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
   const int registers = before.registers_at_once();
   if (along && lanes > 1) lanes *= registers;
+  const bool far = along && ir::bytes_of(root.getX()) > far_bytes;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),
@@ -398,11 +408,16 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
                 std::move(steps),
                 lanes,
                 first_order,
-                along};
+                along,
+                far};
 
   std::string key =
       fmt::format("reduce {} {} order={} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
-                  name_of(dtype), first_order ? 1 : 2, along ? "along" : "across", lanes);
+                  name_of(dtype), first_order ? 1 : 2,
+                  !along ? "across"
+                  : far  ? "along far"
+                         : "along",
+                  lanes);
   for (std::int64_t s : red.steps) key += std::to_string(along ? stride_class(s) : 2);
   Launch launch{{name_of_location(fusion.getLoc()),
                  key + " " + red.nest.key() + " before" + red.before.key() + " after" + red.after.key(),
