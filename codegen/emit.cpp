@@ -140,6 +140,22 @@ void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
     LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
 }
 
+mlir::Value Emit::begins_line(Value address) {
+  const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
+  return less(rem(bits, index(line_bytes)), index(1));
+}
+
+void Emit::stream(Value value, Value address, DType d, int lanes) {
+  const auto bytes = static_cast<unsigned>(lanes * static_cast<int>(size_of(d)));
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, lanes), address,
+                        std::min(bytes, static_cast<unsigned>(line_bytes)), /*isVolatile=*/false,
+                        /*isNonTemporal=*/true);
+}
+
+void Emit::streamed() {
+  LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), mlir::ValueRange{});
+}
+
 mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value mask) {
   if (lanes == 1) return load_scalar(element(base, indices, d), d);
   mlir::Type t = lanes_of(memory_type(d), lanes), pointers = mlir::VectorType::get({lanes}, ptr());
@@ -183,11 +199,17 @@ mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange i
   return loop.getResults();
 }
 
-void Emit::when(Value condition, const std::function<void()>& then) {
-  mlir::scf::IfOp::create(b, loc, condition, [&](mlir::OpBuilder&, mlir::Location) {
-    then();
-    mlir::scf::YieldOp::create(b, loc);
-  });
+void Emit::when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+  const auto block = [&](const std::function<void()>& body) {
+    return [&](mlir::OpBuilder&, mlir::Location) {
+      body();
+      mlir::scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    mlir::scf::IfOp::create(b, loc, condition, block(then), block(otherwise));
+  else
+    mlir::scf::IfOp::create(b, loc, condition, block(then));
 }
 
 }  // namespace kiln::codegen

@@ -77,6 +77,11 @@ class Emit {
   /// `lanes` neighbouring elements; masked lanes are zero.
   Value load(Value address, DType d, int lanes, Value mask = {});
   void store(Value value, Value address, DType d, int lanes, Value mask = {});
+  Value begins_line(Value address);
+  /// Past the caches, so that lines are not read in first. The first such address of a row begins a line;
+  /// streamed() comes after the last, before another thread may look.
+  void stream(Value value, Value address, DType d, int lanes);
+  void streamed();
   /// Elements `stride` apart, or at a vector of element indices.
   Value gather(Value base, Value indices, DType d, int lanes, Value mask = {});
   void scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask = {});
@@ -97,7 +102,7 @@ class Emit {
   void loop(Value from, Value to, Value step, const Body& body);
   using CarriedBody = std::function<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
   mlir::ValueRange loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body);
-  void when(Value condition, const std::function<void()>& then);
+  void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
 
  private:
   Value to_register(Value memory, DType d, int lanes);

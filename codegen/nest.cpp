@@ -98,6 +98,11 @@ void Nest::At::store(std::size_t stream, mlir::Value value) {
     e_->scatter(value, address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
 }
 
+void Nest::At::stream(std::size_t stream, mlir::Value value) {
+  if (mask_) return store(stream, value);
+  e_->stream(value, address(stream), nest_->streams_[stream].dtype, lanes_);
+}
+
 mlir::Value Nest::At::number(std::size_t stream) {
   mlir::Value at = bases_[stream];
   if (inner_class(stream) == 0) return e_->splat(at, lanes_);

@@ -42,6 +42,8 @@ class Nest {
     int lanes() const { return lanes_; }
     mlir::Value load(std::size_t stream);
     void store(std::size_t stream, mlir::Value value);
+    /// Past the caches where that goes: for neighbours in memory.
+    void stream(std::size_t stream, mlir::Value value);
     /// Asks for what load() will be asked for some time later.
     void prefetch(std::size_t stream);
     /// The number that stream is, for each lane, as i64.

@@ -37,6 +37,15 @@ struct GatherLeaf {
   DType index_dtype;
 };
 
+/// Whether the one result is larger than what caches keep, and written in one go.
+bool goes_past_caches(const Nest& nest, std::size_t first_output, const Target& target) {
+  constexpr std::int64_t least_bytes = 32 * 1024 * 1024;
+  const Stream& result = nest.streams()[first_output];
+  return target.isa != Isa::scalar && nest.lanes() > 1 && nest.streams().size() == first_output + 1 &&
+         nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
+         nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >= least_bytes;
+}
+
 Dims c_strides(llvm::ArrayRef<std::int64_t> shape) {
   Dims strides(shape.size());
   std::int64_t step = 1;
@@ -107,8 +116,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 
   Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()),
                         body.registers_at_once());
-  Launch launch{
-      {name_of_location(fusion.getLoc()), "pointwise " + nest.key() + body.key(), fusion.getLoc(), {}}, {}};
+  const bool past_caches = goes_past_caches(nest, first_output, target);
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("pointwise {}{}{}", nest.key(), past_caches ? " past-caches" : "", body.key()),
+                 fusion.getLoc(),
+                 {}},
+                {}};
   launch.uses_random = uses_random;
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
@@ -130,10 +143,10 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       seed = e.load_scalar(state, DType::i64);
       counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
     }
-    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
+    const auto values_at = [&](Nest::At& at) {
       std::int64_t next = extra + draws;
       std::vector<std::optional<PhiloxWords>> words(body.draws().size());
-      auto values = body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
+      return body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
         const Leaf& leaf = body.leaves()[i];
         std::size_t s = leaf_stream[i];
         switch (leaf.kind) {
@@ -162,8 +175,22 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             return at.load(s);
         }
       });
-      for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
-    });
+    };
+    const auto loops = [&](bool past_caches) {
+      nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
+        for (auto [i, value] : llvm::enumerate(values_at(at)))
+          past_caches ? at.stream(first_output + i, value) : at.store(first_output + i, value);
+      });
+    };
+    if (!past_caches) return loops(false);
+    const Stream& result = nest.streams()[first_output];
+    e.when(
+        e.begins_line(e.element(e.buffer(buffers, result.operand), begin, result.dtype)),
+        [&] {
+          loops(true);
+          e.streamed();
+        },
+        [&] { loops(false); });
   };
   return launch;
 }
