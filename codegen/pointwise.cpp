@@ -8,6 +8,9 @@
 namespace kiln::codegen {
 namespace {
 
+/// Arrays of more do not stay in a core's own caches.
+constexpr std::int64_t far_bytes = 1024 * 1024;
+
 /// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can
 /// fill.
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
@@ -117,8 +120,14 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()),
                         body.registers_at_once());
   const bool past_caches = goes_past_caches(nest, first_output, target);
+  // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
+  // time to answer.
+  const bool asks_ahead =
+      body.registers_at_once() > 1 ||
+      (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > far_bytes);
   Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("pointwise {}{}{}", nest.key(), past_caches ? " past-caches" : "", body.key()),
+                 fmt::format("pointwise {}{}{}{}", nest.key(), past_caches ? " past-caches" : "",
+                             asks_ahead ? " ahead" : "", body.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
@@ -133,8 +142,6 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     launch.params.push_back(gather->axis_extent);
   }
 
-  // Functions leave the memory time to answer.
-  const bool slow = body.registers_at_once() > 1;
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value seed, counter;
@@ -171,7 +178,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
           }
           default:
-            if (slow) at.prefetch(s);
+            if (asks_ahead) at.prefetch(s);
             return at.load(s);
         }
       });
