@@ -5,40 +5,55 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace kiln::passes {
 namespace {
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.begin <= b.end && b.begin <= a.end; }
 
-std::int64_t largest_live_sum(std::span<const Lifetime> blocks) {
+/// Of all blocks that are live, by step.
+std::vector<std::int64_t> live_sums(std::span<const Lifetime> blocks) {
   std::size_t steps = 0;
   for (const Lifetime& b : blocks) steps = std::max(steps, b.end + 1);
-  std::vector<std::int64_t> change(steps + 1, 0);
+  std::vector<std::int64_t> sums(steps + 1, 0);
   for (const Lifetime& b : blocks) {
-    change[b.begin] += aligned_bytes(b.bytes);
-    change[b.end + 1] -= aligned_bytes(b.bytes);
+    sums[b.begin] += aligned_bytes(b.bytes);
+    sums[b.end + 1] -= aligned_bytes(b.bytes);
   }
-  std::int64_t live = 0, largest = 0;
-  for (std::int64_t c : change) largest = std::max(largest, live += c);
-  return largest;
+  std::partial_sum(sums.begin(), sums.end(), sums.begin());
+  return sums;
 }
 
-}  // namespace
+using Order = std::vector<std::size_t>;
 
-// Greedy by size: large blocks are placed first, each into the tightest gap that the placed ones which it
-// meets leave, else behind them. On networks this comes out at the lower bound or within a few percent of it;
-// going through the program in order does not, because small early blocks then split the room of large late
-// ones.
-ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
-  ArenaPlan plan;
-  plan.offsets.assign(blocks.size(), 0);
-  plan.lower_bound = largest_live_sum(blocks);
-  std::vector<std::size_t> order(blocks.size());
+Order by_size(std::span<const Lifetime> blocks) {
+  Order order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  return order;
+}
 
+/// Those of the fullest step first. A block counts for the fullest of its steps; each step's go by size.
+Order by_live_sum(std::span<const Lifetime> blocks) {
+  const std::vector<std::int64_t> live = live_sums(blocks);
+  std::vector<std::int64_t> fullest(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto first = live.begin() + static_cast<std::ptrdiff_t>(blocks[i].begin),
+               last = live.begin() + static_cast<std::ptrdiff_t>(blocks[i].end);
+    fullest[i] = *std::max_element(first, last + 1);
+  }
+  Order order = by_size(blocks);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return fullest[a] > fullest[b]; });
+  return order;
+}
+
+/// Each block in turn into the tightest gap that the placed ones which it meets leave, else behind them.
+ArenaPlan place(std::span<const Lifetime> blocks, const Order& order) {
+  ArenaPlan plan;
+  plan.offsets.assign(blocks.size(), 0);
   std::vector<std::size_t> placed;  // by offset
   for (std::size_t i : order) {
     std::int64_t need = aligned_bytes(blocks[i].bytes);
@@ -59,6 +74,36 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
     placed.insert(std::upper_bound(placed.begin(), placed.end(), i, by_offset), i);
   }
   return plan;
+}
+
+/// To the front of the order: the block that reaches highest. It found no room because others came before it.
+void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, Order& order) {
+  const auto highest = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
+    return plan.offsets[i] + aligned_bytes(blocks[i].bytes) == plan.bytes;
+  });
+  std::rotate(order.begin(), highest, highest + 1);
+}
+
+}  // namespace
+
+// Large blocks first: going through the program in order, small early blocks split the room of large late
+// ones. Where that misses the lower bound, blocks that stick out get their turn earlier, a few times.
+ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
+  constexpr int rounds = 8;
+  const std::vector<std::int64_t> live = live_sums(blocks);
+  const std::int64_t lower_bound = *std::max_element(live.begin(), live.end());
+  std::optional<ArenaPlan> best;
+  for (auto first_order : {by_size, by_live_sum}) {
+    if (best && best->bytes == lower_bound) break;
+    Order order = first_order(blocks);
+    for (int round = 0; round < rounds && (!best || best->bytes > lower_bound); ++round) {
+      ArenaPlan plan = place(blocks, order);
+      promote_highest(blocks, plan, order);
+      if (!best || plan.bytes < best->bytes) best = std::move(plan);
+    }
+  }
+  best->lower_bound = lower_bound;
+  return *best;
 }
 
 }  // namespace kiln::passes

@@ -16,11 +16,11 @@ struct Lifetime {
 struct ArenaPlan {
   std::vector<std::int64_t> offsets;  ///< one for each lifetime, 64-byte aligned
   std::int64_t bytes = 0;             ///< of the arena
-  std::int64_t lower_bound =
-      0;  ///< no plan can be smaller: the largest sum of blocks that are live in one step
+  /// No plan can be smaller: the largest sum of blocks that are live in one step.
+  std::int64_t lower_bound = 0;
 };
 
-/// Offsets for all blocks, so that blocks that are live in one step do not overlap.
+/// Offsets for all blocks, so that blocks that are live in one step do not overlap. Equal blocks, equal plan.
 ArenaPlan plan_arena(std::span<const Lifetime> blocks);
 
 }  // namespace kiln::passes

@@ -197,6 +197,19 @@ TEST_CASE("hybridize() changes no bit of any family", "[model_zoo]") {
   check(mobilenet_v2_0_25(ten), {1, 3, 32, 32});
 }
 
+TEST_CASE("temporaries take little more than the least they could", "[model_zoo]") {
+  // The first and the last come out larger where blocks get their places by size alone.
+  for (const auto& [name, batch] :
+       {std::pair("mobilenet0.25", 1), {"squeezenet1.1", 1}, {"resnet50_v2", 2}}) {
+    INFO(name);
+    const Model model = Model::from_symbol(get_model(name)(sym::var("data")));
+    const PrepareStats stats = model.prepare(model.make_inputs({{"data", {batch, 3, 224, 224}}})).stats();
+    CHECK(stats.arena_lower_bound > 0);
+    CHECK(stats.arena_bytes >= stats.arena_lower_bound);
+    CHECK(stats.arena_bytes * 10 <= stats.arena_lower_bound * 11);
+  }
+}
+
 TEST_CASE("hybridize() changes no bit of an Inception block", "[model_zoo]") {
   // The whole network takes images of 299x299: one block of each kind, on what few rows and columns it needs.
   VisionModel net = inception_v3();
