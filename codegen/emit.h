@@ -15,6 +15,8 @@ namespace kiln::codegen {
 
 /// Of all caches.
 inline constexpr std::int64_t line_bytes = 64;
+/// An array of more is not in a core's own caches any more when it is read again.
+inline constexpr std::int64_t near_bytes = 512 * 1024;
 
 /// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
 ///

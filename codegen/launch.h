@@ -52,9 +52,11 @@ Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, co
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);
 
-/// Pieces of a loop that are worth a thread, equally large: 32 Ki of the cheapest element operations, about
-/// 5 us, or twice what it takes to wake a thread. An iteration costs `cost` such operations; pieces begin at
-/// multiples of `multiple`.
+/// Work that is worth a thread, in the cheapest element operations: about 5 us, or twice what it takes to
+/// wake one.
+inline constexpr std::int64_t worth_a_thread = 32 * 1024;
+/// Pieces of a loop that are worth a thread, equally large. An iteration costs `cost` of the cheapest element
+/// operations; pieces begin at multiples of `multiple`.
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple = 1);
 
 }  // namespace kiln::codegen

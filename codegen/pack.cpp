@@ -58,8 +58,7 @@ void Packer::emit(Emit& e, const Part& part) const {
     over_panels(whole, part.panels, false);
   };
   const auto over_k = [&](const Emit::Body& body) { e.loop(part.from, part.to, e.index(1), body); };
-  // As the operand lies in memory.
-  if (rows)
+  if (rows)  // in the order in which the operand lies in memory
     over_k([&](mlir::Value k) {
       over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
     });
@@ -126,8 +125,8 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     K,
     panel_count,
     panel_width,
-    together_,
-    units_,
+    panels_of_unit,
+    unit_count,
     column_stride,
     row_stride,
     batch_stride
@@ -142,15 +141,15 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     const mlir::Value source = e.buffer(buffers, 0), result = e.buffer(buffers, 1),
                       width = param(panel_width), panel_step = e.mul(param(K), width);
     e.loop(begin, end, e.index(1), [&](mlir::Value unit) {
-      const mlir::Value batch = e.div(unit, param(units_)),
-                        first = e.mul(e.rem(unit, param(units_)), param(together_)),
+      const mlir::Value batch = e.div(unit, param(unit_count)),
+                        first = e.mul(e.rem(unit, param(unit_count)), param(panels_of_unit)),
                         column = e.mul(first, width), number = e.add(e.mul(batch, param(panel_count)), first);
       const mlir::Value offset =
           e.add(e.mul(batch, param(batch_stride)), e.mul(column, param(column_stride)));
       packer.emit(e, {.in = e.element(source, offset, dtype),
                       .out = e.element(result, e.mul(number, panel_step), dtype),
                       .left = e.sub(param(N), column),
-                      .panels = e.min(param(together_), e.sub(param(panel_count), first)),
+                      .panels = e.min(param(panels_of_unit), e.sub(param(panel_count), first)),
                       .width = width,
                       .panel_step = panel_step,
                       .column_step = param(column_stride),

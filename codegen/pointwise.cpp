@@ -8,9 +8,6 @@
 namespace kiln::codegen {
 namespace {
 
-/// Arrays of more do not stay in a core's own caches.
-constexpr std::int64_t far_bytes = 1024 * 1024;
-
 /// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can
 /// fill.
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
@@ -124,7 +121,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   // time to answer.
   const bool asks_ahead =
       body.registers_at_once() > 1 ||
-      (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > far_bytes);
+      (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * near_bytes);
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("pointwise {}{}{}{}", nest.key(), past_caches ? " past-caches" : "",
                              asks_ahead ? " ahead" : "", body.key()),

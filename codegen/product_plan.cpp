@@ -16,9 +16,9 @@ constexpr std::int64_t block_bytes = 384 * 1024;
 constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
 /// Right factors of more than that come from memory or the third cache each time.
 constexpr std::int64_t far_bytes = 1024 * 1024;
-/// Arrays of more are not in the second cache any more. Left factors from there are asked for in advance
-/// where a row has few column tiles to hide the wait, operands of the end where sums are short.
-constexpr std::int64_t near_bytes = 512 * 1024, few_tiles = 3, short_sums = 128;
+/// Left factors of more than near_bytes are asked for in advance where a row has few column tiles to hide the
+/// wait, operands of the end where sums are short.
+constexpr std::int64_t few_tiles = 3, short_sums = 128;
 /// Sums of a block's rows between chunks.
 constexpr std::int64_t totals_bytes = 192 * 1024;
 /// Left factors of a chunk that are copied for a block.

@@ -12,8 +12,8 @@ constexpr std::int64_t block_length = 1024;  // first order: elements of a block
 constexpr int partials = 64;                 // first order: interleaved partial results
 constexpr std::int64_t chain_length = 512;   // second order: elements of a chain
 
-// Rows of arrays larger than the second cache are asked for so long before: processors stop at a page's end.
-constexpr std::int64_t far_bytes = 512 * 1024, prefetched_bytes = 2048;
+// Rows of large arrays are asked for so long before: processors stop at a page's end.
+constexpr std::int64_t prefetched_bytes = 2048;
 
 // Where lanes run along a kept axis, results of a strip of it are in work at once, on the stack: rows are
 // read about a page at a time, and what is added to stays in the first cache.
@@ -244,9 +244,8 @@ class Across : Emitter {
 
   std::int64_t width() const { return red_.first_order ? strip_of_partials : strip_of_chains; }
   mlir::Value allocate(std::int64_t elements) {
-    constexpr unsigned line = 64;
     return mlir::LLVM::AllocaOp::create(e_.b, e_.loc, e_.ptr(), e_.memory_type(red_.dtype),
-                                        e_.index(elements), line);
+                                        e_.index(elements), line_bytes);
   }
   mlir::Value behind(mlir::Value strip, mlir::Value elements) {
     return e_.element(strip, elements, red_.dtype);
@@ -398,7 +397,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
   const int registers = before.registers_at_once();
   if (along && lanes > 1) lanes *= registers;
-  const bool far = along && ir::bytes_of(root.getX()) > far_bytes;
+  const bool far = along && ir::bytes_of(root.getX()) > near_bytes;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),

@@ -4,6 +4,8 @@
 #include "codegen/launch.h"
 #include "codegen/math/math.h"
 
+#include <llvm/Support/MathExtras.h>
+
 namespace kiln::codegen {
 
 Launch launch_scatter(ir::ScatterOp op, const Target& target) {
@@ -28,7 +30,8 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   // Reading the indices is in vain for all rows but a thread's own: no more than 16 parts, and one where
   // there is little to write.
   constexpr std::int64_t parts = 16;
-  launch.grain = std::max<std::int64_t>(1, work < 32768 ? rows : (rows + parts - 1) / parts);
+  launch.grain =
+      std::max<std::int64_t>(1, work < worth_a_thread ? rows : llvm::divideCeilSigned(rows, parts));
 
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

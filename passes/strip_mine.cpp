@@ -3,6 +3,7 @@
 #include "ir/dialect.h"
 #include "ir/views.h"
 
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace kiln::passes {
@@ -90,7 +91,8 @@ class Strip {
     mlir::OpBuilder builder(kernels_.front());
     const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     for (ir::FusionOp f : kernels_)
-      f->setAttr(strip_attr, builder.getDenseI64ArrayAttr({number, rows, (bytes + rows - 1) / rows}));
+      f->setAttr(strip_attr,
+                 builder.getDenseI64ArrayAttr({number, rows, llvm::divideCeilSigned(bytes, rows)}));
     return true;
   }
 
