@@ -50,12 +50,11 @@ class Emitter {
     panel_step_ = param(panel_step);
     k_step_ = param(lhs_k);
     take_scratch();
-    const Value strips = param(column_strips), one = e.index(1);
-    if (!plan_.packer)
+    const Value strips = param(column_strips), one = e.index(1), none = e.index(-1);
+    if (!plan_.by_strip)
       return e.loop(begin, end, one, [&](Value unit) { compute(e.div(unit, strips), e.rem(unit, strips)); });
-    // Blocks of a strip follow each other, and what is packed for one serves the next.
+    // What is packed for a block serves the next one of the strip.
     const Value blocks = e.div(e.add(param(items), e.sub(param(items_of_block), one)), param(items_of_block));
-    const Value none = e.index(-1);
     e.loop(begin, end, one, none, [&](Value unit, mlir::ValueRange packed) -> llvm::SmallVector<Value> {
       const Value strip = e.div(unit, blocks);
       is_new_strip_ = e.less(packed[0], strip);

@@ -119,7 +119,7 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}",
+      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
       name_of(tile.dtype), size.spans, size.span_rows, ragged_rows ? "+" : "", size.panels, units, tile.lanes,
       ragged_columns ? "+" : "", lhs_operand, per_column ? " per-column" : "", rhs_operand,
       !packer        ? ""
@@ -132,7 +132,8 @@ std::string ProductPlan::key() const {
       one_chunk ? ""
       : copied  ? "+copied"
                 : "+",
-      outer_count, far ? " far" : "", streams ? " streams" : "", end_from_afar ? " end" : "");
+      outer_count, by_strip ? " by-strip" : "", far ? " far" : "", streams ? " streams" : "",
+      end_from_afar ? " end" : "");
 }
 
 std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) * strips; }
@@ -140,6 +141,7 @@ std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) 
 ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int operands,
                          const Target& target, ProductWork& w) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
   const auto units = static_cast<int>(p.panel / lanes);
   // Rows of two axes may share a tile if their right factors are the same.
@@ -180,8 +182,8 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .copied = copied,
       .ragged_rows = m % size.spans != 0,
       .ragged_columns = p.columns % tile.width() != 0,
-      .far = size.panels == 1 && !p.per_column && !p.unpacked &&
-             p.groups * p.panels * p.k_extent * p.panel * element_bytes > far_bytes,
+      .by_strip = p.unpacked || rhs_bytes > p.lhs_elements * element_bytes,
+      .far = size.panels == 1 && !p.per_column && !p.unpacked && rhs_bytes > far_bytes,
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
       .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !p.per_column &&

@@ -21,6 +21,7 @@ struct ProductPlan {
   std::int64_t row_step, span_step;
   int k_class;
   bool table, per_column, one_chunk, copied, ragged_rows, ragged_columns;
+  bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
   // What is asked for in advance: right factors, left factors, what the end reads.
   bool far, streams, end_from_afar;
   std::size_t outer_count;  // axes before the one that tiles follow each other along

@@ -169,11 +169,12 @@ class Planner {
     }
   }
 
-  /// Whether the kernel is the last to read the memory, and element by element.
+  /// Whether the kernel is the last to read the memory, and element by element, each before it writes there:
+  /// as pointwise kernels do, and what follows a product.
   bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
     for (mlir::Operation& op : fusion.getBody().front().without_terminator())
-      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) &&
-          !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp>(op))
+      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) && !ir::is_product(&op) &&
+          !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp, ir::PackOp>(op))
         return false;
     if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
         ir::bytes_of(memory) != ir::bytes_of(result))
