@@ -16,7 +16,6 @@ constexpr std::int64_t elements_ahead = 1024;
 
 enum Param : std::int64_t {
   K,
-  M,  // spans, along the axis of tiles
   N,
   row_tiles,
   items,
@@ -97,9 +96,7 @@ class Emitter {
     e.loop(e.index(0), param(K), length, [&](Value from) {
       const Value to = e.min(e.add(from, length), param(K));
       if (plan_.packer) pack(from, to);
-      if (plan_.copied)
-        each_item(left_,
-                  [&](Value lhs, Value row_tile, Value number) { copy(lhs, row_tile, number, from, to); });
+      if (plan_.copied) each_item(left_, [&](const Item& item) { copy(item, from, to); });
       over_chunk(from, to);
     });
   }
@@ -129,13 +126,8 @@ class Emitter {
       });
     };
     if (plan_.packer)
-      return each_item(left_, [&](Value lhs, Value row_tile, Value number) {
-        over_columns([&] { item(lhs, row_tile, number, from, to); });
-      });
-    over_columns([&] {
-      each_item(group_left_,
-                [&](Value lhs, Value row_tile, Value number) { item(lhs, row_tile, number, from, to); });
-    });
+      return each_item(left_, [&](const Item& item) { over_columns([&] { compute(item, from, to); }); });
+    over_columns([&] { each_item(group_left_, [&](const Item& item) { compute(item, from, to); }); });
   }
 
   void choose_columns(Value column_tile, Value from) {
@@ -174,9 +166,15 @@ class Emitter {
            [&](Value at) { e.store(zero, e.element(totals_, at, wide()), wide(), tile_.lanes); });
   }
 
-  /// The items of the block: where the left factors of its outer index begin, the tile's number along its
-  /// axis, and the item's in the block.
-  void each_item(Value left, llvm::function_ref<void(Value lhs, Value row_tile, Value number)> body) {
+  struct Item {
+    Value number;  // in the block
+    Value lhs;     // its first left factor
+    Value first;   // its first span, along the axis of tiles
+    int spans;
+    int rows;
+  };
+  /// The items of the block.
+  void each_item(Value left, llvm::function_ref<void(const Item&)> body) {
     const Value zero = e.index(0), one = e.index(1), tiles = param(row_tiles);
     const Value end_outer = e.div(e.add(last_item_, e.sub(tiles, one)), tiles);
     e.loop(e.div(first_item_, tiles), end_outer, one, [&](Value o) {
@@ -194,7 +192,18 @@ class Emitter {
       if (plan_.size.span_rows == 1) finish_.prepare(e, buffers_, params_, first_epilogue(), outer_index_);
       const Value first = e.mul(o, tiles);
       e.loop(e.max(zero, e.sub(first_item_, first)), e.min(tiles, e.sub(last_item_, first)), one,
-             [&](Value row_tile) { body(lhs, row_tile, e.sub(e.add(first, row_tile), first_item_)); });
+             [&](Value row_tile) {
+               const Value first_span = e.mul(row_tile, e.index(plan_.size.spans));
+               const auto of_spans = [&](int spans) {
+                 body({e.sub(e.add(first, row_tile), first_item_),
+                       e.element(lhs, e.mul(first_span, e.index(plan_.span_step)), tile_.dtype), first_span,
+                       spans, spans * plan_.size.span_rows});
+               };
+               if (plan_.last_spans == plan_.size.spans) return of_spans(plan_.size.spans);
+               e.when(
+                   e.less(e.add(row_tile, one), tiles), [&] { of_spans(plan_.size.spans); },
+                   [&] { of_spans(plan_.last_spans); });
+             });
     });
   }
 
@@ -202,19 +211,12 @@ class Emitter {
     return first_outer + 3 * static_cast<std::int64_t>(plan_.outer_count);
   }
 
-  /// The last tile begins early enough to be whole; the rows that another one has are not stored.
-  Value first_of(Value row_tile) {
-    const Value spans = e.index(plan_.size.spans), fresh = e.mul(row_tile, spans);
-    return plan_.ragged_rows ? e.min(fresh, e.sub(param(M), spans)) : fresh;
-  }
-
   /// The left factors of an item, row by row.
-  void copy(Value lhs, Value row_tile, Value number, Value from, Value to) {
-    const Value base = e.element(lhs, e.mul(first_of(row_tile), e.index(plan_.span_step)), tile_.dtype);
-    const Value own = e.element(copies_, e.mul(number, e.index(plan_.copied_elements())), tile_.dtype);
+  void copy(const Item& item, Value from, Value to) {
+    const Value own = e.element(copies_, e.mul(item.number, e.index(plan_.copied_elements())), tile_.dtype);
     const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
-    for (int r = 0; r < plan_.size.rows(); ++r) {
-      const Value row = e.element(base, e.add(from, e.index(plan_.offset_in_lhs(r))), tile_.dtype);
+    for (int r = 0; r < item.rows; ++r) {
+      const Value row = e.element(item.lhs, e.add(from, e.index(plan_.offset_in_lhs(r))), tile_.dtype);
       e.loop(e.index(0), count, lanes, [&](Value k) {
         const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
         e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
@@ -224,19 +226,13 @@ class Emitter {
     }
   }
 
-  void item(Value lhs, Value row_tile, Value number, Value from, Value to) {
-    const Value first = first_of(row_tile), fresh = e.mul(row_tile, e.index(plan_.size.spans));
-    const Value base =
-        plan_.copied
-            ? e.element(copies_, e.sub(e.mul(number, e.index(plan_.copied_elements())), from), tile_.dtype)
-            : e.element(lhs, e.mul(first, e.index(plan_.span_step)), tile_.dtype);
-    first_row_ = first;
-    const auto sums = sums_over(base, number, from, to);
-    if (plan_.one_chunk) return store_tile(first, fresh, [&](std::size_t i) { return sums[i]; });
+  void compute(const Item& item, Value from, Value to) {
+    const auto sums = sums_over(item, from, to);
+    if (plan_.one_chunk) return store(item, [&](std::size_t i) { return sums[i]; });
 
     const Value own = e.element(
         totals_,
-        e.mul(e.add(e.mul(tile_number_, param(items_of_block)), number), e.index(plan_.item_elements())),
+        e.mul(e.add(e.mul(tile_number_, param(items_of_block)), item.number), e.index(plan_.item_elements())),
         wide());
     const auto place = [&](std::size_t i) {
       return e.element(own, e.index(static_cast<std::int64_t>(i) * tile_.lanes), wide());
@@ -247,13 +243,19 @@ class Emitter {
     e.when(e.less(to, param(K)), [&] {
       for (std::size_t i = 0; i < sums.size(); ++i) e.store(total(i), place(i), wide(), tile_.lanes);
     });
-    e.when(e.less(e.sub(param(K), e.index(1)), to), [&] { store_tile(first, fresh, total); });
+    e.when(e.less(e.sub(param(K), e.index(1)), to), [&] { store(item, total); });
   }
 
-  llvm::SmallVector<Value> sums_over(Value base, Value number, Value from, Value to) {
+  llvm::SmallVector<Value> sums_over(const Item& item, Value from, Value to) {
+    Tile tile = tile_;
+    tile.rows = item.rows;
+    const Value base =
+        plan_.copied ? e.element(copies_, e.sub(e.mul(item.number, e.index(plan_.copied_elements())), from),
+                                 tile_.dtype)
+                     : item.lhs;
     const Value right = e.element(panels_, rhs_offset_, tile_.dtype);
-    const Prefetch next = plan_.far ? share_of(number, right, from, to) : Prefetch();
-    return tile_.emit(e, from, to, [&](Value k) {
+    const Prefetch next = plan_.far ? share_of(item.number, right, from, to) : Prefetch();
+    return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)
         step = e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64);
@@ -268,7 +270,7 @@ class Emitter {
         f.right.push_back(plan_.per_column ? e.load(at, tile_.dtype, tile_.lanes)
                                            : tile_.right(e, at, plan_.panel));
       }
-      ask_ahead(base, k, e.sub(k, from), next);
+      ask_ahead(item, base, k, e.sub(k, from), next);
       const auto of_row = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
@@ -298,39 +300,33 @@ class Emitter {
   }
 
   /// What is not near, one step of k after the other.
-  void ask_ahead(Value base, Value k, Value done, const Prefetch& next) {
+  void ask_ahead(const Item& item, Value base, Value k, Value done, const Prefetch& next) {
     if (plan_.far) {
       const Value line = e.add(next.first, e.div(e.mul(done, next.lines), e.index(Tile::chunk)));
       e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
     }
     if (plan_.streams) {  // an item's share of what follows some items later
-      const std::int64_t item = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
-                         distance = (1 + elements_ahead / item) * item;
+      const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
+                         distance = (1 + elements_ahead / step) * step;
       e.prefetch(
           e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
     }
     if (plan_.end_from_afar)  // row by row, in time for the end
-      finish_.prefetch(e, e.add(first_row_, e.min(k, e.index(plan_.size.spans - 1))),
+      finish_.prefetch(e, e.add(item.first, e.min(k, e.index(item.spans - 1))),
                        e.add(columns_before_, first_column_), tile_.width());
   }
 
-  /// `first` and `fresh`: where the tile and its own rows begin, along the axis of tiles.
-  void store_tile(Value first, Value fresh, const std::function<Value(std::size_t)>& sum) {
-    for (int s = 0; s < plan_.size.spans; ++s) {
-      const Value along = e.add(first, e.index(s));
-      const auto span = [&] {
-        if (plan_.size.span_rows == 1) return store_row(s, along, sum);
-        auto index = outer_index_;
-        index.push_back(along);
-        finish_.prepare(e, buffers_, params_, first_epilogue(), index);
-        for (int r = 0; r < plan_.size.span_rows; ++r)
-          store_row(s * plan_.size.span_rows + r, e.index(r), sum);
-      };
-      // The last span is always fresh.
-      if (plan_.ragged_rows && s + 1 < plan_.size.spans)
-        e.when(e.less(e.sub(fresh, e.index(1)), along), span);
-      else
-        span();
+  void store(const Item& item, const std::function<Value(std::size_t)>& sum) {
+    for (int s = 0; s < item.spans; ++s) {
+      const Value along = e.add(item.first, e.index(s));
+      if (plan_.size.span_rows == 1) {
+        store_row(s, along, sum);
+        continue;
+      }
+      auto index = outer_index_;
+      index.push_back(along);
+      finish_.prepare(e, buffers_, params_, first_epilogue(), index);
+      for (int r = 0; r < plan_.size.span_rows; ++r) store_row(s * plan_.size.span_rows + r, e.index(r), sum);
     }
   }
 
@@ -362,7 +358,6 @@ class Emitter {
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;
-  Value first_row_;  // of the item
 };
 
 }  // namespace
@@ -387,11 +382,22 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   const std::int64_t panel_elements =
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Product::Unpacked{});
-  launch.params = {
-      p.k_extent,          work.extents.back(),   p.columns,    work.row_tiles, work.items,
-      work.block,          work.column_tiles,     work.columns, work.strips,    p.panels / plan.size.panels,
-      p.lhs.offset,        p.lhs_group,           p.k_stride,   panel_elements, p.panels * panel_elements,
-      unpacked.row_stride, unpacked.column_stride};
+  launch.params = {p.k_extent,
+                   p.columns,
+                   work.row_tiles,
+                   work.items,
+                   work.block,
+                   work.column_tiles,
+                   work.columns,
+                   work.strips,
+                   p.panels / plan.size.panels,
+                   p.lhs.offset,
+                   p.lhs_group,
+                   p.k_stride,
+                   panel_elements,
+                   p.panels * panel_elements,
+                   unpacked.row_stride,
+                   unpacked.column_stride};
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     launch.params.insert(launch.params.end(), {work.extents[i], work.lhs_steps[i], work.rhs_steps[i]});
   epilogue.append_params(launch.params);

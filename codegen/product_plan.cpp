@@ -27,6 +27,8 @@ constexpr std::int64_t copy_bytes = 320 * 1024;
 constexpr std::int64_t tiles_of_copy = 8;
 /// Pieces of work that are worth a smaller block.
 constexpr std::int64_t least_units = 8;
+/// Chains of multiply-adds that hide each other's latency.
+constexpr std::int64_t least_sums = 8;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
@@ -36,30 +38,36 @@ constexpr std::int64_t strip_bytes = 512 * 1024;
 constexpr std::int64_t most_rows_of_strip = 2048, least_rows_of_strip = 192, least_packing_units = 4;
 
 /// Left factors of neighbouring rows that lie a multiple of a page apart compete for the same few lines of
-/// the first cache. How many rows it bears.
-int rows_in_cache(std::int64_t row_bytes) {
+/// the first cache. How many rows it bears with so many in each place, of eight.
+int rows_in_cache(std::int64_t row_bytes, int in_place = 6) {
   const std::int64_t page = 4096,
                      places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
-  return static_cast<int>(std::min<std::int64_t>(6 * places, most_rows));
+  return static_cast<int>(std::min<std::int64_t>(in_place * places, most_rows));
 }
 
-/// As many sums as registers hold; fewer where that leaves fewer rows to be computed twice at the end. `m`
+/// As many sums as registers hold; fewer where that leaves a better last tile. `m`
 /// rows lie a step apart, and `spans` of those another.
 TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
                       int vectors, const Target& target) {
-  const int limit = rows_in_cache(row_bytes);
-  const auto most = [&](int joined) { return std::min(Tile::most_rows(target, joined * vectors), limit); };
+  const auto most = [&](int joined, int in_place = 6) {
+    return std::min(Tile::most_rows(target, joined * vectors), rows_in_cache(row_bytes, in_place));
+  };
   // Two panels where one has too few sums: to hide the latency of an addition, or to be worth the loads.
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
   };
   const int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
-  // A few short spans make one tile.
-  if (spans > 1 && m > 0 && 2 * m <= most(joined))
-    return {static_cast<int>(std::min<std::int64_t>(most(joined) / m, spans)), static_cast<int>(m), joined};
+  // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
+  const int tight = most(joined, 7);
+  if (spans > 1 && m > 0 && 2 * m <= tight)
+    return {static_cast<int>(std::min<std::int64_t>(tight / m, spans)), static_cast<int>(m), joined};
   if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
-  // In units of a multiply-add of one register, with what a step costs beside those.
-  const auto cost = [&](int rows) { return divideCeilSigned(m, rows) * (rows * joined * vectors + 4); };
+  // In units of a multiply-add of one register, with what a step costs beside those. Few sums wait for each
+  // other.
+  const auto cost_of_tile = [&](std::int64_t rows) {
+    return rows == 0 ? 0 : std::max<std::int64_t>(rows * joined * vectors, least_sums) + 4;
+  };
+  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
   int best = most(joined);
   for (int rows = best; rows > 0; --rows)
     if (cost(rows) < cost(best)) best = rows;
@@ -120,7 +128,8 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 std::string ProductPlan::key() const {
   return fmt::format(
       "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
-      name_of(tile.dtype), size.spans, size.span_rows, ragged_rows ? "+" : "", size.panels, units, tile.lanes,
+      name_of(tile.dtype), size.spans, size.span_rows,
+      last_spans < size.spans ? fmt::format("+{}", last_spans) : "", size.panels, units, tile.lanes,
       ragged_columns ? "+" : "", lhs_operand, per_column ? " per-column" : "", rhs_operand,
       !packer        ? ""
       : packer->rows ? " rows"
@@ -171,6 +180,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   ProductPlan plan{
       .tile = tile,
       .size = size,
+      .last_spans = static_cast<int>(m - (std::max<std::int64_t>(w.row_tiles, 1) - 1) * size.spans),
       .units = units,
       .panel = p.panel,
       .row_step = row_step,
@@ -180,7 +190,6 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .per_column = p.per_column,
       .one_chunk = one_chunk,
       .copied = copied,
-      .ragged_rows = m % size.spans != 0,
       .ragged_columns = p.columns % tile.width() != 0,
       .by_strip = p.unpacked || rhs_bytes > p.lhs_elements * element_bytes,
       .far = size.panels == 1 && !p.per_column && !p.unpacked && rhs_bytes > far_bytes,

@@ -1,4 +1,5 @@
-// Matrix products against the order of operations that kiln.dot promises, one fused multiply-add at a time.
+// Products against the orders of operations that kiln.dot and kiln.convolution promise, one fused
+// multiply-add at a time.
 #include "function_net.h"
 
 #include <cmath>
@@ -31,6 +32,24 @@ Tensor dot(const Tensor& x, const Tensor& y) {
       result.push_back(total);
     }
   return Tensor(result, {m, n});
+}
+
+/// What a convolution contracts at each position of its result, as rows: 16 channels at a time, and of those
+/// one tap of the kernel after the other.
+Tensor windows(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  constexpr std::int64_t block = 16;
+  const std::int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  const std::int64_t down = (height - kernel) / stride + 1, across = (width - kernel) / stride + 1;
+  const auto values = x.to_vector<float>();
+  std::vector<float> rows;
+  for (std::int64_t i = 0; i < down; ++i)
+    for (std::int64_t j = 0; j < across; ++j)
+      for (std::int64_t first = 0; first < channels; first += block)
+        for (std::int64_t tap = 0; tap < kernel * kernel; ++tap)
+          for (std::int64_t c = first; c < std::min(first + block, channels); ++c)
+            rows.push_back(values[static_cast<std::size_t>((c * height + i * stride + tap / kernel) * width +
+                                                           j * stride + tap % kernel)]);
+  return Tensor(rows, {down * across, channels * kernel * kernel});
 }
 
 }  // namespace
@@ -73,4 +92,59 @@ TEST_CASE("an operand of several products") {
   CHECK(same_bits(out[0], dot<float>(x, w)));
   CHECK(same_bits(out[1], dot<float>(F::tanh(y), w)));
   CHECK(same_bits(out[2], dot<float>(w, w.T().copy())));
+}
+
+TEST_CASE("products with a parameter") {
+  // With whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart.
+  const auto size = GENERATE(Size{1, 700, 40}, Size{15, 64, 96}, Size{29, 520, 33}, Size{49, 2048, 70},
+                             Size{50, 1024, 40}, Size{300, 256, 20});
+  CAPTURE(size.m, size.k, size.n);
+  nn::Dense dense(size.n, {.use_bias = false, .in_units = size.k});
+  dense.initialize(init::Uniform(1));
+  const Tensor x = random::uniform(-1, 1, {size.m, size.k});
+  const Tensor expected = dot<float>(x, dense.weight.data().T().copy());
+  CHECK(same_bits(dense(x), expected));
+  dense.hybridize();
+  for (const int threads : {1, 2}) {
+    const ThreadLimit limit(threads);
+    CHECK(same_bits(dense(x), expected));
+  }
+}
+
+TEST_CASE("convolutions") {
+  struct Case {
+    std::int64_t channels, height, width, columns, kernel, stride;
+  };
+  // Short rows share tiles, and one may be left; 2 KiB and 4 KiB between pixels.
+  const auto c = GENERATE(Case{512, 9, 9, 20, 3, 1}, Case{512, 9, 13, 33, 3, 2}, Case{20, 7, 40, 70, 3, 1},
+                          Case{1024, 5, 5, 18, 3, 1}, Case{33, 11, 31, 16, 5, 1}, Case{40, 9, 9, 40, 1, 2});
+  CAPTURE(c.channels, c.height, c.width, c.columns, c.kernel, c.stride);
+  const Tensor x = random::uniform(-1, 1, {1, c.channels, c.height, c.width}),
+               w = random::uniform(-1, 1, {c.columns, c.channels, c.kernel, c.kernel});
+  const auto body = [&](F& f, const Tensors& in) {
+    return Tensors{f.Convolution(in[0], in[1],
+                                 ConvolutionOptions{.kernel = {c.kernel, c.kernel},
+                                                    .stride = {c.stride, c.stride},
+                                                    .num_filter = c.columns,
+                                                    .no_bias = true})};
+  };
+  // A kernel's own order is that of the window it lies on.
+  std::vector<Tensor> kernels;
+  for (std::int64_t n = 0; n < c.columns; ++n)
+    kernels.push_back(windows(w.slice_axis({.axis = 0, .begin = n, .end = n + 1}), c.kernel, 1));
+  const Tensor left = windows(x, c.kernel, c.stride), right = F::concat(kernels, {.dim = 0}).T().copy();
+  const Tensor result = everywhere(body, {x, w})[0];
+  CHECK(same_bits(result.reshape({c.columns, -1}), dot<float>(left, right).T().copy()));
+}
+
+TEST_CASE("what follows a product may overwrite what it reads") {
+  const std::int64_t m = GENERATE(1, 29, 100);
+  const Tensor x = random::uniform(-1, 1, {m, 600}), w = random::uniform(-1, 1, {600, 70}),
+               r = random::uniform(-1, 1, {m, 70});
+  const auto body = [](F& f, const Tensors& in) {
+    const Tensor other = f.tanh(in[2]);
+    return Tensors{f.relu(f.dot(in[0], in[1]) + other * other)};
+  };
+  const Tensor other = F::tanh(r);
+  CHECK(same_bits(everywhere(body, {x, w, r})[0], F::relu(dot<float>(x, w) + other * other)));
 }

@@ -65,7 +65,30 @@ func.func @moved(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %2 : tensor<4x4xf32>
 }
 
-// Nor where the value is needed later, or the kernel has a root. The last reader takes the first's memory.
+// Behind a product too, but not what it multiplies.
+// CHECK-LABEL: func.func @behind_product
+// CHECK-SAME: kiln.arena_bytes = 1024 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["arena:{{.*}}"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+func.func @behind_product(%x: tensor<16x16xf32>, %w: tensor<1x16x16xf32>) -> tensor<16x16xf32> {
+  %0 = kiln.fusion (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    %3 = kiln.unary exp %a : tensor<16x16xf32>
+    kiln.yield %3 : tensor<16x16xf32>
+  }
+  %1 = kiln.fusion (%a = %x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+    %3 = kiln.unary log %a : tensor<16x16xf32>
+    kiln.yield %3 : tensor<16x16xf32>
+  }
+  %2 = kiln.fusion (%a = %0, %b = %1, %c = %w) : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<1x16x16xf32>) -> tensor<16x16xf32> {
+    %3 = kiln.packed_dot %b, %c : tensor<16x16xf32>, tensor<1x16x16xf32> -> tensor<16x16xf32>
+    %4 = kiln.binary add %3, %a : tensor<16x16xf32>
+    kiln.yield %4 : tensor<16x16xf32>
+  }
+  return %2 : tensor<16x16xf32>
+}
+
+// Nor where the value is needed later, or the kernel reduces. The last reader takes the first's memory.
 // CHECK-LABEL: func.func @needed
 // CHECK-SAME: kiln.arena_bytes = 128 : i64, kiln.arena_lower_bound = 128 : i64
 // CHECK: kiln.buffers = ["output:0"]
