@@ -38,16 +38,17 @@ Launch launch_scatter(ir::ScatterOp scatter, const Target& target);
 /// Operand 0 to operand 1.
 Launch launch_cumulative(ir::CumulativeOp cumulative, const Target& target);
 
-/// A box of elements copied from one strided window to another, and a window filled with one number. Operand
-/// 0 to operand 1; for fill, operand 0 is written. Shapes, strides and offsets are in elements.
+/// What a pad puts around its operand; operand 0 is written.
+Launch launch_border(ir::PadOp pad, const Target& target);
+
+/// A box of elements copied from one strided window to another: operand 0 to operand 1. Shapes, strides and
+/// offsets are in elements.
 struct StridedBox {
   llvm::SmallVector<std::int64_t, 6> shape;
   llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
   std::int64_t from_offset = 0, to_offset = 0;
 };
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc);
-Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target,
-                   mlir::Location loc);
 
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);

@@ -212,25 +212,4 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
   return launch;
 }
 
-Launch launch_fill(const StridedBox& box, mlir::TypedAttr value, DType dtype, const Target& target,
-                   mlir::Location loc) {
-  std::vector<Stream> streams{{dtype, 0, box.to_strides, box.to_offset, false}};
-  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  Launch launch{{"fill", "fill " + text + " " + nest.key(), loc, {}}, {}};
-  set_geometry(launch, nest, 1);
-  double number = 0;
-  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(value))
-    number = f.getValueAsDouble();
-  else
-    number = static_cast<double>(llvm::cast<mlir::IntegerAttr>(value).getValue().getSExtValue());
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    nest.emit(e, buffers, params, 0, begin, end,
-              [&](Nest::At& at) { at.store(0, e.number(dtype, number, at.lanes())); });
-  };
-  return launch;
-}
-
 }  // namespace kiln::codegen

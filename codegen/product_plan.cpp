@@ -112,7 +112,9 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
     const std::int64_t item_bytes = std::max<std::int64_t>(
         1, p.lhs_elements * element_bytes / items + (small ? plan.size.rows() * columns_bytes : 0));
     w.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, items);
-    // Enough pieces for a few threads, unless each would read right factors from afar.
+    // Enough pieces for a few threads, unless each would read right factors from afar; and at least two
+    // blocks: from kernel to kernel a thread then finds the rows that it wrote in its own caches.
+    if (!plan.far) w.block = std::min(w.block, divideCeilSigned(items, 2));
     while (!plan.far && w.block > 1 && divideCeilSigned(w.items, w.block) * w.column_tiles < least_units)
       w.block = divideCeilSigned(w.block, 2);
   }
@@ -191,7 +193,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .one_chunk = one_chunk,
       .copied = copied,
       .ragged_columns = p.columns % tile.width() != 0,
-      .by_strip = p.unpacked || rhs_bytes > p.lhs_elements * element_bytes,
+      .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
       .far = size.panels == 1 && !p.per_column && !p.unpacked && rhs_bytes > far_bytes,
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,

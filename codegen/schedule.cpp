@@ -143,7 +143,8 @@ class Scheduler {
           for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
           for (mlir::Value v : f.getResults()) operands.push_back(place(v));
           for (mlir::OpResult r : f.getResults())
-            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) schedule_border(pad, place(r));
+            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>())
+              add(launch_border(pad, target_), {place(r)}, pad);
           add(launch_fusion(f, target_), std::move(operands), f);
         })
         .Case([&](ir::PackOp p) { schedule_pack(p); })
@@ -242,29 +243,8 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    schedule_border(pad, place(pad.getResult()));
+    add(launch_border(pad, target_), {place(pad.getResult())}, pad);
     copy_into(pad.getX(), ir::inner_of(pad), pad);
-  }
-
-  /// On both sides of each axis what lies within the axes before it, in the inner part.
-  void schedule_border(ir::PadOp pad, BufferRef result) {
-    const ir::View whole = ir::View::whole(pad.getResult());
-    const DType dtype = ir::to_tensor_type(pad.getType()).dtype;
-    const auto inner = ir::ranked(pad.getX()).getShape();
-    StridedBox border{whole.shape, whole.strides, whole.strides};
-    for (std::size_t i = 0; i < inner.size(); ++i) {
-      const std::int64_t low = pad.getLow()[i], step = whole.strides[i], high = pad.getHigh()[i];
-      for (auto [extent, start] : {std::pair{low, std::int64_t{0}}, std::pair{high, low + inner[i]}}) {
-        if (extent == 0) continue;
-        StridedBox side = border;
-        side.shape[i] = extent;
-        side.to_offset += start * step;
-        add(launch_fill(side, llvm::cast<mlir::TypedAttr>(pad.getValueAttr()), dtype, target_, pad.getLoc()),
-            {result}, pad);
-      }
-      border.shape[i] = inner[i];
-      border.to_offset += low * step;
-    }
   }
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.
