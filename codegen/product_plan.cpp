@@ -45,8 +45,8 @@ int rows_in_cache(std::int64_t row_bytes, int in_place = 6) {
   return static_cast<int>(std::min<std::int64_t>(in_place * places, most_rows));
 }
 
-/// As many sums as registers hold; fewer where that leaves a better last tile. `m`
-/// rows lie a step apart, and `spans` of those another.
+/// As many sums as registers hold; fewer where that leaves a better last tile. `m` rows lie a step apart, and
+/// `spans` of those another.
 TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
                       int vectors, const Target& target) {
   const auto most = [&](int joined, int in_place = 6) {

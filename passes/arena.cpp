@@ -96,10 +96,12 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   for (auto first_order : {by_size, by_live_sum}) {
     if (best && best->bytes == lower_bound) break;
     Order order = first_order(blocks);
-    for (int round = 0; round < rounds && (!best || best->bytes > lower_bound); ++round) {
+    for (int round = 0; round < rounds; ++round) {
       ArenaPlan plan = place(blocks, order);
-      promote_highest(blocks, plan, order);
+      const bool found = plan.bytes == lower_bound;
+      if (!found) promote_highest(blocks, plan, order);
       if (!best || plan.bytes < best->bytes) best = std::move(plan);
+      if (found) break;
     }
   }
   best->lower_bound = lower_bound;
