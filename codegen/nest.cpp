@@ -5,9 +5,9 @@
 namespace kiln::codegen {
 namespace {
 
-/// About what a strip reads of one operand: the next strip's rows, which nothing else asks for in time, since
-/// processors do not look beyond a page.
-constexpr std::int64_t prefetched_bytes = 8 * 1024;
+/// How long before an element is asked for: processors do not look beyond a page. No more than a page, since
+/// arrays that begin alike share the places of the first cache, which has eight for each line of a page.
+constexpr std::int64_t prefetched_bytes = 4 * 1024;
 
 }  // namespace
 
