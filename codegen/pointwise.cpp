@@ -46,16 +46,6 @@ bool goes_past_caches(const Nest& nest, std::size_t first_output, const Target& 
          nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >= least_bytes;
 }
 
-Dims c_strides(llvm::ArrayRef<std::int64_t> shape) {
-  Dims strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  return strides;
-}
-
 }  // namespace
 
 Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
@@ -66,7 +56,6 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 
   llvm::ArrayRef<std::int64_t> shape = outputs.front().view.shape;
   Dims extents(shape.begin(), shape.end());
-  Dims dense = c_strides(shape);
   std::vector<Stream> streams;
   std::vector<std::size_t> leaf_stream;
   std::vector<std::optional<GatherLeaf>> gathers;
@@ -85,7 +74,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
         break;
       }
       case Leaf::Kind::random:
-        streams.push_back({leaf.dtype, -1, dense});
+        streams.push_back({leaf.dtype, -1, ir::View::whole(leaf.value).strides});
         break;
       case Leaf::Kind::gather: {
         auto op = leaf.value.getDefiningOp<ir::GatherOp>();

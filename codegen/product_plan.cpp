@@ -38,8 +38,9 @@ constexpr std::int64_t strip_bytes = 512 * 1024;
 constexpr std::int64_t most_rows_of_strip = 2048, least_rows_of_strip = 192, least_packing_units = 4;
 
 /// Left factors of neighbouring rows that lie a multiple of a page apart compete for the same few lines of
-/// the first cache. How many rows it bears with so many in each place, of eight.
-int rows_in_cache(std::int64_t row_bytes, int in_place = 6) {
+/// the first cache, which holds eight in each place. How many rows it bears: with room to spare, and tight.
+constexpr int roomy = 6, tight = 7;
+int rows_in_cache(std::int64_t row_bytes, int in_place) {
   const std::int64_t page = 4096,
                      places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
   return static_cast<int>(std::min<std::int64_t>(in_place * places, most_rows));
@@ -49,7 +50,7 @@ int rows_in_cache(std::int64_t row_bytes, int in_place = 6) {
 /// `spans` of those another.
 TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
                       int vectors, const Target& target) {
-  const auto most = [&](int joined, int in_place = 6) {
+  const auto most = [&](int joined, int in_place = roomy) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_in_cache(row_bytes, in_place));
   };
   // Two panels where one has too few sums: to hide the latency of an addition, or to be worth the loads.
@@ -58,9 +59,8 @@ TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes
   };
   const int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
   // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
-  const int tight = most(joined, 7);
-  if (spans > 1 && m > 0 && 2 * m <= tight)
-    return {static_cast<int>(std::min<std::int64_t>(tight / m, spans)), static_cast<int>(m), joined};
+  if (const int rows = most(joined, tight); spans > 1 && m > 0 && 2 * m <= rows)
+    return {static_cast<int>(std::min<std::int64_t>(rows / m, spans)), static_cast<int>(m), joined};
   if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
   // In units of a multiply-add of one register, with what a step costs beside those. Few sums wait for each
   // other.
@@ -112,11 +112,13 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
     const std::int64_t item_bytes = std::max<std::int64_t>(
         1, p.lhs_elements * element_bytes / items + (small ? plan.size.rows() * columns_bytes : 0));
     w.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, items);
-    // Enough pieces for a few threads, unless each would read right factors from afar; and at least two
-    // blocks: from kernel to kernel a thread then finds the rows that it wrote in its own caches.
-    if (!plan.far) w.block = std::min(w.block, divideCeilSigned(items, 2));
-    while (!plan.far && w.block > 1 && divideCeilSigned(w.items, w.block) * w.column_tiles < least_units)
-      w.block = divideCeilSigned(w.block, 2);
+    if (!plan.far) {  // else each block would read right factors from afar
+      // Two at least: from kernel to kernel a thread then finds the rows that it wrote in its own caches. And
+      // enough pieces for a few threads.
+      w.block = std::min(w.block, divideCeilSigned(items, 2));
+      while (w.block > 1 && divideCeilSigned(w.items, w.block) * w.column_tiles < least_units)
+        w.block = divideCeilSigned(w.block, 2);
+    }
   }
   if (plan.one_chunk) return;
   const std::int64_t total_bytes =
@@ -165,7 +167,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   const bool copied = !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
                       p.lhs_elements * element_bytes > block_bytes &&
                       all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
-                      rows_in_cache(row_step * element_bytes) < most_rows;
+                      rows_in_cache(row_step * element_bytes, roomy) < most_rows;
   const TileSize size =
       size_of_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
                    p.per_column ? 1 : p.panels, units, target);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 namespace kiln::passes {
 namespace {
@@ -36,8 +35,7 @@ Order by_size(std::span<const Lifetime> blocks) {
 }
 
 /// Those of the fullest step first. A block counts for the fullest of its steps; each step's go by size.
-Order by_live_sum(std::span<const Lifetime> blocks) {
-  const std::vector<std::int64_t> live = live_sums(blocks);
+Order by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64_t>& live) {
   std::vector<std::int64_t> fullest(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto first = live.begin() + static_cast<std::ptrdiff_t>(blocks[i].begin),
@@ -92,20 +90,20 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   constexpr int rounds = 8;
   const std::vector<std::int64_t> live = live_sums(blocks);
   const std::int64_t lower_bound = *std::max_element(live.begin(), live.end());
-  std::optional<ArenaPlan> best;
-  for (auto first_order : {by_size, by_live_sum}) {
-    if (best && best->bytes == lower_bound) break;
-    Order order = first_order(blocks);
-    for (int round = 0; round < rounds; ++round) {
+  ArenaPlan best{.bytes = std::numeric_limits<std::int64_t>::max(), .lower_bound = lower_bound};
+  const auto improve = [&](Order order) {
+    for (int round = 0; round < rounds && best.bytes > lower_bound; ++round) {
       ArenaPlan plan = place(blocks, order);
-      const bool found = plan.bytes == lower_bound;
-      if (!found) promote_highest(blocks, plan, order);
-      if (!best || plan.bytes < best->bytes) best = std::move(plan);
-      if (found) break;
+      if (plan.bytes > lower_bound) promote_highest(blocks, plan, order);
+      if (plan.bytes < best.bytes) {
+        best.offsets = std::move(plan.offsets);
+        best.bytes = plan.bytes;
+      }
     }
-  }
-  best->lower_bound = lower_bound;
-  return *best;
+  };
+  improve(by_size(blocks));
+  if (best.bytes > lower_bound) improve(by_live_sum(blocks, live));
+  return best;
 }
 
 }  // namespace kiln::passes
