@@ -86,7 +86,9 @@ class Scheduler {
 
     for (mlir::Operation& op : function_.front().without_terminator()) {
       place_results(op);
+      const std::size_t first = planned_.size();
       schedule(op);
+      if (is_snapshot(op)) keep(op, first);
     }
     // Tables follow the constants of the function, which the planner numbered.
     llvm::append_range(plan_.constants, tables_);
@@ -122,7 +124,8 @@ class Scheduler {
   }
 
   static BufferRef parse_place(llvm::StringRef text) {
-    auto [kind, number] = text.split(':');
+    auto [kind, rest] = text.split(':');
+    auto [number, more] = rest.split('+');
     std::int64_t n = 0;
     number.getAsInteger(10, n);
     auto space = llvm::StringSwitch<Space>(kind)
@@ -131,7 +134,9 @@ class Scheduler {
                      .Case("snapshot", Space::snapshot)
                      .Default(Space::arena);
     if (space == Space::arena) return {space, 0, n};
-    return {space, static_cast<std::uint32_t>(n), 0};
+    std::int64_t offset = 0;
+    more.getAsInteger(10, offset);
+    return {space, static_cast<std::uint32_t>(n), offset};
   }
 
   void schedule(mlir::Operation& op) {
@@ -147,7 +152,7 @@ class Scheduler {
               add(launch_border(pad, target_), {place(r)}, pad);
           add(launch_fusion(f, target_), std::move(operands), f);
         })
-        .Case([&](ir::PackOp p) { schedule_pack(p); })
+        .Case([&](ir::PackOp p) { add(launch_pack(p, target_), {place(p.getX()), place(p.getResult())}, p); })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
@@ -165,8 +170,7 @@ class Scheduler {
         });
   }
 
-  void add(Launch launch, std::vector<BufferRef> operands, mlir::Operation* op,
-           std::optional<std::size_t> snapshot = {}) {
+  void add(Launch launch, std::vector<BufferRef> operands, mlir::Operation* op) {
     if (launch.extent == 0) return;
     if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) operands.push_back(table(launch.table));
@@ -178,7 +182,7 @@ class Scheduler {
     step.scratch_bytes = launch.scratch_bytes;
     step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
-    planned_.push_back({std::move(step), requests_.size(), snapshot,
+    planned_.push_back({std::move(step), requests_.size(), std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr)});
     requests_.push_back(std::move(launch.request));
   }
@@ -210,19 +214,50 @@ class Scheduler {
     return *counted_;
   }
 
-  void schedule_pack(ir::PackOp pack) {
-    BufferRef from = place(pack.getX()), to = place(pack.getResult());
-    Launch launch = launch_pack(pack, target_);
-    if (to.space != Space::snapshot) return add(std::move(launch), {from, to}, pack);
-    SnapshotPlan snapshot{from.index, 0, ir::to_tensor_type(pack.getType()).bytes(), {}};
-    // The layout's identity: what is made from which part of the parameter, and how.
-    std::string text = launch.request.key;
-    for (std::int64_t p : launch.params) text += "," + std::to_string(p);
-    for (std::int64_t t : launch.table) text += "," + std::to_string(t);
-    text += "@" + std::to_string(from.offset);
+  bool is_snapshot(mlir::Operation& op) const {
+    return op.getNumResults() > 0 && !llvm::isa<ir::ReshapeOp>(op) &&
+           place(op.getResult(0)).space == Space::snapshot;
+  }
+
+  /// The steps from `first` on, those of `op`, leave the call.
+  void keep(mlir::Operation& op, std::size_t first) {
+    const auto number = static_cast<std::uint32_t>(plan_.snapshots.size());
+    SnapshotPlan snapshot{};
+    for (mlir::Value v : op.getResults())
+      snapshot.bytes = std::max(snapshot.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
+    // Its identity, whatever executable makes it: kernels, and what they read.
+    std::string text;
+    for (Planned& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
+      p.snapshot = number;
+      text += requests_[*p.request].key;
+      for (std::int64_t n : p.step.params) text += "," + std::to_string(n);
+      for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, snapshot.inputs);
+    }
     snapshot.key = cache_key(text).lo;
-    add(std::move(launch), {from, to}, pack, plan_.snapshots.size());
     plan_.snapshots.push_back(std::move(snapshot));
+  }
+
+  /// What a step of snapshot `number` reads or writes, with parameters by their place in `inputs`, which
+  /// grows.
+  std::string identity(const BufferRef& ref, std::uint32_t number, std::vector<std::size_t>& inputs) {
+    const auto input = [&](std::size_t i) {
+      if (!llvm::is_contained(inputs, i)) inputs.push_back(i);
+      return std::to_string(llvm::find(inputs, i) - inputs.begin());
+    };
+    const std::string at = "+" + std::to_string(ref.offset);
+    if (ref.space == Space::input) return "input" + input(ref.index) + at;
+    if (ref.space == Space::constant) {
+      const Buffer& data =
+          ref.index < constant_count() ? *plan_.constants[ref.index] : *tables_[ref.index - constant_count()];
+      const CacheKey key =
+          cache_key({reinterpret_cast<const char*>(data.data()), static_cast<std::size_t>(data.bytes())});
+      return "constant" + std::to_string(key.lo) + at;
+    }
+    if (ref.index == number) return "here" + at;
+    const SnapshotPlan& other = plan_.snapshots[ref.index];
+    std::string text = "snapshot" + std::to_string(other.key) + at;
+    for (std::size_t i : other.inputs) text += "," + input(i);
+    return text;
   }
 
   /// `x` into the part of another array.

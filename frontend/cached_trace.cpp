@@ -118,6 +118,8 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
     for (const Parameter& p : parameters)
       if (p.is_initialized() && TensorAccess::array(p.data()) == TensorAccess::array(c.tensor))
         capture.parameter = detail::ParameterAccess::handle(p);
+    // Whether hybrid_forward named the parameter or took its array.
+    if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
     out.captures.push_back(std::move(capture));
   }
   return compiled;

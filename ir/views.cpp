@@ -164,13 +164,6 @@ mlir::Value memory_of(mlir::Value v) {
   return v;
 }
 
-bool is_snapshot(PackOp pack) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(memory_of(pack.getX()));
-  auto function = argument ? llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
-                           : mlir::func::FuncOp();
-  return function && function.getArgAttr(argument.getArgNumber(), parameter_attr);
-}
-
 void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents, llvm::SmallVectorImpl<Dims>& strides,
                    std::size_t* boundary) {
   std::size_t kept = 0;

@@ -27,9 +27,6 @@ View view_of(mlir::Value v);
 View inner_of(PadOp pad);
 View replaced_by(InsertOp insert);
 
-/// Whether a pack is made once per version of a parameter, outside of calls.
-bool is_snapshot(PackOp pack);
-
 /// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, and what a
 /// fusion inserts into.
 std::optional<unsigned> aliased_operand(mlir::OpResult result);

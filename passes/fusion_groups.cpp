@@ -1,5 +1,7 @@
 #include "passes/fusion_groups.h"
 
+#include "ir/snapshots.h"
+
 #include <llvm/ADT/SmallSet.h>
 
 #include <queue>
@@ -57,11 +59,11 @@ class Former {
   }
 
   /// A product packs its right operand itself where that would be done in each call, and for it alone.
-  void take_packs() {
+  void take_packs(const llvm::DenseSet<mlir::Operation*>& snapshots) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       auto dot = llvm::dyn_cast<ir::PackedDotOp>(nodes_[i].op);
       auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
-      if (!pack || ir::is_snapshot(pack)) continue;
+      if (!pack || snapshots.contains(pack)) continue;
       // No value between them can come from another kernel: all of the group needs the pack.
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
@@ -339,7 +341,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movemen
   Former former(block, movement);
   if (fuse) {
     former.grow_epilogues();
-    former.take_packs();
+    former.take_packs(ir::find_snapshots(block));
     former.grow_reductions();
     former.join_pointwise();
   }

@@ -1,5 +1,6 @@
 #include "passes/plan_buffers.h"
 
+#include "ir/snapshots.h"
 #include "ir/views.h"
 #include "passes/arena.h"
 #include "passes/strip_mine.h"
@@ -14,17 +15,6 @@
 namespace kiln::passes {
 namespace {
 
-bool is_snapshot(mlir::Operation* op) {
-  auto pack = llvm::dyn_cast_if_present<ir::PackOp>(op);
-  return pack && ir::is_snapshot(pack);
-}
-
-/// Whether one step of the call writes the value, into memory that is ours to choose.
-bool is_written(mlir::Value memory) {
-  mlir::Operation* op = memory.getDefiningOp();
-  return op && !llvm::isa<ir::ConstantOp>(op) && !is_snapshot(op);
-}
-
 /// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same
 /// place only.
 bool used_in_place(mlir::Value v) {
@@ -37,7 +27,10 @@ bool used_in_place(mlir::Value v) {
 
 class Planner {
  public:
-  explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
+  explicit Planner(mlir::func::FuncOp function)
+      : function_(function),
+        builder_(function.getContext()),
+        snapshots_(ir::find_snapshots(function.front())) {}
 
   void run() {
     give_results_memory();
@@ -49,6 +42,12 @@ class Planner {
 
  private:
   mlir::Block& block() { return function_.front(); }
+
+  /// Whether one step of the call writes the value, into memory that is ours to choose.
+  bool is_written(mlir::Value memory) const {
+    mlir::Operation* op = memory.getDefiningOp();
+    return op && !llvm::isa<ir::ConstantOp>(op) && !snapshots_.contains(op);
+  }
 
   //===--- results of the call --------------------------------------------===//
 
@@ -79,7 +78,7 @@ class Planner {
     std::size_t step = 0;
     std::optional<std::int64_t> strip;
     for (mlir::Operation& op : block()) {
-      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op)) {
+      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) && !snapshots_.contains(&op)) {
         auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(strip_attr);
         auto number = attr ? std::optional(attr[0]) : std::nullopt;
         if (!number || number != strip) ++step;
@@ -186,23 +185,31 @@ class Planner {
 
   //===--- the plan as attributes -----------------------------------------===//
 
+  static std::string snapshot_place(std::size_t number, std::int64_t offset) {
+    const std::string place = "snapshot:" + std::to_string(number);
+    return offset == 0 ? place : place + "+" + std::to_string(offset);
+  }
+
   void write_down() {
     ArenaPlan arena = plan_arena(slots_);
     std::size_t constants = 0, snapshots = 0;
     for (mlir::Operation& op : block().without_terminator()) {
       llvm::SmallVector<std::string, 2> places;
+      std::int64_t in_snapshot = 0;  // bytes of the results before
       for (mlir::Value v : op.getResults()) {
         if (auto operand = ir::aliased_operand(llvm::cast<mlir::OpResult>(v)))
           places.push_back("alias:" + std::to_string(*operand));
         else if (llvm::isa<ir::ConstantOp>(op))
           places.push_back("constant:" + std::to_string(constants++));
-        else if (is_snapshot(&op))
-          places.push_back("snapshot:" + std::to_string(snapshots++));
+        else if (snapshots_.contains(&op))
+          places.push_back(snapshot_place(
+              snapshots, std::exchange(in_snapshot, in_snapshot + aligned_bytes(ir::bytes_of(v)))));
         else if (auto output = output_.find(v); output != output_.end())
           places.push_back("output:" + std::to_string(output->second));
         else
           places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
       }
+      snapshots += snapshots_.contains(&op) && !llvm::isa<ir::ReshapeOp>(op);
       if (auto scratch = scratch_.find(&op); scratch != scratch_.end())
         places.push_back("arena:" + std::to_string(arena.offsets[scratch->second]));
       llvm::SmallVector<llvm::StringRef, 2> texts(places.begin(), places.end());
@@ -214,6 +221,7 @@ class Planner {
 
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
+  const llvm::DenseSet<mlir::Operation*> snapshots_;
   llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
   llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories

@@ -10,6 +10,7 @@
 #include <kiln/threads.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -64,15 +65,11 @@ Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
   first_snapshot_ = first_constant_ + count(plan_.constants);
   arena_base_ = first_snapshot_ + count(plan_.snapshots);
   bases_ = arena_base_ + 2;
-  for (const Step& s : plan_.steps) launches_.push_back(add_launch(s, false));
-  for (const SnapshotPlan& p : plan_.snapshots) {
-    if (p.input >= plan_.inputs.size()) fail_internal("snapshot of input {} in {}", p.input, plan_.name);
-    auto& list = snapshot_launches_.emplace_back();
-    for (const Step& s : p.steps) list.push_back(add_launch(s, true));
-  }
+  for (const Step& s : plan_.steps) launches_.push_back(add_launch(s));
+  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i) add_snapshot(i);
   for (const auto& w : plan_.write_backs) {
     if (w.input >= plan_.inputs.size()) fail_internal("write to input {} in {}", w.input, plan_.name);
-    write_back_values_.push_back(resolve(w.value, false));
+    write_back_values_.push_back(resolve(w.value));
     write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
   }
 }
@@ -83,8 +80,7 @@ std::size_t kernel_count(const ExecutablePlan& plan) {
   return count;
 }
 
-/// Within a snapshot's steps base 0 is the input, base 1 what is being made, and the constants follow.
-Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) const {
+Executable::Operand Executable::resolve(const BufferRef& ref) const {
   using Space = BufferRef::Space;
   const auto check = [&](std::size_t n) {
     if (ref.index >= n)
@@ -92,12 +88,6 @@ Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) 
                     plan_.name);
     return ref.index;
   };
-  if (in_snapshot) {
-    if (ref.space == Space::input) return {0, ref.offset};
-    if (ref.space == Space::snapshot) return {1, ref.offset};
-    if (ref.space == Space::constant) return {2 + check(plan_.constants.size()), ref.offset};
-    fail_internal("a snapshot's step in {} reads space {}", plan_.name, static_cast<int>(ref.space));
-  }
   switch (ref.space) {
     case Space::input:
       return {check(plan_.inputs.size()), ref.offset};
@@ -117,7 +107,7 @@ Executable::Operand Executable::resolve(const BufferRef& ref, bool in_snapshot) 
   fail_internal("unknown space in {}", plan_.name);
 }
 
-Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
+Executable::Launch Executable::add_launch(const Step& step) {
   Launch l{.control = step.control.get(),
            .entry = step.kernel ? step.kernel->entry : nullptr,
            .params = step.params.data(),
@@ -131,9 +121,25 @@ Executable::Launch Executable::add_launch(const Step& step, bool in_snapshot) {
     fail_internal("kernel {} of {} has no code", step.kernel->name, plan_.name);
   if (!step.kernel && !step.control && l.count != 2)
     fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
-  for (const BufferRef& r : step.operands) operands_.push_back(resolve(r, in_snapshot));
+  for (const BufferRef& r : step.operands) operands_.push_back(resolve(r));
   widest_ = std::max(widest_, l.count);
   return l;
+}
+
+void Executable::add_snapshot(std::size_t index) {
+  using Space = BufferRef::Space;
+  const SnapshotPlan& p = plan_.snapshots[index];
+  if (p.inputs.empty()) fail_internal("snapshot {} of nothing in {}", index, plan_.name);
+  for (std::size_t i : p.inputs)
+    if (i >= plan_.inputs.size()) fail_internal("snapshot of input {} in {}", i, plan_.name);
+  auto& list = snapshot_launches_.emplace_back();
+  for (const Step& s : p.steps) {
+    for (const BufferRef& r : s.operands)
+      if (r.space != Space::input && r.space != Space::constant &&
+          (r.space != Space::snapshot || r.index > index))
+        fail_internal("snapshot {} of {} reads space {}", index, plan_.name, static_cast<int>(r.space));
+    list.push_back(add_launch(s));
+  }
 }
 
 inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands) const {
@@ -151,25 +157,34 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
 
-std::shared_ptr<const Buffer> Executable::make_snapshot(std::size_t index, const Argument& input) const {
+/// `bases` are known up to snapshot `index`, which is added.
+std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::span<const Argument> inputs,
+                                                       std::byte** bases) const {
   const SnapshotPlan& p = plan_.snapshots[index];
-  // One key for each place in the storage: views share it.
-  const std::uint64_t key = p.key ^ (input.offset * 0x9e3779b97f4a7c15ull);
-  const bool foreign = input.storage->foreign();
-  if (!foreign)
-    if (auto found = input.storage->find_snapshot(key)) return found;
-  const auto make = [&] {
-    Buffer made(static_cast<std::size_t>(p.bytes));
-    SmallArray<std::byte*, 16> bases(2 + plan_.constants.size());
-    bases[0] = input.storage->data() + input.offset;
-    bases[1] = made.data();
-    for (std::size_t i = 0; i < plan_.constants.size(); ++i) bases[2 + i] = plan_.constants[i]->data();
-    SmallArray<void*, 32> operands(widest_);
-    for (const Launch& l : snapshot_launches_[index]) launch(l, bases.data(), operands.data());
-    return made;
-  };
-  if (foreign) return std::make_shared<const Buffer>(make());
-  return input.storage->snapshot(key, make);
+  // One key for each choice of storages and places in them. A sum of versions moves with each of them.
+  std::uint64_t key = p.key, version = 0;
+  bool foreign = false;
+  for (std::size_t i : p.inputs) {
+    const Argument& a = inputs[i];
+    key = std::rotl((key ^ a.storage->id()) * 0x9e3779b97f4a7c15ull + a.offset, 23);
+    version += a.storage->version();
+    foreign = foreign || a.storage->foreign();
+  }
+  std::byte*& base = bases[first_snapshot_ + index];
+  Storage& keeper = *inputs[p.inputs.front()].storage;
+  std::shared_ptr<const Buffer> snapshot = foreign ? nullptr : keeper.find_snapshot(key, version);
+  if (!snapshot) {
+    const auto make = [&] {
+      Buffer made(static_cast<std::size_t>(p.bytes));
+      base = made.data();
+      SmallArray<void*, 32> operands(widest_);
+      for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
+      return made;
+    };
+    snapshot = foreign ? std::make_shared<const Buffer>(make()) : keeper.snapshot(key, version, make);
+  }
+  base = snapshot->data();
+  return snapshot;
 }
 
 /// The values are all known before the first is written: one may be another's old contents.
@@ -236,10 +251,8 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : plan_.constants) *base++ = c->data();
-  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i) {
-    snapshots[i] = make_snapshot(i, inputs[plan_.snapshots[i].input]);
-    *base++ = snapshots[i]->data();
-  }
+  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i, ++base)
+    snapshots[i] = get_snapshot(i, inputs, bases.data());
   const Arena arena(plan_.arena_bytes);
   RandomState state = random;
   *base++ = arena.data();

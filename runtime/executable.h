@@ -66,12 +66,12 @@ struct Step {
   std::shared_ptr<const Control> control = nullptr;
 };
 
-/// A layout made from a parameter, kept on its storage while the version does not move.
+/// What parameters alone decide, kept on the storage of the first while no version moves.
 struct SnapshotPlan {
-  std::size_t input;
-  std::uint64_t key;  ///< hash of the layout
+  std::vector<std::size_t> inputs;  ///< that it is made from, by itself or by another snapshot that it reads
+  std::uint64_t key;                ///< hash of what is made, and from which parts of them
   std::int64_t bytes;
-  std::vector<Step> steps;  ///< operand spaces: input, snapshot (the one being made) and constant
+  std::vector<Step> steps;  ///< operand spaces: input, constant, and snapshot up to this one
 };
 
 struct ExecutablePlan {
@@ -135,12 +135,14 @@ class KILN_API Executable {
     std::int64_t extent, grain, copy_bytes, scratch_bytes;
   };
 
-  Operand resolve(const BufferRef& ref, bool in_snapshot) const;
-  Launch add_launch(const Step& step, bool in_snapshot);
+  Operand resolve(const BufferRef& ref) const;
+  Launch add_launch(const Step& step);
+  void add_snapshot(std::size_t index);
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
   void run_steps(std::byte* const* bases) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
-  std::shared_ptr<const Buffer> make_snapshot(std::size_t index, const Argument& input) const;
+  std::shared_ptr<const Buffer> get_snapshot(std::size_t index, std::span<const Argument> inputs,
+                                             std::byte** bases) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
   ExecutablePlan plan_;

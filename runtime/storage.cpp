@@ -34,30 +34,38 @@ void Buffer::free() noexcept {
   memory::count_live(-static_cast<std::int64_t>(bytes_));
 }
 
-std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key) {
-  const std::uint64_t now = version();
+/// Given when first asked for: few storages have snapshots, and a counter that all threads share is slow.
+std::uint64_t Storage::id() {
+  static std::atomic<std::uint64_t> last{0};
+  std::uint64_t id = id_.load(std::memory_order_relaxed);
+  if (id != 0) return id;
+  const std::uint64_t fresh = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return id_.compare_exchange_strong(id, fresh, std::memory_order_relaxed) ? fresh : id;
+}
+
+std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key, std::uint64_t version) {
   const std::lock_guard lock(snapshots_mutex_);
   for (const Snapshot& s : snapshots_)
-    if (s.key == key && s.version == now) return s.buffer;
+    if (s.key == key && s.version == version) return s.buffer;
   return nullptr;
 }
 
-std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, const std::function<Buffer()>& make) {
-  // Read before the contents are: what is made is then never older than it says.
-  const std::uint64_t now = version();
-  if (auto found = find_snapshot(key)) return found;
+std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t version,
+                                                const std::function<Buffer()>& make) {
+  const std::uint64_t own_version = this->version();
+  if (auto found = find_snapshot(key, version)) return found;
   auto made = std::make_shared<const Buffer>(make());
   std::vector<Snapshot> stale;  // freed after the lock
   const std::lock_guard lock(snapshots_mutex_);
-  for (const Snapshot& s : snapshots_) {
-    if (s.version > now) return made;  // made from contents that others have left behind: for this call only
-    if (s.key == key && s.version == now) return s.buffer;
-  }
-  const auto first_stale = std::partition(snapshots_.begin(), snapshots_.end(),
-                                          [&](const Snapshot& s) { return s.version == now; });
+  if (this->version() != own_version) return made;  // contents that others have left behind: for this call
+  for (const Snapshot& s : snapshots_)
+    if (s.key == key && s.version >= version) return s.version == version ? s.buffer : made;
+  const auto first_stale = std::partition(snapshots_.begin(), snapshots_.end(), [&](const Snapshot& s) {
+    return s.own_version == own_version && s.key != key;
+  });
   stale.assign(std::make_move_iterator(first_stale), std::make_move_iterator(snapshots_.end()));
   snapshots_.erase(first_stale, snapshots_.end());
-  snapshots_.push_back({key, now, made});
+  snapshots_.push_back({key, version, own_version, made});
   return made;
 }
 

@@ -45,10 +45,10 @@ class KILN_API Buffer {
 };
 
 /// What all handles and views of one array share. `version` moves on every write through Kiln and on every
-/// mutable pointer handed out; snapshots derived from the contents (packed weights) are kept beside them with
-/// the version they were made from. Foreign memory is never snapshot: its owner may write at any time. Thread
-/// rule: the counter and the snapshots may be used from any thread; the elements as the user's program
-/// orders.
+/// mutable pointer handed out; snapshots derived from the contents, and maybe from those of other storages
+/// (packed weights, scale and shift of a BatchNorm), are kept beside them with the version they were made
+/// from. Foreign memory is never snapshot: its owner may write at any time. Thread rule: the counter and the
+/// snapshots may be used from any thread; the elements as the user's program orders.
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
@@ -68,20 +68,27 @@ class KILN_API Storage {
     touch();
   }
 
-  /// The snapshot called `key` (a hash of the layout) of the contents from `offset` on, made by `make` if
-  /// there is none for the current version. `make` may run while others read the storage.
-  std::shared_ptr<const Buffer> snapshot(std::uint64_t key, const std::function<Buffer()>& make);
+  /// A number that no other storage has or will have; never 0.
+  std::uint64_t id();
+
+  /// The snapshot called `key` (a hash of what it is, and of the ids of all storages that it is made from),
+  /// made by `make` if there is none for this `version`: the sum of the versions of those storages, of which
+  /// this is one, read before their contents are. `make` may run while others read the storages.
+  std::shared_ptr<const Buffer> snapshot(std::uint64_t key, std::uint64_t version,
+                                         const std::function<Buffer()>& make);
   /// The same if it is there already, else null: what nearly every call finds.
-  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key);
+  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key, std::uint64_t version);
 
  private:
   struct Snapshot {
     std::uint64_t key;
     std::uint64_t version;
+    std::uint64_t own_version;  // of the storage that keeps it
     std::shared_ptr<const Buffer> buffer;
   };
   Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
+  std::atomic<std::uint64_t> id_{0};
   std::mutex snapshots_mutex_;
   std::vector<Snapshot> snapshots_;
 };

@@ -130,7 +130,7 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
   ExecutablePlan plan;
   plan.inputs = {vector_type};
   plan.outputs = {vector_type};
-  plan.snapshots = {{.input = 0,
+  plan.snapshots = {{.inputs = {0},
                      .key = 5,
                      .bytes = static_cast<std::int64_t>(n * sizeof(float)),
                      .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n)}}};
@@ -165,7 +165,7 @@ TEST_CASE("snapshots of different parts of one storage are different", "[executa
   ExecutablePlan plan;
   plan.inputs = {half};
   plan.outputs = {half};
-  plan.snapshots = {{.input = 0,
+  plan.snapshots = {{.inputs = {0},
                      .key = 5,
                      .bytes = 20,
                      .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n / 2)}}};
@@ -178,6 +178,48 @@ TEST_CASE("snapshots of different parts of one storage are different", "[executa
   CHECK(out.values()[1] == 1);
   e.run({&second, 1}, results, {});
   CHECK(out.values()[1] == 6);
+}
+
+TEST_CASE("a snapshot of two parameters is made anew when either changes", "[executable]") {
+  const auto bytes = static_cast<std::int64_t>(n * sizeof(float));
+  ExecutablePlan plan;
+  plan.inputs = {vector_type, vector_type};
+  plan.outputs = {vector_type};
+  plan.snapshots = {
+      {.inputs = {1},
+       .key = 5,
+       .bytes = bytes,
+       .steps = {step(negate, {{Space::input, 1}, {Space::snapshot, 0}}, n)}},
+      {.inputs = {0, 1},
+       .key = 6,
+       .bytes = bytes,
+       .steps = {step(scale_add, {{Space::input, 0}, {Space::snapshot, 0}, {Space::snapshot, 1}}, n, {1})}}};
+  plan.steps = {step(negate, {{Space::snapshot, 1}, {Space::output, 0}}, n)};
+  const Executable e(std::move(plan));
+  Vector a(10), b(2), other(5), out(0);
+  void* results[] = {out.values()};
+  const auto run = [&](Vector& first, Vector& second) {
+    const Argument arguments[] = {{&first}, {&second}};
+    e.run(arguments, results, {});
+    return out.values()[0];
+  };
+  CHECK(run(a, b) == -8);
+  a.values()[0] = 20;
+  b.values()[0] = 3;
+  CHECK(run(a, b) == -8);  // nobody said that they changed
+  b.touch();
+  CHECK(run(a, b) == -17);
+  CHECK(run(a, other) == -15);
+  CHECK(run(a, b) == -17);
+  a.values()[0] = 30;
+  a.touch();
+  CHECK(run(a, b) == -27);
+
+  // Storages come and go; none is taken for another.
+  for (int i = 0; i < 4; ++i) {
+    const auto passing = std::make_unique<Vector>(static_cast<float>(i));
+    CHECK(run(a, *passing) == -(30 - static_cast<float>(i)));
+  }
 }
 
 TEST_CASE("kernels read the random state", "[executable]") {

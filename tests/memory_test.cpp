@@ -120,15 +120,15 @@ TEST_CASE("a snapshot lives until the version moves", "[memory]") {
     ++made;
     return Buffer(32);
   };
-  const auto first = s.snapshot(1, make);
-  CHECK(s.snapshot(1, make) == first);
+  const auto first = s.snapshot(1, s.version(), make);
+  CHECK(s.snapshot(1, s.version(), make) == first);
   CHECK(made == 1);
-  const auto other = s.snapshot(2, make);
+  const auto other = s.snapshot(2, s.version(), make);
   CHECK(other != first);
-  CHECK(s.snapshot(1, make) == first);
+  CHECK(s.snapshot(1, s.version(), make) == first);
   CHECK(made == 2);
   s.touch();
-  const auto second = s.snapshot(1, make);
+  const auto second = s.snapshot(1, s.version(), make);
   CHECK(second != first);
   CHECK(made == 3);
   CHECK(other.use_count() == 1);  // the storage keeps nothing of an older version
@@ -140,7 +140,7 @@ TEST_CASE("threads that ask for one snapshot at once get equal ones", "[memory]"
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < got.size(); ++t)
     threads.emplace_back([&, t] {
-      got[t] = s.snapshot(7, [] {
+      got[t] = s.snapshot(7, 1, [] {
         Buffer b(4);
         std::memset(b.data(), 9, 4);
         return b;

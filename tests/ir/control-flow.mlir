@@ -22,10 +22,12 @@
 // OUTLINE: kiln.run_loop @recurrent_body0 3 carries %arg0 : tensor<4x8xf32> rows %arg1 : tensor<3x4x8xf32> invariants %[[W]], %[[E]]
 // OUTLINE-SAME: {draws = 1 : i64}
 
-// A snapshot, and scratch memory for the loop: the second copy of what it carries, and the body's arena.
+// Snapshots, and scratch memory for the loop: the second copy of what it carries, and the body's arena.
 // PLAN-LABEL: func.func @recurrent
-// PLAN: kiln.pack
+// PLAN: kiln.fusion
 // PLAN-SAME: kiln.buffers = ["snapshot:0"]
+// PLAN: kiln.pack
+// PLAN-SAME: kiln.buffers = ["snapshot:1"]
 // PLAN: kiln.run_loop
 // PLAN-SAME: kiln.buffers = ["output:0", "output:1", "arena:{{[0-9]+}}"]
 func.func @recurrent(%h: tensor<4x8xf32>, %x: tensor<3x4x8xf32>, %w: tensor<8x8xf32> {kiln.parameter})

@@ -188,3 +188,45 @@ func.func @snapshots(%x: tensor<20x16xf32>, %w: tensor<20x16xf32> {kiln.paramete
   %4 = kiln.concatenate %0, %3 axis 0 : (tensor<1x20x16xf32>, tensor<1x20x16xf32>) -> tensor<2x20x16xf32>
   return %4 : tensor<2x20x16xf32>
 }
+
+// So is all that parameters alone decide, one from another: results of a kernel one behind the other. What
+// draws random numbers, what grows (the broadcast), and what the call returns is made in the call.
+// CHECK-LABEL: func.func @parameters_alone
+// CHECK-SAME: kiln.arena_lower_bound = 8000000 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["snapshot:0", "snapshot:0+64"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["snapshot:1"]
+// CHECK: kiln.concatenate {{.*}}kiln.buffers = ["snapshot:2"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["arena:
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:1"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:2"]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+func.func @parameters_alone(%x: tensor<20xf32>, %g: tensor<10xf32> {kiln.parameter}, %b: tensor<10xf32> {kiln.parameter}) -> (tensor<20xf32>, tensor<10xf32>, tensor<200000xf32>) {
+  %0:2 = kiln.fusion (%a = %g, %c = %b) : (tensor<10xf32>, tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>) {
+    %8 = kiln.binary mul %a, %c : tensor<10xf32>
+    %9 = kiln.unary neg %8 : tensor<10xf32>
+    kiln.yield %8, %9 : tensor<10xf32>, tensor<10xf32>
+  }
+  %1 = kiln.fusion (%a = %0#1) : (tensor<10xf32>) -> tensor<10xf32> {
+    %8 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %8 : tensor<10xf32>
+  }
+  %2 = kiln.concatenate %0#0, %1 axis 0 : (tensor<10xf32>, tensor<10xf32>) -> tensor<20xf32>
+  %3 = kiln.fusion (%a = %g) : (tensor<10xf32>) -> tensor<200000x10xf32> {
+    %8 = kiln.broadcast %a [1] : tensor<10xf32> -> tensor<200000x10xf32>
+    %9 = kiln.unary exp %8 : tensor<200000x10xf32>
+    kiln.yield %9 : tensor<200000x10xf32>
+  }
+  %4 = kiln.fusion (%a = %g) : (tensor<10xf32>) -> tensor<10xf32> {
+    %8 = kiln.unary exp %a : tensor<10xf32>
+    kiln.yield %8 : tensor<10xf32>
+  }
+  %5 = kiln.fusion (%a = %3) : (tensor<200000x10xf32>) -> tensor<200000xf32> {
+    %8 = kiln.reduce sum %a [1] : tensor<200000x10xf32> -> tensor<200000xf32>
+    kiln.yield %8 : tensor<200000xf32>
+  }
+  %6 = kiln.fusion (%a = %x, %c = %2) : (tensor<20xf32>, tensor<20xf32>) -> tensor<20xf32> {
+    %8 = kiln.binary add %a, %c : tensor<20xf32>
+    kiln.yield %8 : tensor<20xf32>
+  }
+  return %6, %4, %5 : tensor<20xf32>, tensor<10xf32>, tensor<200000xf32>
+}

@@ -1,0 +1,91 @@
+// What parameters alone decide is computed once per version of them, outside of calls; and a call sees every
+// change of a parameter.
+#include "same_bits.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+using namespace kiln;
+
+namespace {
+
+/// Kernels that a call runs.
+std::size_t kernels_of(Block& net, const Tensor& x) {
+  const Profile profile;
+  net(x);
+  return profile.kernels().size();
+}
+
+Tensor eager(Block& net, const Tensor& x) {
+  net.hybridize(false);
+  Tensor y = net(x);
+  net.hybridize();
+  return y;
+}
+
+/// A dense layer whose rows of weights have the lengths `gain`.
+struct ScaledDense : HybridBlock {
+  ScaledDense() {
+    weight = params().get("weight", {6, 10});
+    gain = params().get("gain", {6});
+  }
+  Parameter weight, gain;
+
+ protected:
+  Tensor hybrid_forward(F& f, const Tensor& x) override {
+    const Tensor w = weight, g = gain.data();
+    const Tensor length = f.sqrt(f.sum(w * w, {.axis = 1, .keepdims = true}));
+    return f.FullyConnected(x, w / length * f.expand_dims(g, 1), {.num_hidden = 6, .no_bias = true});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("scale and shift of a BatchNorm are no part of a call", "[snapshot]") {
+  nn::HybridSequential net;
+  net.add(nn::Conv2D(20, {.use_bias = false, .in_channels = 3}), nn::BatchNorm({.in_channels = 20}));
+  net.initialize(init::Uniform(1));
+  auto& norm = net[1].as<nn::BatchNorm>();
+  const Tensor x = random::uniform(-1, 1, {2, 3, 5, 7});
+  net.hybridize();
+  net(x);
+  CHECK(kernels_of(net, x) == 2);  // the convolution, and the transpose of its layout
+  SECTION("each parameter is looked at") {
+    for (Parameter* p : {&norm.gamma, &norm.beta, &norm.running_mean, &norm.running_var}) {
+      p->set_data(random::uniform(1, 2, {20}));
+      const Tensor y = net(x);
+      CHECK(same_bits(y, eager(net, x)));
+      Tensor in_place = p->data();
+      in_place *= 3;
+      const Tensor z = net(x);
+      CHECK_FALSE(same_bits(y, z));
+      CHECK(same_bits(z, eager(net, x)));
+    }
+  }
+  SECTION("threads share it") {
+    const Tensor want = eager(net, x);
+    norm.gamma.set_data(norm.gamma.data() * 1.0);
+    std::vector<Tensor> got(6);
+    std::vector<std::thread> threads;
+    for (Tensor& y : got) threads.emplace_back([&] { y = net(x); });
+    for (std::thread& t : threads) t.join();
+    for (const Tensor& y : got) CHECK(same_bits(y, want));
+  }
+}
+
+TEST_CASE("weights computed from parameters are packed once", "[snapshot]") {
+  ScaledDense net;
+  net.initialize(init::Uniform(1));
+  for (const std::int64_t batch : {1, 3}) {
+    const Tensor x = random::uniform(-1, 1, {batch, 10});
+    net.hybridize();
+    net(x);
+    CHECK(kernels_of(net, x) == 1);
+    CHECK(same_bits(net(x), eager(net, x)));
+    Tensor gain = net.gain.data();
+    gain *= 2;
+    CHECK(same_bits(net(x), eager(net, x)));
+    net.weight.set_data(random::uniform(-1, 1, {6, 10}));
+    CHECK(same_bits(net(x), eager(net, x)));
+  }
+}
