@@ -273,10 +273,11 @@ int registers_at_once(Unary op, DType dtype) {
       return 0;
     case Unary::exp:
     case Unary::exp2:
+      return dtype == DType::f64 ? through_f64 : 8;
     case Unary::erf:
+    case Unary::tanh:
       return dtype == DType::f64 ? through_f64 : 4;
     case Unary::log:
-    case Unary::tanh:
     case Unary::expm1:
       return dtype == DType::f64 ? through_f64 : 2;
     default:
