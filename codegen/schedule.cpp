@@ -225,8 +225,9 @@ class Scheduler {
     SnapshotPlan snapshot{};
     for (mlir::Value v : op.getResults())
       snapshot.bytes = std::max(snapshot.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
-    // Its identity, whatever executable makes it: kernels, and what they read.
+    // Its identity, whatever executable makes it: what it is made from, and the kernels with what they read.
     std::string text;
+    for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, snapshot.inputs);
     for (Planned& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
       p.snapshot = number;
       text += requests_[*p.request].key;
