@@ -397,7 +397,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     return gathered && kept.extents.back() >= lanes;
   };
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
-  const int registers = std::min(before.registers_at_once(), std::max(1, partials / lanes));
+  const int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along && lanes > 1) lanes *= registers;
   const bool far = along && ir::bytes_of(root.getX()) > near_bytes;
   Reduction red{root.getKind(),

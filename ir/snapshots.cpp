@@ -7,6 +7,8 @@
 namespace kiln::ir {
 namespace {
 
+constexpr std::int64_t max_growth = 1 << 20;  // bytes of results over those of operands
+
 bool is_parameter(mlir::Value v) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(v);
   auto function = argument ? llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
@@ -28,7 +30,7 @@ bool is_worth_memory(mlir::Operation* op) {
   std::int64_t made = 0, read = 0;
   for (mlir::Value v : op->getResults()) made += bytes_of(v);
   for (mlir::Value v : op->getOperands()) read += bytes_of(v);
-  return made <= read + max_snapshot_growth;
+  return made <= read + max_growth;
 }
 
 }  // namespace

@@ -10,10 +10,8 @@ namespace kiln::ir {
 /// outside of calls. Bodies of loops and branches have none.
 ///
 /// Before fusion every operation of a slice that will be kept is in the set, behind it the kernels, packs and
-/// concatenations. A result that is larger than its operands by more than `max_snapshot_growth` bytes is not
-/// kept, nor what the function returns.
+/// concatenations. What is larger than its operands by more than 1 MiB is not kept, but for packs, nor what
+/// the function returns.
 llvm::DenseSet<mlir::Operation*> find_snapshots(mlir::Block& block);
-
-inline constexpr std::int64_t max_snapshot_growth = 1 << 20;
 
 }  // namespace kiln::ir

@@ -22,8 +22,8 @@ inline constexpr llvm::StringLiteral arena_lower_bound_attr =
 ///   "output:I"       result I of the call (the value is written there directly)
 ///   "alias:N"        the memory of operand N (reshape, a kernel that inserts)
 ///   "constant:I"     constant I of the function, in order of appearance
-///   "snapshot:I"     what the I-th operation that is made once per version of its parameters makes
-///   "snapshot:I+N"   (ir/snapshots.h); N bytes from its beginning, of several results
+///   "snapshot:I"     of the I-th operation that leaves the call (ir/snapshots.h), in order of appearance
+///   "snapshot:I+N"   the same, N bytes from its beginning: a further result
 /// run_loop and run_if get one more, an "arena:OFFSET" for their scratch memory (runtime/control.h).
 /// The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise fusion may take the
 /// place of a dying arena operand of the same bytes that it reads at the same place only. Values returned

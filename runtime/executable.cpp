@@ -48,6 +48,11 @@ struct Call {
   std::int64_t scratch_bytes;
 };
 
+/// Of a hash and one number more.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
+  return std::rotl((hash ^ number) * 0x9e3779b97f4a7c15ull, 29) + number;
+}
+
 void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
   const Call& c = *static_cast<const Call*>(context);
   if (c.scratch == nullptr) return c.entry(c.operands, c.params, begin, end);
@@ -161,18 +166,18 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
 std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::span<const Argument> inputs,
                                                        std::byte** bases) const {
   const SnapshotPlan& p = plan_.snapshots[index];
-  // One key for each choice of storages and places in them. A sum of versions moves with each of them.
-  std::uint64_t key = p.key, version = 0;
+  // One key for each choice of places in the storages: views share those.
+  std::uint64_t key = p.key, sources = 0;
   bool foreign = false;
   for (std::size_t i : p.inputs) {
     const Argument& a = inputs[i];
-    key = std::rotl((key ^ a.storage->id()) * 0x9e3779b97f4a7c15ull + a.offset, 23);
-    version += a.storage->version();
+    key = mixed(key, a.offset);
+    sources = mixed(mixed(sources, a.storage->id()), a.storage->version());
     foreign = foreign || a.storage->foreign();
   }
   std::byte*& base = bases[first_snapshot_ + index];
   Storage& keeper = *inputs[p.inputs.front()].storage;
-  std::shared_ptr<const Buffer> snapshot = foreign ? nullptr : keeper.find_snapshot(key, version);
+  std::shared_ptr<const Buffer> snapshot = foreign ? nullptr : keeper.find_snapshot(key, sources);
   if (!snapshot) {
     const auto make = [&] {
       Buffer made(static_cast<std::size_t>(p.bytes));
@@ -181,7 +186,7 @@ std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::s
       for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
       return made;
     };
-    snapshot = foreign ? std::make_shared<const Buffer>(make()) : keeper.snapshot(key, version, make);
+    snapshot = foreign ? std::make_shared<const Buffer>(make()) : keeper.snapshot(key, sources, make);
   }
   base = snapshot->data();
   return snapshot;

@@ -43,29 +43,29 @@ std::uint64_t Storage::id() {
   return id_.compare_exchange_strong(id, fresh, std::memory_order_relaxed) ? fresh : id;
 }
 
-std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key, std::uint64_t version) {
+std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key, std::uint64_t sources) {
   const std::lock_guard lock(snapshots_mutex_);
   for (const Snapshot& s : snapshots_)
-    if (s.key == key && s.version == version) return s.buffer;
+    if (s.key == key && s.sources == sources) return s.buffer;
   return nullptr;
 }
 
-std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t version,
+std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t sources,
                                                 const std::function<Buffer()>& make) {
-  const std::uint64_t own_version = this->version();
-  if (auto found = find_snapshot(key, version)) return found;
+  const std::uint64_t now = version();
+  if (auto found = find_snapshot(key, sources)) return found;
   auto made = std::make_shared<const Buffer>(make());
   std::vector<Snapshot> stale;  // freed after the lock
   const std::lock_guard lock(snapshots_mutex_);
-  if (this->version() != own_version) return made;  // contents that others have left behind: for this call
+  if (version() != now) return made;  // from contents that others have left behind: for this call only
   for (const Snapshot& s : snapshots_)
-    if (s.key == key && s.version >= version) return s.version == version ? s.buffer : made;
+    if (s.key == key && s.sources == sources) return s.buffer;
   const auto first_stale = std::partition(snapshots_.begin(), snapshots_.end(), [&](const Snapshot& s) {
-    return s.own_version == own_version && s.key != key;
+    return s.version == now && s.key != key;
   });
   stale.assign(std::make_move_iterator(first_stale), std::make_move_iterator(snapshots_.end()));
   snapshots_.erase(first_stale, snapshots_.end());
-  snapshots_.push_back({key, version, own_version, made});
+  snapshots_.push_back({key, sources, now, made});
   return made;
 }
 

@@ -71,19 +71,20 @@ class KILN_API Storage {
   /// A number that no other storage has or will have; never 0.
   std::uint64_t id();
 
-  /// The snapshot called `key` (a hash of what it is, and of the ids of all storages that it is made from),
-  /// made by `make` if there is none for this `version`: the sum of the versions of those storages, of which
-  /// this is one, read before their contents are. `make` may run while others read the storages.
-  std::shared_ptr<const Buffer> snapshot(std::uint64_t key, std::uint64_t version,
+  /// The snapshot called `key` (a hash of what it is), made by `make` if there is none from these `sources`:
+  /// a hash of the ids and versions of the storages that it is made from, of which this is one, read before
+  /// their contents are. One from other sources gives way to it, so that what is kept does not grow as
+  /// storages come and go. `make` may run while others read the storages.
+  std::shared_ptr<const Buffer> snapshot(std::uint64_t key, std::uint64_t sources,
                                          const std::function<Buffer()>& make);
   /// The same if it is there already, else null: what nearly every call finds.
-  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key, std::uint64_t version);
+  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key, std::uint64_t sources);
 
  private:
   struct Snapshot {
     std::uint64_t key;
-    std::uint64_t version;
-    std::uint64_t own_version;  // of the storage that keeps it
+    std::uint64_t sources;
+    std::uint64_t version;  // of the storage that keeps it
     std::shared_ptr<const Buffer> buffer;
   };
   Buffer buffer_;

@@ -132,6 +132,9 @@ TEST_CASE("a snapshot lives until the version moves", "[memory]") {
   CHECK(second != first);
   CHECK(made == 3);
   CHECK(other.use_count() == 1);  // the storage keeps nothing of an older version
+  const auto of_others = s.snapshot(1, s.version() + 1, make);
+  CHECK(of_others != second);
+  CHECK(second.use_count() == 1);  // nor what another storage has been part of
 }
 
 TEST_CASE("threads that ask for one snapshot at once get equal ones", "[memory]") {

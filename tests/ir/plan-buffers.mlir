@@ -200,6 +200,8 @@ func.func @snapshots(%x: tensor<20x16xf32>, %w: tensor<20x16xf32> {kiln.paramete
 // CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:1"]
 // CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:2"]
 // CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// CHECK-NEXT: kiln.random_uniform
+// CHECK: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
 func.func @parameters_alone(%x: tensor<20xf32>, %g: tensor<10xf32> {kiln.parameter}, %b: tensor<10xf32> {kiln.parameter}) -> (tensor<20xf32>, tensor<10xf32>, tensor<200000xf32>) {
   %0:2 = kiln.fusion (%a = %g, %c = %b) : (tensor<10xf32>, tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>) {
     %8 = kiln.binary mul %a, %c : tensor<10xf32>
@@ -224,9 +226,14 @@ func.func @parameters_alone(%x: tensor<20xf32>, %g: tensor<10xf32> {kiln.paramet
     %8 = kiln.reduce sum %a [1] : tensor<200000x10xf32> -> tensor<200000xf32>
     kiln.yield %8 : tensor<200000xf32>
   }
-  %6 = kiln.fusion (%a = %x, %c = %2) : (tensor<20xf32>, tensor<20xf32>) -> tensor<20xf32> {
+  %6 = kiln.fusion (%a = %2) : (tensor<20xf32>) -> tensor<20xf32> {
+    %8 = kiln.random_uniform 0 : tensor<20xf32>
+    %9 = kiln.binary mul %a, %8 : tensor<20xf32>
+    kiln.yield %9 : tensor<20xf32>
+  }
+  %7 = kiln.fusion (%a = %x, %c = %6) : (tensor<20xf32>, tensor<20xf32>) -> tensor<20xf32> {
     %8 = kiln.binary add %a, %c : tensor<20xf32>
     kiln.yield %8 : tensor<20xf32>
   }
-  return %6, %4, %5 : tensor<20xf32>, tensor<10xf32>, tensor<200000xf32>
+  return %7, %4, %5 : tensor<20xf32>, tensor<10xf32>, tensor<200000xf32>
 }
