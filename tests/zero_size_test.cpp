@@ -134,6 +134,23 @@ TEST_CASE("copies of no elements", "[zero_size]") {
   CHECK_THAT(error_of([] { F::np().reshape(empty(), {0, -1}); }), Catch::Contains("do not divide"));
 }
 
+TEST_CASE("x[...] that selects no elements", "[zero_size]") {
+  const Tensor full = nd::arange(6).reshape({2, 3});
+  CHECK(one([](const Tensors& x) { return x[0][slice(2, 2)]; }, {full}).shape() == Shape{0, 3});
+  CHECK(one([](const Tensors& x) { return (x[0] * 2)({1, slice(2, 1)}) + 1.0; }, {full}).shape() == Shape{0});
+  CHECK(one([](const Tensors& x) { return x[0]({slice(), slice(5, {})}); }, {full}).shape() == Shape{2, 0});
+  CHECK(one([](const Tensors& x) { return nd::concat({x[0][slice(0, 0)], x[0]}, {.dim = 0}); }, {full})
+            .to_vector<float>() == full.to_vector<float>());
+  CHECK(one(
+            [](const Tensors& x) {
+              Tensor y = x[0] + 0.0;
+              y[slice(2, 2)] = 7;
+              return y;
+            },
+            {full})
+            .to_vector<float>() == full.to_vector<float>());
+}
+
 TEST_CASE("no indices", "[zero_size]") {
   const Tensor full = nd::arange(6).reshape({2, 3}), none = nd::zeros({0});
   CHECK(one([](const Tensors& x) { return nd::take(x[0], x[1]); }, {full, none}).shape() == Shape{0, 3});
