@@ -11,8 +11,9 @@ Num erf_f32(Num x) {
   Num small = fma(t, p, t);
   // log(erfc(t)) on [0.92, 3.95]; at its end erfc is below half an ULP of 1.
   Num u = select(gt(t, 3.95), 3.95, t);
-  Num q = polynomial(u, {0.000174690067, -1.12951493, -0.633346856, -0.10828016, 0.0251194742, -0.00417108182,
-                         0.000434466609, -2.10954058e-05});
+  Num q = polynomial(u, u * u,
+                     {0.000174690067, -1.12951493, -0.633346856, -0.10828016, 0.0251194742, -0.00417108182,
+                      0.000434466609, -2.10954058e-05});
   Num large = 1 - exp_moderate_f32(q);
   return copysign(select(gt(t, 0.925), large, small), x);
 }

@@ -4,42 +4,49 @@
 #include "codegen/math/functions.h"
 #include "codegen/math/x86.h"
 
+#include <utility>
+
 namespace kiln::codegen {
 namespace {
 
-constexpr double kMagic32 = 0x1.8p23;  // adding it rounds to an integer, which then stands in the low bits
-constexpr double kMagic64 = 0x1.8p52;
 constexpr double kLog2E = 0x1.71547652b82fep+0;
 constexpr double kLn2High = 0x1.62e42fefa39efp-1;
 constexpr double kLn2Low = 0x1.abc9e3b39803fp-56;
-constexpr std::int64_t kOne64 = 0x3ff0000000000000;
 
-/// An integer n, |n| <= 2000, as a float and as the bits of n + magic.
+int mantissa_bits(Num x) { return x.width() == 32 ? 23 : 52; }
+/// What stands in the exponent of 2^n beyond n.
+int exponent_bias(Num x) { return x.width() == 32 ? 127 : 1023; }
+
+/// An integer n as a float, and n + a bias in the low bits of an integer.
 struct Rounded {
   Num n;
-  Num with_magic;
+  Num biased;
 };
-Rounded round_f64(Num x, double factor) {
-  Num t = fma(x, factor, kMagic64);
-  return {t - kMagic64, bits(t)};
+/// x * factor, which must be less than a million, to the nearest.
+Rounded round(Num x, double factor, int bias) {
+  // Adding it rounds to an integer, which then stands in the low bits.
+  const double magic = (x.width() == 32 ? 0x1.8p23 : 0x1.8p52) + bias;
+  Num t = factor == 1 ? x + magic : fma(x, factor, magic);
+  return {t - magic, bits(t)};
 }
-/// 2^(n + shift), which must be a normal number.
-Num power_of_two(const Rounded& n, int shift = 0) {
-  return from_bits((n.with_magic << 52) + (kOne64 + (static_cast<std::int64_t>(shift) << 52)));
+/// 2^n, which must be a normal number, of n + exponent_bias.
+Num power_of_two(const Rounded& n) { return from_bits(n.biased << mantissa_bits(n.n)); }
+/// The same of n + 2 exponent_bias, also where 2^n is not normal: as two factors that are.
+std::pair<Num, Num> two_factors(const Rounded& n) {
+  Num first = shift_right_logical(n.biased, 1) << mantissa_bits(n.n);
+  return {from_bits(first), from_bits((n.biased << mantissa_bits(n.n)) - first)};
 }
-/// p 2^n by two factors that are both normal, unless there is an instruction.
-Num scale_f64(Num p, const Rounded& n) {
+/// p 2^n of n + 2 exponent_bias.
+Num scale(Num p, const Rounded& n) {
   if (has_scalef(p)) return scalef(p, n.n);
-  Num half = (n.with_magic - bits(p.constant(kMagic64))) >> 1;
-  Num first = half << 52;
-  Num second = (n.with_magic << 52) - first;
-  return p * from_bits(first + kOne64) * from_bits(second + kOne64);
+  auto [first, second] = two_factors(n);
+  return p * first * second;
 }
-Num scale_f32(Num p, const Rounded& n) {
-  if (has_scalef(p)) return scalef(p, n.n);
-  Num first = ((n.with_magic - 0x4b400000) >> 1) << 23;
-  Num second = (n.with_magic << 23) - first;
-  return p * from_bits(first + 0x3f800000) * from_bits(second + 0x3f800000);
+/// (1 + y) 2^n of n + 2 exponent_bias. 1 + y is rounded as such: powers of two commute with that.
+Num scale_one_plus(Num y, const Rounded& n) {
+  if (has_scalef(y)) return scalef(1 + y, n.n);
+  auto [first, second] = two_factors(n);
+  return fma(y, first, first) * second;
 }
 Num reduce_f64(Num x, const Rounded& n) { return fma(n.n, -kLn2Low, fma(n.n, -kLn2High, x)); }
 
@@ -55,15 +62,12 @@ Num exp_tail(Num r, Digits digits) {
           2.7557242719950007e-07, 2.5109045795579919e-08, 2.0924455033736701e-09});
 }
 
-/// `scale(p, n)` gives p 2^n.
-Num exp_f32(Num x, llvm::function_ref<Num(Num, const Rounded&)> scale) {
-  Num t = fma(x, kLog2E, kMagic32);
-  Num n = t - kMagic32;
+Num expm1_of_rest(Num x, Num n) {
   Num r = fma(n, -0x1.62e4p-1, x);  // exact: the constant has 15 bits
   r = fma(n, -0x1.7f7d1cp-20, r);
-  Num q = polynomial(
-      r, {0.5, 0.166666657, 0.0416662954, 0.00833349861, 0.00139446545, 0.000197897214});  // 2^-29.8
-  return scale(fma(r * r, q, r) + 1, {n, bits(t)});
+  Num square = r * r;
+  Num q = polynomial(r, square, {0.49999994, 0.16666521, 0.041668266, 0.008368684, 0.0013820945});  // 2^-28.2
+  return fma(square, q, r);
 }
 
 }  // namespace
@@ -73,32 +77,38 @@ Num clamp(Num x, double low, double high) {
   return select(lt(x, low), low, x);
 }
 
-Num exp_f32(Num x) { return exp_f32(clamp(x, -104, 89), scale_f32); }
+Num exp_f32(Num x) {
+  x = clamp(x, -104, 89);
+  Rounded n = round(x, kLog2E, 2 * exponent_bias(x));
+  return scale_one_plus(expm1_of_rest(x, n.n), n);
+}
 Num exp_moderate_f32(Num x) {
-  return exp_f32(x, [](Num p, const Rounded& n) {
-    return has_scalef(p) ? scalef(p, n.n) : p * from_bits((n.with_magic << 23) + 0x3f800000);
-  });
+  Rounded n = round(x, kLog2E, exponent_bias(x));
+  Num y = expm1_of_rest(x, n.n);
+  if (has_scalef(y)) return scalef(1 + y, n.n);
+  Num power = power_of_two(n);
+  return fma(y, power, power);
 }
 
 Num exp2_f32(Num x) {
   x = clamp(x, -151, 129);
-  Num t = x + kMagic32;
-  Num n = t - kMagic32, r = x - n;
+  Rounded n = round(x, 1, 2 * exponent_bias(x));
+  Num r = x - n.n;
   Num g = polynomial(r, {0.693147182, 0.240226507, 0.0555041023, 0.00961803831, 0.00133339362, 0.000154667679,
                          1.51960203e-05});
-  return scale_f32(fma(r, g, 1), {n, bits(t)});
+  return scale(fma(r, g, 1), n);
 }
 
 Num exp(Num x) {
   x = clamp(x, -746, 710);
-  Rounded n = round_f64(x, kLog2E);
+  Rounded n = round(x, kLog2E, 2 * exponent_bias(x));
   Num r = reduce_f64(x, n);
-  return scale_f64(fma(r * r, exp_tail(r, Digits::full), r) + 1, n);
+  return scale_one_plus(fma(r * r, exp_tail(r, Digits::full), r), n);
 }
 
 Num exp2(Num v, Num tail, Digits digits) {
   Num clamped = clamp(v, -1080, 1030);
-  Rounded n = round_f64(clamped, 1);
+  Rounded n = round(clamped, 1, 2 * exponent_bias(clamped));
   Num r = (clamped - n.n) + select(eq(clamped, v), tail, 0);
   Num g = digits == Digits::single  // (2^r - 1) / r: 2^-40, 2^-64
               ? polynomial(r, {0.69314718054820745, 0.2402265069810931, 0.055504109352839212,
@@ -108,15 +118,15 @@ Num exp2(Num v, Num tail, Digits digits) {
                                0.0096181291076283294, 0.0013333558146392682, 0.00015403530393640844,
                                1.5252733854327841e-05, 1.3215486594847476e-06, 1.0178051937744464e-07,
                                7.0549744913131439e-09, 4.4565711777688364e-10, 2.5625415116775229e-11});
-  return scale_f64(fma(r, g, 1), n);
+  return scale(fma(r, g, 1), n);
 }
 Num exp2(Num x) { return exp2(x, x.constant(0), Digits::full); }
 
 Num expm1_quarter(Num x, Digits digits) {
   x = clamp(x, -40, 710.5);
-  Rounded n = round_f64(x, kLog2E);
+  Rounded n = round(x, kLog2E, exponent_bias(x) - 2);
   Num r = reduce_f64(x, n);
-  Num s = power_of_two(n, -2);
+  Num s = power_of_two(n);  // 2^n / 4
   return fma(s, fma(r * r, exp_tail(r, digits), r), s - 0.25);
 }
 Num expm1(Num x, Digits digits) {
