@@ -109,8 +109,9 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
   // time to answer.
   const bool asks_ahead =
-      body.registers_at_once() > 1 ||
-      (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * near_bytes);
+      target.asks_ahead &&
+      (body.registers_at_once() > 1 ||
+       (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * near_bytes));
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("pointwise {}{}{}{}", nest.key(), past_caches ? " past-caches" : "",
                              asks_ahead ? " ahead" : "", body.key()),

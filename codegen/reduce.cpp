@@ -73,7 +73,7 @@ struct Reduction {
   int lanes;
   bool first_order;
   bool along;  // lanes run along the reduced axis, else along the last kept one
-  bool far;    // more is read than caches near the core hold
+  bool far;    // more is read than caches near the core hold, and asked for in advance
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
@@ -399,7 +399,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
   const int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along && lanes > 1) lanes *= registers;
-  const bool far = along && ir::bytes_of(root.getX()) > near_bytes;
+  const bool far = along && target.asks_ahead && ir::bytes_of(root.getX()) > near_bytes;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),

@@ -12,6 +12,9 @@ struct Target {
   int vector_bytes;      ///< of a register; 0: one element at a time
   std::string cpu;       ///< LLVM's name
   std::string features;  ///< LLVM's list; empty: those of the cpu
+  /// Whether loops ask for what they will stream through. AMD's processors see such streams themselves, and
+  /// asking then costs up to a fifth. A kernel's key says whether it asks, its id does not.
+  bool asks_ahead = false;
 
   /// Elements of a vector of `element_bytes` each; a multiple of what one register holds when elements are
   /// narrow, so that types of different widths have one lane count.
