@@ -65,6 +65,7 @@ class Emit {
   Value sub_vector(Value vector, int first, int count);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
+  Value mask_below(int count, int lanes);
   Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
   /// The number in the register type of the dtype, in every lane.
   Value number(DType d, double v, int lanes);

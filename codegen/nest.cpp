@@ -8,6 +8,8 @@ namespace {
 /// How long before an element is asked for: processors do not look beyond a page. No more than a page, since
 /// arrays that begin alike share the places of the first cache, which has eight for each line of a page.
 constexpr std::int64_t prefetched_bytes = 4 * 1024;
+/// Boxes of fewer elements are not worth code of their own.
+constexpr std::int64_t least_narrow_elements = 4096;
 
 }  // namespace
 
@@ -37,8 +39,13 @@ std::int64_t Nest::elements() const {
   return n;
 }
 
+bool Nest::has_narrow_rows() const {
+  return rank() > 1 && extents_.back() < lanes_ && elements() >= least_narrow_elements;
+}
+
 std::string Nest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
+  if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   for (const Stream& s : streams_)
     key += fmt::format(" {}:{}:{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()));
   return key;
@@ -129,6 +136,11 @@ void Nest::emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) c
     at.j_ = j;
     body(at);
   };
+  if (has_narrow_rows()) {
+    take(lanes_);
+    at.mask_ = e.mask_below(static_cast<int>(extents_.back()), lanes_);
+    return body_at(from);
+  }
   const int wide = lanes_ * registers_;
   take(wide);
   if (wide == 1) return e.loop(from, to, e.index(1), body_at);

@@ -18,7 +18,8 @@ struct Stream {
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
-/// sizes; only the rank, and whether the innermost stride is 0, 1 or another, is built in.
+/// sizes; only the rank, whether the innermost stride is 0, 1 or another, and how long rows are that do not
+/// fill a register, is built in.
 class Nest {
  public:
   /// The body is given `registers` times `lanes` points at once, and at the end of a row `lanes`.
@@ -82,6 +83,8 @@ class Nest {
                  mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
 
  private:
+  /// A row is one register with lanes that are not used, in a box with many of them.
+  bool has_narrow_rows() const;
   void emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) const;
 
   Dims extents_;

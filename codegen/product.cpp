@@ -148,14 +148,19 @@ class Emitter {
     }
     group_left_ = e.element(left_, e.mul(group, param(lhs_group)), tile_.dtype);
     if (plan_.per_column) group_left_ = e.element(group_left_, first_column_, tile_.dtype);
-    is_column_.assign(static_cast<std::size_t>(tile_.vectors), {});
-    masks_ = is_column_;
-    if (!plan_.ragged_columns) return;
-    for (int v = 0; v < tile_.vectors; ++v) {
-      const Value rest = e.sub(param(N), e.add(first_column_, e.index(v * tile_.lanes)));
-      is_column_[static_cast<std::size_t>(v)] = e.less(e.index(0), rest);
-      if (tile_.lanes > 1) masks_[static_cast<std::size_t>(v)] = e.mask_below(rest, tile_.lanes);
-    }
+    masks_.assign(static_cast<std::size_t>(tile_.vectors), {});
+    if (!plan_.per_column || plan_.last_columns == tile_.width() || tile_.lanes == 1) return;
+    for (int v = 0; v < tile_.vectors; ++v)
+      masks_[static_cast<std::size_t>(v)] =
+          e.mask_below(e.sub(param(N), e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes);
+  }
+
+  /// `body` is given the number of the tile's columns.
+  void with_columns(llvm::function_ref<void(int)> body) {
+    if (plan_.one_tile || plan_.last_columns == tile_.width()) return body(plan_.last_columns);
+    e.when(
+        e.less(e.add(first_column_, e.index(tile_.width())), param(N)), [&] { body(tile_.width()); },
+        [&] { body(plan_.last_columns); });
   }
 
   void clear_totals() {
@@ -316,31 +321,33 @@ class Emitter {
                        e.add(columns_before_, first_column_), tile_.width());
   }
 
-  void store(const Item& item, const std::function<Value(std::size_t)>& sum) {
+  using Sum = std::function<Value(std::size_t)>;
+
+  void store(const Item& item, const Sum& sum) {
+    with_columns([&](int columns) { store(item, columns, sum); });
+  }
+
+  void store(const Item& item, int columns, const Sum& sum) {
     for (int s = 0; s < item.spans; ++s) {
       const Value along = e.add(item.first, e.index(s));
       if (plan_.size.span_rows == 1) {
-        store_row(s, along, sum);
+        store_row(s, along, columns, sum);
         continue;
       }
       auto index = outer_index_;
       index.push_back(along);
       finish_.prepare(e, buffers_, params_, first_epilogue(), index);
-      for (int r = 0; r < plan_.size.span_rows; ++r) store_row(s * plan_.size.span_rows + r, e.index(r), sum);
+      for (int r = 0; r < plan_.size.span_rows; ++r)
+        store_row(s * plan_.size.span_rows + r, e.index(r), columns, sum);
     }
   }
 
-  void store_row(int r, Value row, const std::function<Value(std::size_t)>& sum) {
-    for (int v = 0; v < tile_.vectors; ++v) {
-      const auto store = [&] {
-        finish_.store(e, tile_.value(e, sum(static_cast<std::size_t>(r * tile_.vectors + v))), row,
-                      e.add(columns_before_, e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes,
-                      masks_[static_cast<std::size_t>(v)]);
-      };
-      if (plan_.ragged_columns)
-        e.when(is_column_[static_cast<std::size_t>(v)], store);
-      else
-        store();
+  void store_row(int r, Value row, int columns, const Sum& sum) {
+    for (int v = 0; v < tile_.vectors && v * tile_.lanes < columns; ++v) {
+      const int rest = columns - v * tile_.lanes;
+      finish_.store(e, tile_.value(e, sum(static_cast<std::size_t>(r * tile_.vectors + v))), row,
+                    e.add(columns_before_, e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes,
+                    rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
     }
   }
 
@@ -354,7 +361,7 @@ class Emitter {
   Value is_new_strip_, first_item_, last_item_, first_tile_, last_tile_;
   // Of the column tile.
   Value tile_number_, first_column_, columns_before_, panels_, group_left_;
-  llvm::SmallVector<Value> is_column_, masks_;  // of each vector of columns, where some stick out
+  llvm::SmallVector<Value> masks_;  // of left factors by column, where some stick out
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;

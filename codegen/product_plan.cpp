@@ -134,7 +134,10 @@ std::string ProductPlan::key() const {
       "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
       name_of(tile.dtype), size.spans, size.span_rows,
       last_spans < size.spans ? fmt::format("+{}", last_spans) : "", size.panels, units, tile.lanes,
-      ragged_columns ? "+" : "", lhs_operand, per_column ? " per-column" : "", rhs_operand,
+      last_columns == tile.width() ? ""
+      : one_tile                   ? fmt::format("={}", last_columns)
+                                   : fmt::format("+{}", last_columns),
+      lhs_operand, per_column ? " per-column" : "", rhs_operand,
       !packer        ? ""
       : packer->rows ? " rows"
                      : " columns",
@@ -185,6 +188,8 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .tile = tile,
       .size = size,
       .last_spans = static_cast<int>(m - (std::max<std::int64_t>(w.row_tiles, 1) - 1) * size.spans),
+      .last_columns = static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
+      .one_tile = p.panels == size.panels,
       .units = units,
       .panel = p.panel,
       .row_step = row_step,
@@ -194,7 +199,6 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .per_column = p.per_column,
       .one_chunk = one_chunk,
       .copied = copied,
-      .ragged_columns = p.columns % tile.width() != 0,
       .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
       .far = size.panels == 1 && !p.per_column && !p.unpacked && rhs_bytes > far_bytes,
       .streams =

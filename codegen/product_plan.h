@@ -17,11 +17,13 @@ struct ProductPlan {
   Tile tile;
   TileSize size;
   int last_spans;      // of the last tile of an axis
+  int last_columns;    // of the last tile
+  bool one_tile;       // the last tile of columns is the first
   int units;           // registers of a panel
   std::int64_t panel;  // columns of a panel
   std::int64_t row_step, span_step;
   int k_class;
-  bool table, per_column, one_chunk, copied, ragged_columns;
+  bool table, per_column, one_chunk, copied;
   bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
   // What is asked for in advance: right factors, left factors, what the end reads.
   bool far, streams, end_from_afar;

@@ -26,5 +26,7 @@ config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspa
 # What this machine's processor has, for tests that ask for it.
 with open("/proc/cpuinfo") as cpuinfo:
     flags = set(cpuinfo.read().split())
+if {"avx2", "fma", "f16c", "bmi2"} <= flags:
+    config.available_features.add("avx2")
 if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")

@@ -1,0 +1,71 @@
+// Rows that do not fill a register: all of their elements are written, and none beside them.
+#include "function_net.h"
+
+#include <catch2/catch.hpp>
+
+using namespace kiln;
+
+namespace {
+
+constexpr std::int64_t rows = 700;
+
+/// Of 0 to 63, which every type holds.
+Tensor numbers(std::int64_t columns) {
+  return nd::arange(rows * columns).reshape({rows, columns}) % 64;
+}
+
+/// The columns [from, from + count) of a matrix, one after the other.
+std::vector<double> columns_of(const Tensor& x, std::int64_t from, std::int64_t count) {
+  const auto all = x.astype(DType::f64).to_vector<double>();
+  const std::int64_t width = x.shape()[1];
+  std::vector<double> picked;
+  for (std::int64_t c = from; c < from + count; ++c)
+    for (std::int64_t r = 0; r < x.shape()[0]; ++r)
+      picked.push_back(all[static_cast<std::size_t>(r * width + c)]);
+  return picked;
+}
+
+}  // namespace
+
+TEST_CASE("narrow rows beside others", "[narrow_rows]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i32, DType::u8);
+  CAPTURE(name_of(dtype));
+  for (std::int64_t n = 1; n <= 17; ++n) {
+    CAPTURE(n);
+    const Tensor x = numbers(n + 5).astype(dtype);
+    const Tensor y = everywhere(
+        [&](F& f, const Tensors& in) {
+          const Tensor left = f.slice_axis(in[0], {.axis = 1, .begin = 0, .end = 2}),
+                       middle = f.slice_axis(in[0], {.axis = 1, .begin = 2, .end = n + 2}),
+                       right = f.slice_axis(in[0], {.axis = 1, .begin = n + 2, .end = n + 5});
+          return Tensors{f.concat({left, f.relu(middle) + middle, right}, {.dim = 1})};
+        },
+        {x})[0];
+    REQUIRE(y.shape() == x.shape());
+    const Tensor twice = nd::relu(x) + x;
+    CHECK(columns_of(y, 0, 2) == columns_of(x, 0, 2));
+    CHECK(columns_of(y, 2, n) == columns_of(twice, 2, n));
+    CHECK(columns_of(y, n + 2, 3) == columns_of(x, n + 2, 3));
+  }
+}
+
+TEST_CASE("products of few columns beside others", "[narrow_rows]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
+  CAPTURE(name_of(dtype));
+  random::seed(5);
+  const Tensor x = random::uniform(-1, 1, {50, 7}).astype(dtype),
+               w = random::uniform(-1, 1, {7, 64}).astype(dtype), edge = nd::ones({50, 3}).astype(dtype);
+  const Tensor all = nd::dot(x, w);
+  for (std::int64_t n = 1; n <= 50; ++n) {
+    CAPTURE(n);
+    const Tensor y = everywhere(
+        [&](F& f, const Tensors& in) {
+          return Tensors{f.concat({in[2], f.relu(f.dot(in[0], in[1])), in[2]}, {.dim = 1})};
+        },
+        {x, nd::slice_axis(w, {.axis = 1, .begin = 0, .end = n}), edge})[0];
+    REQUIRE(y.shape() == Shape{50, n + 6});
+    CHECK(columns_of(y, 0, 3) == columns_of(edge, 0, 3));
+    CHECK(columns_of(y, 3, n) == columns_of(nd::relu(all), 0, n));
+    CHECK(columns_of(y, n + 3, 3) == columns_of(edge, 0, 3));
+  }
+}
