@@ -10,9 +10,7 @@ namespace {
 constexpr std::int64_t rows = 700;
 
 /// Of 0 to 63, which every type holds.
-Tensor numbers(std::int64_t columns) {
-  return nd::arange(rows * columns).reshape({rows, columns}) % 64;
-}
+Tensor numbers(std::int64_t columns) { return nd::arange(rows * columns).reshape({rows, columns}) % 64; }
 
 /// The columns [from, from + count) of a matrix, one after the other.
 std::vector<double> columns_of(const Tensor& x, std::int64_t from, std::int64_t count) {

@@ -17,7 +17,7 @@ Num exp_moderate_f32(Num x);  ///< the same, but for |x| <= 87 and NaN only
 Num exp2_f32(Num x);          ///< 0.8 ULP
 Num log_f32(Num x);           ///< 1 ULP
 Num tanh_f32(Num x);          ///< 1.5 ULP
-Num erf_f32(Num x);           ///< 1.2 ULP
+Num erf_f32(Num x);           ///< 1.25 ULP
 
 Num exp(Num x);
 Num exp2(Num x);
