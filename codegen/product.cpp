@@ -149,18 +149,10 @@ class Emitter {
     group_left_ = e.element(left_, e.mul(group, param(lhs_group)), tile_.dtype);
     if (plan_.per_column) group_left_ = e.element(group_left_, first_column_, tile_.dtype);
     masks_.assign(static_cast<std::size_t>(tile_.vectors), {});
-    if (!plan_.per_column || plan_.last_columns == tile_.width() || tile_.lanes == 1) return;
+    if (!plan_.per_column || !plan_.is_ragged() || tile_.lanes == 1) return;
     for (int v = 0; v < tile_.vectors; ++v)
       masks_[static_cast<std::size_t>(v)] =
           e.mask_below(e.sub(param(N), e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes);
-  }
-
-  /// `body` is given the number of the tile's columns.
-  void with_columns(llvm::function_ref<void(int)> body) {
-    if (plan_.one_tile || plan_.last_columns == tile_.width()) return body(plan_.last_columns);
-    e.when(
-        e.less(e.add(first_column_, e.index(tile_.width())), param(N)), [&] { body(tile_.width()); },
-        [&] { body(plan_.last_columns); });
   }
 
   void clear_totals() {
@@ -324,7 +316,10 @@ class Emitter {
   using Sum = std::function<Value(std::size_t)>;
 
   void store(const Item& item, const Sum& sum) {
-    with_columns([&](int columns) { store(item, columns, sum); });
+    if (plan_.one_tile || !plan_.is_ragged()) return store(item, plan_.last_columns, sum);
+    e.when(
+        e.less(e.add(first_column_, e.index(tile_.width())), param(N)),
+        [&] { store(item, tile_.width(), sum); }, [&] { store(item, plan_.last_columns, sum); });
   }
 
   void store(const Item& item, int columns, const Sum& sum) {

@@ -134,9 +134,9 @@ std::string ProductPlan::key() const {
       "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
       name_of(tile.dtype), size.spans, size.span_rows,
       last_spans < size.spans ? fmt::format("+{}", last_spans) : "", size.panels, units, tile.lanes,
-      last_columns == tile.width() ? ""
-      : one_tile                   ? fmt::format("={}", last_columns)
-                                   : fmt::format("+{}", last_columns),
+      !is_ragged() ? ""
+      : one_tile   ? fmt::format("={}", last_columns)
+                   : fmt::format("+{}", last_columns),
       lhs_operand, per_column ? " per-column" : "", rhs_operand,
       !packer        ? ""
       : packer->rows ? " rows"

@@ -17,7 +17,7 @@ struct ProductPlan {
   Tile tile;
   TileSize size;
   int last_spans;      // of the last tile of an axis
-  int last_columns;    // of the last tile
+  int last_columns;    // of the last tile of a group
   bool one_tile;       // the last tile of columns is the first
   int units;           // registers of a panel
   std::int64_t panel;  // columns of a panel
@@ -41,6 +41,8 @@ struct ProductPlan {
   std::int64_t offset_in_lhs(int r) const {
     return r / size.span_rows * span_step + r % size.span_rows * row_step;
   }
+  /// Whether the last tile has fewer columns than the others.
+  bool is_ragged() const { return last_columns < tile.width(); }
   std::string key() const;
 };
 

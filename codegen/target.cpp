@@ -15,7 +15,6 @@ bool host_has(std::initializer_list<const char*> features) {
   return true;
 }
 
-bool sees_streams() { return llvm::sys::getHostCPUName().starts_with("znver"); }
 bool has_avx2() { return host_has({"avx2", "fma", "f16c", "bmi2"}); }
 bool has_avx512() { return has_avx2() && host_has({"avx512f", "avx512vl", "avx512bw", "avx512dq"}); }
 
@@ -27,15 +26,16 @@ Target select_target(Isa request) {
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
+  static const bool asks_ahead = !llvm::sys::getHostCPUName().starts_with("znver");
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use KILN_TARGET_CPU=native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", !sees_streams()};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", asks_ahead};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use KILN_TARGET_CPU=native");
-      return {Isa::avx2, 32, "x86-64-v3", "", !sees_streams()};
+      return {Isa::avx2, 32, "x86-64-v3", "", asks_ahead};
     default:
-      return {Isa::scalar, 0, "x86-64", "", !sees_streams()};
+      return {Isa::scalar, 0, "x86-64", "", asks_ahead};
   }
 }
 

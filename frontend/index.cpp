@@ -108,7 +108,7 @@ Given<4> slice_attributes(const Selection& s) {
 
 Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_location where) {
   const Selection s = select(known_shape(x, "x[...]", where), index, where);
-  // Nothing of x is in it, so that a trace needs not record where it came from.
+  // Nothing of x is in it, so that a trace need not record where it came from.
   if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x));
   if (s.view) return view(x, s);
   const Given<4> given = slice_attributes(s);

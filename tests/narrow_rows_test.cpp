@@ -1,8 +1,6 @@
 // Rows that do not fill a register: all of their elements are written, and none beside them.
 #include "function_net.h"
 
-#include <catch2/catch.hpp>
-
 using namespace kiln;
 
 namespace {
