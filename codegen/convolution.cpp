@@ -1,6 +1,6 @@
 // Convolutions with the channels last: rows are the batch and the output positions, and the contracted index
-// walks the window through a table of offsets. Where each channel is a group of its own (depthwise), the left
-// factors of neighbouring columns are neighbours too.
+// walks the window through a table of offsets.
+#include "codegen/depthwise.h"
 #include "codegen/product.h"
 #include "codegen/window_order.h"
 #include "runtime/fail.h"
@@ -12,25 +12,37 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
   if (!w.is_contiguous()) fail_internal("a packed operand is looked at through a window");
   const std::size_t channel = result.size() - 1;
-  const bool depthwise = is_depthwise(root);
+  Dims lhs_strides{x.strides[0]}, tap_strides;
+  for (std::size_t i = 1; i < channel; ++i) {
+    lhs_strides.push_back(x.strides[i] * root.getStride()[i - 1]);
+    tap_strides.push_back(x.strides[i] * root.getDilate()[i - 1]);
+  }
+  const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
+  if (is_depthwise(root)) {
+    if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not neighbours");
+    return launch_depthwise(fusion, root.getResult(),
+                            {.lhs = x,
+                             .rhs = rhs,
+                             .lhs_strides = lhs_strides,
+                             .offsets = window_offsets(1, root.getKernel(), 1, tap_strides),
+                             .row_taps = root.getKernel().back(),
+                             .tap_step = tap_strides.back(),
+                             .channels = result[channel],
+                             .panel = packed[3]},
+                            target);
+  }
 
   Product product;
   product.lhs = x;
-  product.rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
-  product.lhs_strides.push_back(x.strides[0]);
-  Dims tap_strides;
-  for (std::size_t i = 1; i < channel; ++i) {
-    product.lhs_strides.push_back(x.strides[i] * root.getStride()[i - 1]);
-    tap_strides.push_back(x.strides[i] * root.getDilate()[i - 1]);
-  }
+  product.rhs = rhs;
+  product.lhs_strides = lhs_strides;
   product.rhs_strides.assign(channel, 0);
   product.groups = packed[0];
   product.panels = packed[1];
   product.k_extent = packed[2];
   product.panel = packed[3];
   product.columns = result[channel] / product.groups;
-  product.per_column = depthwise;
-  const std::int64_t channels = depthwise ? 1 : x.shape[channel] / product.groups;
+  const std::int64_t channels = x.shape[channel] / product.groups;
   product.lhs_group = channels * x.strides[channel];
   // With one tap the contracted index is the channel.
   if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))

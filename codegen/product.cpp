@@ -147,12 +147,6 @@ class Emitter {
       panels_ = e.element(panels_, panels_before(in_group), tile_.dtype);
     }
     group_left_ = e.element(left_, e.mul(group, param(lhs_group)), tile_.dtype);
-    if (plan_.per_column) group_left_ = e.element(group_left_, first_column_, tile_.dtype);
-    masks_.assign(static_cast<std::size_t>(tile_.vectors), {});
-    if (!plan_.per_column || !plan_.is_ragged() || tile_.lanes == 1) return;
-    for (int v = 0; v < tile_.vectors; ++v)
-      masks_[static_cast<std::size_t>(v)] =
-          e.mask_below(e.sub(param(N), e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes);
   }
 
   void clear_totals() {
@@ -264,19 +258,12 @@ class Emitter {
         Value at = row_of_panel;
         if (v >= plan_.units) at = e.element(at, panel_step_, tile_.dtype);
         at = e.element(at, e.index(v % plan_.units * tile_.lanes), tile_.dtype);
-        f.right.push_back(plan_.per_column ? e.load(at, tile_.dtype, tile_.lanes)
-                                           : tile_.right(e, at, plan_.panel));
+        f.right.push_back(tile_.right(e, at, plan_.panel));
       }
       ask_ahead(item, base, k, e.sub(k, from), next);
-      const auto of_row = [this, here = e.element(base, step, tile_.dtype)](int r) {
+      f.address_of_left = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
-      f.left = tile_.repeated(e, of_row);
-      if (plan_.per_column)
-        f.left = [this, of_row](int r, int v) {
-          return e.load(e.element(of_row(r), e.index(v * tile_.lanes), tile_.dtype), tile_.dtype, tile_.lanes,
-                        masks_[static_cast<std::size_t>(v)]);
-        };
       return f;
     });
   }
@@ -356,7 +343,6 @@ class Emitter {
   Value is_new_strip_, first_item_, last_item_, first_tile_, last_tile_;
   // Of the column tile.
   Value tile_number_, first_column_, columns_before_, panels_, group_left_;
-  llvm::SmallVector<Value> masks_;  // of left factors by column, where some stick out
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;
@@ -406,8 +392,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   launch.table = p.k_offsets;
   const bool nothing = work.items * plan.size.span_rows == 0 || p.columns == 0 || p.groups == 0;
   launch.extent = nothing ? 0 : work.units();
-  // A register's multiply-adds take half a cycle each, with a left factor of its own one; its end some more.
-  const std::int64_t cost_of_register = p.k_extent * (p.per_column ? 3 : 2) + 16;
+  // In half cycles: a register's multiply-adds, and its end.
+  const std::int64_t cost_of_register = p.k_extent * 2 + 16;
   launch.grain = grain_for(
       launch.extent, plan.size.rows() * plan.tile.vectors * cost_of_register * work.block * work.columns);
   launch.scratch_bytes = work.scratch_bytes;

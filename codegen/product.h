@@ -24,8 +24,7 @@ struct Product {
   /// Columns come in groups, each with a left and a packed factor of its own.
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
-  bool per_column = false;        ///< the left factor's next element belongs to the next column (depthwise)
-  std::int64_t lhs_elements = 0;  ///< distinct ones, over all rows
+  std::int64_t lhs_elements = 0;                    ///< distinct ones, over all rows
 };
 
 /// The kernel of a fusion whose root is such a product.

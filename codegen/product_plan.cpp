@@ -131,13 +131,13 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={}{} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
+      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
       name_of(tile.dtype), size.spans, size.span_rows,
       last_spans < size.spans ? fmt::format("+{}", last_spans) : "", size.panels, units, tile.lanes,
       !is_ragged() ? ""
       : one_tile   ? fmt::format("={}", last_columns)
                    : fmt::format("+{}", last_columns),
-      lhs_operand, per_column ? " per-column" : "", rhs_operand,
+      lhs_operand, rhs_operand,
       !packer        ? ""
       : packer->rows ? " rows"
                      : " columns",
@@ -173,7 +173,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
                       rows_in_cache(row_step * element_bytes, roomy) < most_rows;
   const TileSize size =
       size_of_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
-                   p.per_column ? 1 : p.panels, units, target);
+                   p.panels, units, target);
   if (size.span_rows > 1)
     for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
   const std::int64_t m = w.extents.back();
@@ -182,8 +182,8 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   w.column_tiles = p.groups * p.panels / size.panels;
 
   const Tile tile{dtype, size.rows(), units * size.panels, lanes};
-  const bool row_follows_row = p.k_offsets.empty() && p.k_stride == 1 && row_step == p.k_extent &&
-                               size.span_rows == 1 && !p.per_column;
+  const bool row_follows_row =
+      p.k_offsets.empty() && p.k_stride == 1 && row_step == p.k_extent && size.span_rows == 1;
   ProductPlan plan{
       .tile = tile,
       .size = size,
@@ -196,14 +196,13 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .span_step = w.lhs_steps.back(),
       .k_class = stride_class(p.k_stride),
       .table = !p.k_offsets.empty(),
-      .per_column = p.per_column,
       .one_chunk = one_chunk,
       .copied = copied,
       .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
-      .far = size.panels == 1 && !p.per_column && !p.unpacked && rhs_bytes > far_bytes,
+      .far = size.panels == 1 && !p.unpacked && rhs_bytes > far_bytes,
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
-      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !p.per_column &&
+      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 &&
                        all_rows * p.columns * element_bytes > near_bytes,
       .outer_count = w.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),

@@ -5,19 +5,16 @@
 namespace kiln::codegen {
 llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value to,
                                           const std::function<Factors(mlir::Value)>& factors) const {
-  const bool floating = is_floating(dtype);
-  auto multiply_add = [&](mlir::Value x, mlir::Value y, mlir::Value sum) -> mlir::Value {
-    if (floating) return mlir::LLVM::FMAOp::create(e.b, e.loc, x, y, sum);
-    return e.add(sum, e.mul(x, y));
-  };
   const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
   const mlir::ValueRange sums = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
     const Factors f = factors(k);
     llvm::SmallVector<mlir::Value> next;
-    for (int r = 0; r < rows; ++r)
+    for (int r = 0; r < rows; ++r) {
+      const mlir::Value left = e.splat(e.load_scalar(f.address_of_left(r), dtype), lanes);
       for (int v = 0; v < vectors; ++v)
-        next.push_back(multiply_add(f.left(r, v), f.right[static_cast<std::size_t>(v)],
+        next.push_back(multiply_add(e, left, f.right[static_cast<std::size_t>(v)],
                                     sum[static_cast<unsigned>(next.size())]));
+    }
     return next;
   });
   return {sums.begin(), sums.end()};
@@ -29,11 +26,9 @@ mlir::Value Tile::right(Emit& e, mlir::Value address, std::int64_t panel) const 
   return factors;
 }
 
-std::function<mlir::Value(int, int)> Tile::repeated(Emit& e, std::function<mlir::Value(int)> address) const {
-  return [this, &e, address = std::move(address), all = mlir::Value()](int r, int v) mutable {
-    if (v == 0) all = e.splat(e.load_scalar(address(r), dtype), lanes);
-    return all;
-  };
+mlir::Value Tile::multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {
+  if (is_floating(dtype)) return mlir::LLVM::FMAOp::create(e.b, e.loc, a, b, sum);
+  return e.add(sum, e.mul(a, b));
 }
 
 int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {

@@ -17,15 +17,17 @@ struct Tile {
   int width() const { return vectors * lanes; }
   std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
 
-  /// What is multiplied at one k. The left factors of a row are asked for one after the other, right before
-  /// they are used: there are not registers for all of them.
+  /// What is multiplied at one k. The left factor of a row, the same for all columns, is loaded right before
+  /// it is used: there are not registers for all of them.
   struct Factors {
     llvm::SmallVector<mlir::Value> right;
-    std::function<mlir::Value(int row, int vector)> left;
+    std::function<mlir::Value(int row)> address_of_left;
   };
   /// The sums over one chunk of k, row by row.
   llvm::SmallVector<mlir::Value> emit(Emit& e, mlir::Value from, mlir::Value to,
                                       const std::function<Factors(mlir::Value k)>& factors) const;
+  /// a * b + sum, in one rounding where there is one.
+  mlir::Value multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
   /// A chunk's sum added to those before it. -0 is what a total begins as: the first sum stays as it is.
   mlir::Value plus(Emit& e, mlir::Value total, mlir::Value sum) const;
   /// Half precision is summed in f32; the product's value is the sum, rounded.
@@ -35,9 +37,6 @@ struct Tile {
   /// for: they may come from the third cache or memory, and within the processor's own window there are too
   /// few multiply-adds to hide that.
   mlir::Value right(Emit& e, mlir::Value address, std::int64_t panel) const;
-  /// Left factors that are the same for all columns, by row.
-  std::function<mlir::Value(int row, int vector)> repeated(Emit& e,
-                                                           std::function<mlir::Value(int row)> address) const;
 
   /// Lanes that a panel's columns fill.
   static int lanes_of(const Target& target, DType dtype, std::int64_t panel);

@@ -244,8 +244,9 @@ class Emitter {
       const Value row = at(right, e.mul(c, e.index(plan_.panel)));
       for (int v = 0; v < plan_.units; ++v)
         f.right.push_back(tile_.right(e, at(row, e.index(v * plan_.lanes)), plan_.panel));
-      f.left = tile_.repeated(
-          e, [this, here = at(left, c)](int r) { return at(here, e.index(r * plan_.row_elements())); });
+      f.address_of_left = [this, here = at(left, c)](int r) {
+        return at(here, e.index(r * plan_.row_elements()));
+      };
       return f;
     });
   }

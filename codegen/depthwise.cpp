@@ -1,0 +1,254 @@
+// Convolutions whose channels are groups of their own, with the channels last: registers run along the
+// channels, and a tile is some results of a row. A tap row is read once for all of them: each of its columns
+// is loaded and multiplied with every tap that a result has there. Tiles pass by all channels before the next
+// begins, so that memory is read as it lies.
+#include "codegen/depthwise.h"
+
+#include "codegen/epilogue.h"
+#include "codegen/tile.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <map>
+
+namespace kiln::codegen {
+namespace {
+
+using llvm::divideCeilSigned;
+using Value = mlir::Value;
+
+/// Longer rows of taps are taken tap by tap.
+constexpr std::int64_t most_taps = 8;
+/// Chains of multiply-adds that hide each other's latency.
+constexpr std::int64_t least_sums = 8;
+constexpr int most_vectors = 4;
+
+enum Param : std::int64_t {
+  columns,
+  row_tiles,
+  lhs_offset,
+  first_outer  // extent and step of each outer axis
+};
+
+/// What the code is made from: equal plans (and epilogues), equal code.
+struct Plan {
+  DType dtype;
+  int lanes;
+  int rows, last_rows;          // of a tile; of the last one of an axis
+  int vectors;                  // registers of channels at once
+  int tail;                     // channels in the last register; 0: it is full
+  std::int64_t k_extent, taps;  // of the window; that are taken at once
+  std::int64_t row_step, tap_step, panel;
+  std::size_t outer_count;  // axes before that of the tiles
+  int lhs_operand, rhs_operand, table_operand;
+
+  std::string key() const {
+    return fmt::format("{} rows={}{} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
+                       name_of(dtype), rows, last_rows < rows ? fmt::format("+{}", last_rows) : "", vectors,
+                       lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
+                       taps, row_step, tap_step, outer_count);
+  }
+};
+
+/// As many rows as registers hold beside the taps and a factor, but no more than leaves a good last tile.
+int rows_of_tile(std::int64_t m, std::int64_t taps, const Target& target) {
+  const auto most = std::max<std::int64_t>(1, target.registers() - taps - 2);
+  // In multiply-adds: what a tile costs beside those, and columns that two tiles read.
+  const auto cost_of_tile = [&](std::int64_t rows) {
+    return rows == 0 ? 0 : std::max<std::int64_t>(rows, least_sums) + 2;
+  };
+  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
+  std::int64_t best = std::clamp<std::int64_t>(m, 1, most);
+  for (std::int64_t rows = best; rows > 0; --rows)
+    if (cost(rows) < cost(best)) best = rows;
+  return static_cast<int>(best);
+}
+
+class Emitter {
+ public:
+  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+
+  /// Units [begin, end): tiles, along the last axis first.
+  void run(Value begin, Value end) {
+    const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
+    right_ = e.buffer(buffers_, plan_.rhs_operand);
+    offsets_ = e.buffer(buffers_, plan_.table_operand);
+    const Value tiles = param(row_tiles), one = e.index(1);
+    e.loop(begin, end, one, [&](Value unit) {
+      const Value tile = e.rem(unit, tiles);
+      first_row_ = e.mul(tile, e.index(plan_.rows));
+      left_ = e.element(at_outer(e.div(unit, tiles), left), e.mul(first_row_, e.index(plan_.row_step)),
+                        plan_.dtype);
+      if (plan_.last_rows == plan_.rows) return all_columns(plan_.rows);
+      e.when(
+          e.less(e.add(tile, one), tiles), [&] { all_columns(plan_.rows); },
+          [&] { all_columns(plan_.last_rows); });
+    });
+  }
+
+ private:
+  Value param(std::int64_t p) { return e.param(params_, p); }
+
+  Value at_outer(Value rest, Value left) {
+    llvm::SmallVector<Value> index(plan_.outer_count);
+    for (std::size_t i = plan_.outer_count; i-- > 0;) {
+      const auto at = first_outer + 2 * static_cast<std::int64_t>(i);
+      const Value extent = param(at);
+      index[i] = i == 0 ? rest : e.rem(rest, extent);
+      if (i > 0) rest = e.div(rest, extent);
+      left = e.element(left, e.mul(index[i], param(at + 1)), plan_.dtype);
+    }
+    finish_.prepare(e, buffers_, params_, first_outer + 2 * static_cast<std::int64_t>(plan_.outer_count),
+                    index);
+    return left;
+  }
+
+  void all_columns(int rows) {
+    const Value all = param(columns), lanes = e.index(plan_.lanes),
+                together = e.index(plan_.vectors * plan_.lanes);
+    const Value whole = e.sub(all, e.rem(all, lanes)), by_several = e.sub(all, e.rem(all, together));
+    e.loop(e.index(0), by_several, together, [&](Value column) { tile(column, rows, plan_.vectors, {}); });
+    if (plan_.vectors > 1) e.loop(by_several, whole, lanes, [&](Value column) { tile(column, rows, 1, {}); });
+    if (plan_.tail > 0) tile(whole, rows, 1, e.mask_below(plan_.tail, plan_.lanes));
+  }
+
+  /// `rows` results of `vectors` registers of channels.
+  void tile(Value column, int rows, int vectors, Value mask) {
+    const Tile sums_of{plan_.dtype, rows, vectors, plan_.lanes};
+    llvm::SmallVector<Value> columns;
+    for (int v = 0; v < vectors; ++v) columns.push_back(e.add(column, e.index(v * plan_.lanes)));
+    llvm::SmallVector<Value> sums;
+    if (plan_.k_extent <= Tile::chunk) {
+      sums = sums_over(sums_of, columns, mask, e.index(0), e.index(plan_.k_extent));
+    } else {
+      const Value length = e.index(Tile::chunk), end = e.index(plan_.k_extent);
+      const llvm::SmallVector<Value> none(
+          sums_of.registers(), e.number(plan_.dtype, is_floating(plan_.dtype) ? -0.0 : 0, plan_.lanes));
+      sums = e.loop(e.index(0), end, length, none, [&](Value from, mlir::ValueRange totals) {
+        auto chunk = sums_over(sums_of, columns, mask, from, e.min(e.add(from, length), end));
+        for (auto [sum, total] : llvm::zip(chunk, totals)) sum = sums_of.plus(e, total, sum);
+        return chunk;
+      });
+    }
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < vectors; ++v)
+        finish_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(r * vectors + v)]),
+                      e.add(first_row_, e.index(r)), columns[static_cast<std::size_t>(v)], plan_.lanes, mask);
+  }
+
+  /// Over the taps [from, to).
+  llvm::SmallVector<Value> sums_over(const Tile& tile, llvm::ArrayRef<Value> columns, Value mask, Value from,
+                                     Value to) {
+    llvm::SmallVector<Value> panels;
+    for (const Value column : columns) {
+      const Value panel = e.index(plan_.panel);
+      const Value at =
+          e.add(e.mul(e.div(column, panel), e.index(plan_.k_extent * plan_.panel)), e.rem(column, panel));
+      panels.push_back(e.element(right_, at, plan_.dtype));
+    }
+    llvm::SmallVector<Value> sums(tile.registers(), e.number(plan_.dtype, 0, plan_.lanes));
+    return e.loop(from, to, e.index(plan_.taps), sums, [&](Value k, mlir::ValueRange carried) {
+      llvm::SmallVector<Value> next(carried);
+      add_row(tile, columns, panels, mask, k, tap_row(k), next);
+      return next;
+    });
+  }
+
+  /// The left factor of the tile's first row at tap k.
+  Value tap_row(Value k) {
+    return e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
+  }
+
+  /// Adds a row of taps in the order of memory, which for each result is that of its taps.
+  void add_row(const Tile& tile, llvm::ArrayRef<Value> columns, llvm::ArrayRef<Value> panels, Value mask,
+               Value k, Value left, llvm::MutableArrayRef<Value> sums) {
+    struct Use {
+      int row;
+      std::int64_t tap;
+    };
+    const std::int64_t direction = plan_.tap_step < 0 ? -1 : 1;
+    std::map<std::int64_t, llvm::SmallVector<Use>> uses;  // by distance from `left`
+    for (int r = 0; r < tile.rows; ++r)
+      for (std::int64_t t = 0; t < plan_.taps; ++t)
+        uses[direction * (r * plan_.row_step + t * plan_.tap_step)].push_back({r, t});
+    for (auto [v, column] : llvm::enumerate(columns)) {
+      llvm::SmallVector<Value> factors;
+      for (std::int64_t t = 0; t < plan_.taps; ++t) {
+        const Value at = e.mul(e.add(k, e.index(t)), e.index(plan_.panel));
+        factors.push_back(e.load(e.element(panels[v], at, plan_.dtype), plan_.dtype, plan_.lanes));
+      }
+      const Value here = e.element(left, column, plan_.dtype);
+      for (const auto& [distance, used_by] : uses) {
+        const Value x = e.load(e.element(here, e.index(direction * distance), plan_.dtype), plan_.dtype,
+                               plan_.lanes, mask);
+        for (const Use& use : used_by) {
+          Value& sum = sums[static_cast<std::size_t>(use.row) * columns.size() + v];
+          sum = tile.multiply_add(e, x, factors[static_cast<std::size_t>(use.tap)], sum);
+        }
+      }
+    }
+  }
+
+  Emit& e;
+  const Plan& plan_;
+  Epilogue& finish_;
+  Value buffers_, params_, right_, offsets_;
+  // Of the unit.
+  Value left_, first_row_;
+};
+
+}  // namespace
+
+Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const Target& target) {
+  const Dims guests[] = {d.lhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, guests);
+  const Dims &extents = epilogue.extents(), &steps = epilogue.guest(0);
+  const DType dtype = dtype_of_value(root);
+  const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
+  // Within one chunk a row of taps is not cut.
+  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_taps ? d.row_taps : 1;
+  const std::int64_t m = extents.back();
+  const int lanes = Tile::lanes_of(target, dtype, d.panel), rows = rows_of_tile(m, taps, target);
+  const std::int64_t tiles = divideCeilSigned(std::max<std::int64_t>(m, 1), rows),
+                     registers = divideCeilSigned(d.channels, lanes);
+  const auto vectors = static_cast<int>(std::clamp<std::int64_t>(
+      least_sums / rows, 1, std::min<std::int64_t>(most_vectors, std::max<std::int64_t>(registers, 1))));
+  const Plan plan{.dtype = dtype,
+                  .lanes = lanes,
+                  .rows = rows,
+                  .last_rows = static_cast<int>(std::max<std::int64_t>(m, 1) - (tiles - 1) * rows),
+                  .vectors = vectors,
+                  .tail = static_cast<int>(d.channels % lanes),
+                  .k_extent = k_extent,
+                  .taps = taps,
+                  .row_step = steps.back(),
+                  .tap_step = d.tap_step,
+                  .panel = d.panel,
+                  .outer_count = extents.size() - 1,
+                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
+                  .rhs_operand = static_cast<int>(d.rhs),
+                  .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("depthwise {}{}", plan.key(), epilogue.key()),
+                 fusion.getLoc(),
+                 {}},
+                {}};
+  launch.params = {d.channels, tiles, d.lhs.offset};
+  launch.extent = m == 0 || d.channels == 0 ? 0 : tiles;
+  for (std::size_t i = 0; i < plan.outer_count; ++i) {
+    launch.params.insert(launch.params.end(), {extents[i], steps[i]});
+    launch.extent *= extents[i];
+  }
+  epilogue.append_params(launch.params);
+  launch.table = d.offsets;
+  launch.grain = grain_for(launch.extent, rows * registers * (k_extent * 2 + 16));
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    Epilogue finish = epilogue;
+    Emitter(e, plan, finish, buffers, params).run(begin, end);
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen
