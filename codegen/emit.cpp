@@ -42,6 +42,11 @@ mlir::Type Emit::register_type(DType d) {
 
 mlir::Value Emit::splat(Value scalar, int lanes) {
   if (lanes == 1) return scalar;
+  mlir::Attribute constant;  // stays one, for those who look for it
+  if (mlir::matchPattern(scalar, mlir::m_Constant(&constant))) {
+    const auto type = llvm::cast<mlir::ShapedType>(lanes_of(scalar.getType(), lanes));
+    return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, constant));
+  }
   return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
 }
 

@@ -143,15 +143,19 @@ Num integer_unary(Unary op, Num x, DType dtype, Isa isa) {
   }
 }
 
-/// NaN wins; of zeros of both signs, b. A constant b is no NaN: then LLVM makes one comparison of both.
-bool by_instruction(Num a, Num b) {
-  return has_extremes(a) && !mlir::matchPattern(b.value(), mlir::m_Constant());
+/// A constant that is no NaN.
+bool is_number(Num x) {
+  llvm::APFloat value(0.0);
+  return mlir::matchPattern(x.value(), mlir::m_ConstantFloat(&value)) && !value.isNaN();
 }
+/// NaN wins; of zeros of both signs, b. Where b is a number one comparison will do.
 Num greater(Num a, Num b) {
-  return select(is_nan(a), a, by_instruction(a, b) ? greater_or_second(a, b) : select(gt(a, b), a, b));
+  if (is_number(b)) return select(le(a, b), b, a);
+  return select(is_nan(a), a, has_extremes(a) ? greater_or_second(a, b) : select(gt(a, b), a, b));
 }
 Num less(Num a, Num b) {
-  return select(is_nan(a), a, by_instruction(a, b) ? less_or_second(a, b) : select(lt(a, b), a, b));
+  if (is_number(b)) return select(ge(a, b), b, a);
+  return select(is_nan(a), a, has_extremes(a) ? less_or_second(a, b) : select(lt(a, b), a, b));
 }
 
 Num truth(Num condition, Num like) {
@@ -273,11 +277,10 @@ int registers_at_once(Unary op, DType dtype) {
       return 0;
     case Unary::exp:
     case Unary::exp2:
-      return dtype == DType::f64 ? through_f64 : 8;
+    case Unary::log:
     case Unary::erf:
     case Unary::tanh:
       return dtype == DType::f64 ? through_f64 : 4;
-    case Unary::log:
     case Unary::expm1:
       return dtype == DType::f64 ? through_f64 : 2;
     default:
