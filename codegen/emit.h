@@ -120,6 +120,10 @@ struct KernelRequest {
   mlir::Location location;
   std::function<void(Emit&, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end)>
       emit;
+  /// Instructions stay in the order in which they are emitted: what is worked on at once, a vector of several
+  /// registers, goes side by side. LLVM's scheduler takes one register after the other to have fewer in use,
+  /// and each of a function's operations then waits for the last.
+  bool in_order = false;
 };
 
 }  // namespace kiln::codegen

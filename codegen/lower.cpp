@@ -3,6 +3,9 @@
 #include "codegen/stats.h"
 #include "runtime/fail.h"
 
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -138,13 +141,24 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine,
+/// LLVM's own addPassesToEmitFile, but for the scheduler that `in_order` leaves out.
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, bool in_order,
                                     llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true))
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  if (in_order) config->disablePass(&llvm::MachineSchedulerID);
+  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
+  passes.add(config);  // which owns what is added
+  passes.add(functions);
+  const bool refused = config->addISelPasses();
+  config->addMachinePasses();
+  config->setInitialized();
+  if (refused || machine.addAsmPrinter(passes, stream, nullptr, kind, functions->getMMI().getContext()))
     fail_internal("LLVM cannot write this kind of file");
+  passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(module);
   return bytes;
 }
@@ -202,10 +216,10 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
     llvm::raw_string_ostream(texts->llvm) << *llvm_module << "\n";
     // Generating code changes the module, so the text is made from a copy.
     auto copy = llvm::CloneModule(*llvm_module);
-    auto assembly = generate(*copy, machine, llvm::CodeGenFileType::AssemblyFile);
+    auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
     texts->assembly.append(assembly.begin(), assembly.end());
   }
-  auto bytes = generate(*llvm_module, machine, llvm::CodeGenFileType::ObjectFile);
+  auto bytes = generate(*llvm_module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
   stats().llvm_ns += since(in_llvm);
   return {symbol, {bytes.begin(), bytes.end()}};
 }

@@ -118,6 +118,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
                  fusion.getLoc(),
                  {}},
                 {}};
+  launch.request.in_order = true;
   launch.uses_random = uses_random;
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());

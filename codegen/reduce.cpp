@@ -425,6 +425,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
                  fusion.getLoc(),
                  {}},
                 {}};
+  launch.request.in_order = true;
   red.nest.append_params(launch.params);
   launch.params.push_back(red.extent);
   launch.params.insert(launch.params.end(), red.steps.begin(), red.steps.end());

@@ -57,11 +57,9 @@ Num log_f32(Num x) {
   Num e = (bits(y) - 0x3f2aaaab) >> 23;  // 1 + f in [2/3, 4/3)
   Num f = from_bits(bits(y) - (e << 23)) - 1;
   Num n = float_from_signed(e, 32) + select(subnormal, -23.0, x.constant(0));
-  Num square = f * f;
-  Num p = polynomial(f, square,
-                     {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
-                      0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
-  Num log_m = fma(square, fma(p, f, -0.5), f);
+  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
+                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
+  Num log_m = fma(f * f, fma(p, f, -0.5), f);
   return with_limits(x, fma(n, 0x1.62e43p-1, log_m));
 }
 

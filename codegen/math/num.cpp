@@ -177,15 +177,5 @@ Num polynomial(Num x, std::initializer_list<double> c) {
   for (; it != std::rend(c); ++it) sum = fma(sum, x, *it);
   return sum;
 }
-Num polynomial(Num x, Num square, std::initializer_list<double> c) {
-  const auto pair = [&](std::size_t i) {
-    const Num low = x.constant(std::data(c)[i]);
-    return i + 1 < c.size() ? fma(x.constant(std::data(c)[i + 1]), x, low) : low;
-  };
-  std::size_t i = (c.size() - 1) / 2 * 2;
-  Num sum = pair(i);
-  while (i > 0) sum = fma(sum, square, pair(i -= 2));
-  return sum;
-}
 
 }  // namespace kiln::codegen

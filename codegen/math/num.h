@@ -186,7 +186,5 @@ Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<
 
 /// c[0] + c[1] x + c[2] x^2 + ..., Horner's scheme with fma. At least one coefficient.
 Num polynomial(Num x, std::initializer_list<double> c);
-/// The same by pairs of coefficients, Horner's scheme in the square, which is given: chains half as long.
-Num polynomial(Num x, Num square, std::initializer_list<double> c);
 
 }  // namespace kiln::codegen
