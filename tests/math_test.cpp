@@ -123,7 +123,7 @@ struct Function {
 #define KILN_FUNCTION(name, reference) \
   #name, [](const Tensor& x) { return nd::name(x); }, [](long double x) { return reference; }
 const Function kFunctions[] = {
-    {KILN_FUNCTION(exp, std::exp(x)), 1, 1, 0x8fff5efc, 0x3ffbde5d},
+    {KILN_FUNCTION(exp, std::exp(x)), 1, 1, 0x863a0e2c, 0x3ffbde5d},
     {KILN_FUNCTION(expm1, std::expm1(x)), 0.51, 2.5, 0xb280463c, 0x1e367bd3},
     {KILN_FUNCTION(log, std::log(x)), 1, 1, 0x43c221b8, 0xba5996f0},
     {KILN_FUNCTION(log2, std::log2(x)), 0.51, 2, 0xe4f3fb34, 0xd89324ed},
@@ -137,7 +137,7 @@ const Function kFunctions[] = {
     {KILN_FUNCTION(arctan, std::atan(x)), 0.51, 2, 0x40661b19, 0xbfda7363},
     {KILN_FUNCTION(sinh, std::sinh(x)), 0.51, 3, 0xfcbbc422, 0x23c4ff84},
     {KILN_FUNCTION(cosh, std::cosh(x)), 0.51, 2, 0x468ff65e, 0x15ba452d},
-    {KILN_FUNCTION(tanh, std::tanh(x)), 1.5, 2.5, 0x7edadf83, 0x4e77abfd},
+    {KILN_FUNCTION(tanh, std::tanh(x)), 1.5, 2.5, 0x65b82de2, 0x4e77abfd},
     {KILN_FUNCTION(arcsinh, std::asinh(x)), 0.51, 2.5, 0x77cf57c0, 0x117afb6b},
     {KILN_FUNCTION(arccosh, std::acosh(x)), 0.51, 3.5, 0x9c1eb744, 0x229c2664},
     {KILN_FUNCTION(arctanh, std::atanh(x)), 0.51, 2.5, 0xec54cb4e, 0xe44bd2e2},
