@@ -25,7 +25,7 @@ constexpr std::int64_t least_sums = 8;
 constexpr int most_vectors = 4;
 
 enum Param : std::int64_t {
-  columns,
+  channels,
   row_tiles,
   lhs_offset,
   first_outer  // extent and step of each outer axis
@@ -54,7 +54,8 @@ struct Plan {
 /// As many rows as registers hold beside the taps and a factor, but no more than leaves a good last tile.
 int rows_of_tile(std::int64_t m, std::int64_t taps, const Target& target) {
   const auto most = std::max<std::int64_t>(1, target.registers() - taps - 2);
-  // In multiply-adds: what a tile costs beside those, and columns that two tiles read.
+  // In multiply-adds of a tap: few sums wait for each other, and the columns beside a tile are read for it,
+  // too.
   const auto cost_of_tile = [&](std::int64_t rows) {
     return rows == 0 ? 0 : std::max<std::int64_t>(rows, least_sums) + 2;
   };
@@ -106,7 +107,7 @@ class Emitter {
   }
 
   void all_columns(int rows) {
-    const Value all = param(columns), lanes = e.index(plan_.lanes),
+    const Value all = param(channels), lanes = e.index(plan_.lanes),
                 together = e.index(plan_.vectors * plan_.lanes);
     const Value whole = e.sub(all, e.rem(all, lanes)), by_several = e.sub(all, e.rem(all, together));
     e.loop(e.index(0), by_several, together, [&](Value column) { tile(column, rows, plan_.vectors, {}); });
