@@ -20,9 +20,9 @@ using Value = mlir::Value;
 
 /// Longer rows of taps are taken tap by tap.
 constexpr std::int64_t most_taps = 8;
-/// Chains of multiply-adds that hide each other's latency.
-constexpr std::int64_t least_sums = 8;
-constexpr int most_vectors = 4;
+/// What a tile costs at each tap beside its multiply-adds: columns beside it are read, too.
+constexpr std::int64_t tap_overhead = 2;
+constexpr std::int64_t most_vectors = 4;
 
 enum Param : std::int64_t {
   channels,
@@ -51,21 +51,6 @@ struct Plan {
   }
 };
 
-/// As many rows as registers hold beside the taps and a factor, but no more than leaves a good last tile.
-int rows_of_tile(std::int64_t m, std::int64_t taps, const Target& target) {
-  const auto most = std::max<std::int64_t>(1, target.registers() - taps - 2);
-  // In multiply-adds of a tap: few sums wait for each other, and the columns beside a tile are read for it,
-  // too.
-  const auto cost_of_tile = [&](std::int64_t rows) {
-    return rows == 0 ? 0 : std::max<std::int64_t>(rows, least_sums) + 2;
-  };
-  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
-  std::int64_t best = std::clamp<std::int64_t>(m, 1, most);
-  for (std::int64_t rows = best; rows > 0; --rows)
-    if (cost(rows) < cost(best)) best = rows;
-  return static_cast<int>(best);
-}
-
 class Emitter {
  public:
   Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
@@ -92,17 +77,15 @@ class Emitter {
  private:
   Value param(std::int64_t p) { return e.param(params_, p); }
 
-  Value at_outer(Value rest, Value left) {
-    llvm::SmallVector<Value> index(plan_.outer_count);
-    for (std::size_t i = plan_.outer_count; i-- > 0;) {
-      const auto at = first_outer + 2 * static_cast<std::int64_t>(i);
-      const Value extent = param(at);
-      index[i] = i == 0 ? rest : e.rem(rest, extent);
-      if (i > 0) rest = e.div(rest, extent);
-      left = e.element(left, e.mul(index[i], param(at + 1)), plan_.dtype);
-    }
-    finish_.prepare(e, buffers_, params_, first_outer + 2 * static_cast<std::int64_t>(plan_.outer_count),
-                    index);
+  /// The left factors of that number of the outer axes.
+  Value at_outer(Value number, Value left) {
+    const auto of_axis = [](std::size_t i) { return first_outer + 2 * static_cast<std::int64_t>(i); };
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
+    const auto index = e.coordinates(number, extents);
+    for (std::size_t i = 0; i < plan_.outer_count; ++i)
+      left = e.element(left, e.mul(index[i], param(of_axis(i) + 1)), plan_.dtype);
+    finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
     return left;
   }
 
@@ -125,8 +108,7 @@ class Emitter {
       sums = sums_over(sums_of, columns, mask, e.index(0), e.index(plan_.k_extent));
     } else {
       const Value length = e.index(Tile::chunk), end = e.index(plan_.k_extent);
-      const llvm::SmallVector<Value> none(
-          sums_of.registers(), e.number(plan_.dtype, is_floating(plan_.dtype) ? -0.0 : 0, plan_.lanes));
+      const llvm::SmallVector<Value> none(sums_of.registers(), sums_of.no_sum(e));
       sums = e.loop(e.index(0), end, length, none, [&](Value from, mlir::ValueRange totals) {
         auto chunk = sums_over(sums_of, columns, mask, from, e.min(e.add(from, length), end));
         for (auto [sum, total] : llvm::zip(chunk, totals)) sum = sums_of.plus(e, total, sum);
@@ -152,28 +134,25 @@ class Emitter {
     llvm::SmallVector<Value> sums(tile.registers(), e.number(plan_.dtype, 0, plan_.lanes));
     return e.loop(from, to, e.index(plan_.taps), sums, [&](Value k, mlir::ValueRange carried) {
       llvm::SmallVector<Value> next(carried);
-      add_row(tile, columns, panels, mask, k, tap_row(k), next);
+      add_row(tile, columns, panels, mask, k, next);
       return next;
     });
   }
 
-  /// The left factor of the tile's first row at tap k.
-  Value tap_row(Value k) {
-    return e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
-  }
-
-  /// Adds a row of taps in the order of memory, which for each result is that of its taps.
+  /// Adds the row of taps from k on, in the order of memory, which for each result is that of its taps.
   void add_row(const Tile& tile, llvm::ArrayRef<Value> columns, llvm::ArrayRef<Value> panels, Value mask,
-               Value k, Value left, llvm::MutableArrayRef<Value> sums) {
+               Value k, llvm::MutableArrayRef<Value> sums) {
     struct Use {
       int row;
       std::int64_t tap;
     };
     const std::int64_t direction = plan_.tap_step < 0 ? -1 : 1;
-    std::map<std::int64_t, llvm::SmallVector<Use>> uses;  // by distance from `left`
+    std::map<std::int64_t, llvm::SmallVector<Use>> uses;  // by distance from the first column
     for (int r = 0; r < tile.rows; ++r)
       for (std::int64_t t = 0; t < plan_.taps; ++t)
         uses[direction * (r * plan_.row_step + t * plan_.tap_step)].push_back({r, t});
+    const Value left =
+        e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
     for (auto [v, column] : llvm::enumerate(columns)) {
       llvm::SmallVector<Value> factors;
       for (std::int64_t t = 0; t < plan_.taps; ++t) {
@@ -211,11 +190,14 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   // Within one chunk a row of taps is not cut.
   const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_taps ? d.row_taps : 1;
   const std::int64_t m = extents.back();
-  const int lanes = Tile::lanes_of(target, dtype, d.panel), rows = rows_of_tile(m, taps, target);
+  // As many rows as registers hold beside the taps and a factor.
+  const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
+  const int lanes = Tile::lanes_of(target, dtype, d.panel),
+            rows = Tile::best_rows(m, most_rows, /*vectors=*/1, tap_overhead);
   const std::int64_t tiles = divideCeilSigned(std::max<std::int64_t>(m, 1), rows),
                      registers = divideCeilSigned(d.channels, lanes);
-  const auto vectors = static_cast<int>(std::clamp<std::int64_t>(
-      least_sums / rows, 1, std::min<std::int64_t>(most_vectors, std::max<std::int64_t>(registers, 1))));
+  const auto vectors = static_cast<int>(
+      std::max<std::int64_t>(std::min({Tile::least_sums / rows, most_vectors, registers}), 1));
   const Plan plan{.dtype = dtype,
                   .lanes = lanes,
                   .rows = rows,
@@ -244,7 +226,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   }
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
-  launch.grain = grain_for(launch.extent, rows * registers * (k_extent * 2 + 16));
+  launch.grain = grain_for(launch.extent, rows * registers * Tile::cost_of_register(k_extent));
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue finish = epilogue;
     Emitter(e, plan, finish, buffers, params).run(begin, end);

@@ -50,6 +50,15 @@ mlir::Value Emit::splat(Value scalar, int lanes) {
   return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
 }
 
+llvm::SmallVector<mlir::Value> Emit::coordinates(Value number, mlir::ValueRange extents) {
+  llvm::SmallVector<Value> index(extents.size());
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    index[i] = i == 0 ? number : rem(number, extents[i]);
+    if (i > 0) number = div(number, extents[i]);
+  }
+  return index;
+}
+
 mlir::Value Emit::lane_numbers(int lanes) {
   if (lanes == 1) return index(0);
   llvm::SmallVector<std::int64_t> numbers;

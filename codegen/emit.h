@@ -55,6 +55,8 @@ class Emit {
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }
+  /// The index along each axis of the element of that number in a box, in C order.
+  llvm::SmallVector<Value> coordinates(Value number, mlir::ValueRange extents);
 
   // Lanes.
   Value splat(Value scalar, int lanes);

@@ -150,11 +150,11 @@ class Emitter {
   }
 
   void clear_totals() {
-    const Value zero = e.number(wide(), is_floating(tile_.dtype) ? -0.0 : 0, tile_.lanes);
+    const Value none = tile_.no_sum(e);
     const Value count =
         e.mul(e.mul(param(column_tiles_of_unit), param(items_of_block)), e.index(plan_.item_elements()));
     e.loop(e.index(0), count, e.index(tile_.lanes),
-           [&](Value at) { e.store(zero, e.element(totals_, at, wide()), wide(), tile_.lanes); });
+           [&](Value at) { e.store(none, e.element(totals_, at, wide()), wide(), tile_.lanes); });
   }
 
   struct Item {
@@ -169,14 +169,14 @@ class Emitter {
     const Value zero = e.index(0), one = e.index(1), tiles = param(row_tiles);
     const Value end_outer = e.div(e.add(last_item_, e.sub(tiles, one)), tiles);
     e.loop(e.div(first_item_, tiles), end_outer, one, [&](Value o) {
-      outer_index_.assign(plan_.outer_count, {});
-      Value lhs = left, rest = o;
+      const auto of_axis = [](std::size_t i) { return first_outer + 3 * static_cast<std::int64_t>(i); };
+      llvm::SmallVector<Value> extents;
+      for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
+      outer_index_ = e.coordinates(o, extents);
+      Value lhs = left;
       rhs_offset_ = zero;
-      for (std::size_t i = plan_.outer_count; i-- > 0;) {
-        const auto at = first_outer + 3 * static_cast<std::int64_t>(i);
-        const Value extent = param(at);
-        outer_index_[i] = i == 0 ? rest : e.rem(rest, extent);
-        if (i > 0) rest = e.div(rest, extent);
+      for (std::size_t i = 0; i < plan_.outer_count; ++i) {
+        const auto at = of_axis(i);
         lhs = e.element(lhs, e.mul(outer_index_[i], param(at + 1)), tile_.dtype);
         rhs_offset_ = e.add(rhs_offset_, e.mul(outer_index_[i], param(at + 2)));
       }
@@ -392,10 +392,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   launch.table = p.k_offsets;
   const bool nothing = work.items * plan.size.span_rows == 0 || p.columns == 0 || p.groups == 0;
   launch.extent = nothing ? 0 : work.units();
-  // In half cycles: a register's multiply-adds, and its end.
-  const std::int64_t cost_of_register = p.k_extent * 2 + 16;
-  launch.grain = grain_for(
-      launch.extent, plan.size.rows() * plan.tile.vectors * cost_of_register * work.block * work.columns);
+  launch.grain = grain_for(launch.extent, plan.size.rows() * plan.tile.vectors *
+                                              Tile::cost_of_register(p.k_extent) * work.block * work.columns);
   launch.scratch_bytes = work.scratch_bytes;
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {

@@ -27,8 +27,8 @@ constexpr std::int64_t copy_bytes = 320 * 1024;
 constexpr std::int64_t tiles_of_copy = 8;
 /// Pieces of work that are worth a smaller block.
 constexpr std::int64_t least_units = 8;
-/// Chains of multiply-adds that hide each other's latency.
-constexpr std::int64_t least_sums = 8;
+/// What a step of k costs beside its multiply-adds, in those of one register.
+constexpr std::int64_t step_overhead = 4;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
@@ -62,16 +62,7 @@ TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes
   if (const int rows = most(joined, tight); spans > 1 && m > 0 && 2 * m <= rows)
     return {static_cast<int>(std::min<std::int64_t>(rows / m, spans)), static_cast<int>(m), joined};
   if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
-  // In units of a multiply-add of one register, with what a step costs beside those. Few sums wait for each
-  // other.
-  const auto cost_of_tile = [&](std::int64_t rows) {
-    return rows == 0 ? 0 : std::max<std::int64_t>(rows * joined * vectors, least_sums) + 4;
-  };
-  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
-  int best = most(joined);
-  for (int rows = best; rows > 0; --rows)
-    if (cost(rows) < cost(best)) best = rows;
-  return {best, 1, joined};
+  return {Tile::best_rows(m, most(joined), joined * vectors, step_overhead), 1, joined};
 }
 
 /// Rows pass by a strip of right factors, tile by tile.

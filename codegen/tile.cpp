@@ -40,6 +40,20 @@ int Tile::most_rows(const Target& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
+int Tile::best_rows(std::int64_t m, int most, int vectors, std::int64_t overhead) {
+  // Few sums wait for each other.
+  const auto cost_of_tile = [&](std::int64_t rows) {
+    return rows == 0 ? 0 : std::max<std::int64_t>(rows * vectors, least_sums) + overhead;
+  };
+  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
+  std::int64_t best = std::clamp<std::int64_t>(m, 1, most);
+  for (std::int64_t rows = best; rows > 0; --rows)
+    if (cost(rows) < cost(best)) best = rows;
+  return static_cast<int>(best);
+}
+
+mlir::Value Tile::no_sum(Emit& e) const { return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes); }
+
 mlir::Value Tile::plus(Emit& e, mlir::Value total, mlir::Value sum) const {
   if (is_floating(dtype)) return mlir::arith::AddFOp::create(e.b, e.loc, total, sum);
   return e.add(total, sum);

@@ -28,7 +28,9 @@ struct Tile {
                                       const std::function<Factors(mlir::Value k)>& factors) const;
   /// a * b + sum, in one rounding where there is one.
   mlir::Value multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
-  /// A chunk's sum added to those before it. -0 is what a total begins as: the first sum stays as it is.
+  /// What a total over chunks begins as: -0, so that the first sum stays as it is.
+  mlir::Value no_sum(Emit& e) const;
+  /// A chunk's sum added to those before it.
   mlir::Value plus(Emit& e, mlir::Value total, mlir::Value sum) const;
   /// Half precision is summed in f32; the product's value is the sum, rounded.
   mlir::Value value(Emit& e, mlir::Value sum) const;
@@ -42,10 +44,17 @@ struct Tile {
   static int lanes_of(const Target& target, DType dtype, std::int64_t panel);
   /// As many sums as registers hold beside one row of `vectors` right factors and a left factor.
   static int most_rows(const Target& target, int vectors);
+  /// The rows of a tile, up to `most`, that leave a good last tile of `m` rows. `overhead`: what a tile costs
+  /// at each k beside its multiply-adds, in those of one register.
+  static int best_rows(std::int64_t m, int most, int vectors, std::int64_t overhead);
+  /// In half cycles: a register's multiply-adds, and its end.
+  static std::int64_t cost_of_register(std::int64_t k_extent) { return k_extent * 2 + 16; }
 
   /// Values of k that one chain takes.
   static constexpr std::int64_t chunk = 512;
   static constexpr std::int64_t ahead = 16;
+  /// Chains of multiply-adds that hide each other's latency.
+  static constexpr std::int64_t least_sums = 8;
 };
 
 }  // namespace kiln::codegen

@@ -229,8 +229,7 @@ class Emitter {
       for (auto [i, sum] : llvm::enumerate(sums_over(left, right, zero, count))) store(sum, place(i));
       return;
     }
-    for (std::size_t i = 0; i < tile_.registers(); ++i)
-      store(e.number(DType::f32, -0.0, plan_.lanes), place(i));
+    for (std::size_t i = 0; i < tile_.registers(); ++i) store(tile_.no_sum(e), place(i));
     const Value length = e.index(Tile::chunk);
     e.loop(zero, count, length, [&](Value from) {
       for (auto [i, sum] : llvm::enumerate(sums_over(left, right, from, e.min(e.add(from, length), count))))
@@ -285,12 +284,10 @@ class Emitter {
       Value row = e.add(e.mul(e.add(e.mul(tile.image, param(out_height)), y), param(out_width)), x);
       // The end of the fusion may not see the result as one axis of rows.
       if (const std::size_t axes = finish_.extents().size(); axes > 1) {
-        Values index(axes);
-        for (std::size_t i = axes; i-- > 0;) {
-          const Value extent = e.param(params_, extents + static_cast<std::int64_t>(i));
-          index[i] = i == 0 ? row : e.rem(row, extent);
-          row = e.div(row, extent);
-        }
+        Values of_axes;
+        for (std::size_t i = 0; i < axes; ++i)
+          of_axes.push_back(e.param(params_, extents + static_cast<std::int64_t>(i)));
+        auto index = e.coordinates(row, of_axes);
         row = index.pop_back_val();
         finish_.prepare(e, buffers_, params_, extents + static_cast<std::int64_t>(axes), index);
       }
