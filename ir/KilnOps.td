@@ -46,9 +46,9 @@ class Kiln_Enum<string name, list<string> words>
 
 // The order is that of the C++ enums in ir/primitives.h, which dialect.cpp checks.
 def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
-  "neg", "abs", "sign", "ceil", "floor", "round", "rint", "trunc", "sqrt", "rsqrt", "cbrt", "exp", "exp2", "expm1", "log",
-  "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-  "erf", "logical_not"]>;
+  "neg", "abs", "sign", "ceil", "floor", "round", "rint", "trunc", "sqrt", "rsqrt", "cbrt", "exp", "exp_nonpositive",
+  "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+  "acosh", "atanh", "erf", "logical_not"]>;
 def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
   "add", "sub", "mul", "div", "mod", "pow", "max", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
@@ -61,6 +61,8 @@ def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let description = [{
     `round` rounds halves away from zero, `rint` to even, `trunc` towards zero. `sign` of NaN is NaN, of a zero that zero.
     `sqrt` is rounded correctly; `rsqrt` is 1 / sqrt(x), two roundings. `logical_not` is 1 where x is zero, else 0.
+    `exp_nonpositive` is exp for x <= 0 alone (beyond, what it gives is not specified), as softmax needs it: shorter, since
+    of float32 it gives 0 instead of results below 2^-126.5.
     The transcendental functions are Kiln's own (codegen/math), each with its bound in ULP.
   }];
   let arguments = (ins Kiln_UnaryEnum:$kind, Kiln_Tensor:$x);

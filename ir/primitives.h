@@ -36,6 +36,7 @@ enum class Unary {
   rsqrt,
   cbrt,
   exp,
+  exp_nonpositive,
   exp2,
   expm1,
   log,

@@ -147,6 +147,14 @@ const Function kFunctions[] = {
     {KILN_FUNCTION(rsqrt, 1 / std::sqrt(x)), 1.5, 1.5, 0x2b7c4cbc, 0x260931e2},
 };
 
+long double logistic(long double x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+// Made of the exponential that softmax has as well: of float32 it gives nothing below 2^-126.5.
+const Function kSigmoid32{KILN_FUNCTION(sigmoid, std::exp2(-126.5L) > std::exp(x) ? 0 : logistic(x)), 2, 0,
+                          0xabe9d7a7, 0};
+const Function kSigmoid64{KILN_FUNCTION(sigmoid, logistic(x)), 0, 2, 0, 0xc0fbf5e0};
+
 template <class T>
 void check_function(const Function& function, double bound, std::uint32_t expected) {
   auto x = arguments<T>();
@@ -226,6 +234,22 @@ TEST_CASE("functions of one number keep their bounds and bits", "[math]") {
     check_function<float>(f, f.bound32, f.hash32);
     check_function<double>(f, f.bound64, f.hash64);
   }
+}
+
+TEST_CASE("sigmoid decays to zero", "[math]") {
+  check_function<float>(kSigmoid32, kSigmoid32.bound32, kSigmoid32.hash32);
+  check_function<double>(kSigmoid64, kSigmoid64.bound64, kSigmoid64.hash64);
+  CHECK(on<float>({-kInf, -1e30f, -88, kInf}, kSigmoid32.f) == std::vector<float>{0, 0, 0, 1});
+}
+
+TEST_CASE("softmax: what is masked is zero, NaN reaches its whole row", "[math]") {
+  auto softmax = [](std::vector<float> row) {
+    return nd::softmax(Tensor(row, {1, static_cast<std::int64_t>(row.size())})).to_vector<float>();
+  };
+  CHECK(softmax({3, -kInf, 3, -1e30f}) == std::vector<float>{0.5f, 0, 0.5f, 0});
+  CHECK(softmax({0, -87}) == std::vector<float>{1, std::exp(-87.0f)});
+  for (float y : softmax({1, 2, kNaN, -kInf, 5, 6, 7, 8, 9})) CHECK(std::isnan(y));
+  for (float y : softmax({1, kInf})) CHECK((y == 0 || std::isnan(y)));
 }
 
 TEST_CASE("functions of two numbers keep their bounds and bits", "[math]") {

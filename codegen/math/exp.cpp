@@ -29,7 +29,7 @@ Rounded round(Num x, double factor, int bias) {
   Num t = factor == 1 ? x + magic : fma(x, factor, magic);
   return {t - magic, bits(t)};
 }
-/// 2^n, which must be a normal number, of n + exponent_bias.
+/// 2^n of n + exponent_bias. n must be that of a normal number, or the one below them, which gives 0.
 Num power_of_two(const Rounded& n) { return from_bits(n.biased << mantissa_bits(n.n)); }
 /// The same of n + 2 exponent_bias, also where 2^n is not normal: as two factors that are.
 std::pair<Num, Num> two_factors(const Rounded& n) {
@@ -84,11 +84,10 @@ Num exp_f32(Num x) {
 }
 Num exp_moderate_f32(Num x) {
   Rounded n = round(x, kLog2E, exponent_bias(x));
-  Num y = expm1_of_rest(x, n.n);
-  if (has_scalef(y)) return scalef(1 + y, n.n);
   Num power = power_of_two(n);
-  return fma(y, power, power);
+  return fma(expm1_of_rest(x, n.n), power, power);
 }
+Num exp_nonpositive_f32(Num x) { return exp_moderate_f32(select(lt(x, -88), -88, x)); }
 
 Num exp2_f32(Num x) {
   x = clamp(x, -151, 129);

@@ -13,6 +13,13 @@ Half half_expm1(Num x, Digits digits) {
   Num quarter = expm1_quarter(abs(x), digits);
   return {quarter * 2, quarter * 4};
 }
+
+/// x, which has no sign, kept to `high`; NaN becomes `high`. As integers, for which processors have units
+/// that float arithmetic leaves free.
+Num at_most(Num x, double high) {
+  Num i = bits(x), limit = bits(x.constant(high));
+  return from_bits(select(lt(i, limit), i, limit));
+}
 }  // namespace
 
 Num sinh(Num x, Digits digits) {
@@ -36,7 +43,8 @@ Num tanh_f32(Num x) {
   Num w = t * t;
   Num p = polynomial(w, {-0.333333164, 0.13332586, -0.0538523234, 0.0210717041, -0.00627424987});  // 2^-27.8
   Num small = fma(t * w, p, t);
-  Num e = exp_moderate_f32(select(gt(t, 10), 20, t + t));
+  Num u = at_most(t, 10);
+  Num e = exp_moderate_f32(u + u);
   Num large = 1 - 2 / (e + 1);
   return copysign(select(gt(t, 0.55), large, small), x);
 }

@@ -59,6 +59,7 @@ Num f64_unary(Unary op, Num x, Digits digits) {
     case Unary::cbrt:
       return cbrt(x, digits);
     case Unary::exp:
+    case Unary::exp_nonpositive:
       return exp(x);
     case Unary::exp2:
       return exp2(x);
@@ -109,6 +110,8 @@ Num float_unary(Unary op, Num x) {
   switch (op) {
     case Unary::exp:
       return exp_f32(x);
+    case Unary::exp_nonpositive:
+      return exp_nonpositive_f32(x);
     case Unary::exp2:
       return exp2_f32(x);
     case Unary::log:
@@ -276,6 +279,7 @@ int registers_at_once(Unary op, DType dtype) {
     case Unary::rsqrt:
       return 0;
     case Unary::exp:
+    case Unary::exp_nonpositive:
     case Unary::exp2:
     case Unary::log:
     case Unary::erf:

@@ -101,12 +101,12 @@ Value finish(Primitives& p, const Shifted& s, Value y, Value input, const Attrs&
 template <bool negate>
 Values softmax(Primitives& p, Args in, const Attrs& a) {
   Shifted s = shifted(p, in, a, negate);
-  Value e = p.unary(Unary::exp, s.x);
+  Value e = p.unary(Unary::exp_nonpositive, s.x);
   return {finish(p, s, over_sum(p, e, s.axes), in[0], a, 0)};
 }
 Values log_softmax(Primitives& p, Args in, const Attrs& a) {
   Shifted s = shifted(p, in, a, false);
-  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp, s.x), s.axes);
+  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, s.x), s.axes);
   return {finish(p, s, p.sub(s.x, s.spread(p, p.unary(Unary::log, total))), in[0], a, 0)};
 }
 std::size_t softmax_inputs(const Attrs& a) {

@@ -12,8 +12,10 @@ Value widen(Primitives& p, Value x) {
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
 Value sigmoid(Primitives& p, Value x) {
-  Value one = p.like(x, 1);
-  return p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, x))));
+  // Of e^-|x|, which neither overflows nor takes the longer way.
+  Value one = p.like(x, 1), negative = p.compare(Compare::lt, x, p.like(x, 0));
+  Value e = p.unary(Unary::exp_nonpositive, p.unary(Unary::neg, p.unary(Unary::abs, x)));
+  return p.div(p.select(negative, e, one), p.add(one, e));
 }
 
 Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
@@ -101,7 +103,7 @@ Value over_sum(Primitives& p, Value e, const Shape& axes) {
 Value softmax_over(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
   Value largest = p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, axes), shape, axes), shape);
-  return over_sum(p, p.unary(Unary::exp, p.sub(x, largest)), axes);
+  return over_sum(p, p.unary(Unary::exp_nonpositive, p.sub(x, largest)), axes);
 }
 
 AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }

@@ -24,7 +24,7 @@ Value log_sum(Primitives& p, std::vector<Value> terms) {
   Value shift = shift_of(p, largest);
   Value sum;
   for (Value t : terms) {
-    Value e = p.unary(Unary::exp, p.sub(t, shift));
+    Value e = p.unary(Unary::exp_nonpositive, p.sub(t, shift));
     sum = sum.valid() ? p.add(sum, e) : e;
   }
   return p.add(shift, p.unary(Unary::log, sum));
@@ -34,8 +34,9 @@ Value log_softmax_of_classes(Primitives& p, Value x) {
   const Shape shape = p.shape(x), axes{2};
   auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
   Value centred = p.sub(x, spread(p.reduce(Reduce::max, x, axes)));
-  return p.sub(centred,
-               spread(p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp, centred), axes))));
+  return p.sub(
+      centred,
+      spread(p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, centred), axes))));
 }
 
 /// x (N, S) moved right by `places`, with minus infinity on the left.
@@ -122,7 +123,8 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value at_end = p.select(ends, alpha, nothing);
   Value shift = shift_of(p, p.reduce(Reduce::max, at_end, {1}));
   Value sum =
-      p.reduce(Reduce::sum, p.unary(Unary::exp, p.sub(at_end, p.broadcast_along(shift, extended, 0))), {1});
+      p.reduce(Reduce::sum,
+               p.unary(Unary::exp_nonpositive, p.sub(at_end, p.broadcast_along(shift, extended, 0))), {1});
   Value loss = p.unary(Unary::neg, p.add(shift, p.unary(Unary::log, sum)));
   return {convert(p, loss, p.dtype(in[0])), Value{}};
 }

@@ -31,10 +31,7 @@ Values radians(Primitives& p, Args in, const Attrs&) {
   return {p.mul(in[0], p.like(in[0], std::numbers::pi / 180.0))};
 }
 Values relu(Primitives& p, Args in, const Attrs&) { return {p.binary(Binary::max, in[0], p.like(in[0], 0))}; }
-Values sigmoid(Primitives& p, Args in, const Attrs&) {
-  Value one = p.like(in[0], 1);
-  return {p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, in[0]))))};
-}
+Values sigmoid(Primitives& p, Args in, const Attrs&) { return {ops::sigmoid(p, in[0])}; }
 Values softsign(Primitives& p, Args in, const Attrs&) {
   return {p.div(in[0], p.add(p.like(in[0], 1), p.unary(Unary::abs, in[0])))};
 }

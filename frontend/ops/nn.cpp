@@ -104,10 +104,7 @@ void infer_softmax_output(std::span<PartialShape> in, const Attrs& a) {
   in[1] = {label, true};
 }
 Values data_itself(Primitives&, Args in, const Attrs&) { return {in[0]}; }
-Values logistic(Primitives& p, Args in, const Attrs&) {
-  Value one = p.like(in[0], 1);
-  return {p.div(one, p.add(one, p.unary(Unary::exp, p.unary(Unary::neg, in[0]))))};
-}
+Values logistic(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
 Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
   const Shape shape = p.shape(in[0]);
   if (shape.rank() != 2 || !(p.shape(in[1]) == Shape{shape[0]}))
@@ -115,7 +112,7 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
          p.shape(in[1]).str());
   Value x = widen(p, in[0]);
   Value shifted = p.sub(x, p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, {1}), shape, {1}), shape));
-  Value total = p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp, shifted), {1}));
+  Value total = p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, shifted), {1}));
   TensorType places{DType::i64, shape};
   Value labels = p.broadcast_along(convert(p, in[1], DType::i64), shape, 0);
   Value chosen = p.select(p.compare(Compare::eq, p.iota(places, 1), labels), shifted, p.like(shifted, 0));
