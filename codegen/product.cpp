@@ -245,6 +245,9 @@ class Emitter {
                                  tile_.dtype)
                      : item.lhs;
     const Value right = e.element(panels_, rhs_offset_, tile_.dtype);
+    llvm::SmallVector<Value> panels{right};
+    while (static_cast<int>(panels.size()) < plan_.size.panels)
+      panels.push_back(e.element(panels.back(), panel_step_, tile_.dtype));
     const Prefetch next = plan_.far ? share_of(item.number, right, from, to) : Prefetch();
     return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
@@ -253,13 +256,9 @@ class Emitter {
       else if (plan_.k_class != 1)
         step = e.mul(k, k_step_);
       Tile::Factors f;
-      const Value row_of_panel = e.element(right, e.mul(k, e.index(plan_.panel)), tile_.dtype);
-      for (int v = 0; v < tile_.vectors; ++v) {
-        Value at = row_of_panel;
-        if (v >= plan_.units) at = e.element(at, panel_step_, tile_.dtype);
-        at = e.element(at, e.index(v % plan_.units * tile_.lanes), tile_.dtype);
-        f.right.push_back(tile_.right(e, at, plan_.panel));
-      }
+      const Value row_of_panel = e.mul(k, e.index(plan_.panel));
+      for (const Value panel : panels)
+        tile_.load_right(e, e.element(panel, row_of_panel, tile_.dtype), plan_.panel, f.right);
       ask_ahead(item, base, k, e.sub(k, from), next);
       f.address_of_left = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);

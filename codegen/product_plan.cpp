@@ -57,7 +57,10 @@ TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
   };
-  const int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
+  int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
+  // As many as that takes where rows are few: they wait for each other else, not for the memory.
+  for (int more = joined + 1; more <= Tile::least_sums && sums(joined) < Tile::least_sums; ++more)
+    if (panels % more == 0 && most(more) >= m * spans) joined = more;
   // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
   if (const int rows = most(joined, tight); spans > 1 && m > 0 && 2 * m <= rows)
     return {static_cast<int>(std::min<std::int64_t>(rows / m, spans)), static_cast<int>(m), joined};

@@ -20,10 +20,12 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value
   return {sums.begin(), sums.end()};
 }
 
-mlir::Value Tile::right(Emit& e, mlir::Value address, std::int64_t panel) const {
-  const mlir::Value factors = e.load(address, dtype, lanes);
-  e.prefetch(e.element(address, e.index(ahead * panel), dtype));
-  return factors;
+void Tile::load_right(Emit& e, mlir::Value address, std::int64_t panel,
+                      llvm::SmallVectorImpl<mlir::Value>& right) const {
+  for (std::int64_t column = 0; column < panel; column += lanes)
+    right.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
+  e.prefetch(e.element(address, e.index(ahead * panel), dtype),
+             panel * static_cast<std::int64_t>(size_of(dtype)));
 }
 
 mlir::Value Tile::multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {

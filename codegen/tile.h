@@ -35,10 +35,11 @@ struct Tile {
   /// Half precision is summed in f32; the product's value is the sum, rounded.
   mlir::Value value(Emit& e, mlir::Value sum) const;
 
-  /// Right factors at `address`, of a panel of `panel` columns; those `ahead` values of k later are asked
-  /// for: they may come from the third cache or memory, and within the processor's own window there are too
-  /// few multiply-adds to hide that.
-  mlir::Value right(Emit& e, mlir::Value address, std::int64_t panel) const;
+  /// Appends the right factors at one k of a panel of `panel` columns; those `ahead` values of k later are
+  /// asked for: they may come from the third cache or memory, and within the processor's own window there are
+  /// too few multiply-adds to hide that.
+  void load_right(Emit& e, mlir::Value address, std::int64_t panel,
+                  llvm::SmallVectorImpl<mlir::Value>& right) const;
 
   /// Lanes that a panel's columns fill.
   static int lanes_of(const Target& target, DType dtype, std::int64_t panel);

@@ -241,8 +241,7 @@ class Emitter {
     return tile_.emit(e, from, to, [&](Value c) {
       Tile::Factors f;
       const Value row = at(right, e.mul(c, e.index(plan_.panel)));
-      for (int v = 0; v < plan_.units; ++v)
-        f.right.push_back(tile_.right(e, at(row, e.index(v * plan_.lanes)), plan_.panel));
+      tile_.load_right(e, row, plan_.panel, f.right);
       f.address_of_left = [this, here = at(left, c)](int r) {
         return at(here, e.index(r * plan_.row_elements()));
       };

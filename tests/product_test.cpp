@@ -95,9 +95,11 @@ TEST_CASE("an operand of several products") {
 }
 
 TEST_CASE("products with a parameter") {
-  // With whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart.
-  const auto size = GENERATE(Size{1, 700, 40}, Size{15, 64, 96}, Size{29, 520, 33}, Size{49, 2048, 70},
-                             Size{50, 1024, 40}, Size{300, 256, 20});
+  // With whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart; few rows,
+  // whose tiles are several panels wide, of which the last is ragged.
+  const auto size =
+      GENERATE(Size{1, 700, 40}, Size{15, 64, 96}, Size{29, 520, 33}, Size{49, 2048, 70}, Size{50, 1024, 40},
+               Size{300, 256, 20}, Size{1, 520, 250}, Size{1, 64, 144}, Size{2, 600, 90}, Size{3, 40, 125});
   CAPTURE(size.m, size.k, size.n);
   nn::Dense dense(size.n, {.use_bias = false, .in_units = size.k});
   dense.initialize(init::Uniform(1));
