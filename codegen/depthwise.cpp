@@ -20,13 +20,12 @@ using Value = mlir::Value;
 
 /// Longer rows of taps are taken tap by tap.
 constexpr std::int64_t most_taps = 8;
-/// What a tile costs at each tap beside its multiply-adds: columns beside it are read, too.
-constexpr std::int64_t tap_overhead = 2;
 constexpr std::int64_t most_vectors = 4;
 
 enum Param : std::int64_t {
   channels,
   row_tiles,
+  larger_tiles,
   lhs_offset,
   first_outer  // extent and step of each outer axis
 };
@@ -35,7 +34,7 @@ enum Param : std::int64_t {
 struct Plan {
   DType dtype;
   int lanes;
-  int rows, last_rows;          // of a tile; of the last one of an axis
+  TileRows rows;
   int vectors;                  // registers of channels at once
   int tail;                     // channels in the last register; 0: it is full
   std::int64_t k_extent, taps;  // of the window; that are taken at once
@@ -44,10 +43,9 @@ struct Plan {
   int lhs_operand, rhs_operand, table_operand;
 
   std::string key() const {
-    return fmt::format("{} rows={}{} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
-                       name_of(dtype), rows, last_rows < rows ? fmt::format("+{}", last_rows) : "", vectors,
-                       lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
-                       taps, row_step, tap_step, outer_count);
+    return fmt::format("{} rows={} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
+                       name_of(dtype), rows.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
+                       lhs_operand, rhs_operand, k_extent, taps, row_step, tap_step, outer_count);
   }
 };
 
@@ -61,16 +59,14 @@ class Emitter {
     const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
     right_ = e.buffer(buffers_, plan_.rhs_operand);
     offsets_ = e.buffer(buffers_, plan_.table_operand);
-    const Value tiles = param(row_tiles), one = e.index(1);
-    e.loop(begin, end, one, [&](Value unit) {
-      const Value tile = e.rem(unit, tiles);
-      first_row_ = e.mul(tile, e.index(plan_.rows));
-      left_ = e.element(at_outer(e.div(unit, tiles), left), e.mul(first_row_, e.index(plan_.row_step)),
-                        plan_.dtype);
-      if (plan_.last_rows == plan_.rows) return all_columns(plan_.rows);
-      e.when(
-          e.less(e.add(tile, one), tiles), [&] { all_columns(plan_.rows); },
-          [&] { all_columns(plan_.last_rows); });
+    const Value tiles = param(row_tiles);
+    e.loop(begin, end, e.index(1), [&](Value unit) {
+      const Value first = at_outer(e.div(unit, tiles), left);
+      plan_.rows.emit(e, e.rem(unit, tiles), param(larger_tiles), [&](Value row, int rows) {
+        first_row_ = row;
+        left_ = e.element(first, e.mul(row, e.index(plan_.row_step)), plan_.dtype);
+        all_columns(rows);
+      });
     });
   }
 
@@ -192,16 +188,14 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const std::int64_t m = extents.back();
   // As many rows as registers hold beside the taps and a factor.
   const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
-  const int lanes = Tile::lanes_of(target, dtype, d.panel),
-            rows = Tile::best_rows(m, most_rows, /*vectors=*/1, tap_overhead);
-  const std::int64_t tiles = divideCeilSigned(std::max<std::int64_t>(m, 1), rows),
-                     registers = divideCeilSigned(d.channels, lanes);
+  const Cut cut(m, most_rows);
+  const int lanes = Tile::lanes_of(target, dtype, d.panel);
+  const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(
-      std::max<std::int64_t>(std::min({Tile::least_sums / rows, most_vectors, registers}), 1));
+      std::max<std::int64_t>(std::min({Tile::least_sums / cut.rows.most, most_vectors, registers}), 1));
   const Plan plan{.dtype = dtype,
                   .lanes = lanes,
-                  .rows = rows,
-                  .last_rows = static_cast<int>(std::max<std::int64_t>(m, 1) - (tiles - 1) * rows),
+                  .rows = cut.rows,
                   .vectors = vectors,
                   .tail = static_cast<int>(d.channels % lanes),
                   .k_extent = k_extent,
@@ -218,15 +212,15 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
                  fusion.getLoc(),
                  {}},
                 {}};
-  launch.params = {d.channels, tiles, d.lhs.offset};
-  launch.extent = m == 0 || d.channels == 0 ? 0 : tiles;
+  launch.params = {d.channels, cut.tiles, cut.larger, d.lhs.offset};
+  launch.extent = d.channels == 0 ? 0 : cut.tiles;
   for (std::size_t i = 0; i < plan.outer_count; ++i) {
     launch.params.insert(launch.params.end(), {extents[i], steps[i]});
     launch.extent *= extents[i];
   }
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
-  launch.grain = grain_for(launch.extent, rows * registers * Tile::cost_of_register(k_extent));
+  launch.grain = grain_for(launch.extent, cut.rows.most * registers * Tile::cost_of_register(k_extent));
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue finish = epilogue;
     Emitter(e, plan, finish, buffers, params).run(begin, end);

@@ -18,6 +18,7 @@ enum Param : std::int64_t {
   K,
   N,
   row_tiles,
+  larger_tiles,
   items,
   items_of_block,
   column_tiles,
@@ -184,16 +185,11 @@ class Emitter {
       const Value first = e.mul(o, tiles);
       e.loop(e.max(zero, e.sub(first_item_, first)), e.min(tiles, e.sub(last_item_, first)), one,
              [&](Value row_tile) {
-               const Value first_span = e.mul(row_tile, e.index(plan_.size.spans));
-               const auto of_spans = [&](int spans) {
-                 body({e.sub(e.add(first, row_tile), first_item_),
-                       e.element(lhs, e.mul(first_span, e.index(plan_.span_step)), tile_.dtype), first_span,
-                       spans, spans * plan_.size.span_rows});
-               };
-               if (plan_.last_spans == plan_.size.spans) return of_spans(plan_.size.spans);
-               e.when(
-                   e.less(e.add(row_tile, one), tiles), [&] { of_spans(plan_.size.spans); },
-                   [&] { of_spans(plan_.last_spans); });
+               const Value number = e.sub(e.add(first, row_tile), first_item_);
+               plan_.size.spans.emit(e, row_tile, param(larger_tiles), [&](Value first_span, int spans) {
+                 body({number, e.element(lhs, e.mul(first_span, e.index(plan_.span_step)), tile_.dtype),
+                       first_span, spans, spans * plan_.size.span_rows});
+               });
              });
     });
   }
@@ -372,6 +368,7 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   launch.params = {p.k_extent,
                    p.columns,
                    work.row_tiles,
+                   work.larger_tiles,
                    work.items,
                    work.block,
                    work.column_tiles,

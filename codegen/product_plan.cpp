@@ -27,8 +27,6 @@ constexpr std::int64_t copy_bytes = 320 * 1024;
 constexpr std::int64_t tiles_of_copy = 8;
 /// Pieces of work that are worth a smaller block.
 constexpr std::int64_t least_units = 8;
-/// What a step of k costs beside its multiply-adds, in those of one register.
-constexpr std::int64_t step_overhead = 4;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
@@ -46,10 +44,12 @@ int rows_in_cache(std::int64_t row_bytes, int in_place) {
   return static_cast<int>(std::min<std::int64_t>(in_place * places, most_rows));
 }
 
-/// As many sums as registers hold; fewer where that leaves a better last tile. `m` rows lie a step apart, and
-/// `spans` of those another.
-TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
-                      int vectors, const Target& target) {
+/// The largest tile: as many sums as registers hold. `m` rows lie a step apart, and `spans` of those another.
+struct LargestTile {
+  int spans, span_rows, panels;
+};
+LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
+                         int vectors, const Target& target) {
   const auto most = [&](int joined, int in_place = roomy) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_in_cache(row_bytes, in_place));
   };
@@ -64,8 +64,7 @@ TileSize size_of_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes
   // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
   if (const int rows = most(joined, tight); spans > 1 && m > 0 && 2 * m <= rows)
     return {static_cast<int>(std::min<std::int64_t>(rows / m, spans)), static_cast<int>(m), joined};
-  if (m <= most(joined)) return {static_cast<int>(std::max<std::int64_t>(m, 1)), 1, joined};
-  return {Tile::best_rows(m, most(joined), joined * vectors, step_overhead), 1, joined};
+  return {most(joined), 1, joined};
 }
 
 /// Rows pass by a strip of right factors, tile by tile.
@@ -125,9 +124,8 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{}{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
-      name_of(tile.dtype), size.spans, size.span_rows,
-      last_spans < size.spans ? fmt::format("+{}", last_spans) : "", size.panels, units, tile.lanes,
+      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
+      name_of(tile.dtype), size.spans.key(), size.span_rows, size.panels, units, tile.lanes,
       !is_ragged() ? ""
       : one_tile   ? fmt::format("={}", last_columns)
                    : fmt::format("+{}", last_columns),
@@ -165,13 +163,15 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
                       p.lhs_elements * element_bytes > block_bytes &&
                       all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
                       rows_in_cache(row_step * element_bytes, roomy) < most_rows;
-  const TileSize size =
-      size_of_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
+  const LargestTile largest =
+      largest_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
                    p.panels, units, target);
-  if (size.span_rows > 1)
+  if (largest.span_rows > 1)
     for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
-  const std::int64_t m = w.extents.back();
-  w.row_tiles = divideCeilSigned(m, size.spans);
+  const Cut cut(w.extents.back(), largest.spans);
+  const TileSize size{cut.rows, largest.span_rows, largest.panels};
+  w.row_tiles = cut.tiles;
+  w.larger_tiles = cut.larger;
   w.items = mlir::ShapedType::getNumElements(llvm::ArrayRef(w.extents).drop_back()) * w.row_tiles;
   w.column_tiles = p.groups * p.panels / size.panels;
 
@@ -181,7 +181,6 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   ProductPlan plan{
       .tile = tile,
       .size = size,
-      .last_spans = static_cast<int>(m - (std::max<std::int64_t>(w.row_tiles, 1) - 1) * size.spans),
       .last_columns = static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
       .one_tile = p.panels == size.panels,
       .units = units,

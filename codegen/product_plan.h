@@ -8,15 +8,15 @@ namespace kiln::codegen {
 /// Rows of a tile come in spans. Those of a span lie one step apart, spans another; tiles follow each other
 /// along the axis of spans. Mostly a span is one row.
 struct TileSize {
-  int spans, span_rows, panels;
-  int rows() const { return spans * span_rows; }
+  TileRows spans;
+  int span_rows, panels;
+  int rows() const { return spans.most * span_rows; }
 };
 
 /// What the code of a product is made from: equal plans (and epilogues), equal code.
 struct ProductPlan {
   Tile tile;
   TileSize size;
-  int last_spans;      // of the last tile of an axis
   int last_columns;    // of the last tile of a group
   bool one_tile;       // the last tile of columns is the first
   int units;           // registers of a panel
@@ -50,7 +50,7 @@ struct ProductPlan {
 /// tiles, a strip of which there are `strips`.
 struct ProductWork {
   Dims extents, lhs_steps, rhs_steps;  // axes of rows, the last the one that tiles follow each other along
-  std::int64_t row_tiles = 0, items = 0, column_tiles = 0;
+  std::int64_t row_tiles = 0, larger_tiles = 0, items = 0, column_tiles = 0;
   std::int64_t block = 1, columns = 1, strips = 1;
   std::int64_t scratch_bytes = 0;
 

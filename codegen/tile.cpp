@@ -2,7 +2,26 @@
 
 #include "codegen/math/math.h"
 
+#include <llvm/Support/MathExtras.h>
+
 namespace kiln::codegen {
+
+void TileRows::emit(Emit& e, mlir::Value tile, mlir::Value larger,
+                    llvm::function_ref<void(mlir::Value, int)> body) const {
+  const auto large = [&] { body(e.mul(tile, e.index(most)), most); };
+  if (even) return large();
+  e.when(e.less(tile, larger), large, [&] { body(e.add(e.mul(tile, e.index(most - 1)), larger), most - 1); });
+}
+std::string TileRows::key() const {
+  return even ? fmt::to_string(most) : fmt::format("{}-{}", most, most - 1);
+}
+
+Cut::Cut(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m, most)) {
+  const std::int64_t rows_of_larger = m == 0 ? 1 : llvm::divideCeilSigned(m, tiles);
+  larger = m - tiles * (rows_of_larger - 1);
+  rows = {static_cast<int>(rows_of_larger), larger == tiles};
+}
+
 llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value to,
                                           const std::function<Factors(mlir::Value)>& factors) const {
   const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
@@ -40,18 +59,6 @@ int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {
 
 int Tile::most_rows(const Target& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
-}
-
-int Tile::best_rows(std::int64_t m, int most, int vectors, std::int64_t overhead) {
-  // Few sums wait for each other.
-  const auto cost_of_tile = [&](std::int64_t rows) {
-    return rows == 0 ? 0 : std::max<std::int64_t>(rows * vectors, least_sums) + overhead;
-  };
-  const auto cost = [&](std::int64_t rows) { return m / rows * cost_of_tile(rows) + cost_of_tile(m % rows); };
-  std::int64_t best = std::clamp<std::int64_t>(m, 1, most);
-  for (std::int64_t rows = best; rows > 0; --rows)
-    if (cost(rows) < cost(best)) best = rows;
-  return static_cast<int>(best);
 }
 
 mlir::Value Tile::no_sum(Emit& e) const { return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes); }

@@ -3,6 +3,26 @@
 
 namespace kiln::codegen {
 
+/// How many rows the tiles of an axis have: `most`, or, unless they are even, some of them behind the others
+/// one less.
+struct TileRows {
+  int most;
+  bool even;
+
+  /// Calls `body` with the first row of tile number `tile` and with how many it has, `larger` being the
+  /// number of tiles that have `most`: once, or if there are two sizes for each.
+  void emit(Emit& e, mlir::Value tile, mlir::Value larger,
+            llvm::function_ref<void(mlir::Value first, int rows)> body) const;
+  std::string key() const;
+};
+/// An axis of `m` rows in as few tiles as there can be of no more than `most`, and all of about one size: a
+/// small last one's sums would wait for each other.
+struct Cut {
+  Cut(std::int64_t m, int most);
+  std::int64_t tiles, larger;
+  TileRows rows;
+};
+
 /// The innermost sum of products: `rows` by `vectors` registers.
 ///
 /// Each output element is one chain of fused multiply-adds from +0 over a chunk of 512 of the contracted
@@ -45,9 +65,6 @@ struct Tile {
   static int lanes_of(const Target& target, DType dtype, std::int64_t panel);
   /// As many sums as registers hold beside one row of `vectors` right factors and a left factor.
   static int most_rows(const Target& target, int vectors);
-  /// The rows of a tile, up to `most`, that leave a good last tile of `m` rows. `overhead`: what a tile costs
-  /// at each k beside its multiply-adds, in those of one register.
-  static int best_rows(std::int64_t m, int most, int vectors, std::int64_t overhead);
   /// In half cycles: a register's multiply-adds, and its end.
   static std::int64_t cost_of_register(std::int64_t k_extent) { return k_extent * 2 + 16; }
 
