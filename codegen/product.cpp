@@ -217,10 +217,10 @@ class Emitter {
     const auto sums = sums_over(item, from, to);
     if (plan_.one_chunk) return store(item, [&](std::size_t i) { return sums[i]; });
 
-    const Value own = e.element(
-        totals_,
-        e.mul(e.add(e.mul(tile_number_, param(items_of_block)), item.number), e.index(plan_.item_elements())),
-        wide());
+    // One behind the other as they are computed.
+    const Value number = plan_.packer ? e.add(e.mul(item.number, param(column_tiles_of_unit)), tile_number_)
+                                      : e.add(e.mul(tile_number_, param(items_of_block)), item.number);
+    const Value own = e.element(totals_, e.mul(number, e.index(plan_.item_elements())), wide());
     const auto place = [&](std::size_t i) {
       return e.element(own, e.index(static_cast<std::int64_t>(i) * tile_.lanes), wide());
     };

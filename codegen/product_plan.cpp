@@ -30,9 +30,8 @@ constexpr std::int64_t least_units = 8;
 /// More rows than that make the code longer and not faster.
 constexpr int most_rows = 14;
 
-/// Where the kernel packs: right factors of a strip's chunk, which stay in the second cache; rows that share
-/// them at most, and at least where there could be more pieces.
-constexpr std::int64_t strip_bytes = 512 * 1024;
+/// Where the kernel packs: rows that share the right factors of a strip's chunk at most, and at least where
+/// there could be more pieces.
 constexpr std::int64_t most_rows_of_strip = 2048, least_rows_of_strip = 192, least_packing_units = 4;
 
 /// Left factors of neighbouring rows that lie a multiple of a page apart compete for the same few lines of
@@ -67,8 +66,10 @@ LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_by
   return {most(joined), 1, joined};
 }
 
-/// Rows pass by a strip of right factors, tile by tile.
-void cut_packing(const Product& p, const ProductPlan& plan, ProductWork& w) {
+/// Rows pass by a strip of right factors, tile by tile. It takes half of the second cache: rows and results
+/// pass through there, too.
+void cut_packing(const Product& p, const ProductPlan& plan, const Target& target, ProductWork& w) {
+  const std::int64_t strip_bytes = target.second_cache / 2;
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
   const std::int64_t tiles = std::max<std::int64_t>(w.column_tiles, 1);
@@ -204,7 +205,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .scratch_operand = operands + !p.k_offsets.empty(),
       .packer = {}};
   if (p.unpacked) plan.packer = Packer{dtype, lanes, p.unpacked->column_stride == 1};
-  plan.packer ? cut_packing(p, plan, w) : cut_packed(p, plan, w);
+  plan.packer ? cut_packing(p, plan, target, w) : cut_packed(p, plan, w);
   if (!one_chunk)
     w.scratch_bytes += w.block * w.columns * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
   return plan;
