@@ -52,12 +52,12 @@ LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_by
   const auto most = [&](int joined, int in_place = roomy) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_in_cache(row_bytes, in_place));
   };
-  // Two panels where one has too few sums: to hide the latency of an addition, or to be worth the loads.
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
   };
+  // Two panels where one has too few sums to be worth the loads; where rows are so few that sums wait for each
+  // other, as many as they take.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
-  // As many as that takes where rows are few: they wait for each other else, not for the memory.
   for (int more = joined + 1; more <= Tile::least_sums && sums(joined) < Tile::least_sums; ++more)
     if (panels % more == 0 && most(more) >= m * spans) joined = more;
   // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
