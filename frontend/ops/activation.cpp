@@ -91,7 +91,7 @@ Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
     s.alive = p.compare(Compare::lt, p.iota({DType::i64, s.shape}, axis), length);
     x = p.select(s.alive, x, p.like(x, -std::numeric_limits<double>::infinity()));
   }
-  s.x = p.sub(x, s.spread(p, p.reduce(Reduce::max, x, s.axes)));
+  s.x = below_largest(p, x, s.axes);
   return s;
 }
 Value finish(Primitives& p, const Shifted& s, Value y, Value input, const Attrs& a, double dead) {

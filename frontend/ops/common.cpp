@@ -100,10 +100,13 @@ Value over_sum(Primitives& p, Value e, const Shape& axes) {
   return p.mul(e, p.broadcast_to(p.keep_dims(factor, shape, axes), shape));
 }
 
-Value softmax_over(Primitives& p, Value x, const Shape& axes) {
+Value below_largest(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
-  Value largest = p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, axes), shape, axes), shape);
-  return over_sum(p, p.unary(Unary::exp_nonpositive, p.sub(x, largest)), axes);
+  return p.sub(x, p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, axes), shape, axes), shape));
+}
+
+Value softmax_over(Primitives& p, Value x, const Shape& axes) {
+  return over_sum(p, p.unary(Unary::exp_nonpositive, below_largest(p, x, axes)), axes);
 }
 
 AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }

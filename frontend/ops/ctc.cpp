@@ -33,7 +33,7 @@ Value log_sum(Primitives& p, std::vector<Value> terms) {
 Value log_softmax_of_classes(Primitives& p, Value x) {
   const Shape shape = p.shape(x), axes{2};
   auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
-  Value centred = p.sub(x, spread(p.reduce(Reduce::max, x, axes)));
+  Value centred = below_largest(p, x, axes);
   return p.sub(
       centred,
       spread(p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, centred), axes))));

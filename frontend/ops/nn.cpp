@@ -111,7 +111,7 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
     fail("softmax_cross_entropy takes data (n, classes) and label (n,), got {} and {}", shape.str(),
          p.shape(in[1]).str());
   Value x = widen(p, in[0]);
-  Value shifted = p.sub(x, p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, {1}), shape, {1}), shape));
+  Value shifted = below_largest(p, x, {1});
   Value total = p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, shifted), {1}));
   TensorType places{DType::i64, shape};
   Value labels = p.broadcast_along(convert(p, in[1], DType::i64), shape, 0);
