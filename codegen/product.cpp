@@ -244,7 +244,7 @@ class Emitter {
     llvm::SmallVector<Value> panels{right};
     while (static_cast<int>(panels.size()) < plan_.size.panels)
       panels.push_back(e.element(panels.back(), panel_step_, tile_.dtype));
-    const Prefetch next = plan_.far ? share_of(item.number, right, from, to) : Prefetch();
+    const auto share = plan_.far ? std::optional(share_of(item.number, right, from, to)) : std::nullopt;
     return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)
@@ -255,7 +255,8 @@ class Emitter {
       const Value row_of_panel = e.mul(k, e.index(plan_.panel));
       for (const Value panel : panels)
         tile_.load_right(e, e.element(panel, row_of_panel, tile_.dtype), plan_.panel, f.right);
-      ask_ahead(item, base, k, e.sub(k, from), next);
+      if (share) share->ask(e, e.sub(k, from));
+      ask_ahead(item, base, k);
       f.address_of_left = [this, here = e.element(base, step, tile_.dtype)](int r) {
         return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
       };
@@ -263,27 +264,21 @@ class Emitter {
     });
   }
 
-  /// Right factors from memory: while an item is computed, its share of those that follow is asked for.
-  struct Prefetch {
-    Value base, first, lines;
-  };
-  Prefetch share_of(Value number, Value right, Value from, Value to) {
-    const Value elements = e.mul(e.sub(to, from), e.index(plan_.panel)),
-                count = e.sub(last_item_, first_item_);
-    const Value all =
-        e.div(e.mul(elements, e.index(static_cast<std::int64_t>(size_of(tile_.dtype)))), e.index(line_bytes));
-    const Value lines = e.div(e.add(all, e.sub(count, e.index(1))), count);
+  Share share_of(Value number, Value right, Value from, Value to) {
+    const Value length = e.sub(to, from);
     // The same chunk of the next panel, where the unit has several; else what lies behind.
-    const Value behind = e.element(right, plan_.copied ? panel_step_ : elements, tile_.dtype);
-    return {e.element(behind, e.mul(from, e.index(plan_.panel)), tile_.dtype), e.mul(number, lines), lines};
+    const Value behind =
+        e.element(right, plan_.copied ? panel_step_ : e.mul(length, e.index(plan_.panel)), tile_.dtype);
+    return {e,
+            e.element(behind, e.mul(from, e.index(plan_.panel)), tile_.dtype),
+            plan_.panel * static_cast<std::int64_t>(size_of(tile_.dtype)),
+            length,
+            number,
+            e.sub(last_item_, first_item_)};
   }
 
-  /// What is not near, one step of k after the other.
-  void ask_ahead(const Item& item, Value base, Value k, Value done, const Prefetch& next) {
-    if (plan_.far) {
-      const Value line = e.add(next.first, e.div(e.mul(done, next.lines), e.index(Tile::chunk)));
-      e.prefetch(e.bytes_behind(next.base, e.mul(line, e.index(line_bytes))));
-    }
+  /// Operands that are not near, one step of k after the other.
+  void ask_ahead(const Item& item, Value base, Value k) {
     if (plan_.streams) {  // an item's share of what follows some items later
       const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
                          distance = (1 + elements_ahead / step) * step;

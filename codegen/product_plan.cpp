@@ -14,8 +14,6 @@ using llvm::divideCeilSigned;
 constexpr std::int64_t block_bytes = 384 * 1024;
 /// The same, with the results, where right factors take no more than `small_bytes`.
 constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
-/// Right factors of more than that come from memory or the third cache each time.
-constexpr std::int64_t far_bytes = 1024 * 1024;
 /// Left factors of more than near_bytes are asked for in advance where a row has few column tiles to hide the
 /// wait, operands of the end where sums are short.
 constexpr std::int64_t few_tiles = 3, short_sums = 128;
@@ -55,8 +53,8 @@ LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_by
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * spans) * joined * vectors;
   };
-  // Two panels where one has too few sums to be worth the loads; where rows are so few that sums wait for each
-  // other, as many as they take.
+  // Two panels where one has too few sums to be worth the loads; where rows are so few that sums wait for
+  // each other, as many as they take.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
   for (int more = joined + 1; more <= Tile::least_sums && sums(joined) < Tile::least_sums; ++more)
     if (panels % more == 0 && most(more) >= m * spans) joined = more;
@@ -193,7 +191,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .one_chunk = one_chunk,
       .copied = copied,
       .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
-      .far = size.panels == 1 && !p.unpacked && rhs_bytes > far_bytes,
+      .far = size.panels == 1 && !p.unpacked && rhs_bytes > Tile::far_bytes,
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
       .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 &&

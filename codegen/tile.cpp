@@ -72,4 +72,19 @@ mlir::Value Tile::value(Emit& e, mlir::Value sum) const {
   return round_to(e.b, e.loc, dtype, sum, e.target.isa);
 }
 
+namespace {
+/// Bytes of a step count in such parts.
+constexpr std::int64_t parts = 1 << 16;
+}  // namespace
+
+Share::Share(Emit& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length, mlir::Value number,
+             mlir::Value count)
+    : next_(next),
+      first_step_(e.mul(number, length)),
+      bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
+
+void Share::ask(Emit& e, mlir::Value done) const {
+  e.prefetch(e.bytes_behind(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
+}
+
 }  // namespace kiln::codegen

@@ -71,8 +71,23 @@ struct Tile {
   /// Values of k that one chain takes.
   static constexpr std::int64_t chunk = 512;
   static constexpr std::int64_t ahead = 16;
+  /// Right factors of more than that come from the third cache or memory each time.
+  static constexpr std::int64_t far_bytes = 1024 * 1024;
   /// Chains of multiply-adds that hide each other's latency.
   static constexpr std::int64_t least_sums = 8;
+};
+
+/// What one of `count` tiles asks for of the right factors that come next, from the third cache or memory,
+/// while it computes over `length` values of k with those before them: its part, evenly.
+class Share {
+ public:
+  Share(Emit& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length, mlir::Value number,
+        mlir::Value count);
+  /// After `done` values of k.
+  void ask(Emit& e, mlir::Value done) const;
+
+ private:
+  mlir::Value next_, first_step_, bytes_of_step_;
 };
 
 }  // namespace kiln::codegen

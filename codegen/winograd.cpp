@@ -1,6 +1,6 @@
 // Convolutions by F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines it: 16 multiplications where the
-// definition has 36. A strip of tiles at a time passes through scratch memory that stays in the second cache:
-// its transformed inputs; then for each panel of columns 16 matrix products, and what comes out of them.
+// definition has 36. A strip of tiles at a time passes through scratch memory that stays in a near cache: its
+// transformed inputs; then for each panel of columns 16 matrix products, and what comes out of them.
 #include "codegen/epilogue.h"
 #include "codegen/launch.h"
 #include "codegen/tile.h"
@@ -16,8 +16,9 @@ using Values = llvm::SmallVector<Value, 16>;
 
 /// Positions in a tile of inputs, row by row.
 constexpr int positions = 16;
-/// Transformed inputs of a strip, about half of a core's second cache.
-constexpr std::int64_t strip_bytes = 512 * 1024;
+/// Each strip reads all weights. Where they come from afar it has so many tiles that multiplying takes
+/// longer.
+constexpr std::int64_t least_far_tiles = 64;
 
 Value plus(Emit& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
 Value minus(Emit& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
@@ -62,7 +63,9 @@ struct Plan {
   std::int64_t out_height, out_width, columns;   // of the result
   std::int64_t tiles_down, tiles_across, tiles;  // of a picture, of a picture, in all
   std::int64_t strip, panels, panel;
-  int rows, units, lanes;
+  int units, lanes;
+  bool far;       // weights do not stay in a near cache
+  Cut cut{0, 1};  // of a strip
 
   Plan(ir::WinogradOp op, const Target& target) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
@@ -76,17 +79,20 @@ struct Plan {
     tiles_down = llvm::divideCeilSigned(out_height, 2);
     tiles_across = llvm::divideCeilSigned(out_width, 2);
     tiles = x[0] * tiles_down * tiles_across;
-    panels = w[1];
+    panels = w[0];
     panel = w[3];
     lanes = Tile::lanes_of(target, DType::f32, panel);
     units = static_cast<int>(panel / lanes);
     const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
     const std::int64_t most_rows = std::min<std::int64_t>(Tile::most_rows(target, units), some_tiles);
-    const std::int64_t most_tiles =
-        std::clamp<std::int64_t>(strip_bytes / (positions * row_elements() * 4), most_rows, some_tiles);
+    const std::int64_t tile_bytes = positions * row_elements() * 4;
+    far = positions * channels * panels * panel * 4 > Tile::far_bytes;
+    // Their transformed inputs take half of the second cache.
+    const std::int64_t most_tiles = std::clamp(
+        std::max(target.second_cache / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
     // As even as possible: strips of all tiles, then rows of a strip.
     strip = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
-    rows = static_cast<int>(llvm::divideCeilSigned(strip, llvm::divideCeilSigned(strip, most_rows)));
+    cut = Cut(strip, static_cast<int>(most_rows));
   }
 
   std::int64_t strips() const { return llvm::divideCeilSigned(tiles, strip); }
@@ -124,8 +130,8 @@ class Emitter {
     extents
   };
 
-  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Tile tile, Value buffers, Value params)
-      : e(e), plan_(plan), finish_(finish), tile_(tile), buffers_(buffers), params_(params) {}
+  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
 
   void run(int x, int w, int scratch, Value begin, Value end) {
     x_ = e.element(e.buffer(buffers_, x), param(offset), DType::f32);
@@ -202,47 +208,61 @@ class Emitter {
 
   /// Sums of all tiles of the strip, for the columns of one panel.
   void multiply(Value panel) {
-    const Value zero = e.index(0), one = e.index(1), rows = e.index(plan_.rows), count = param(channels);
+    const Value zero = e.index(0), one = e.index(1), count = param(channels);
     const Value panel_elements = e.mul(count, e.index(plan_.panel));
     e.loop(zero, e.index(positions), one, [&](Value p) {
-      const Value right = at(w_, e.mul(e.add(e.mul(p, param(panels)), panel), panel_elements));
+      const Value right = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
       const Value left =
           at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
       const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
-      e.loop(zero, e.index(llvm::divideCeilSigned(plan_.strip, plan_.rows)), one, [&](Value r) {
-        // The last rows begin early enough to be all there.
-        const Value first = e.min(e.mul(r, rows), e.index(plan_.strip - plan_.rows));
-        multiply_rows(at(left, e.mul(first, e.index(plan_.row_elements()))), right,
-                      at(out, e.mul(first, e.index(positions * plan_.panel))));
+      e.loop(zero, e.index(plan_.cut.tiles), one, [&](Value r) {
+        plan_.cut.rows.emit(e, r, e.index(plan_.cut.larger), [&](Value first, int rows) {
+          multiply({.number = r,
+                    .tile = {DType::f32, rows, plan_.units, plan_.lanes},
+                    .left = at(left, e.mul(first, e.index(plan_.row_elements()))),
+                    .right = right,
+                    .out = at(out, e.mul(first, e.index(positions * plan_.panel)))});
+        });
       });
     });
   }
 
-  void multiply_rows(Value left, Value right, Value out) {
+  /// Some tiles of the strip, at one position, and the columns of one panel.
+  struct Rows {
+    Value number;
+    Tile tile;
+    Value left, right, out;
+  };
+
+  void multiply(const Rows& rows) {
     const Value zero = e.index(0), count = param(channels);
     const auto place = [&](std::size_t i) {
       const auto r = static_cast<std::int64_t>(i) / plan_.units,
                  v = static_cast<std::int64_t>(i) % plan_.units;
-      return at(out, e.index(r * positions * plan_.panel + v * plan_.lanes));
+      return at(rows.out, e.index(r * positions * plan_.panel + v * plan_.lanes));
     };
     if (plan_.channels <= Tile::chunk) {
-      for (auto [i, sum] : llvm::enumerate(sums_over(left, right, zero, count))) store(sum, place(i));
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, zero, count))) store(sum, place(i));
       return;
     }
-    for (std::size_t i = 0; i < tile_.registers(); ++i) store(tile_.no_sum(e), place(i));
+    for (std::size_t i = 0; i < rows.tile.registers(); ++i) store(rows.tile.no_sum(e), place(i));
     const Value length = e.index(Tile::chunk);
     e.loop(zero, count, length, [&](Value from) {
-      for (auto [i, sum] : llvm::enumerate(sums_over(left, right, from, e.min(e.add(from, length), count))))
-        store(tile_.plus(e, load(place(i)), sum), place(i));
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, from, e.min(e.add(from, length), count))))
+        store(rows.tile.plus(e, load(place(i)), sum), place(i));
     });
   }
 
-  llvm::SmallVector<Value> sums_over(Value left, Value right, Value from, Value to) {
-    return tile_.emit(e, from, to, [&](Value c) {
+  llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
+    // The same channels of the next position; after the last one of the next panel.
+    const Value next = at(rows.right, e.mul(e.add(param(channels), from), e.index(plan_.panel)));
+    const Share share(e, next, plan_.panel * 4, e.sub(to, from), rows.number, e.index(plan_.cut.tiles));
+    return rows.tile.emit(e, from, to, [&](Value c) {
       Tile::Factors f;
-      const Value row = at(right, e.mul(c, e.index(plan_.panel)));
-      tile_.load_right(e, row, plan_.panel, f.right);
-      f.address_of_left = [this, here = at(left, c)](int r) {
+      if (plan_.far) share.ask(e, e.sub(c, from));
+      const Value row = at(rows.right, e.mul(c, e.index(plan_.panel)));
+      rows.tile.load_right(e, row, plan_.panel, f.right);
+      f.address_of_left = [this, here = at(rows.left, c)](int r) {
         return at(here, e.index(r * plan_.row_elements()));
       };
       return f;
@@ -308,7 +328,6 @@ class Emitter {
   Emit& e;
   const Plan& plan_;
   Epilogue& finish_;
-  const Tile tile_;
   Value buffers_, params_;
   Value x_, w_, scratch_;
 };
@@ -330,10 +349,11 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
 
   Launch launch{
       {name_of_location(fusion.getLoc()),
-       fmt::format("winograd strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
-                   plan.strip, plan.rows, plan.units, plan.lanes, plan.columns % plan.panel != 0 ? "+" : "",
-                   plan.row_elements(), plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "",
-                   plan.out_height % 2, plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
+       fmt::format("winograd{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
+                   plan.far ? " far" : "", plan.strip, plan.cut.rows.key(), plan.units, plan.lanes,
+                   plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
+                   plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
+                   plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
            finish.key(),
        fusion.getLoc(),
        {}},
@@ -349,8 +369,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
   launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue own = finish;
-    Emitter(e, plan, own, {DType::f32, plan.rows, plan.units, plan.lanes}, buffers, params)
-        .run(x_operand, w_operand, scratch, begin, end);
+    Emitter(e, plan, own, buffers, params).run(x_operand, w_operand, scratch, begin, end);
   };
   return launch;
 }
@@ -359,25 +378,25 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   const std::int64_t panel = to[3];
   const int lanes = Tile::lanes_of(target, DType::f32, panel);
-  enum Param : std::int64_t { columns, channels, panels, panel_width };
+  enum Param : std::int64_t { columns, channels, panel_width };
   Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
-  launch.params = {from[0], from[1], to[1], panel};
-  launch.extent = to[1] * from[1];
+  launch.params = {from[0], from[1], panel};
+  launch.extent = to[0] * from[1];
   launch.grain = grain_for(launch.extent, panel * 64);
   // Work is numbered (panel, channel).
   launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
     constexpr std::int64_t taps = 9;
     const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
     const Value width = e.param(params, panel_width), count = e.param(params, channels);
-    const Value column_step = e.mul(count, e.index(taps)),
-                position_step = e.mul(e.mul(e.param(params, panels), count), width);
+    const Value column_step = e.mul(count, e.index(taps)), position_step = e.mul(count, width);
     e.loop(begin, end, e.index(1), [&](Value unit) {
-      const Value first = e.mul(e.div(unit, count), width), c = e.rem(unit, count);
+      const Value panel = e.div(unit, count), first = e.mul(panel, width), c = e.rem(unit, count);
       e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
         const Value column = e.add(first, j), left = e.sub(e.param(params, columns), column);
         const Value from_kernel =
             at(at(e.buffer(buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
-        Value place = at(at(e.buffer(buffers, 1), e.mul(unit, width)), j);
+        const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
+        Value place = at(at(e.buffer(buffers, 1), e.mul(row, width)), j);
         const auto each = [&](llvm::function_ref<Value(int)> value) {
           for (int p = 0; p < positions; ++p, place = at(place, position_step))
             e.store(value(p), place, DType::f32, lanes);

@@ -418,7 +418,7 @@ def PackOp : Kiln_Op<"pack"> {
   let description = [{
     A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
     of a `convolution` become (groups, panels, k, panel) with k in the order of the contraction, and for `winograd` the transformed
-    kernels (16, panels, c, panel). A pack of a parameter is made once per version of it.
+    kernels (panels, 16, c, panel). A pack of a parameter is made once per version of it.
   }];
   let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups);
   let results = (outs Kiln_Tensor:$result);

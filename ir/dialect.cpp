@@ -95,7 +95,7 @@ bool is_depthwise(PackedConvolutionOp op) {
 bool is_product(mlir::Operation* op) { return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op); }
 
 bool by_winograd(ConvolutionOp op) {
-  constexpr std::int64_t least_channels = 16, least_extent = 8;
+  constexpr std::int64_t least_channels = 16, least_extent = 7;
   const auto w = ranked(op.getW()).getShape(), result = ranked(op.getResult()).getShape();
   const auto all = [](llvm::ArrayRef<std::int64_t> values, std::int64_t of) {
     return llvm::all_of(values, [=](std::int64_t v) { return v == of; });
@@ -119,7 +119,7 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
     case PackKind::convolution:
       return {groups, panels(x[0] / groups), mlir::ShapedType::getNumElements(x.drop_front()), panel};
     case PackKind::winograd:
-      return {16, panels(x[0]), x[1], panel};
+      return {panels(x[0]), 16, x[1], panel};
   }
   llvm_unreachable("all kinds are listed");
 }

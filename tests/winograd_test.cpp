@@ -27,10 +27,10 @@ double error_of(const Layer& l) {
 }  // namespace
 
 TEST_CASE("transformed convolutions keep their bits") {
-  const auto layer = GENERATE(Layer{1, 16, 8, 8, 16, {1, 1}}, Layer{2, 64, 28, 28, 64, {1, 1}},
-                              Layer{1, 20, 13, 9, 33, {1, 1}}, Layer{3, 17, 11, 12, 50, {0, 2}},
-                              Layer{1, 530, 10, 9, 40, {0, 0}}, Layer{1, 256, 14, 14, 40, {1, 1}},
-                              Layer{2, 16, 9, 40, 100, {4, 5}});
+  const auto layer = GENERATE(
+      Layer{1, 16, 8, 8, 16, {1, 1}}, Layer{2, 64, 28, 28, 64, {1, 1}}, Layer{1, 20, 13, 9, 33, {1, 1}},
+      Layer{3, 17, 11, 12, 50, {0, 2}}, Layer{1, 530, 10, 9, 40, {0, 0}}, Layer{1, 256, 14, 14, 40, {1, 1}},
+      Layer{2, 16, 9, 40, 100, {4, 5}}, Layer{1, 512, 7, 7, 64, {1, 1}}, Layer{1, 256, 20, 20, 80, {1, 1}});
   CAPTURE(layer.channels, layer.height, layer.width, layer.filters);
   const Tensor x = random::uniform(-1, 1, {layer.batch, layer.channels, layer.height, layer.width}),
                w = random::uniform(-1, 1, {layer.filters, layer.channels, 3, 3});
@@ -61,6 +61,8 @@ TEST_CASE("transformed convolutions are accurate") {
   CHECK(error_of({1, 128, 28, 28, 128, {1, 1}}) < 14e-7);
   CHECK(error_of({1, 256, 14, 14, 256, {1, 1}}) < 20e-7);
   CHECK(error_of({1, 600, 9, 9, 64, {1, 1}}) < 27e-7);
+  CHECK(error_of({1, 128, 7, 7, 32, {1, 1}}) < 8.4e-7);
+  CHECK(error_of({1, 512, 7, 7, 512, {1, 1}}) < 24e-7);
 }
 
 TEST_CASE("weights are transformed anew when they change") {
