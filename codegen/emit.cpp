@@ -112,13 +112,14 @@ mlir::Value Emit::bytes_behind(Value base, Value bytes) {
   return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
 }
 
-mlir::Value Emit::param(Value params, std::int64_t i) {
-  return LLVM::LoadOp::create(b, loc, i64(), element(params, index(i), DType::i64), 8);
+mlir::Value Emit::load_argument(mlir::Type type, Value list, std::int64_t i) {
+  return LLVM::LoadOp::create(b, loc, type, element(list, index(i), DType::i64), 8, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
 }
 
-mlir::Value Emit::buffer(Value buffers, std::int64_t i) {
-  return LLVM::LoadOp::create(b, loc, ptr(), element(buffers, index(i), DType::i64), 8);
-}
+mlir::Value Emit::param(Value params, std::int64_t i) { return load_argument(i64(), params, i); }
+
+mlir::Value Emit::buffer(Value buffers, std::int64_t i) { return load_argument(ptr(), buffers, i); }
 
 mlir::Value Emit::to_register(Value memory, DType d, int lanes) {
   if (d == DType::boolean) {

@@ -110,6 +110,8 @@ class Emit {
   void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
 
  private:
+  /// No kernel writes into its lists of operands and parameters, which LLVM cannot know.
+  Value load_argument(mlir::Type type, Value list, std::int64_t i);
   Value to_register(Value memory, DType d, int lanes);
   Value to_memory(Value reg, DType d, int lanes);
   unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }

@@ -12,13 +12,26 @@ namespace {
 /// fill.
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
+/// Registers at once, in a box that is `axes` long. What takes a few operations takes as many again to count
+/// and to jump, which several share in rows that are long enough to have few registers left at their ends.
+/// (One axis comes from memory as a whole, or is short.)
+int registers_for(const Body& body, llvm::ArrayRef<std::int64_t> axes, int lanes) {
+  constexpr int most = 4, operations_at_once = 16, least_turns = 8;
+  const int registers = body.registers_at_once();
+  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return registers;
+  const auto operations = static_cast<int>(body.operations());
+  return std::clamp(operations_at_once / std::max(operations, 1), 1, most);
+}
+
 /// A nest whose neighbouring axes are joined where all streams allow it.
-Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1) {
+Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes,
+               llvm::function_ref<int(llvm::ArrayRef<std::int64_t> axes)> registers) {
   llvm::SmallVector<Dims> strides;
   for (Stream& s : streams) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
-  return Nest(std::move(extents), std::move(streams), lanes, registers);
+  const int at_once = registers(extents);
+  return Nest(std::move(extents), std::move(streams), lanes, at_once);
 }
 
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
@@ -103,8 +116,9 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     streams.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
                        out.view.offset, false});
 
-  Nest nest = collapsed(std::move(extents), std::move(streams), lanes_for(target, body.widest()),
-                        body.registers_at_once());
+  const int lanes = lanes_for(target, body.widest());
+  Nest nest = collapsed(std::move(extents), std::move(streams), lanes,
+                        [&](llvm::ArrayRef<std::int64_t> axes) { return registers_for(body, axes, lanes); });
   const bool past_caches = goes_past_caches(nest, first_output, target);
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
   // time to answer.
@@ -193,7 +207,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
   std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset},
                               {dtype, 1, box.to_strides, box.to_offset, false}};
-  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)));
+  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)),
+                        [](llvm::ArrayRef<std::int64_t>) { return 1; });
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,

@@ -245,7 +245,12 @@ class Across : Emitter {
   using Each = llvm::function_ref<void(const Nest::Body&)>;
 
   std::int64_t width() const { return red_.first_order ? strip_of_partials : strip_of_chains; }
+  /// Once a call: the kernel's code may be part of a loop.
   mlir::Value allocate(std::int64_t elements) {
+    const mlir::OpBuilder::InsertionGuard guard(e_.b);
+    mlir::Block* block = e_.b.getInsertionBlock();
+    while (!llvm::isa<mlir::LLVM::LLVMFuncOp>(block->getParentOp())) block = block->getParentOp()->getBlock();
+    e_.b.setInsertionPointToStart(&block->getParent()->front());
     return mlir::LLVM::AllocaOp::create(e_.b, e_.loc, e_.ptr(), e_.memory_type(red_.dtype),
                                         e_.index(elements), line_bytes);
   }

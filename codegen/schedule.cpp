@@ -52,14 +52,6 @@ std::vector<std::string> source_lines(mlir::Location loc) {
   return lines;
 }
 
-/// A step whose kernel is still to be made.
-struct Planned {
-  Step step;
-  std::optional<std::size_t> request = {};   // of the kernel
-  std::optional<std::size_t> snapshot = {};  // that it is part of, instead of the call
-  mlir::DenseI64ArrayAttr strip = {};
-};
-
 /// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
@@ -182,22 +174,21 @@ class Scheduler {
     step.scratch_bytes = launch.scratch_bytes;
     step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
-    planned_.push_back({std::move(step), requests_.size(), std::nullopt,
+    planned_.push_back({std::move(step), std::move(launch.request), std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr)});
-    requests_.push_back(std::move(launch.request));
   }
 
   void finish_steps() {
-    auto kernels = get_kernels(*function_.getContext(), requests_, target_, plan_.name, texts_);
-    std::vector<StripStep> steps;
-    for (Planned& p : planned_) {
-      if (p.request) p.step.kernel = std::move(kernels[*p.request]);
-      if (p.snapshot)
-        plan_.snapshots[*p.snapshot].steps.push_back(std::move(p.step));
-      else
-        steps.push_back({std::move(p.step), p.strip});
+    planned_ = join_strips(std::move(planned_));
+    std::vector<KernelRequest> requests;
+    for (PlannedStep& p : planned_)
+      if (p.request) requests.push_back(std::move(*p.request));
+    auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, texts_);
+    auto kernel = kernels.begin();
+    for (PlannedStep& p : planned_) {
+      if (p.request) p.step.kernel = std::move(*kernel++);
+      (p.snapshot ? plan_.snapshots[*p.snapshot].steps : plan_.steps).push_back(std::move(p.step));
     }
-    plan_.steps = join_strips(std::move(steps));
   }
 
   BufferRef table(const std::vector<std::int64_t>& values) {
@@ -228,9 +219,9 @@ class Scheduler {
     // Its identity, whatever executable makes it: what it is made from, and the kernels with what they read.
     std::string text;
     for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, snapshot.inputs);
-    for (Planned& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
+    for (PlannedStep& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
       p.snapshot = number;
-      text += requests_[*p.request].key;
+      text += p.request->key;
       for (std::int64_t n : p.step.params) text += "," + std::to_string(n);
       for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, snapshot.inputs);
     }
@@ -345,8 +336,7 @@ class Scheduler {
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
-  std::vector<Planned> planned_;
-  std::vector<KernelRequest> requests_;
+  std::vector<PlannedStep> planned_;
   std::vector<std::shared_ptr<const Buffer>> tables_;
   std::optional<std::uint32_t> counted_;
 };

@@ -9,8 +9,8 @@ namespace kiln::passes {
 inline constexpr llvm::StringLiteral strip_attr = "kiln.strip";
 
 /// Finds neighbouring kernels that work row by row on each other's results (softmax: a maximum, exp, a sum, a
-/// division). Such a strip runs a few rows at a time through all of its kernels, so that what is between them
-/// stays in a near cache instead of passing through memory as a whole.
+/// division). Such a strip becomes one kernel that takes a few rows at a time through the code of all, so
+/// that what is between them stays in a near cache instead of passing through memory as a whole.
 ///
 /// Rows are the leading axes that the results of all its kernels have in common. Every view of one kernel on
 /// another's result stays within a row. Small arrays are left alone: they are in the cache anyway.
