@@ -244,7 +244,7 @@ class Emitter {
     llvm::SmallVector<Value> panels{right};
     while (static_cast<int>(panels.size()) < plan_.size.panels)
       panels.push_back(e.element(panels.back(), panel_step_, tile_.dtype));
-    const auto share = plan_.far ? std::optional(share_of(item.number, right, from, to)) : std::nullopt;
+    const auto share = plan_.shares ? std::optional(share_of(item.number, right, from, to)) : std::nullopt;
     return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)

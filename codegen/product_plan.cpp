@@ -14,6 +14,9 @@ using llvm::divideCeilSigned;
 constexpr std::int64_t block_bytes = 384 * 1024;
 /// The same, with the results, where right factors take no more than `small_bytes`.
 constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
+/// Right factors are asked for in advance when they are far, or where few items pass by so many that the
+/// first one's wait counts.
+constexpr std::int64_t few_items = 40, first_wait_bytes = 64 * 1024;
 /// Left factors of more than near_bytes are asked for in advance where a row has few column tiles to hide the
 /// wait, operands of the end where sums are short.
 constexpr std::int64_t few_tiles = 3, short_sums = 128;
@@ -139,7 +142,7 @@ std::string ProductPlan::key() const {
       one_chunk ? ""
       : copied  ? "+copied"
                 : "+",
-      outer_count, by_strip ? " by-strip" : "", far ? " far" : "", streams ? " streams" : "",
+      outer_count, by_strip ? " by-strip" : "", shares ? " shares" : "", streams ? " streams" : "",
       end_from_afar ? " end" : "");
 }
 
@@ -192,6 +195,8 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .copied = copied,
       .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
       .far = size.panels == 1 && !p.unpacked && rhs_bytes > Tile::far_bytes,
+      .shares = size.panels == 1 && !p.unpacked &&
+                rhs_bytes > (w.items <= few_items ? first_wait_bytes : Tile::far_bytes),
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
       .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 &&
