@@ -112,6 +112,12 @@ mlir::Value Emit::bytes_behind(Value base, Value bytes) {
   return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
 }
 
+mlir::Value Emit::stack(DType d, std::int64_t elements) {
+  const mlir::OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(entry);
+  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), line_bytes);
+}
+
 mlir::Value Emit::load_argument(mlir::Type type, Value list, std::int64_t i) {
   return LLVM::LoadOp::create(b, loc, type, element(list, index(i), DType::i64), 8, /*isVolatile=*/false,
                               /*isNonTemporal=*/false, /*isInvariant=*/true);

@@ -29,10 +29,13 @@ class Emit {
 
   Emit(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
       : b(builder), loc(loc), target(target) {}
+  /// The same kernel's, where code of another location begins.
+  Emit(const Emit& e, mlir::Location loc) : b(e.b), loc(loc), target(e.target), entry(e.entry) {}
 
   mlir::OpBuilder& b;
   mlir::Location loc;
   const Target& target;
+  mlir::Block* entry = nullptr;  ///< of the function, once there is one
 
   // Types.
   mlir::Type i64() { return b.getI64Type(); }
@@ -82,6 +85,9 @@ class Emit {
   /// `lanes` neighbouring elements; masked lanes are zero.
   Value load(Value address, DType d, int lanes, Value mask = {});
   void store(Value value, Value address, DType d, int lanes, Value mask = {});
+  /// On the stack, from a line's beginning, until the kernel returns: one place even where the code is in a
+  /// loop.
+  Value stack(DType d, std::int64_t elements);
   Value begins_line(Value address);
   /// Past the caches, so that lines are not read in first. The first such address of a row begins a line;
   /// streamed() comes after the last, before another thread may look.

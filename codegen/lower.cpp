@@ -88,6 +88,7 @@ mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const 
   auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);
   mlir::Block* block = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
+  e.entry = block;
   request.emit(e, block->getArgument(0), block->getArgument(1), block->getArgument(2), block->getArgument(3));
   mlir::LLVM::ReturnOp::create(builder, request.location, mlir::ValueRange{});
   return module;

@@ -219,8 +219,8 @@ class Along : Emitter {
 class Across : Emitter {
  public:
   Across(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    totals_ = allocate(width());
-    parts_ = allocate(red.first_order ? partials * width() : width());
+    totals_ = e.stack(red.dtype, width());
+    parts_ = e.stack(red.dtype, red.first_order ? partials * width() : width());
   }
 
   using Result = std::function<void(Nest::At&, mlir::Value)>;
@@ -245,15 +245,6 @@ class Across : Emitter {
   using Each = llvm::function_ref<void(const Nest::Body&)>;
 
   std::int64_t width() const { return red_.first_order ? strip_of_partials : strip_of_chains; }
-  /// Once a call: the kernel's code may be part of a loop.
-  mlir::Value allocate(std::int64_t elements) {
-    const mlir::OpBuilder::InsertionGuard guard(e_.b);
-    mlir::Block* block = e_.b.getInsertionBlock();
-    while (!llvm::isa<mlir::LLVM::LLVMFuncOp>(block->getParentOp())) block = block->getParentOp()->getBlock();
-    e_.b.setInsertionPointToStart(&block->getParent()->front());
-    return mlir::LLVM::AllocaOp::create(e_.b, e_.loc, e_.ptr(), e_.memory_type(red_.dtype),
-                                        e_.index(elements), line_bytes);
-  }
   mlir::Value behind(mlir::Value strip, mlir::Value elements) {
     return e_.element(strip, elements, red_.dtype);
   }

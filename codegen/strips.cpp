@@ -46,7 +46,7 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
       const mlir::Value to = e.min(e.add(from, block), end);
       for (const Part& p : parts) {
         const mlir::Value per_row = e.index(p.per_row);
-        Emit own(e.b, p.request.location, e.target);
+        Emit own(e, p.request.location);
         p.request.emit(own, e.element(buffers, e.index(p.operands_at), DType::i64),
                        e.element(params, e.index(p.params_at), DType::i64), e.mul(from, per_row),
                        e.mul(to, per_row));

@@ -33,6 +33,13 @@ TEST_CASE("softmax and layer norm take a few rows at a time") {
   CHECK(kernels_of(norm, {drawn({77, 1025}), drawn({1025}), drawn({1025})}).size() == 1);
 }
 
+TEST_CASE("what a kernel needs on the stack it takes once, not for each strip") {
+  const auto centered = [](F& f, const Tensors& in) {
+    return Tensors{f.broadcast_sub(in[0], f.mean(in[0], {.axis = 1, .keepdims = true}))};
+  };
+  CHECK(kernels_of(centered, {drawn({9000, 8, 64})}).size() == 1);
+}
+
 TEST_CASE("small arrays are in the cache anyway") {
   const auto softmax = [](F& f, const Tensors& in) { return Tensors{f.softmax(in[0])}; };
   CHECK(kernels_of(softmax, {drawn({8, 16})}).size() > 1);
