@@ -73,7 +73,7 @@ mlir::Value Tile::value(Emit& e, mlir::Value sum) const {
 }
 
 namespace {
-/// Bytes of a step count in such parts.
+/// Bytes of a step are a fixed-point number of that denominator.
 constexpr std::int64_t parts = 1 << 16;
 }  // namespace
 
