@@ -23,15 +23,12 @@ int registers_for(const Body& body, llvm::ArrayRef<std::int64_t> axes, int lanes
   return std::clamp(operations_at_once / std::max(operations, 1), 1, most);
 }
 
-/// A nest whose neighbouring axes are joined where all streams allow it.
-Nest collapsed(Dims extents, std::vector<Stream> streams, int lanes,
-               llvm::function_ref<int(llvm::ArrayRef<std::int64_t> axes)> registers) {
+/// Joins neighbouring axes where all streams allow it.
+void collapse(Dims& extents, std::vector<Stream>& streams) {
   llvm::SmallVector<Dims> strides;
   for (Stream& s : streams) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
-  const int at_once = registers(extents);
-  return Nest(std::move(extents), std::move(streams), lanes, at_once);
 }
 
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
@@ -117,8 +114,9 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
                        out.view.offset, false});
 
   const int lanes = lanes_for(target, body.widest());
-  Nest nest = collapsed(std::move(extents), std::move(streams), lanes,
-                        [&](llvm::ArrayRef<std::int64_t> axes) { return registers_for(body, axes, lanes); });
+  collapse(extents, streams);
+  const int registers = registers_for(body, extents, lanes);
+  Nest nest(std::move(extents), std::move(streams), lanes, registers);
   const bool past_caches = goes_past_caches(nest, first_output, target);
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
   // time to answer.
@@ -207,8 +205,9 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
   std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset},
                               {dtype, 1, box.to_strides, box.to_offset, false}};
-  Nest nest = collapsed(box.shape, std::move(streams), lanes_for(target, size_of(dtype)),
-                        [](llvm::ArrayRef<std::int64_t>) { return 1; });
+  Dims extents = box.shape;
+  collapse(extents, streams);
+  Nest nest(std::move(extents), std::move(streams), lanes_for(target, size_of(dtype)));
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,

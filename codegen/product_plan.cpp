@@ -107,7 +107,8 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
     const std::int64_t item_bytes = std::max<std::int64_t>(
         1, p.lhs_elements * element_bytes / items + (small ? plan.size.rows() * columns_bytes : 0));
     w.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, items);
-    if (!plan.far) {  // else each block would read right factors from afar
+    const bool far = plan.size.panels == 1 && p.k_extent * columns_bytes > Tile::far_bytes;
+    if (!far) {  // else each block would read right factors from afar
       // Two at least: from kernel to kernel a thread then finds the rows that it wrote in its own caches. And
       // enough pieces for a few threads.
       w.block = std::min(w.block, divideCeilSigned(items, 2));
@@ -194,7 +195,6 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .one_chunk = one_chunk,
       .copied = copied,
       .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
-      .far = size.panels == 1 && !p.unpacked && rhs_bytes > Tile::far_bytes,
       .shares = size.panels == 1 && !p.unpacked &&
                 rhs_bytes > (w.items <= few_items ? first_wait_bytes : Tile::far_bytes),
       .streams =

@@ -25,7 +25,6 @@ struct ProductPlan {
   int k_class;
   bool table, one_chunk, copied;
   bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
-  bool far;       // right factors come from the third cache or memory each time
   // What is asked for in advance: right factors, left factors, what the end reads.
   bool shares, streams, end_from_afar;
   std::size_t outer_count;  // axes before the one that tiles follow each other along
