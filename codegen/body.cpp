@@ -86,6 +86,7 @@ void Body::visit(mlir::Value v) {
     std::string what = llvm::TypeSwitch<mlir::Operation*, std::string>(op)
                            .Case([](ir::UnaryOp o) { return ir::stringifyUnaryKind(o.getKind()).str(); })
                            .Case([](ir::BinaryOp o) { return ir::stringifyBinaryKind(o.getKind()).str(); })
+                           .Case([](ir::FmaOp) { return std::string("fma"); })
                            .Case([](ir::CompareOp o) { return ir::stringifyCompareKind(o.getKind()).str(); })
                            .Case([](ir::SelectOp) { return std::string("select"); })
                            .Case([](ir::CastOp) { return std::string("cast"); })
@@ -143,6 +144,7 @@ llvm::SmallVector<mlir::Value> Body::emit(Emit& e, int lanes,
               return emit_binary(e.b, e.loc, static_cast<ir::Binary>(o.getKind()), d, in(0), in(1),
                                  e.target.isa);
             })
+            .Case([&](ir::FmaOp) { return emit_fma(e.b, e.loc, d, in(0), in(1), in(2), e.target.isa); })
             .Case([&](ir::CompareOp o) {
               return emit_compare(e.b, e.loc, static_cast<ir::Compare>(o.getKind()), d, in(0), in(1));
             })

@@ -50,9 +50,9 @@ def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
   "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
   "acosh", "atanh", "erf", "logical_not"]>;
 def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
-  "add", "sub", "mul", "div", "mod", "pow", "max", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
+  "add", "sub", "mul", "div", "mod", "pow", "max", "max_nnan", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
-def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "min"]>;
+def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
 
@@ -74,13 +74,22 @@ def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
 def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
   let summary = "a function of two elements";
   let description = [{
-    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins. `logical_*`: 1 or 0 by whether the
+    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins. `max_nnan` is the left
+    operand where that is greater, else the right one: `max` of what is no NaN, in one instruction. `logical_*`: 1 or 0 by whether the
     operands are nonzero.
   }];
   let arguments = (ins Kiln_BinaryEnum:$kind, Kiln_Tensor:$lhs, Kiln_Tensor:$rhs);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs)";
   let hasFolder = 1;
+}
+
+def FmaOp : Kiln_Op<"fma", [SameOperandsAndResultType]> {
+  let summary = "a * b + c of three elements";
+  let description = [{ Floats are rounded once, of f16 and bf16 the f32 result again; integers wrap. }];
+  let arguments = (ins Kiln_Tensor:$a, Kiln_Tensor:$b, Kiln_Tensor:$c);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a)";
 }
 
 def CompareOp : Kiln_Op<"compare", [SameTypeOperands, SameOperandsAndResultShape]> {
@@ -291,7 +300,8 @@ def ReduceOp : Kiln_Op<"reduce"> {
     * else: blocks of 512 consecutive r; each block is one chain from the identity in order; block results are
       combined in order: the first block's result as it is, then the others.
 
-    The identity is +0, 1, -inf (least integer) or +inf (greatest). For max and min NaN wins.
+    The identity is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins; `max_nnan` is for
+    those who need no maximum where there is a NaN, as softmax, whose sum is NaN then.
   }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);

@@ -88,6 +88,8 @@ class DialectBuilder final : public Primitives {
         return make(UnaryOp::create(b, loc_, type, static_cast<UnaryKind>(p.unary), in(0)));
       case Kind::binary:
         return make(BinaryOp::create(b, loc_, type, static_cast<BinaryKind>(p.binary), in(0), in(1)));
+      case Kind::fma:
+        return make(FmaOp::create(b, loc_, type, in(0), in(1), in(2)));
       case Kind::compare:
         return make(CompareOp::create(b, loc_, type, static_cast<CompareKind>(p.compare), in(0), in(1)));
       case Kind::select:

@@ -16,6 +16,7 @@ static_assert(static_cast<int>(Unary::logical_not) == static_cast<int>(UnaryKind
 static_assert(static_cast<int>(Unary::tanh) == static_cast<int>(UnaryKind::tanh));
 static_assert(static_cast<int>(Binary::logical_xor) == static_cast<int>(BinaryKind::logical_xor));
 static_assert(static_cast<int>(Compare::ge) == static_cast<int>(CompareKind::ge));
+static_assert(static_cast<int>(Binary::min) == static_cast<int>(BinaryKind::min));
 static_assert(static_cast<int>(Reduce::min) == static_cast<int>(ReduceKind::min));
 static_assert(static_cast<int>(Scatter::add) == static_cast<int>(ScatterKind::add));
 
@@ -82,6 +83,8 @@ BinaryKind combiner(ReduceKind kind) {
       return BinaryKind::mul;
     case ReduceKind::max:
       return BinaryKind::max;
+    case ReduceKind::max_nnan:
+      return BinaryKind::max_nnan;
     case ReduceKind::min:
       return BinaryKind::min;
   }
@@ -136,7 +139,7 @@ mlir::SplatElementsAttr splat_of(mlir::Value v) {
 }
 
 bool is_pointwise(mlir::Operation* op) {
-  return llvm::isa<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp>(op);
+  return llvm::isa<UnaryOp, BinaryOp, FmaOp, CompareOp, SelectOp, CastOp>(op);
 }
 
 bool is_movement(mlir::Operation* op) {

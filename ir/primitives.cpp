@@ -89,6 +89,11 @@ Value Primitives::binary(Binary op, Value a, Value b) {
   p.binary = op;
   return record(Kind::binary, {{a, b}}, p, type(a));
 }
+Value Primitives::fma(Value a, Value b, Value c) {
+  require_same("fma", type(a), type(b));
+  require_same("fma", type(a), type(c));
+  return record(Kind::fma, {{a, b, c}}, {}, type(a));
+}
 Value Primitives::compare(Compare op, Value a, Value b) {
   require_same("a comparison", type(a), type(b));
   Params p;

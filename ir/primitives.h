@@ -58,9 +58,23 @@ enum class Unary {
   erf,
   logical_not,
 };
-enum class Binary { add, sub, mul, div, mod, pow, max, min, hypot, logical_and, logical_or, logical_xor };
+enum class Binary {
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  pow,
+  max,
+  max_nnan,
+  min,
+  hypot,
+  logical_and,
+  logical_or,
+  logical_xor
+};
 enum class Compare { eq, ne, lt, le, gt, ge };
-enum class Reduce { sum, prod, max, min };
+enum class Reduce { sum, prod, max, max_nnan, min };
 enum class Scatter { replace, add };
 
 /// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its
@@ -109,6 +123,8 @@ class Primitives {
   // Pointwise: operands of one shape and dtype.
   Value unary(Unary op, Value x);
   Value binary(Binary op, Value a, Value b);
+  /// a * b + c, rounded once.
+  Value fma(Value a, Value b, Value c);
   /// A bool tensor.
   Value compare(Compare op, Value a, Value b);
   /// Where `condition` (bool) holds, `a`, else `b`.
@@ -224,6 +240,7 @@ class Primitives {
   enum class Kind {
     unary,
     binary,
+    fma,
     compare,
     select,
     cast,

@@ -32,6 +32,7 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
       case ir::ReduceKind::prod:
         return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
       case ir::ReduceKind::max:
+      case ir::ReduceKind::max_nnan:
         return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
       case ir::ReduceKind::min:
         return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
@@ -45,6 +46,7 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
     case ir::ReduceKind::prod:
       return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
     case ir::ReduceKind::max:
+    case ir::ReduceKind::max_nnan:
       return mlir::IntegerAttr::get(
           type, is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width));
     case ir::ReduceKind::min:

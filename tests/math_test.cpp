@@ -253,6 +253,33 @@ TEST_CASE("softmax: what is masked is zero, NaN reaches its whole row", "[math]"
   for (float y : softmax({1, kInf})) CHECK((y == 0 || std::isnan(y)));
 }
 
+TEST_CASE("softmax: a NaN reaches its row from anywhere in it, and no other row", "[math]") {
+  constexpr std::size_t rows = 3, columns = 150;
+  for (std::size_t at = 0; at < columns; ++at) {
+    std::vector<float> x(rows * columns);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) * (i % 2 == 0 ? 100.f : -1.f);
+    x[columns + at] = kNaN;
+    for (const auto f : {+[](const Tensor& t) { return nd::softmax(t); },
+                         +[](const Tensor& t) { return nd::log_softmax(t); }}) {
+      const auto y = f(Tensor(x, {rows, columns})).to_vector<float>();
+      for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / columns == 1));
+    }
+  }
+}
+
+TEST_CASE("normalisation scales and shifts in one rounding", "[math]") {
+  // The product's last bit is beyond the type, unless 1 is subtracted first.
+  const auto check = [](DType dtype, double low) {
+    const auto one = [&](double v) { return Tensor({v}, DType::f64).astype(dtype); };
+    const Tensor x = one(1 + low).reshape({1, 1});
+    const Tensor y =
+        nd::BatchNorm(x, one(1 + low), one(-1), one(0), one(1), {.eps = 0.0, .fix_gamma = false});
+    CHECK(y.astype(DType::f64).item<double>() == 2 * low + low * low);
+  };
+  check(DType::f32, 0x1p-12);
+  check(DType::f64, 0x1p-27);
+}
+
 TEST_CASE("functions of two numbers keep their bounds and bits", "[math]") {
   for (const Binary& f : kBinaries) {
     check_binary<float>(f, f.bound32, f.hash32);

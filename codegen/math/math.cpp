@@ -151,10 +151,14 @@ bool is_number(Num x) {
   llvm::APFloat value(0.0);
   return mlir::matchPattern(x.value(), mlir::m_ConstantFloat(&value)) && !value.isNaN();
 }
+/// Of zeros of both signs, and beside NaN, b.
+Num greater_of_numbers(Num a, Num b) {
+  return has_extremes(a) ? greater_or_second(a, b) : select(gt(a, b), a, b);
+}
 /// NaN wins; of zeros of both signs, b. Where b is a number one comparison will do.
 Num greater(Num a, Num b) {
   if (is_number(b)) return select(le(a, b), b, a);
-  return select(is_nan(a), a, has_extremes(a) ? greater_or_second(a, b) : select(gt(a, b), a, b));
+  return select(is_nan(a), a, greater_of_numbers(a, b));
 }
 Num less(Num a, Num b) {
   if (is_number(b)) return select(ge(a, b), b, a);
@@ -193,6 +197,8 @@ Num float_binary(Binary op, Num a, Num b) {
       return a / b;
     case Binary::max:
       return greater(a, b);
+    case Binary::max_nnan:
+      return greater_of_numbers(a, b);
     case Binary::min:
       return less(a, b);
     case Binary::mod:
@@ -219,6 +225,7 @@ Num integer_binary(Binary op, Num a, Num b, DType dtype, Isa isa) {
     case Binary::mod:
       return integer_mod(a, b, no_sign);
     case Binary::max:
+    case Binary::max_nnan:
       return select(no_sign ? lt_unsigned(b, a) : lt(b, a), a, b);
     case Binary::min:
       return select(no_sign ? lt_unsigned(a, b) : lt(a, b), a, b);
@@ -237,6 +244,7 @@ Num bool_binary(Binary op, Num a, Num b) {
   switch (op) {
     case Binary::add:
     case Binary::max:
+    case Binary::max_nnan:
     case Binary::hypot:
     case Binary::logical_or:
       return a | b;
@@ -301,8 +309,16 @@ mlir::Value emit_binary(mlir::OpBuilder& builder, mlir::Location loc, Binary op,
   if (dtype == DType::boolean) return bool_binary(op, a, b);
   if (!is_floating(dtype)) return integer_binary(op, a, b, dtype, isa);
   Num y = float_binary(op, a, b);
-  bool exact = op == Binary::max || op == Binary::min || op >= Binary::logical_and;
+  bool exact = (op >= Binary::max && op <= Binary::min) || op >= Binary::logical_and;
   return exact ? y.value() : round_to(builder, loc, dtype, y, isa);
+}
+
+mlir::Value emit_fma(mlir::OpBuilder& builder, mlir::Location loc, DType dtype, mlir::Value x, mlir::Value y,
+                     mlir::Value z, Isa isa) {
+  Num a(builder, loc, x, isa), b(builder, loc, y, isa), c(builder, loc, z, isa);
+  if (dtype == DType::boolean) return (a & b) | c;
+  if (!is_floating(dtype)) return a * b + c;
+  return round_to(builder, loc, dtype, fma(a, b, c), isa);
 }
 
 mlir::Value emit_compare(mlir::OpBuilder& builder, mlir::Location loc, Compare op, DType dtype,

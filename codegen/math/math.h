@@ -25,6 +25,8 @@ mlir::Value emit_binary(mlir::OpBuilder&, mlir::Location, ir::Binary op, DType d
 /// registers. 0: as many as others want.
 int registers_at_once(ir::Unary op, DType dtype);
 int registers_at_once(ir::Binary op);
+mlir::Value emit_fma(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value a, mlir::Value b,
+                     mlir::Value c, Isa isa = Isa::scalar);
 /// `dtype` is that of the operands; the result is i1.
 mlir::Value emit_compare(mlir::OpBuilder&, mlir::Location, ir::Compare op, DType dtype, mlir::Value a,
                          mlir::Value b);

@@ -102,7 +102,7 @@ Value over_sum(Primitives& p, Value e, const Shape& axes) {
 
 Value below_largest(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
-  return p.sub(x, p.broadcast_to(p.keep_dims(p.reduce(Reduce::max, x, axes), shape, axes), shape));
+  return p.sub(x, p.broadcast_to(p.keep_dims(p.reduce(Reduce::max_nnan, x, axes), shape, axes), shape));
 }
 
 Value softmax_over(Primitives& p, Value x, const Shape& axes) {

@@ -56,7 +56,8 @@ std::int64_t times(std::int64_t a, std::int64_t b);
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);
 /// e / its sum over the axes, as a product with 1 / sum: one division for each sum, not for each element.
 Value over_sum(Primitives& p, Value e, const Shape& axes);
-/// x - max over the axes: no element is above 0, as exp_nonpositive has it.
+/// x - max over the axes: no element is above 0, as exp_nonpositive has it. Among elements of which one is
+/// NaN, it alone is sure to become NaN.
 Value below_largest(Primitives& p, Value x, const Shape& axes);
 /// exp(x - max), over its sum.
 Value softmax_over(Primitives& p, Value x, const Shape& axes);

@@ -39,7 +39,13 @@ void infer_channels(std::span<PartialShape> in, std::int64_t axis) {
     if (!s.known || s.shape == Shape{0}) s = {{channels}, true};
 }
 
-// BatchNorm: x * scale + shift, scale and shift per channel. SyncBatchNorm knows no axis.
+/// x * scale + shift, rounded once; scale and shift lie along `axis`.
+Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
+  const Shape shape = p.shape(x);
+  return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
+}
+
+// BatchNorm: scale and shift per channel. SyncBatchNorm knows no axis.
 
 std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
 
@@ -58,7 +64,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
   Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
   Value shift = p.sub(convert(p, in[2], inner), p.mul(s.mean, scale));
-  Value y = p.add(p.mul(x, p.broadcast_along(scale, shape, axis)), p.broadcast_along(shift, shape, axis));
+  Value y = scaled(p, x, scale, shift, axis);
   Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
              Value{}, Value{}};
   if (batch) {
@@ -117,8 +123,7 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, {axis});
   Value y = normalized(p, x, s, {axis}, a.real("eps"));
-  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), shape, axis)),
-            p.broadcast_along(widen(p, in[2]), shape, axis));
+  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), axis);
   auto kept = [&](Value v) { return convert(p, p.keep_dims(v, shape, {axis}), p.dtype(in[0])); };
   return {convert(p, y, p.dtype(in[0])), kept(s.mean), kept(deviation(p, s, a.real("eps")))};
 }
@@ -130,8 +135,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, axes);
   Value y = normalized(p, x, s, axes, a.real("eps"));
-  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), shape, 1)),
-            p.broadcast_along(widen(p, in[2]), shape, 1));
+  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, y, p.dtype(in[0])), s.mean, s.variance};
 }
 void infer_instance_norm(std::span<PartialShape> in, const Attrs&) { infer_channels(in, 1); }
@@ -146,8 +150,7 @@ Values group_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = p.reshape(widen(p, in[0]), split);
   Statistics s = statistics(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
-  y = p.add(p.mul(y, p.broadcast_along(widen(p, in[1]), split, 1)),
-            p.broadcast_along(widen(p, in[2]), split, 1));
+  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, p.reshape(y, shape), p.dtype(in[0])), convert(p, s.mean, p.dtype(in[0])),
           convert(p, deviation(p, s, a.real("eps")), p.dtype(in[0]))};
 }

@@ -11,9 +11,11 @@ func.func @pointwise(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> tensor<2x3xf16
   %2 = kiln.compare le %1, %y : tensor<2x3xf32> -> tensor<2x3xi1>
   // CHECK: kiln.select %2, %1, %arg0 : tensor<2x3xi1>, tensor<2x3xf32>
   %3 = kiln.select %2, %1, %x : tensor<2x3xi1>, tensor<2x3xf32>
-  // CHECK: kiln.cast %3 : tensor<2x3xf32> -> tensor<2x3xf16>
-  %4 = kiln.cast %3 : tensor<2x3xf32> -> tensor<2x3xf16>
-  return %4 : tensor<2x3xf16>
+  // CHECK: kiln.fma %3, %1, %arg0 : tensor<2x3xf32>
+  %4 = kiln.fma %3, %1, %x : tensor<2x3xf32>
+  // CHECK: kiln.cast %4 : tensor<2x3xf32> -> tensor<2x3xf16>
+  %5 = kiln.cast %4 : tensor<2x3xf32> -> tensor<2x3xf16>
+  return %5 : tensor<2x3xf16>
 }
 
 // CHECK-LABEL: func.func @from_nothing
