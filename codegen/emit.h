@@ -36,6 +36,8 @@ class Emit {
   mlir::Location loc;
   const Target& target;
   mlir::Block* entry = nullptr;  ///< of the function, once there is one
+  /// Operands of which, as they are read, the rows that come next are asked for: the bytes to those.
+  llvm::SmallDenseMap<int, Value> next_rows;
 
   // Types.
   mlir::Type i64() { return b.getI64Type(); }
@@ -106,6 +108,10 @@ class Emit {
   void prefetch(Value address, std::int64_t bytes) {
     for (std::int64_t line = 0; line < bytes; line += line_bytes)
       prefetch(bytes_behind(address, index(line)));
+  }
+  /// What lies as `bytes` of the operand at `address`, in next_rows; nothing if it has none.
+  void prefetch_next_rows(int operand, Value address, std::int64_t bytes) {
+    if (const Value distance = next_rows.lookup(operand)) prefetch(bytes_behind(address, distance), bytes);
   }
 
   // Structure.

@@ -40,6 +40,7 @@ mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
     case ir::ReduceKind::prod:
       return e.number(d, 1, lanes);
     case ir::ReduceKind::max:
+    case ir::ReduceKind::max_nnan:
       return extreme(true);
     default:
       return extreme(false);
@@ -78,9 +79,29 @@ struct Reduction {
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
 
-/// The leaf of `before` at element r (of `lanes` neighbours when they run along r).
-mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t i, mlir::Value r,
-                       mlir::Value step, int lanes, mlir::Value mask) {
+/// Where a reduction reads its operands.
+struct Place {
+  mlir::Value r;  // the element along the reduced axis, the first of `lanes` where those run along it
+  int lanes;
+  mlir::Value mask = {};
+  int of_stripe = 0;  // elements between a stripe's beginning and r
+};
+
+/// Asks for what is to be read some time after the registers at `address`, once for each line.
+void ask_ahead(Emit& e, const Reduction& red, std::size_t i, mlir::Value address, const Place& place) {
+  const Stream& stream = red.nest.streams()[i];
+  const auto size = static_cast<std::int64_t>(size_of(stream.dtype));
+  if (place.mask || place.of_stripe * size % line_bytes != 0) return;
+  if (e.next_rows.contains(stream.operand))
+    e.prefetch_next_rows(stream.operand, address, place.lanes * size);
+  else if (red.far)
+    e.prefetch(e.bytes_behind(address, e.index(prefetched_bytes)), place.lanes * size);
+}
+
+/// The leaf of `before`.
+mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t i, mlir::Value step,
+                       const Place& place) {
+  const auto& [r, lanes, mask, of_stripe] = place;
   const Leaf& leaf = red.before.leaves()[i];
   int step_class = stride_class(red.steps[i]);
   if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
@@ -97,9 +118,7 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
       return e.splat(e.load_scalar(base, leaf.dtype), lanes);
     case 1: {
       const mlir::Value here = e.element(base, r, leaf.dtype);
-      if (red.far && !mask)
-        e.prefetch(e.bytes_behind(here, e.index(prefetched_bytes)),
-                   lanes * static_cast<std::int64_t>(size_of(leaf.dtype)));
+      ask_ahead(e, red, i, here, place);
       return e.load(here, leaf.dtype, lanes, mask);
     }
     default:
@@ -122,9 +141,9 @@ class Emitter {
                        e_.target.isa);
   }
 
-  mlir::Value element(Nest::At& at, mlir::Value r, int lanes, mlir::Value mask) {
-    return red_.before.emit(
-        e_, lanes, [&](std::size_t i) { return leaf_along(e_, red_, at, i, r, steps_[i], lanes, mask); })[0];
+  mlir::Value element(Nest::At& at, const Place& place) {
+    return red_.before.emit(e_, place.lanes,
+                            [&](std::size_t i) { return leaf_along(e_, red_, at, i, steps_[i], place); })[0];
   }
 
   Emit& e_;
@@ -153,7 +172,7 @@ class Along : Emitter {
             llvm::SmallVector<mlir::Value> next;
             for (int v = 0; v < vectors; ++v)
               next.push_back(combine(carried[static_cast<unsigned>(v)],
-                                     element(at, e_.add(r, e_.index(v * lanes)), lanes, {})));
+                                     element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
             return next;
           });
           partial.assign(stripes.begin(), stripes.end());
@@ -179,11 +198,11 @@ class Along : Emitter {
             mlir::Value old = partial[static_cast<std::size_t>(v)];
             if (lanes == 1) {
               next.push_back(scalar_or(
-                  e_.less(e_.index(0), left), [&] { return combine(old, element(at, r, 1, {})); }, old));
+                  e_.less(e_.index(0), left), [&] { return combine(old, element(at, {r, 1})); }, old));
               continue;
             }
             mlir::Value mask = e_.mask_below(left, lanes);
-            next.push_back(e_.select(mask, combine(old, element(at, r, lanes, mask)), old));
+            next.push_back(e_.select(mask, combine(old, element(at, {r, lanes, mask})), old));
           }
           mlir::scf::YieldOp::create(e_.b, e_.loc, next);
         },
@@ -271,7 +290,7 @@ class Across : Emitter {
     each([&](Nest::At& at) {
       mlir::Value sum = load(strip, column(at), at.lanes());
       for (int i = 0; i < rows; ++i)
-        sum = combine(sum, element(at, e_.add(r, e_.index(i)), at.lanes(), at.mask()));
+        sum = combine(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
       store(sum, strip, column(at), at.lanes());
     });
   }

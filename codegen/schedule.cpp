@@ -175,7 +175,8 @@ class Scheduler {
     step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
     planned_.push_back({std::move(step), std::move(launch.request), std::nullopt,
-                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr)});
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr),
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr)});
   }
 
   void finish_steps() {

@@ -31,13 +31,18 @@ std::int64_t rows_of(Steps steps) {
 struct Part {
   KernelRequest request;
   std::int64_t operands_at, params_at, per_row;
+  /// Operands whose next rows it asks for, and the parameters of the strip that say how far those are.
+  llvm::SmallVector<std::pair<int, std::int64_t>> next_rows = {};
 };
 
-/// The parameter behind those of all parts says how many rows pass at a time.
+/// Behind the parameters of all parts, one says how many rows pass at a time.
 KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::Location location) {
   std::string key = fmt::format("strip {}", block_at);
-  for (const Part& p : parts)
-    key += fmt::format(" [{} {} {}: {}]", p.operands_at, p.params_at, p.per_row, p.request.key);
+  for (const Part& p : parts) {
+    key += fmt::format(" [{} {} {}: {}", p.operands_at, p.params_at, p.per_row, p.request.key);
+    for (auto [operand, distance_at] : p.next_rows) key += fmt::format(" next {} {}", operand, distance_at);
+    key += "]";
+  }
   const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
   auto emit = [parts = std::move(parts), block_at](Emit& e, mlir::Value buffers, mlir::Value params,
                                                    mlir::Value begin, mlir::Value end) {
@@ -47,6 +52,7 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
       for (const Part& p : parts) {
         const mlir::Value per_row = e.index(p.per_row);
         Emit own(e, p.request.location);
+        for (auto [operand, distance_at] : p.next_rows) own.next_rows[operand] = e.param(params, distance_at);
         p.request.emit(own, e.element(buffers, e.index(p.operands_at), DType::i64),
                        e.element(params, e.index(p.params_at), DType::i64), e.mul(from, per_row),
                        e.mul(to, per_row));
@@ -75,9 +81,16 @@ PlannedStep join(Steps steps, std::int64_t rows) {
     for (std::string& line : s.step.locations)
       if (!llvm::is_contained(joined.step.locations, line)) joined.step.locations.push_back(std::move(line));
   }
-  joined.request = request_of(std::move(parts), static_cast<std::int64_t>(joined.step.params.size()),
-                              mlir::FusedLoc::get(strip.getContext(), locations));
+  const auto block_at = static_cast<std::int64_t>(joined.step.params.size());
   joined.step.params.push_back(block);
+  for (auto [s, part] : llvm::zip(steps, parts)) {
+    if (!s.next_rows) continue;
+    for (std::int64_t i = 0; i < s.next_rows.size(); i += 2) {
+      part.next_rows.emplace_back(static_cast<int>(s.next_rows[i]), joined.step.params.size());
+      joined.step.params.push_back(block * s.next_rows[i + 1] * (strip[1] / rows));
+    }
+  }
+  joined.request = request_of(std::move(parts), block_at, mlir::FusedLoc::get(strip.getContext(), locations));
   joined.step.name = joined.request->name;
   joined.step.extent = rows;
   joined.step.grain = grain_for(rows, cost, block);

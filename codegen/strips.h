@@ -13,7 +13,8 @@ struct PlannedStep {
   Step step;
   std::optional<KernelRequest> request = {};  ///< of the kernel, if it has one
   std::optional<std::size_t> snapshot = {};   ///< that it is part of, instead of the call
-  mlir::DenseI64ArrayAttr strip = {};  ///< that its operation is part of (passes::strip_attr); null: none
+  mlir::DenseI64ArrayAttr strip = {};      ///< that its operation is part of (passes::strip_attr); null: none
+  mlir::DenseI64ArrayAttr next_rows = {};  ///< that it asks for in a strip (passes::next_rows_attr); or null
 };
 
 /// The steps in their order, where neighbours of one strip are one step with one kernel: a few rows pass

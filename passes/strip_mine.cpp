@@ -81,19 +81,33 @@ class Strip {
   /// Marks the kernels if they are worth it; true if they are.
   bool mark(std::int64_t number) {
     if (kernels_.size() < 2) return false;
-    llvm::SmallDenseSet<mlir::Value> memories;
+    const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
+    std::int64_t bytes = 0, bytes_of_next_rows = 0;
+    llvm::SmallDenseMap<mlir::Value, int> reads;
+    llvm::SmallVector<llvm::SmallVector<std::int64_t>> next_rows;
     for (ir::FusionOp f : kernels_) {
-      for (mlir::Value v : f.getOperands()) memories.insert(ir::memory_of(v));
-      for (mlir::Value v : f.getResults()) memories.insert(v);
+      next_rows.emplace_back();
+      for (mlir::OpOperand& operand : f->getOpOperands()) {
+        const mlir::Value memory = ir::memory_of(operand.get());
+        const int before = reads[memory]++;
+        if (is_member(memory)) continue;
+        if (before == 0) bytes += ir::bytes_of(memory);
+        const unsigned i = operand.getOperandNumber();
+        if (before != 1 || !used_in_row(f.getBody().getArgument(i), rows_)) continue;
+        const std::int64_t row_bytes = ir::bytes_of(operand.get()) / rows;
+        next_rows.back().append({i, row_bytes});
+        bytes_of_next_rows += row_bytes;
+      }
+      for (mlir::Value v : f.getResults())
+        if (!overwrites_operand(f, v)) bytes += ir::bytes_of(v);
     }
-    std::int64_t bytes = 0;
-    for (mlir::Value v : memories) bytes += ir::bytes_of(v);
     if (bytes < least_bytes) return false;
     mlir::OpBuilder builder(kernels_.front());
-    const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
-    for (ir::FusionOp f : kernels_)
-      f->setAttr(strip_attr,
-                 builder.getDenseI64ArrayAttr({number, rows, llvm::divideCeilSigned(bytes, rows)}));
+    const std::int64_t row_bytes = llvm::divideCeilSigned(bytes, rows) + bytes_of_next_rows;
+    for (auto [f, next] : llvm::zip(kernels_, next_rows)) {
+      f->setAttr(strip_attr, builder.getDenseI64ArrayAttr({number, rows, row_bytes}));
+      if (!next.empty()) f->setAttr(next_rows_attr, builder.getDenseI64ArrayAttr(next));
+    }
     return true;
   }
 
@@ -104,6 +118,15 @@ class Strip {
   }
   bool reads_member(ir::FusionOp fusion) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(ir::memory_of(v)); });
+  }
+  /// Whether plan-buffers can give the result the memory of a member that nothing reads any more.
+  bool overwrites_operand(ir::FusionOp fusion, mlir::Value result) const {
+    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) {
+      return is_member(v) && ir::bytes_of(v) == ir::bytes_of(result) &&
+             llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
+               return user == fusion || user->isBeforeInBlock(fusion);
+             });
+    });
   }
   bool works_by_row(ir::FusionOp fusion, Shape rows) const {
     for (mlir::Operation& op : fusion.getBody().front())

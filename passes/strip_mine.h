@@ -7,6 +7,9 @@ namespace kiln::passes {
 
 /// Of a fusion: array<i64: number of its strip, rows, bytes of a row>.
 inline constexpr llvm::StringLiteral strip_attr = "kiln.strip";
+/// Of a fusion in a strip: array<i64: operand, bytes of a row, ...> of those that a kernel before it read
+/// first, from afar. By now their rows are near, and it asks for those that come next.
+inline constexpr llvm::StringLiteral next_rows_attr = "kiln.next_rows";
 
 /// Finds neighbouring kernels that work row by row on each other's results (softmax: a maximum, exp, a sum, a
 /// division). Such a strip becomes one kernel that takes a few rows at a time through the code of all, so

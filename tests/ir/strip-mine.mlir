@@ -2,9 +2,17 @@
 // RUN: kiln opt %s --kiln-fuse --kiln-strip-mine | FileCheck %s
 // RUN: kiln opt %s --kiln-fuse --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
 
-// Three kernels, 1024 rows; exp lies in the memory of the result, which overwrites it.
+// Four kernels, 1024 rows of 2056 bytes, as exp lies in the memory of the result, which overwrites it. The second kernel
+// asks for the rows of %x that the first will read next, which makes it 3080.
 // CHECK-LABEL: func.func @softmax
-// CHECK-COUNT-4: kiln.strip = array<i64: 0, 1024,
+// CHECK: kiln.fusion
+// CHECK-NOT: next_rows
+// CHECK-SAME: kiln.strip = array<i64: 0, 1024, 3080>
+// CHECK: kiln.fusion
+// CHECK-SAME: kiln.next_rows = array<i64: 0, 1024>
+// CHECK-SAME: kiln.strip = array<i64: 0, 1024, 3080>
+// CHECK-NOT: next_rows
+// CHECK-COUNT-2: kiln.strip = array<i64: 0, 1024, 3080>
 // PLAN-LABEL: func.func @softmax
 // PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:
 // PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
