@@ -43,6 +43,7 @@ class Epilogue {
     std::int64_t offset;
     std::int64_t column_stride;
     Dims strides;  // of the outer axes and the rows
+    bool fixed;    // all of those are 0: the same elements for all rows
   };
   std::size_t stride_count() const { return 2 + extents_.size(); }
   static bool has_rows(const Operand& o) { return o.column_stride == 1 && o.strides.back() != 0; }

@@ -32,6 +32,7 @@ enum Param : std::int64_t {
   group_step,
   rhs_row,  // steps of right factors that come unpacked
   rhs_column,
+  end_rows,
   first_outer  // extent, step of the left and of the right factor of each outer axis
 };
 
@@ -181,7 +182,7 @@ class Emitter {
         lhs = e.element(lhs, e.mul(outer_index_[i], param(at + 1)), tile_.dtype);
         rhs_offset_ = e.add(rhs_offset_, e.mul(outer_index_[i], param(at + 2)));
       }
-      if (plan_.size.span_rows == 1) finish_.prepare(e, buffers_, params_, first_epilogue(), outer_index_);
+      if (!prepares_each_span()) finish_.prepare(e, buffers_, params_, first_epilogue(), outer_index_);
       const Value first = e.mul(o, tiles);
       e.loop(e.max(zero, e.sub(first_item_, first)), e.min(tiles, e.sub(last_item_, first)), one,
              [&](Value row_tile) {
@@ -299,18 +300,38 @@ class Emitter {
         [&] { store(item, tile_.width(), sum); }, [&] { store(item, plan_.last_columns, sum); });
   }
 
+  /// Whether the end looks for the place of each span, not of an outer index.
+  bool prepares_each_span() const { return plan_.runs_on || plan_.size.span_rows > 1; }
+  void prepare(Value last_outer) {
+    auto index = outer_index_;
+    index.push_back(last_outer);
+    finish_.prepare(e, buffers_, params_, first_epilogue(), index);
+  }
+
   void store(const Item& item, int columns, const Sum& sum) {
+    if (plan_.runs_on) return store_run(item, columns, sum);
     for (int s = 0; s < item.spans; ++s) {
       const Value along = e.add(item.first, e.index(s));
       if (plan_.size.span_rows == 1) {
         store_row(s, along, columns, sum);
         continue;
       }
-      auto index = outer_index_;
-      index.push_back(along);
-      finish_.prepare(e, buffers_, params_, first_epilogue(), index);
+      prepare(along);
       for (int r = 0; r < plan_.size.span_rows; ++r)
         store_row(s * plan_.size.span_rows + r, e.index(r), columns, sum);
+    }
+  }
+
+  /// Rows of a tile that runs on from one point of the end's last outer axis to the next.
+  void store_run(const Item& item, int columns, const Sum& sum) {
+    const Value rows = param(end_rows), one = e.index(1);
+    Value outer = e.div(item.first, rows), row = e.rem(item.first, rows);
+    for (int r = 0; r < item.rows; ++r) {
+      prepare(outer);
+      store_row(r, row, columns, sum);
+      const Value next = e.add(row, one), stays = e.less(next, rows);
+      outer = e.select(stays, outer, e.add(outer, one));
+      row = e.select(stays, next, e.index(0));
     }
   }
 
@@ -376,7 +397,8 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
                    panel_elements,
                    p.panels * panel_elements,
                    unpacked.row_stride,
-                   unpacked.column_stride};
+                   unpacked.column_stride,
+                   work.end_rows};
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     launch.params.insert(launch.params.end(), {work.extents[i], work.lhs_steps[i], work.rhs_steps[i]});
   epilogue.append_params(launch.params);

@@ -67,6 +67,17 @@ LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_by
   return {most(joined), 1, joined};
 }
 
+/// Whether tiles run on: left factors walk the last two axes as one, and within one the smallest tile's sums
+/// would wait for each other. (Else that is not worth what the end has to find out for each row.)
+bool runs_on(const ProductWork& w, const LargestTile& largest, int vectors) {
+  const std::size_t axes = w.extents.size();
+  if (axes < 2 || largest.span_rows > 1 || w.rhs_steps[axes - 2] != 0 ||
+      w.lhs_steps[axes - 2] != w.extents.back() * w.lhs_steps.back())
+    return false;
+  const TileRows rows = Cut(w.extents.back(), largest.spans).rows;
+  return (rows.most - !rows.even) * largest.panels * vectors < Tile::least_sums;
+}
+
 /// Rows pass by a strip of right factors, tile by tile. It takes half of the second cache: rows and results
 /// pass through there, too.
 void cut_packing(const Product& p, const ProductPlan& plan, const Target& target, ProductWork& w) {
@@ -127,7 +138,7 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}",
+      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}{}",
       name_of(tile.dtype), size.spans.key(), size.span_rows, size.panels, units, tile.lanes,
       !is_ragged() ? ""
       : one_tile   ? fmt::format("={}", last_columns)
@@ -143,8 +154,8 @@ std::string ProductPlan::key() const {
       one_chunk ? ""
       : copied  ? "+copied"
                 : "+",
-      outer_count, by_strip ? " by-strip" : "", shares ? " shares" : "", streams ? " streams" : "",
-      end_from_afar ? " end" : "");
+      outer_count, runs_on ? " runs-on" : "", by_strip ? " by-strip" : "", shares ? " shares" : "",
+      streams ? " streams" : "", end_from_afar ? " end" : "");
 }
 
 std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) * strips; }
@@ -158,18 +169,25 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   // Rows of two axes may share a tile if their right factors are the same.
   const std::size_t axes = w.extents.size();
   const std::int64_t spans = axes > 1 && w.rhs_steps[axes - 2] == 0 ? w.extents[axes - 2] : 1;
-  // Rows that lie a multiple of a page apart are copied chunk by chunk, if then one block has all of them:
-  // right factors are read once.
+  // Rows that lie a multiple of a page apart, more to a tile than the first cache bears, are copied chunk by
+  // chunk, if then one block has all of them: right factors are read once.
   const bool one_chunk = p.k_extent <= Tile::chunk;
   const std::int64_t all_rows = mlir::ShapedType::getNumElements(w.extents), row_step = w.lhs_steps.back();
-  const bool copied = !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
-                      p.lhs_elements * element_bytes > block_bytes &&
-                      all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
-                      rows_in_cache(row_step * element_bytes, roomy) < most_rows;
+  const bool copied =
+      !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
+      p.lhs_elements * element_bytes > block_bytes &&
+      all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
+      rows_in_cache(row_step * element_bytes, roomy) < std::min(Tile::most_rows(target, units), most_rows);
   const LargestTile largest =
       largest_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
                    p.panels, units, target);
-  if (largest.span_rows > 1)
+  const bool on = runs_on(w, largest, units);
+  if (on) {
+    w.end_rows = w.extents.back();
+    w.extents[axes - 2] *= w.end_rows;
+    w.lhs_steps[axes - 2] = row_step;
+  }
+  if (on || largest.span_rows > 1)
     for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
   const Cut cut(w.extents.back(), largest.spans);
   const TileSize size{cut.rows, largest.span_rows, largest.panels};
@@ -199,8 +217,9 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
                 rhs_bytes > (w.items <= few_items ? first_wait_bytes : Tile::far_bytes),
       .streams =
           row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
-      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 &&
+      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !on &&
                        all_rows * p.columns * element_bytes > near_bytes,
+      .runs_on = on,
       .outer_count = w.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
       .rhs_operand = static_cast<int>(p.rhs),

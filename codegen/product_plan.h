@@ -27,6 +27,9 @@ struct ProductPlan {
   bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
   // What is asked for in advance: right factors, left factors, what the end reads.
   bool shares, streams, end_from_afar;
+  // Tiles run on from one point of the axis before to the next, which the end, unlike the left factors, does
+  // not walk as one: it writes into an array with a border.
+  bool runs_on;
   std::size_t outer_count;  // axes before the one that tiles follow each other along
   int lhs_operand, rhs_operand, table_operand, scratch_operand;
   std::optional<Packer> packer;  // of right factors that come as they are
@@ -51,6 +54,7 @@ struct ProductPlan {
 struct ProductWork {
   Dims extents, lhs_steps, rhs_steps;  // axes of rows, the last the one that tiles follow each other along
   std::int64_t row_tiles = 0, larger_tiles = 0, items = 0, column_tiles = 0;
+  std::int64_t end_rows = 0;  // of the end's last axis, where tiles run on
   std::int64_t block = 1, columns = 1, strips = 1;
   std::int64_t scratch_bytes = 0;
 
