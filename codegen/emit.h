@@ -36,7 +36,8 @@ class Emit {
   mlir::Location loc;
   const Target& target;
   mlir::Block* entry = nullptr;  ///< of the function, once there is one
-  /// Operands of which, as they are read, the rows that come next are asked for: the bytes to those.
+  /// By operand: how many bytes behind an element its like in the rows that come next lies. That is asked for
+  /// as the element is read (strips.cpp).
   llvm::SmallDenseMap<int, Value> next_rows;
 
   // Types.
@@ -109,7 +110,7 @@ class Emit {
     for (std::int64_t line = 0; line < bytes; line += line_bytes)
       prefetch(bytes_behind(address, index(line)));
   }
-  /// What lies as `bytes` of the operand at `address`, in next_rows; nothing if it has none.
+  /// The like of the operand's `bytes` at `address`, if it has next rows.
   void prefetch_next_rows(int operand, Value address, std::int64_t bytes) {
     if (const Value distance = next_rows.lookup(operand)) prefetch(bytes_behind(address, distance), bytes);
   }

@@ -83,21 +83,22 @@ class Strip {
     if (kernels_.size() < 2) return false;
     const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     std::int64_t bytes = 0, bytes_of_next_rows = 0;
-    llvm::SmallDenseMap<mlir::Value, int> reads;
+    llvm::SmallDenseSet<mlir::Value> read, asked_for;
     llvm::SmallVector<llvm::SmallVector<std::int64_t>> next_rows;
     for (ir::FusionOp f : kernels_) {
       next_rows.emplace_back();
-      for (mlir::OpOperand& operand : f->getOpOperands()) {
-        const mlir::Value memory = ir::memory_of(operand.get());
-        const int before = reads[memory]++;
-        if (is_member(memory)) continue;
-        if (before == 0) bytes += ir::bytes_of(memory);
-        const unsigned i = operand.getOperandNumber();
-        if (before != 1 || !used_in_row(f.getBody().getArgument(i), rows_)) continue;
-        const std::int64_t row_bytes = ir::bytes_of(operand.get()) / rows;
-        next_rows.back().append({i, row_bytes});
+      for (auto [i, v] : llvm::enumerate(f.getOperands())) {
+        const mlir::Value memory = ir::memory_of(v);
+        if (!read.contains(memory) || !used_in_row(f.getBody().getArgument(i), rows_) ||
+            !asked_for.insert(memory).second)
+          continue;
+        const std::int64_t row_bytes = ir::bytes_of(v) / rows;
+        next_rows.back().append({static_cast<std::int64_t>(i), row_bytes});
         bytes_of_next_rows += row_bytes;
       }
+      for (mlir::Value v : f.getOperands())
+        if (const mlir::Value memory = ir::memory_of(v); !is_member(memory) && read.insert(memory).second)
+          bytes += ir::bytes_of(memory);
       for (mlir::Value v : f.getResults())
         if (!overwrites_operand(f, v)) bytes += ir::bytes_of(v);
     }

@@ -299,6 +299,18 @@ TEST_CASE("an element's bits do not depend on its place", "[math]") {
   }
 }
 
+TEST_CASE("of zeros of both signs clip keeps the one that it is given, and relu gives +0", "[math]") {
+  const Tensor x({-0.0, 0, -1, 2, kNaN}, DType::f32);
+  const auto check = [](const Tensor& got, std::vector<float> want) {
+    const std::vector<float> y = got.to_vector<float>();
+    want.push_back(kNaN);
+    CHECK(hash(y) == hash(want));
+  };
+  check(nd::clip(x, 0, 1), {-0.0f, 0, 0, 1});
+  check(nd::clip(x, -1, 0), {-0.0f, 0, -1, 0});
+  check(nd::relu(x), {0, 0, 0, 2});
+}
+
 TEST_CASE("rounding", "[math]") {
   std::vector<float> x = {-2.5f, -1.5f, -0.5f, -0.3f,     -0.0f, 0.f,   0.49999997f,
                           0.5f,  1.5f,  2.5f,  8388609.f, 1e30f, -kInf, kNaN};

@@ -151,18 +151,21 @@ bool is_number(Num x) {
   llvm::APFloat value(0.0);
   return mlir::matchPattern(x.value(), mlir::m_ConstantFloat(&value)) && !value.isNaN();
 }
-/// Of zeros of both signs, and beside NaN, b.
-Num greater_of_numbers(Num a, Num b) {
+/// Of zeros of both signs, and beside NaN, b: in one instruction.
+Num greater_or_right(Num a, Num b) {
   return has_extremes(a) ? greater_or_second(a, b) : select(gt(a, b), a, b);
 }
-/// NaN wins; of zeros of both signs, b. Where b is a number one comparison will do.
+Num less_or_right(Num a, Num b) { return has_extremes(a) ? less_or_second(a, b) : select(lt(a, b), a, b); }
+/// NaN wins; of zeros of both signs, b. One comparison will do where a or b is a number.
 Num greater(Num a, Num b) {
+  if (is_number(a)) return greater_or_right(a, b);
   if (is_number(b)) return select(le(a, b), b, a);
-  return select(is_nan(a), a, greater_of_numbers(a, b));
+  return select(is_nan(a), a, greater_or_right(a, b));
 }
 Num less(Num a, Num b) {
+  if (is_number(a)) return less_or_right(a, b);
   if (is_number(b)) return select(ge(a, b), b, a);
-  return select(is_nan(a), a, has_extremes(a) ? less_or_second(a, b) : select(lt(a, b), a, b));
+  return select(is_nan(a), a, less_or_right(a, b));
 }
 
 Num truth(Num condition, Num like) {
@@ -198,7 +201,7 @@ Num float_binary(Binary op, Num a, Num b) {
     case Binary::max:
       return greater(a, b);
     case Binary::max_nnan:
-      return greater_of_numbers(a, b);
+      return greater_or_right(a, b);
     case Binary::min:
       return less(a, b);
     case Binary::mod:

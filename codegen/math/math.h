@@ -20,13 +20,13 @@ mlir::Value emit_unary(mlir::OpBuilder&, mlir::Location, ir::Unary op, DType dty
                        Isa isa = Isa::scalar);
 mlir::Value emit_binary(mlir::OpBuilder&, mlir::Location, ir::Binary op, DType dtype, mlir::Value a,
                         mlir::Value b, Isa isa = Isa::scalar);
+mlir::Value emit_fma(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value a, mlir::Value b,
+                     mlir::Value c, Isa isa = Isa::scalar);
 /// How many registers of arguments are worth working on at once. A function is one long chain of operations,
 /// each waiting for the last; so many fill the waiting, and their intermediate values mostly fit into
 /// registers. 0: as many as others want.
 int registers_at_once(ir::Unary op, DType dtype);
 int registers_at_once(ir::Binary op);
-mlir::Value emit_fma(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value a, mlir::Value b,
-                     mlir::Value c, Isa isa = Isa::scalar);
 /// `dtype` is that of the operands; the result is i1.
 mlir::Value emit_compare(mlir::OpBuilder&, mlir::Location, ir::Compare op, DType dtype, mlir::Value a,
                          mlir::Value b);

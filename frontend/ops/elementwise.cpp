@@ -39,9 +39,10 @@ Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
   Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
   return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
 }
+/// What is equal to a bound stays as it is, a zero with its sign, too.
 Values clip(Primitives& p, Args in, const Attrs& a) {
-  Value below = p.binary(Binary::max, in[0], p.like(in[0], a.real("a_min")));
-  return {p.binary(Binary::min, below, p.like(in[0], a.real("a_max")))};
+  Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
+  return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
 }
 Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
