@@ -74,9 +74,9 @@ def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
 def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
   let summary = "a function of two elements";
   let description = [{
-    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins; of zeros of both signs, the right operand. `max_nnan` is the left
-    operand where that is greater, else the right one: `max` of what is no NaN, in one instruction. `logical_*`: 1 or 0 by whether the
-    operands are nonzero.
+    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins; of zeros of both signs, the right
+    operand. `max_nnan` is the left operand where that is greater, else the right one: `max` of what is no NaN, in one instruction.
+    `logical_*`: 1 or 0 by whether the operands are nonzero.
   }];
   let arguments = (ins Kiln_BinaryEnum:$kind, Kiln_Tensor:$lhs, Kiln_Tensor:$rhs);
   let results = (outs Kiln_Tensor:$result);
