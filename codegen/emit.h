@@ -110,9 +110,11 @@ class Emit {
     for (std::int64_t line = 0; line < bytes; line += line_bytes)
       prefetch(bytes_behind(address, index(line)));
   }
-  /// The like of the operand's `bytes` at `address`, if it has next rows.
-  void prefetch_next_rows(int operand, Value address, std::int64_t bytes) {
-    if (const Value distance = next_rows.lookup(operand)) prefetch(bytes_behind(address, distance), bytes);
+  /// What is to be read some time after the operand's `bytes` at `address`: their like in its next rows or,
+  /// if it has none, what lies `distance` bytes behind them (0: nothing).
+  void ask_ahead(int operand, Value address, std::int64_t bytes, std::int64_t distance) {
+    const Value rows = next_rows.lookup(operand);
+    if (rows || distance > 0) prefetch(bytes_behind(address, rows ? rows : index(distance)), bytes);
   }
 
   // Structure.

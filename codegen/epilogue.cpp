@@ -8,7 +8,7 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
     : body_(values_of(outputs_of(fusion)), root) {
   llvm::SmallVector<Dims> lists(guests.begin(), guests.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
-    streams_.push_back({dtype, operand, offset, strides[columns], {}, false});
+    streams_.push_back({dtype, operand, offset, strides[columns], {}});
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(columns));
     lists.push_back(std::move(strides));
   };
@@ -37,9 +37,8 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
   guests_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(guests.size()));
   for (auto [stream, strides] : llvm::zip(streams_, llvm::ArrayRef(lists).drop_front(guests.size()))) {
     stream.strides = strides;
-    stream.fixed = llvm::all_of(strides, [](std::int64_t stride) { return stride == 0; });
     key_ += fmt::format(" {}:{}:{}{}", name_of(stream.dtype), stream.operand,
-                        stride_class(stream.column_stride), stream.fixed ? "" : "+");
+                        stride_class(stream.column_stride), is_fixed(stream) ? "" : "+");
   }
   key_ = " epilogue" + key_ + body_.key();
 }
@@ -61,7 +60,7 @@ void Epilogue::prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::in
     mlir::Value offset = e.param(params, at);
     column_strides_.push_back(e.param(params, at + 1));
     at += 2;
-    if (streams_[s].fixed) {
+    if (is_fixed(streams_[s])) {
       row_strides_.emplace_back();
     } else {
       for (mlir::Value index : outer_index) offset = e.add(offset, e.mul(index, e.param(params, at++)));
@@ -86,7 +85,7 @@ void Epilogue::prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t coun
 
 void Epilogue::store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask) {
   auto address = [&](std::size_t s) {
-    mlir::Value index = streams_[s].fixed ? e.index(0) : e.mul(i, row_strides_[s]);
+    mlir::Value index = is_fixed(streams_[s]) ? e.index(0) : e.mul(i, row_strides_[s]);
     const int column_class = stride_class(streams_[s].column_stride);
     if (column_class == 1) index = e.add(index, j);
     if (column_class == 2) index = e.add(index, e.mul(j, column_strides_[s]));

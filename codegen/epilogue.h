@@ -43,9 +43,12 @@ class Epilogue {
     std::int64_t offset;
     std::int64_t column_stride;
     Dims strides;  // of the outer axes and the rows
-    bool fixed;    // all of those are 0: the same elements for all rows
   };
   std::size_t stride_count() const { return 2 + extents_.size(); }
+  /// Whether it is the same for all rows.
+  static bool is_fixed(const Operand& o) {
+    return llvm::all_of(o.strides, [](std::int64_t stride) { return stride == 0; });
+  }
   static bool has_rows(const Operand& o) { return o.column_stride == 1 && o.strides.back() != 0; }
 
   Body body_;

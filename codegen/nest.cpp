@@ -84,20 +84,17 @@ mlir::Value Nest::At::load(std::size_t stream) {
     case 0:
       return hoisted_[stream];
     case 1:
-      if (lanes_ > 1 && !mask_)
-        e_->prefetch_next_rows(s.operand, address(stream),
-                               lanes_ * static_cast<std::int64_t>(size_of(s.dtype)));
       return e_->load(address(stream), s.dtype, lanes_, mask_);
     default:
       return e_->gather(address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
   }
 }
 
-void Nest::At::prefetch(std::size_t stream) {
+void Nest::At::ask_ahead(std::size_t stream, bool streams) {
   const Stream& s = nest_->streams_[stream];
-  if (inner_class(stream) != 1 || mask_ || e_->next_rows.contains(s.operand)) return;
-  const mlir::Value first = e_->bytes_behind(address(stream), e_->index(prefetched_bytes));
-  e_->prefetch(first, lanes_ * static_cast<std::int64_t>(size_of(s.dtype)));
+  if (inner_class(stream) != 1 || mask_ || lanes_ == 1) return;
+  e_->ask_ahead(s.operand, address(stream), lanes_ * static_cast<std::int64_t>(size_of(s.dtype)),
+                streams ? prefetched_bytes : 0);
 }
 
 void Nest::At::store(std::size_t stream, mlir::Value value) {

@@ -45,8 +45,9 @@ class Nest {
     void store(std::size_t stream, mlir::Value value);
     /// Past the caches where that goes: for neighbours in memory.
     void stream(std::size_t stream, mlir::Value value);
-    /// Asks for what load() will be asked for some time later.
-    void prefetch(std::size_t stream);
+    /// Asks for what load() will be asked for some time later: in the operand's next rows, or if it has none
+    /// and `streams`, further on.
+    void ask_ahead(std::size_t stream, bool streams);
     /// The number that stream is, for each lane, as i64.
     mlir::Value number(std::size_t stream);
     /// The first lane's point of the innermost axis.

@@ -178,7 +178,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
           }
           default:
-            if (asks_ahead) at.prefetch(s);
+            at.ask_ahead(s, asks_ahead);
             return at.load(s);
         }
       });

@@ -92,10 +92,7 @@ void ask_ahead(Emit& e, const Reduction& red, std::size_t i, mlir::Value address
   const Stream& stream = red.nest.streams()[i];
   const auto size = static_cast<std::int64_t>(size_of(stream.dtype));
   if (place.mask || place.of_stripe * size % line_bytes != 0) return;
-  if (e.next_rows.contains(stream.operand))
-    e.prefetch_next_rows(stream.operand, address, place.lanes * size);
-  else if (red.far)
-    e.prefetch(e.bytes_behind(address, e.index(prefetched_bytes)), place.lanes * size);
+  e.ask_ahead(stream.operand, address, place.lanes * size, red.far ? prefetched_bytes : 0);
 }
 
 /// The leaf of `before`.
