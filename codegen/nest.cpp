@@ -15,11 +15,12 @@ constexpr std::int64_t least_narrow_elements = 4096;
 
 int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
 
-Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers)
+Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
       streams_(std::move(streams)),
       lanes_(lanes),
-      registers_(lanes == 1 ? 1 : registers) {
+      registers_(lanes == 1 ? 1 : registers),
+      rows_(rows) {
   if (!extents_.empty()) return;
   extents_.push_back(1);
   for (Stream& s : streams_) s.strides.push_back(0);
@@ -46,8 +47,10 @@ bool Nest::has_narrow_rows() const {
 std::string Nest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
+  if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   for (const Stream& s : streams_)
-    key += fmt::format(" {}:{}:{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()));
+    key += fmt::format(" {}:{}:{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
+                       rows_ > 1 && is_shared(s) ? "shared" : "");
   return key;
 }
 
@@ -123,41 +126,60 @@ void Nest::emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t f
             [&](const Row& row) { row.each(row.from, row.to, body); });
 }
 
-void Nest::emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) const {
-  Emit& e = *at.e_;
-  const auto take = [&](int lanes) {
-    at.lanes_ = lanes;
-    at.hoisted_.assign(streams_.size(), {});
-    for (std::size_t s = 0; s < streams_.size(); ++s)
-      if (streams_[s].operand >= 0 && at.inner_class(s) == 0 && streams_[s].read)
-        at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], streams_[s].dtype), lanes);
-  };
-  const auto body_at = [&](mlir::Value j) {
-    at.j_ = j;
-    body(at);
-  };
-  if (has_narrow_rows()) {
-    take(lanes_);
-    at.mask_ = e.mask_below(static_cast<int>(extents_.back()), lanes_);
-    return body_at(from);
-  }
-  const int wide = lanes_ * registers_;
-  take(wide);
-  if (wide == 1) return e.loop(from, to, e.index(1), body_at);
-  mlir::Value width = e.index(wide);
-  mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
-  e.loop(from, whole, width, body_at);
-  const auto masked = [&](mlir::Value j) {
-    at.mask_ = e.mask_below(e.sub(to, j), lanes_);
-    body_at(j);
-  };
-  if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked(whole); });
-  take(lanes_);
-  e.loop(whole, to, e.index(lanes_), masked);
+void Nest::emit_together(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                         mlir::Value begin, mlir::Value end, const RowsBody& body) const {
+  around_rows(
+      e, buffers, params, first_param, begin, end, rows_,
+      [&](const Rows& rows, mlir::Value from, mlir::Value to) { along_rows(e, rows, from, to, body); });
 }
 
 void Nest::emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                      mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const {
+  around_rows(e, buffers, params, first_param, begin, end, 1,
+              [&](const Rows& row, mlir::Value from, mlir::Value to) {
+                body({from, to, [&](mlir::Value from, mlir::Value to, const Body& each) {
+                        along_rows(e, row, from, to, [&](llvm::MutableArrayRef<At> at) { each(at.front()); });
+                      }});
+              });
+}
+
+void Nest::along_rows(Emit& e, Rows rows, mlir::Value from, mlir::Value to, const RowsBody& body) const {
+  const auto take = [&](int lanes) {
+    for (At& at : rows) {
+      at.lanes_ = lanes;
+      at.hoisted_.assign(streams_.size(), {});
+      for (std::size_t s = 0; s < streams_.size(); ++s)
+        if (streams_[s].operand >= 0 && at.inner_class(s) == 0 && streams_[s].read)
+          at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], streams_[s].dtype), lanes);
+    }
+  };
+  const auto body_at = [&](mlir::Value j, mlir::Value mask) {
+    for (At& at : rows) {
+      at.j_ = j;
+      at.mask_ = mask;
+    }
+    body(rows);
+  };
+  const auto whole_at = [&](mlir::Value j) { body_at(j, {}); };
+  if (has_narrow_rows()) {
+    take(lanes_);
+    return body_at(from, e.mask_below(static_cast<int>(extents_.back()), lanes_));
+  }
+  const int wide = lanes_ * registers_;
+  take(wide);
+  if (wide == 1) return e.loop(from, to, e.index(1), whole_at);
+  mlir::Value width = e.index(wide);
+  mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+  e.loop(from, whole, width, whole_at);
+  const auto masked_at = [&](mlir::Value j) { body_at(j, e.mask_below(e.sub(to, j), lanes_)); };
+  if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked_at(whole); });
+  take(lanes_);
+  e.loop(whole, to, e.index(lanes_), masked_at);
+}
+
+void Nest::around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                       mlir::Value begin, mlir::Value end, int rows,
+                       llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const {
   auto rank = static_cast<std::int64_t>(this->rank());
   auto stream_param = [&](std::size_t s, std::int64_t i) {
     return e.param(params, first_param + rank + (rank + 1) * static_cast<std::int64_t>(s) + i);
@@ -167,7 +189,8 @@ void Nest::emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int6
   for (const Stream& s : streams_)
     operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
 
-  auto innermost = [&](mlir::ArrayRef<mlir::Value> offsets, mlir::Value begin, mlir::Value end) {
+  using Offsets = llvm::SmallVector<mlir::Value>;  // of each stream
+  auto row_at = [&](llvm::ArrayRef<mlir::Value> offsets) {
     At at;
     at.e_ = &e;
     at.nest_ = this;
@@ -176,25 +199,34 @@ void Nest::emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int6
                                                   : e.element(operands[s], offsets[s], streams_[s].dtype));
       at.inner_.push_back(stride(s, rank - 1));
     }
-    body({begin, end,
-          [&](mlir::Value from, mlir::Value to, const Body& body) { emit_row(at, from, to, body); }});
+    return at;
   };
-
-  std::function<void(std::int64_t, llvm::SmallVector<mlir::Value>)> level =
-      [&](std::int64_t axis, llvm::SmallVector<mlir::Value> offsets) {
-        mlir::Value from = axis == 0 ? begin : e.index(0);
-        mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
-        if (axis + 1 == rank) return innermost(offsets, from, to);
-        llvm::SmallVector<mlir::Value> strides;
-        for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
-        e.loop(from, to, e.index(1), [&](mlir::Value i) {
-          llvm::SmallVector<mlir::Value> inner;
-          for (std::size_t s = 0; s < streams_.size(); ++s)
-            inner.push_back(e.add(offsets[s], e.mul(i, strides[s])));
-          level(axis + 1, inner);
-        });
-      };
-  llvm::SmallVector<mlir::Value> offsets;
+  std::function<void(std::int64_t, llvm::ArrayRef<Offsets>)> level = [&](std::int64_t axis,
+                                                                         llvm::ArrayRef<Offsets> offsets) {
+    mlir::Value from = axis == 0 ? begin : e.index(0);
+    mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
+    if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), from, to);
+    Offsets strides;
+    for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
+    auto by = [&](int count, mlir::Value from, mlir::Value to) {
+      e.loop(from, to, e.index(count), [&](mlir::Value i) {
+        llvm::SmallVector<Offsets, 2> inner(static_cast<std::size_t>(count));
+        for (int r = 0; r < count; ++r) {
+          const mlir::Value number = e.add(i, e.index(r));
+          for (auto [s, stream] : llvm::enumerate(streams_))
+            inner[static_cast<std::size_t>(r)].push_back(
+                r > 0 && is_shared(stream) ? inner[0][s]
+                                           : e.add(offsets.front()[s], e.mul(number, strides[s])));
+        }
+        level(axis + 1, inner);
+      });
+    };
+    if (axis + 2 < rank || rows == 1) return by(1, from, to);
+    mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), e.index(rows)), e.index(rows)));
+    by(rows, from, whole);
+    by(1, whole, to);
+  };
+  Offsets offsets;
   for (std::size_t s = 0; s < streams_.size(); ++s) offsets.push_back(stream_param(s, 0));
   level(0, offsets);
 }

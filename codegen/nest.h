@@ -22,8 +22,9 @@ struct Stream {
 /// fill a register, is built in.
 class Nest {
  public:
-  /// The body is given `registers` times `lanes` points at once, and at the end of a row `lanes`.
-  Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1);
+  /// The body is given `registers` times `lanes` points at once, and at the end of a row `lanes`; by
+  /// emit_together of `rows` rows, while there are as many.
+  Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1, int rows = 1);
 
   /// The step's parameters: extents, then each stream's offset and strides.
   void append_params(std::vector<std::int64_t>& params) const;
@@ -79,18 +80,29 @@ class Nest {
   /// Emits the loops; [begin, end) is a part of the outermost axis. Parameters begin at params[first_param].
   void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
             mlir::Value end, const Body& body) const;
-  /// The same, where what is done to a row is more than one loop over it.
+  /// The same position of neighbouring rows. What they read from one place has one address.
+  using RowsBody = std::function<void(llvm::MutableArrayRef<At>)>;
+  void emit_together(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                     mlir::Value begin, mlir::Value end, const RowsBody& body) const;
+  /// The same row by row, where what is done to a row is more than one loop over it.
   void emit_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                  mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
 
  private:
+  /// Whether it is the same for all rows.
+  bool is_shared(const Stream& s) const { return rank() > 1 && s.strides[rank() - 2] == 0; }
   /// A row is one register with lanes that are not used, in a box with many of them.
   bool has_narrow_rows() const;
-  void emit_row(At at, mlir::Value from, mlir::Value to, const Body& body) const;
+  using Rows = llvm::SmallVector<At, 2>;
+  /// Emits the loops around rows, of which `rows` are taken at once while there are as many.
+  void around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                   mlir::Value begin, mlir::Value end, int rows,
+                   llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
+  void along_rows(Emit& e, Rows rows, mlir::Value from, mlir::Value to, const RowsBody& body) const;
 
   Dims extents_;
   std::vector<Stream> streams_;
-  int lanes_, registers_;
+  int lanes_, registers_, rows_;
 };
 
 /// 0, 1 or 2 for a stride.

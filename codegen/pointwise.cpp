@@ -12,23 +12,38 @@ namespace {
 /// fill.
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
-/// Registers at once, in a box that is `axes` long. What takes a few operations takes as many again to count
-/// and to jump, which several share in rows that are long enough to have few registers left at their ends.
-/// (One axis comes from memory as a whole, or is short.)
-int registers_for(const Body& body, llvm::ArrayRef<std::int64_t> axes, int lanes) {
-  constexpr int most = 4, operations_at_once = 16, least_turns = 8;
-  const int registers = body.registers_at_once();
-  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return registers;
-  const auto operations = static_cast<int>(body.operations());
-  return std::clamp(operations_at_once / std::max(operations, 1), 1, most);
-}
-
 /// Joins neighbouring axes where all streams allow it.
 void collapse(Dims& extents, std::vector<Stream>& streams) {
   llvm::SmallVector<Dims> strides;
   for (Stream& s : streams) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
+}
+
+/// What the innermost loop computes at once.
+struct AtOnce {
+  int rows = 1, registers = 1;
+};
+
+/// Whether rows of the box read something that is the same for all of them, as a bias.
+bool rows_share(const std::vector<Stream>& streams, std::size_t rank) {
+  return llvm::any_of(streams, [&](const Stream& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 1] == 1 && s.strides[rank - 2] == 0;
+  });
+}
+
+/// What takes a few operations takes as many again to count and to jump, which several registers share in
+/// rows that are long enough to have few left at their ends. (One axis comes from memory as a whole, or is
+/// short.) Half of them are those of the next row where that reads in part the same: loads are what there is
+/// too much of.
+AtOnce at_once(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::vector<Stream>& streams,
+               int lanes) {
+  constexpr int most = 4, operations_at_once = 16, least_turns = 8;
+  const int registers = body.registers_at_once();
+  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
+  const auto operations = static_cast<int>(body.operations());
+  const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
+  return all > 1 && rows_share(streams, axes.size()) ? AtOnce{2, all / 2} : AtOnce{1, all};
 }
 
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
@@ -115,8 +130,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 
   const int lanes = lanes_for(target, body.widest());
   collapse(extents, streams);
-  const int registers = registers_for(body, extents, lanes);
-  Nest nest(std::move(extents), std::move(streams), lanes, registers);
+  const AtOnce together = at_once(body, extents, streams, lanes);
+  Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   const bool past_caches = goes_past_caches(nest, first_output, target);
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
   // time to answer.
@@ -184,9 +199,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       });
     };
     const auto loops = [&](bool past_caches) {
-      nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
-        for (auto [i, value] : llvm::enumerate(values_at(at)))
-          past_caches ? at.stream(first_output + i, value) : at.store(first_output + i, value);
+      nest.emit_together(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<Nest::At> rows) {
+        // All are read before the first is written, so that what they share is read once.
+        const auto results = llvm::map_to_vector(rows, values_at);
+        for (auto [at, values] : llvm::zip(rows, results))
+          for (auto [i, value] : llvm::enumerate(values))
+            past_caches ? at.stream(first_output + i, value) : at.store(first_output + i, value);
       });
     };
     if (!past_caches) return loops(false);

@@ -95,9 +95,9 @@ void ask_ahead(Emit& e, const Reduction& red, std::size_t i, mlir::Value address
   e.ask_ahead(stream.operand, address, place.lanes * size, red.far ? prefetched_bytes : 0);
 }
 
-/// The leaf of `before`.
+/// The leaf of `before`; `fixed` if that is the same for all elements along the lanes.
 mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t i, mlir::Value step,
-                       const Place& place) {
+                       const Place& place, llvm::ArrayRef<mlir::Value> fixed) {
   const auto& [r, lanes, mask, of_stripe] = place;
   const Leaf& leaf = red.before.leaves()[i];
   int step_class = stride_class(red.steps[i]);
@@ -112,7 +112,7 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
   }
   switch (step_class) {
     case 0:
-      return e.splat(e.load_scalar(base, leaf.dtype), lanes);
+      return fixed[i];
     case 1: {
       const mlir::Value here = e.element(base, r, leaf.dtype);
       ask_ahead(e, red, i, here, place);
@@ -139,14 +139,16 @@ class Emitter {
   }
 
   mlir::Value element(Nest::At& at, const Place& place) {
-    return red_.before.emit(e_, place.lanes,
-                            [&](std::size_t i) { return leaf_along(e_, red_, at, i, steps_[i], place); })[0];
+    return red_.before.emit(e_, place.lanes, [&](std::size_t i) {
+      return leaf_along(e_, red_, at, i, steps_[i], place, fixed_);
+    })[0];
   }
 
   Emit& e_;
   const Reduction& red_;
   mlir::Value extent_;
   llvm::SmallVector<mlir::Value> steps_;
+  llvm::SmallVector<mlir::Value> fixed_;  // by leaf, where lanes run along the reduced axis
 };
 
 /// Lanes along the reduced axis: one result at a time, in the first order.
@@ -163,6 +165,7 @@ class Along : Emitter {
         zero, extent_, e_.index(block_length), {start}, [&](mlir::Value block, mlir::ValueRange total) {
           mlir::Value end = e_.min(e_.add(block, e_.index(block_length)), extent_);
           mlir::Value whole = e_.add(block, e_.mul(e_.div(e_.sub(end, block), stripe), stripe));
+          load_fixed(at);
           llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
                                                  identity(e_, red_.kind, red_.dtype, lanes));
           auto stripes = e_.loop(block, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
@@ -180,6 +183,14 @@ class Along : Emitter {
   }
 
  private:
+  /// What is the same for all elements of a result: once for a block, which has some, so that it may be read.
+  void load_fixed(Nest::At& at) {
+    fixed_.assign(red_.before.leaves().size(), {});
+    for (auto [i, leaf] : llvm::enumerate(red_.before.leaves()))
+      if (stride_class(red_.steps[i]) == 0)
+        fixed_[i] = e_.splat(e_.load_scalar(at.address(i), leaf.dtype), red_.lanes);
+  }
+
   /// The last, incomplete stripe of a block: partial j takes element whole + j if there is one.
   llvm::SmallVector<mlir::Value> rest(Nest::At& at, llvm::SmallVector<mlir::Value> partial, mlir::Value whole,
                                       mlir::Value end) {
