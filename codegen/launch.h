@@ -12,7 +12,7 @@ struct Launch {
   std::int64_t extent = 1;
   std::int64_t grain = 1;
   bool uses_random = false;
-  /// Bytes that each thread is lent: the last operand.
+  /// Bytes that each thread is lent (Step::scratch_bytes): the last operand.
   std::int64_t scratch_bytes = 0;
   /// A table of i64 that the kernel reads as one more operand, after the random state; empty: none.
   std::vector<std::int64_t> table;

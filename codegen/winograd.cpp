@@ -99,10 +99,11 @@ struct Plan {
   /// A tile's transformed inputs at one position. Never a power of two: neighbouring tiles would share lines
   /// of the first cache.
   std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
-  // Scratch memory: zeros for one tile, transformed inputs (position, tile, channel), sums (tile, position,
-  // column).
+  // Scratch memory: the number of the strip that is there, from 1 on; zeros for one tile; transformed inputs
+  // (position, tile, channel); sums (tile, position, column).
   std::int64_t position_elements() const { return strip * row_elements(); }
-  std::int64_t inputs_at() const { return row_elements(); }
+  static constexpr std::int64_t zeros_at = line_bytes / 4;
+  std::int64_t inputs_at() const { return zeros_at + row_elements(); }
   std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
   std::int64_t scratch_elements() const { return sums_at() + strip * positions * panel; }
 };
@@ -139,17 +140,21 @@ class Emitter {
     scratch_ = e.buffer(buffers_, scratch);
     const Value zero = e.index(0), one = e.index(1), panel_count = param(panels);
     if (finish_.extents().size() == 1) finish_.prepare(e, buffers_, params_, extents + 1, {});
-    e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes), [&](Value c) {
-      e.store(e.number(DType::f32, 0, plan_.lanes), e.element(scratch_, c, DType::f32), DType::f32,
-              plan_.lanes);
-    });
+    zeros_ = at(scratch_, e.index(Plan::zeros_at));
+    e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
+           [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
     // Work is numbered (strip, panel).
     const Value last = e.div(e.add(end, e.sub(panel_count, one)), panel_count);
     e.loop(e.div(begin, panel_count), last, one, [&](Value s) {
       const Value strip = e.index(plan_.strip), fresh = e.mul(s, strip), before = e.mul(s, panel_count);
       // The last strip begins early enough to be whole; the results that another one has are not stored.
       const Value first = e.min(fresh, e.sub(param(tiles), strip));
-      e.loop(zero, strip, one, [&](Value t) { transform_input(e.add(first, t), t); });
+      // A thread's next piece is often of the same strip.
+      const Value number = e.add(s, one);
+      e.when(differ(e.load_scalar(scratch_, DType::i64), number), [&] {
+        e.loop(zero, strip, one, [&](Value t) { transform_input(e.add(first, t), t); });
+        e.store_scalar(number, scratch_, DType::i64);
+      });
       e.loop(e.max(zero, e.sub(begin, before)), e.min(panel_count, e.sub(end, before)), one, [&](Value p) {
         multiply(p);
         e.loop(e.sub(fresh, first), strip, one, [&](Value t) { finish_tile(e.add(first, t), t, p); });
@@ -171,6 +176,9 @@ class Emitter {
     return {e.div(row, down), e.rem(row, down), e.rem(tile, across)};
   }
 
+  Value differ(Value i, Value j) {
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ne, i, j);
+  }
   Value within(Value i, Value extent) {  // negative ones are large
     return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult, i, extent);
   }
@@ -188,7 +196,7 @@ class Emitter {
         const Value inside =
             mlir::arith::AndIOp::create(e.b, e.loc, within(y, param(height)), within(x, param(width)));
         const Value there = at(image, e.add(e.mul(y, param(row_step)), e.mul(x, param(pixel_step))));
-        pixels.push_back(e.select(inside, there, scratch_));
+        pixels.push_back(e.select(inside, there, zeros_));
       }
     const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements()))));
     const Value count = param(channels), position_step = e.index(plan_.position_elements());
@@ -329,7 +337,7 @@ class Emitter {
   const Plan& plan_;
   Epilogue& finish_;
   Value buffers_, params_;
-  Value x_, w_, scratch_;
+  Value x_, w_, scratch_, zeros_;
 };
 
 }  // namespace

@@ -156,7 +156,10 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
     return;
   }
   const int threads = l.extent > l.grain ? num_threads() : 1;
-  const Arena scratch(l.scratch_bytes == 0 ? 0 : l.scratch_bytes * workers_for(l.extent, l.grain, threads));
+  const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
+  const Arena scratch(l.scratch_bytes * workers);
+  for (int w = 0; w < workers; ++w)
+    std::memset(scratch.data() + w * l.scratch_bytes, 0, sizeof(std::int64_t));
   Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);

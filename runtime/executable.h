@@ -60,8 +60,10 @@ struct Step {
   std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
   std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
   std::int64_t copy_bytes = 0;
-  std::int64_t scratch_bytes = 0;  ///< for each thread that runs it; its address is the kernel's last operand
-  std::string name;                ///< for profiles and dumps
+  /// For each thread that runs it; their address is the kernel's last operand. The first eight are zero
+  /// before a thread's first piece, and a piece finds them all as the thread's piece before left them.
+  std::int64_t scratch_bytes = 0;
+  std::string name;                    ///< for profiles and dumps
   std::vector<std::string> locations;  ///< "file:line" of the operators in it
   std::shared_ptr<const Control> control = nullptr;
 };

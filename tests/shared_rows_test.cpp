@@ -59,14 +59,13 @@ TEST_CASE("sums of what is less than something that all elements of a row share"
     CAPTURE(columns);
     const Tensor x = numbers({4, columns}), less = numbers({4, 1});
     const auto y = values_of(everywhere(
-        [](F& f, const Tensors& in) {
-          return Tensors{f.sum(f.broadcast_sub(in[0], in[1]), {.axis = 1})};
-        },
+        [](F& f, const Tensors& in) { return Tensors{f.sum(f.broadcast_sub(in[0], in[1]), {.axis = 1})}; },
         {x, less})[0]);
     const auto xs = values_of(x), lesses = values_of(less);
     std::vector<double> expected(4);
     for (std::size_t i = 0; i < xs.size(); ++i)
-      expected[i / static_cast<std::size_t>(columns)] += xs[i] - lesses[i / static_cast<std::size_t>(columns)];
+      expected[i / static_cast<std::size_t>(columns)] +=
+          xs[i] - lesses[i / static_cast<std::size_t>(columns)];
     CHECK(y == expected);
   }
 }

@@ -46,6 +46,22 @@ TEST_CASE("transformed convolutions keep their bits") {
       in);
 }
 
+TEST_CASE("no call takes what another one left in scratch memory for its own") {
+  // One strip, then several; each thread's pieces are several of a strip.
+  for (const Layer& layer : {Layer{1, 256, 14, 14, 256, {1, 1}}, Layer{1, 32, 27, 27, 128, {1, 1}}}) {
+    const Tensor x = random::uniform(-1, 1, {1, layer.channels, layer.height, layer.width}),
+                 w = random::uniform(-1, 1, {layer.filters, layer.channels, 3, 3});
+    Net net([&](F&, const Tensors& in) { return Tensors{convolve(in[0], w, layer)}; });
+    net.hybridize();
+    for (const int threads : {1, 2}) {
+      const ThreadLimit limit(threads);
+      const Tensor once = net({x})[0], twice = net({x * 2})[0];
+      CHECK(same_bits(twice, once * 2));
+      CHECK(same_bits(net({x})[0], once));
+    }
+  }
+}
+
 TEST_CASE("a picture's results do not depend on its batch") {
   const Layer layer{5, 32, 15, 14, 32, {1, 1}};
   const Tensor x = random::uniform(-1, 1, {5, 32, 15, 14}), w = random::uniform(-1, 1, {32, 32, 3, 3});
