@@ -15,6 +15,11 @@ constexpr std::int64_t least_narrow_elements = 4096;
 
 int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
 
+bool is_shared_by_rows(const Stream& stream) {
+  const std::size_t rank = stream.strides.size();
+  return rank > 1 && stream.strides[rank - 2] == 0;
+}
+
 Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
       streams_(std::move(streams)),
@@ -50,7 +55,7 @@ std::string Nest::key() const {
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   for (const Stream& s : streams_)
     key += fmt::format(" {}:{}:{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
-                       rows_ > 1 && is_shared(s) ? "shared" : "");
+                       rows_ > 1 && is_shared_by_rows(s) ? "shared" : "");
   return key;
 }
 
@@ -215,8 +220,8 @@ void Nest::around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::in
           const mlir::Value number = e.add(i, e.index(r));
           for (auto [s, stream] : llvm::enumerate(streams_))
             inner[static_cast<std::size_t>(r)].push_back(
-                r > 0 && is_shared(stream) ? inner[0][s]
-                                           : e.add(offsets.front()[s], e.mul(number, strides[s])));
+                r > 0 && is_shared_by_rows(stream) ? inner[0][s]
+                                                   : e.add(offsets.front()[s], e.mul(number, strides[s])));
         }
         level(axis + 1, inner);
       });

@@ -80,8 +80,9 @@ class Nest {
   /// Emits the loops; [begin, end) is a part of the outermost axis. Parameters begin at params[first_param].
   void emit(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
             mlir::Value end, const Body& body) const;
-  /// The same position of neighbouring rows. What they read from one place has one address.
+  /// Given the same position of neighbouring rows. What they read from one place has one address.
   using RowsBody = std::function<void(llvm::MutableArrayRef<At>)>;
+  /// The same with several rows at once, and those that are left at the end one by one.
   void emit_together(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                      mlir::Value begin, mlir::Value end, const RowsBody& body) const;
   /// The same row by row, where what is done to a row is more than one loop over it.
@@ -89,8 +90,6 @@ class Nest {
                  mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
 
  private:
-  /// Whether it is the same for all rows.
-  bool is_shared(const Stream& s) const { return rank() > 1 && s.strides[rank() - 2] == 0; }
   /// A row is one register with lanes that are not used, in a box with many of them.
   bool has_narrow_rows() const;
   using Rows = llvm::SmallVector<At, 2>;
@@ -107,5 +106,7 @@ class Nest {
 
 /// 0, 1 or 2 for a stride.
 int stride_class(std::int64_t stride);
+/// Whether the rows of a box, neighbours along the last axis but one, have it in common.
+bool is_shared_by_rows(const Stream& stream);
 
 }  // namespace kiln::codegen

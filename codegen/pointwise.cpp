@@ -26,9 +26,9 @@ struct AtOnce {
 };
 
 /// Whether rows of the box read something that is the same for all of them, as a bias.
-bool rows_share(const std::vector<Stream>& streams, std::size_t rank) {
-  return llvm::any_of(streams, [&](const Stream& s) {
-    return s.operand >= 0 && s.read && s.strides[rank - 1] == 1 && s.strides[rank - 2] == 0;
+bool rows_share(const std::vector<Stream>& streams) {
+  return llvm::any_of(streams, [](const Stream& s) {
+    return s.operand >= 0 && s.read && s.strides.back() == 1 && is_shared_by_rows(s);
   });
 }
 
@@ -43,7 +43,7 @@ AtOnce at_once(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::v
   if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
   const auto operations = static_cast<int>(body.operations());
   const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
-  return all > 1 && rows_share(streams, axes.size()) ? AtOnce{2, all / 2} : AtOnce{1, all};
+  return all > 1 && rows_share(streams) ? AtOnce{2, all / 2} : AtOnce{1, all};
 }
 
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
