@@ -22,6 +22,9 @@ constexpr std::int64_t prefetched_bytes = 2048;
 constexpr std::int64_t strip_of_chains = 1024;
 constexpr std::int64_t strip_of_partials = 64;
 
+// Larger expressions are not repeated for each of a few elements.
+constexpr std::size_t most_operations_of_few = 4;
+
 mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto extreme = [&](bool least) -> mlir::Value {
@@ -36,6 +39,7 @@ mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
   };
   switch (kind) {
     case ir::ReduceKind::sum:
+    case ir::ReduceKind::sum_squares:
       return e.number(d, 0, lanes);
     case ir::ReduceKind::prod:
       return e.number(d, 1, lanes);
@@ -74,6 +78,7 @@ struct Reduction {
   int lanes;
   bool first_order;
   bool along;  // lanes run along the reduced axis, else along the last kept one
+  int few;     // elements of the reduced axis, if what combines them is code without a loop; else 0
   bool far;    // more is read than caches near the core hold, and asked for in advance
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
@@ -133,6 +138,12 @@ class Emitter {
       steps_.push_back(e.param(params, red.first_own_param() + 1 + static_cast<std::int64_t>(i)));
   }
 
+  /// A partial result with one more element.
+  mlir::Value take(mlir::Value partial, mlir::Value x) {
+    return red_.kind == ir::ReduceKind::sum_squares
+               ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
+               : combine(partial, x);
+  }
   mlir::Value combine(mlir::Value x, mlir::Value y) {
     return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
                        e_.target.isa);
@@ -171,8 +182,8 @@ class Along : Emitter {
           auto stripes = e_.loop(block, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
             llvm::SmallVector<mlir::Value> next;
             for (int v = 0; v < vectors; ++v)
-              next.push_back(combine(carried[static_cast<unsigned>(v)],
-                                     element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
+              next.push_back(take(carried[static_cast<unsigned>(v)],
+                                  element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
             return next;
           });
           partial.assign(stripes.begin(), stripes.end());
@@ -205,12 +216,12 @@ class Along : Emitter {
             mlir::Value r = e_.add(whole, e_.index(v * lanes)), left = e_.sub(end, r);
             mlir::Value old = partial[static_cast<std::size_t>(v)];
             if (lanes == 1) {
-              next.push_back(scalar_or(
-                  e_.less(e_.index(0), left), [&] { return combine(old, element(at, {r, 1})); }, old));
+              next.push_back(
+                  scalar_or(e_.less(e_.index(0), left), [&] { return take(old, element(at, {r, 1})); }, old));
               continue;
             }
             mlir::Value mask = e_.mask_below(left, lanes);
-            next.push_back(e_.select(mask, combine(old, element(at, {r, lanes, mask})), old));
+            next.push_back(e_.select(mask, take(old, element(at, {r, lanes, mask})), old));
           }
           mlir::scf::YieldOp::create(e_.b, e_.loc, next);
         },
@@ -298,7 +309,7 @@ class Across : Emitter {
     each([&](Nest::At& at) {
       mlir::Value sum = load(strip, column(at), at.lanes());
       for (int i = 0; i < rows; ++i)
-        sum = combine(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
+        sum = take(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
       store(sum, strip, column(at), at.lanes());
     });
   }
@@ -341,6 +352,28 @@ class Across : Emitter {
 
   mlir::Value totals_, parts_;
   mlir::Value first_column_, columns_;  // of the strip
+};
+
+/// Lanes along a kept axis and few elements in the first order, in registers. Each partial result takes one;
+/// those that take none are left out. (A sum from +0 is never -0, so adding +0 changes nothing.) How far
+/// elements lie apart is built in: an address for each would not fit in registers.
+class Tree : Emitter {
+ public:
+  Tree(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
+  }
+
+  mlir::Value reduce(Nest::At& at) { return partial(at, 0, 1); }
+
+ private:
+  /// p[j] as it is when `step` partial results are left.
+  mlir::Value partial(Nest::At& at, int j, int step) {
+    if (step == partials)
+      return take(identity(e_, red_.kind, red_.dtype, at.lanes()),
+                  element(at, {e_.index(j), at.lanes(), at.mask()}));
+    const mlir::Value own = partial(at, j, 2 * step);
+    return j + step < red_.few ? combine(own, partial(at, j + step, 2 * step)) : own;
+  }
 };
 
 }  // namespace
@@ -420,29 +453,39 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     return gathered && kept.extents.back() >= lanes;
   };
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
-  const int registers = std::min(before.registers_at_once(), partials / lanes);
+  const std::int64_t extent = inner.extents.empty() ? 1 : inner.extents[0];
+  const bool few = first_order && !along && extent > 0 && extent <= partials &&
+                   root.getKind() != ir::ReduceKind::max_nnan &&
+                   before.operations() <= most_operations_of_few;
+  int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along && lanes > 1) lanes *= registers;
+  // Elements of a result lie so far apart that few lines of them stay near: all of a line at once, where
+  // registers hold the tree of that.
+  if (few) registers = lanes * size_of(dtype) < line_bytes ? 2 : 1;
   const bool far = along && target.asks_ahead && ir::bytes_of(root.getX()) > near_bytes;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),
                 std::move(after),
                 Nest(kept.extents, std::move(streams), along ? 1 : lanes, registers),
-                inner.extents.empty() ? 1 : inner.extents[0],
+                extent,
                 std::move(steps),
                 lanes,
                 first_order,
                 along,
+                few ? static_cast<int>(extent) : 0,
                 far};
 
   std::string key =
       fmt::format("reduce {} {} order={} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
                   name_of(dtype), first_order ? 1 : 2,
-                  !along ? "across"
-                  : far  ? "along far"
-                         : "along",
+                  few      ? fmt::format("across={}", extent)
+                  : !along ? std::string("across")
+                  : far    ? "along far"
+                           : "along",
                   lanes);
-  for (std::int64_t s : red.steps) key += std::to_string(along ? stride_class(s) : 2);
+  for (std::int64_t s : red.steps)
+    key += few ? fmt::format(",{}", s) : std::to_string(along ? stride_class(s) : 2);
   Launch launch{{name_of_location(fusion.getLoc()),
                  key + " " + red.nest.key() + " before" + red.before.key() + " after" + red.after.key(),
                  fusion.getLoc(),
@@ -468,6 +511,10 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     };
     if (red.along) {
       Along reduction(e, red, params);
+      red.nest.emit(e, buffers, params, 0, begin, end,
+                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
+    } else if (red.few > 0) {
+      Tree reduction(e, red, params);
       red.nest.emit(e, buffers, params, 0, begin, end,
                     [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
     } else {

@@ -52,7 +52,7 @@ def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
 def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
   "add", "sub", "mul", "div", "mod", "pow", "max", "max_nnan", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
-def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "prod", "max", "max_nnan", "min"]>;
+def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
 
@@ -301,7 +301,8 @@ def ReduceOp : Kiln_Op<"reduce"> {
       combined in order: the first block's result as it is, then the others.
 
     The identity is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins; `max_nnan` is for
-    those who need no maximum where there is a NaN, as softmax, whose sum is NaN then.
+    those who need no maximum where there is a NaN, as softmax, whose sum is NaN then. `sum_squares` adds x * x to p[j] or to the
+    chain in one rounding (kiln.fma), and those to each other as `sum` does.
   }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);

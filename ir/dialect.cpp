@@ -78,6 +78,7 @@ mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType&
 BinaryKind combiner(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::sum:
+    case ReduceKind::sum_squares:
       return BinaryKind::add;
     case ReduceKind::prod:
       return BinaryKind::mul;
@@ -394,6 +395,7 @@ mlir::LogicalResult SortOp::verify() {
 }
 
 mlir::LogicalResult CumulativeOp::verify() {
+  if (getKind() == ReduceKind::sum_squares) return emitOpError("adds no squares");
   return verify_axis(*this, static_cast<std::int64_t>(getAxis()), dims(getX()).size());
 }
 
@@ -432,6 +434,7 @@ mlir::LogicalResult ConvolutionOp::verify() {
 }
 
 mlir::LogicalResult ReduceWindowOp::verify() {
+  if (getKind() == ReduceKind::sum_squares) return emitOpError("adds no squares");
   Dims x = dims(getX());
   return verify_window(*this, getX(), window_of(*this), x.size() > 1 ? x[1] : 0);
 }

@@ -74,7 +74,7 @@ enum class Binary {
   logical_xor
 };
 enum class Compare { eq, ne, lt, le, gt, ge };
-enum class Reduce { sum, prod, max, max_nnan, min };
+enum class Reduce { sum, sum_squares, prod, max, max_nnan, min };
 enum class Scatter { replace, add };
 
 /// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its

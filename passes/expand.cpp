@@ -28,6 +28,7 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
     const llvm::fltSemantics& semantics = real.getFloatSemantics();
     switch (kind) {
       case ir::ReduceKind::sum:
+      case ir::ReduceKind::sum_squares:
         return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
       case ir::ReduceKind::prod:
         return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
@@ -42,6 +43,7 @@ mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
   bool is_signed = type.isSignlessInteger() && width > 1;
   switch (kind) {
     case ir::ReduceKind::sum:
+    case ir::ReduceKind::sum_squares:
       return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
     case ir::ReduceKind::prod:
       return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));

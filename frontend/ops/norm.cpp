@@ -5,20 +5,6 @@
 namespace kiln::ops {
 namespace {
 
-/// Mean and biased variance over axes, which are gone.
-struct Statistics {
-  Value mean, variance;
-};
-Statistics statistics(Primitives& p, Value x, const Shape& axes) {
-  const Shape shape = p.shape(x);
-  auto average = [&](Value v) {
-    Value sum = p.reduce(Reduce::sum, v, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
-  };
-  Value mean = average(x);
-  Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
-  return {mean, average(p.mul(away, away))};
-}
 /// 1 / sqrt(variance + eps)
 Value inverse_deviation(Primitives& p, Value variance, double eps) {
   return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
@@ -166,7 +152,7 @@ Values l2_normalization(Primitives& p, Args in, const Attrs& a) {
                : mode == "spatial" ? other_axes({0, 1}, shape.rank())
                                    : other_axes({0}, shape.rank());
   Value x = widen(p, in[0]);
-  Value sum = p.reduce(Reduce::sum, p.mul(x, x), axes);
+  Value sum = p.reduce(Reduce::sum_squares, x, axes);
   Value size = p.unary(Unary::sqrt, p.add(sum, p.like(sum, a.real("eps"))));
   return {convert(p, p.div(x, p.broadcast_to(p.keep_dims(size, shape, axes), shape)), p.dtype(in[0])), size};
 }

@@ -70,7 +70,8 @@ Values variance(Primitives& p, Args in, const Attrs& a) {
   Value mean = divided(p, p.reduce(Reduce::sum, inner(x), axes), count_along(shape, axes));
   Value middle = whole ? convert(p, mean, from) : mean;
   Value away = p.sub(x, p.broadcast_to(p.keep_dims(middle, shape, axes), shape));
-  Value sum = p.reduce(Reduce::sum, inner(p.mul(away, away)), axes);
+  Value sum = whole ? p.reduce(Reduce::sum, inner(p.mul(away, away)), axes)
+                    : p.reduce(Reduce::sum_squares, away, axes);
   Value r = divided(p, sum, count_along(shape, axes) - a.integer("ddof"));
   if (root) r = p.unary(Unary::sqrt, whole ? p.unary(Unary::trunc, r) : r);
   const auto shaped = [&](Value v) { return keep ? p.keep_dims(v, shape, axes) : v; };

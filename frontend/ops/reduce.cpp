@@ -10,6 +10,17 @@ std::int64_t count_along(const Shape& shape, const Shape& axes) {
   return n;
 }
 
+Statistics statistics(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  auto average = [&](Reduce sum_of, Value v) {
+    Value sum = p.reduce(sum_of, v, axes);
+    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
+  };
+  Value mean = average(Reduce::sum, x);
+  Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
+  return {mean, average(Reduce::sum_squares, away)};
+}
+
 Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
   const Shape shape = p.shape(x);
   Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
@@ -62,26 +73,21 @@ Values norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t order = a.integer("ord");
   if (order != 1 && order != 2) fail("norm has the orders 1 and 2, not {}", order);
   Value x = widen(p, in[0]);
-  Value terms = order == 1 ? p.unary(Unary::abs, x) : p.mul(x, x);
-  Value r = reduce(p, Reduce::sum, terms, named_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
-  if (order == 2) r = p.unary(Unary::sqrt, r);
+  Shape axes = named_axes(a, p.shape(x).rank());
+  const bool keep = a.boolean("keepdims");
+  Value r = order == 1 ? reduce(p, Reduce::sum, p.unary(Unary::abs, x), axes, keep)
+                       : p.unary(Unary::sqrt, reduce(p, Reduce::sum_squares, x, axes, keep));
   return {convert(p, r, a.is_none("out_dtype") ? p.dtype(in[0]) : a.dtype("out_dtype"))};
 }
 Values moments(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank(), "axes"), shape = p.shape(x);
   bool keep = a.boolean("keepdims");
-  auto average = [&](Value v) {
-    Value sum = p.reduce(Reduce::sum, v, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
-  };
-  Value m = average(x);
-  Value d = p.sub(x, p.broadcast_to(p.keep_dims(m, shape, axes), shape));
-  Value v = average(p.mul(d, d));
+  Statistics s = statistics(p, x, axes);
   auto finish = [&](Value r) {
     return convert(p, keep ? p.keep_dims(r, shape, axes) : at_least_1d(p, r), p.dtype(in[0]));
   };
-  return {finish(m), finish(v)};
+  return {finish(s.mean), finish(s.variance)};
 }
 
 template <Reduce op>

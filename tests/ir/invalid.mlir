@@ -287,6 +287,22 @@ func.func @cumulative(%x: tensor<3xf32>) {
 
 // -----
 
+func.func @cumulative_squares(%x: tensor<3xf32>) {
+  // expected-error @+1 {{adds no squares}}
+  %0 = kiln.cumulative sum_squares %x axis 0 : tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @window_squares(%x: tensor<1x2x4xf32>) {
+  // expected-error @+1 {{adds no squares}}
+  %0 = kiln.reduce_window sum_squares %x {dilate = array<i64: 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 1>, stride = array<i64: 1>} : tensor<1x2x4xf32> -> tensor<1x2x4xf32>
+  return
+}
+
+// -----
+
 func.func @random_word() {
   // expected-error @+1 {{has no word 1}}
   %0 = kiln.random_uniform 0 word 1 : tensor<3xf64>
