@@ -26,8 +26,11 @@ std::string describe(mlir::Operation* op) {
     name += " " + ir::stringifyUnaryKind(unary.getKind()).str();
   if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
     name += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+  if (auto named = op->getLoc()->findInstanceOf<mlir::NameLoc>()) name += " of " + named.getName().str();
   return name;
 }
+
+std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(0)).getNumElements(); }
 
 class Former {
  public:
@@ -97,6 +100,13 @@ class Former {
           merge(from, to);
       }
     }
+  }
+
+  /// Why users that were no candidates are kernels of their own: what a window looks at, a pooling. What only
+  /// repeats a smaller array, a scale or a row's sum, says so by its shape.
+  void explain() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (is_elementwise(nodes_[i].op) || is_root(nodes_[i].op)) explain_users(i, i);
   }
 
   std::vector<FusionGroup> schedule() const {
@@ -225,6 +235,22 @@ class Former {
     groups_[group].refused.push_back(describe(nodes_[node].op) + ": " + why.str());
   }
 
+  /// The users of `of`: node `i`, or what pads it.
+  void explain_users(std::size_t i, std::size_t of) {
+    const std::size_t group = group_of_[i];
+    for (auto [j, direct] : nodes_[of].consumers) {
+      mlir::Operation* user = nodes_[j].op;
+      if (group_of_[j] == group) continue;
+      if (llvm::isa<ir::PadOp>(user))
+        explain_users(i, j);
+      else if (llvm::isa<ir::ReduceOp>(user) && has_root(group))
+        refuse(group, j, "it makes one element of many that the kernel computes");
+      else if ((!direct || of != i) && ir::is_pointwise(user) &&
+               elements_of(user) <= elements_of(nodes_[i].op))
+        refuse(group, j, "it reads other elements than the one just computed");
+    }
+  }
+
   void merge(std::size_t from, std::size_t into) {
     for (std::size_t i : groups_[from].members) group_of_[i] = into;
     groups_[into].members.append(groups_[from].members);
@@ -344,6 +370,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movemen
     former.take_packs(ir::find_snapshots(block));
     former.grow_reductions();
     former.join_pointwise();
+    former.explain();
   }
   return former.schedule();
 }

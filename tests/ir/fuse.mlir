@@ -199,6 +199,22 @@ func.func @no_epilogue(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) -> (tensor
   return %0, %1 : tensor<2x16xf32>, tensor<2x16xf32>
 }
 
+// Why a pooling and a reduction behind a product are kernels of their own; operators are named.
+// CHECK-LABEL: func.func @behind
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["binary max of pool: it reads other elements than the one just computed", "reduce: it makes one element of many that the kernel computes"]
+// CHECK-NEXT:   kiln.packed_dot
+// ALONE-LABEL: func.func @behind
+// ALONE-NOT: kiln.refused
+// ALONE: return
+func.func @behind(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) -> (tensor<2x8xf32>, tensor<2xf32>) {
+  %0 = kiln.packed_dot %x, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %1 = kiln.slice %0 [0, 0] to [2, 15] by [1, 2] : tensor<2x16xf32> -> tensor<2x8xf32>
+  %2 = kiln.slice %0 [0, 1] to [2, 16] by [1, 2] : tensor<2x16xf32> -> tensor<2x8xf32>
+  %3 = kiln.binary max %1, %2 : tensor<2x8xf32> loc("pool")
+  %4 = kiln.reduce sum %0 [1] : tensor<2x16xf32> -> tensor<2xf32>
+  return %3, %4 : tensor<2x8xf32>, tensor<2xf32>
+}
+
 // Where a sum of two products ends, the later product takes it.
 // CHECK-LABEL: func.func @sum_of_products
 // CHECK: %[[A:.*]] = kiln.fusion
