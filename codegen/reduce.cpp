@@ -22,9 +22,6 @@ constexpr std::int64_t prefetched_bytes = 2048;
 constexpr std::int64_t strip_of_chains = 1024;
 constexpr std::int64_t strip_of_partials = 64;
 
-// Larger expressions are not repeated for each of a few elements.
-constexpr std::size_t most_operations_of_few = 4;
-
 mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   auto extreme = [&](bool least) -> mlir::Value {
@@ -78,11 +75,14 @@ struct Reduction {
   int lanes;
   bool first_order;
   bool along;  // lanes run along the reduced axis, else along the last kept one
-  int few;     // elements of the reduced axis, if what combines them is code without a loop; else 0
+  bool few;    // what combines the elements is code without a loop
   bool far;    // more is read than caches near the core hold, and asked for in advance
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
+
+/// Whether an expression is worth being repeated for some elements: a few operations and no function.
+bool is_light(const Body& body) { return body.operations() <= 4 && body.registers_at_once() == 1; }
 
 /// Where a reduction reads its operands.
 struct Place {
@@ -316,9 +316,8 @@ class Across : Emitter {
 
   /// Each costs a load and a store of what is added to, or code.
   int rows_at_once() const {
-    const std::size_t operations = red_.before.operations();
-    if (operations == 0) return 8;
-    return operations <= 4 && red_.before.registers_at_once() == 1 ? 4 : 1;
+    if (red_.before.operations() == 0) return 8;
+    return is_light(red_.before) ? 4 : 1;
   }
 
   /// Second order, the elements [begin, end) of a chain. The first chain's result is the total as it is.
@@ -372,7 +371,7 @@ class Tree : Emitter {
       return take(identity(e_, red_.kind, red_.dtype, at.lanes()),
                   element(at, {e_.index(j), at.lanes(), at.mask()}));
     const mlir::Value own = partial(at, j, 2 * step);
-    return j + step < red_.few ? combine(own, partial(at, j + step, 2 * step)) : own;
+    return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
   }
 };
 
@@ -455,8 +454,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   const bool along = first_order && (kept.extents.empty() || !neighbours_kept());
   const std::int64_t extent = inner.extents.empty() ? 1 : inner.extents[0];
   const bool few = first_order && !along && extent > 0 && extent <= partials &&
-                   root.getKind() != ir::ReduceKind::max_nnan &&
-                   before.operations() <= most_operations_of_few;
+                   root.getKind() != ir::ReduceKind::max_nnan && is_light(before);
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along && lanes > 1) lanes *= registers;
   // Elements of a result lie so far apart that few lines of them stay near: all of a line at once, where
@@ -473,7 +471,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
                 lanes,
                 first_order,
                 along,
-                few ? static_cast<int>(extent) : 0,
+                few,
                 far};
 
   std::string key =
@@ -509,14 +507,14 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
       });
       for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
     };
+    const auto point_by_point = [&](auto reduction) {
+      red.nest.emit(e, buffers, params, 0, begin, end,
+                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
+    };
     if (red.along) {
-      Along reduction(e, red, params);
-      red.nest.emit(e, buffers, params, 0, begin, end,
-                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
-    } else if (red.few > 0) {
-      Tree reduction(e, red, params);
-      red.nest.emit(e, buffers, params, 0, begin, end,
-                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
+      point_by_point(Along(e, red, params));
+    } else if (red.few) {
+      point_by_point(Tree(e, red, params));
     } else {
       Across reduction(e, red, params);
       red.nest.emit_rows(e, buffers, params, 0, begin, end,
