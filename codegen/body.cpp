@@ -1,6 +1,7 @@
 #include "codegen/body.h"
 
 #include "codegen/math/math.h"
+#include "ir/windows.h"
 #include "runtime/fail.h"
 
 #include <llvm/ADT/TypeSwitch.h>
@@ -79,6 +80,11 @@ void Body::visit(mlir::Value v) {
     leaves_.push_back(std::move(leaf));
   };
   if (v == root_) return add_leaf({Leaf::Kind::root, v, {}, 0, {}}, "root");
+  if (auto slice = llvm::dyn_cast_if_present<ir::SliceOp>(op); slice && slice.getX() == root_) {
+    Leaf leaf{Leaf::Kind::root, v, {}, 0, {}};
+    leaf.point = ir::windows_over(root_)->point_of(slice);
+    return add_leaf(leaf, fmt::format("root{}", leaf.point));
+  }
   if (op && (ir::is_pointwise(op) || llvm::isa<ir::ConstantOp>(op))) {
     for (mlir::Value operand : op->getOperands()) visit(operand);
     note_type(v);

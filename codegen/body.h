@@ -15,13 +15,14 @@ namespace kiln::codegen {
 struct Leaf {
   enum class Kind { memory, iota, random, gather, root };
   Kind kind;
-  mlir::Value value;      ///< in the body
-  DType dtype;            ///< of its elements
-  unsigned argument = 0;  ///< memory, gather: the argument it looks at
-  ir::View view;          ///< memory: over the argument
-  std::int64_t axis = 0;  ///< iota
-  std::size_t draw = 0;   ///< random: which of Body::draws()
-  int word = 0;           ///< random
+  mlir::Value value;       ///< in the body
+  DType dtype;             ///< of its elements
+  unsigned argument = 0;   ///< memory, gather: the argument it looks at
+  ir::View view;           ///< memory: over the argument
+  std::int64_t axis = 0;   ///< iota
+  std::size_t draw = 0;    ///< random: which of Body::draws()
+  int word = 0;            ///< random
+  std::int64_t point = 0;  ///< root: of the windows that pool it
 };
 
 /// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the

@@ -3,6 +3,7 @@
 #include "codegen/depthwise.h"
 #include "codegen/product.h"
 #include "codegen/window_order.h"
+#include "ir/windows.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -33,6 +34,17 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   }
 
   Product product;
+  if (const auto windows = ir::pooled_windows(root)) {
+    product.points = {0};
+    for (std::size_t i = 1; i < channel; ++i) {
+      std::vector<std::int64_t> longer;
+      for (const std::int64_t point : product.points)
+        for (std::int64_t step = 0; step < windows->size[i]; ++step)
+          longer.push_back(point + step * lhs_strides[i]);
+      product.points = std::move(longer);
+      lhs_strides[i] *= windows->size[i];
+    }
+  }
   product.lhs = x;
   product.rhs = rhs;
   product.lhs_strides = lhs_strides;

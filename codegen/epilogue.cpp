@@ -23,11 +23,12 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
     add(leaf.dtype, static_cast<int>(leaf.argument), leaf.view.offset, leaf.view.strides);
   }
   first_output_ = streams_.size();
-  for (auto [i, out] : llvm::enumerate(outputs_of(fusion)))
+  const auto outputs = outputs_of(fusion);
+  for (auto [i, out] : llvm::enumerate(outputs))
     add(dtype_of_value(out.value), static_cast<int>(fusion.getNumOperands() + i), out.view.offset,
         out.view.strides);
 
-  extents_.assign(ir::ranked(root).getShape());
+  extents_.assign(ir::ranked(outputs.front().value).getShape());
   extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(columns));
   ir::collapse_axes(extents_, lists);
   if (extents_.empty()) {
@@ -83,7 +84,8 @@ void Epilogue::prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t coun
   }
 }
 
-void Epilogue::store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask) {
+void Epilogue::store(Emit& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
+                     mlir::Value mask) {
   auto address = [&](std::size_t s) {
     mlir::Value index = is_fixed(streams_[s]) ? e.index(0) : e.mul(i, row_strides_[s]);
     const int column_class = stride_class(streams_[s].column_stride);
@@ -92,7 +94,7 @@ void Epilogue::store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int
     return e.element(bases_[s], index, streams_[s].dtype);
   };
   auto values = body_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
-    if (leaf_stream_[leaf] < 0) return sum;
+    if (leaf_stream_[leaf] < 0) return sums[static_cast<std::size_t>(body_.leaves()[leaf].point)];
     auto s = static_cast<std::size_t>(leaf_stream_[leaf]);
     switch (stride_class(streams_[s].column_stride)) {
       case 0:

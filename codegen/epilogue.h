@@ -9,9 +9,9 @@ namespace kiln::codegen {
 /// the results lie.
 ///
 /// One axis of the result are its columns, which lanes run along. The others are joined where all operands
-/// walk them as one; the last that is left are the rows i, those before it outer axes. Every operand is
-/// addressed as offset + sum over the outer axes + i * row stride + j * column stride. Strides are
-/// parameters.
+/// walk them as one; the last that is left are the rows i, those before it outer axes. (Where the end pools
+/// the product (ir/windows.h), the result is what comes of that.) Every operand is addressed as offset + sum
+/// over the outer axes + i * row stride + j * column stride. Strides are parameters.
 class Epilogue {
  public:
   /// `guests`: strides along the axes but the columns that are to be joined like those of the operands.
@@ -28,8 +28,10 @@ class Epilogue {
   /// Loads the operands' base addresses for outer index values `at`; to be called before store().
   void prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                mlir::ValueRange outer_index);
-  /// Applies the end to `sum`, lanes along the columns from j on, of row i, and stores the results.
-  void store(Emit& e, mlir::Value sum, mlir::Value i, mlir::Value j, int lanes, mlir::Value mask);
+  /// Applies the end to the sums of row i, lanes along the columns from j on, and stores the results. Where
+  /// the end pools, a row is a window, and its points have a sum each.
+  void store(Emit& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
+             mlir::Value mask);
 
   /// Whether it reads something as large as the result.
   bool reads_rows() const;

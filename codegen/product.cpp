@@ -301,7 +301,7 @@ class Emitter {
   }
 
   /// Whether the end looks for the place of each span, not of an outer index.
-  bool prepares_each_span() const { return plan_.runs_on || plan_.size.span_rows > 1; }
+  bool prepares_each_span() const { return plan_.runs_on || plan_.spans_are_outer(); }
   void prepare(Value last_outer) {
     auto index = outer_index_;
     index.push_back(last_outer);
@@ -312,8 +312,8 @@ class Emitter {
     if (plan_.runs_on) return store_run(item, columns, sum);
     for (int s = 0; s < item.spans; ++s) {
       const Value along = e.add(item.first, e.index(s));
-      if (plan_.size.span_rows == 1) {
-        store_row(s, along, columns, sum);
+      if (!plan_.spans_are_outer()) {
+        store_row(s * plan_.pooled_rows(), along, columns, sum);
         continue;
       }
       prepare(along);
@@ -335,12 +335,15 @@ class Emitter {
     }
   }
 
+  /// The end's row `row`, which is made of row r of the tile, or of those from r on.
   void store_row(int r, Value row, int columns, const Sum& sum) {
     for (int v = 0; v < tile_.vectors && v * tile_.lanes < columns; ++v) {
       const int rest = columns - v * tile_.lanes;
-      finish_.store(e, tile_.value(e, sum(static_cast<std::size_t>(r * tile_.vectors + v))), row,
-                    e.add(columns_before_, e.add(first_column_, e.index(v * tile_.lanes))), tile_.lanes,
-                    rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
+      llvm::SmallVector<Value> sums;
+      for (int i = r; i < r + plan_.pooled_rows(); ++i)
+        sums.push_back(tile_.value(e, sum(static_cast<std::size_t>(i * tile_.vectors + v))));
+      finish_.store(e, sums, row, e.add(columns_before_, e.add(first_column_, e.index(v * tile_.lanes))),
+                    tile_.lanes, rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
     }
   }
 

@@ -18,6 +18,9 @@ struct Product {
   std::optional<Unpacked> unpacked;
   Dims lhs_strides;  ///< along the result's axes but the columns, in elements
   Dims rhs_strides;  ///< the same for the packed factor: not 0 along the batch
+  /// Where what follows pools the product (ir/windows.h): of each point of a window the offset of its left
+  /// factors; strides are then along what comes of that.
+  std::vector<std::int64_t> points;
   std::int64_t k_extent = 0;
   std::int64_t k_stride = 0;            ///< between left factors; unless there is
   std::vector<std::int64_t> k_offsets;  ///< for each k the offset of its left factor

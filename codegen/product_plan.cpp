@@ -44,12 +44,13 @@ int rows_in_cache(std::int64_t row_bytes, int in_place) {
   return static_cast<int>(std::min<std::int64_t>(in_place * places, most_rows));
 }
 
-/// The largest tile: as many sums as registers hold. `m` rows lie a step apart, and `spans` of those another.
+/// The largest tile: as many sums as registers hold. `m` rows lie a step apart, and `spans` of those another;
+/// `whole`: a tile has all rows of a span.
 struct LargestTile {
   int spans, span_rows, panels;
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_bytes, std::int64_t panels,
-                         int vectors, const Target& target) {
+                         int vectors, bool whole, const Target& target) {
   const auto most = [&](int joined, int in_place = roomy) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_in_cache(row_bytes, in_place));
   };
@@ -62,8 +63,9 @@ LargestTile largest_tile(std::int64_t m, std::int64_t spans, std::int64_t row_by
   for (int more = joined + 1; more <= Tile::least_sums && sums(joined) < Tile::least_sums; ++more)
     if (panels % more == 0 && most(more) >= m * spans) joined = more;
   // A few short spans make one tile, even a tight one: half of one would read right factors twice as often.
-  if (const int rows = most(joined, tight); spans > 1 && m > 0 && 2 * m <= rows)
-    return {static_cast<int>(std::min<std::int64_t>(rows / m, spans)), static_cast<int>(m), joined};
+  if (const int rows = most(joined, tight); whole || (spans > 1 && m > 0 && 2 * m <= rows))
+    return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(spans, 1))),
+            static_cast<int>(m), joined};
   return {most(joined), 1, joined};
 }
 
@@ -115,8 +117,9 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
     // count too, which are written in pieces of a line, and its rows stay in the first cache.
     const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
     const bool small = p.k_extent * columns_bytes <= small_bytes;
-    const std::int64_t item_bytes = std::max<std::int64_t>(
-        1, p.lhs_elements * element_bytes / items + (small ? plan.size.rows() * columns_bytes : 0));
+    const std::int64_t item_bytes =
+        std::max<std::int64_t>(1, p.lhs_elements * element_bytes / items +
+                                      (small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0));
     w.block = std::clamp<std::int64_t>((small ? small_block_bytes : block_bytes) / item_bytes, 1, items);
     const bool far = plan.size.panels == 1 && p.k_extent * columns_bytes > Tile::far_bytes;
     if (!far) {  // else each block would read right factors from afar
@@ -138,7 +141,7 @@ void cut_packed(const Product& p, const ProductPlan& plan, ProductWork& w) {
 
 std::string ProductPlan::key() const {
   return fmt::format(
-      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{} k={}{} outer={}{}{}{}{}{}",
+      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{}{} k={}{} outer={}{}{}{}{}{}",
       name_of(tile.dtype), size.spans.key(), size.span_rows, size.panels, units, tile.lanes,
       !is_ragged() ? ""
       : one_tile   ? fmt::format("={}", last_columns)
@@ -147,7 +150,7 @@ std::string ProductPlan::key() const {
       !packer        ? ""
       : packer->rows ? " rows"
                      : " columns",
-      span_step, row_step,
+      span_step, row_step, points.empty() ? "" : fmt::format(" points={}", fmt::join(points, ",")),
       table          ? "table"
       : k_class == 1 ? "1"
                      : "any",
@@ -165,29 +168,34 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
+  const bool pools = !p.points.empty();
   const auto units = static_cast<int>(p.panel / lanes);
   // Rows of two axes may share a tile if their right factors are the same.
   const std::size_t axes = w.extents.size();
-  const std::int64_t spans = axes > 1 && w.rhs_steps[axes - 2] == 0 ? w.extents[axes - 2] : 1;
+  const std::int64_t rows = pools ? static_cast<std::int64_t>(p.points.size()) : w.extents.back(),
+                     spans = pools                                    ? w.extents.back()
+                             : axes > 1 && w.rhs_steps[axes - 2] == 0 ? w.extents[axes - 2]
+                                                                      : 1;
   // Rows that lie a multiple of a page apart, more to a tile than the first cache bears, are copied chunk by
   // chunk, if then one block has all of them: right factors are read once.
   const bool one_chunk = p.k_extent <= Tile::chunk;
-  const std::int64_t all_rows = mlir::ShapedType::getNumElements(w.extents), row_step = w.lhs_steps.back();
+  const std::int64_t row_step = w.lhs_steps.back(),
+                     all_rows = mlir::ShapedType::getNumElements(w.extents) * (pools ? rows : 1);
   const bool copied =
       !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
       p.lhs_elements * element_bytes > block_bytes &&
       all_rows * ProductPlan::copied_row * element_bytes <= copy_bytes &&
       rows_in_cache(row_step * element_bytes, roomy) < std::min(Tile::most_rows(target, units), most_rows);
   const LargestTile largest =
-      largest_tile(w.extents.back(), spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes,
-                   p.panels, units, target);
-  const bool on = runs_on(w, largest, units);
+      largest_tile(rows, spans, (copied ? ProductPlan::copied_row : row_step) * element_bytes, p.panels,
+                   units, pools, target);
+  const bool on = !pools && runs_on(w, largest, units);
   if (on) {
     w.end_rows = w.extents.back();
     w.extents[axes - 2] *= w.end_rows;
     w.lhs_steps[axes - 2] = row_step;
   }
-  if (on || largest.span_rows > 1)
+  if (on || (largest.span_rows > 1 && !pools))
     for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
   const Cut cut(w.extents.back(), largest.spans);
   const TileSize size{cut.rows, largest.span_rows, largest.panels};
@@ -208,6 +216,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .panel = p.panel,
       .row_step = row_step,
       .span_step = w.lhs_steps.back(),
+      .points = p.points,
       .k_class = stride_class(p.k_stride),
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,

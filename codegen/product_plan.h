@@ -6,7 +6,7 @@
 namespace kiln::codegen {
 
 /// Rows of a tile come in spans. Those of a span lie one step apart, spans another; tiles follow each other
-/// along the axis of spans. Mostly a span is one row.
+/// along the axis of spans. Mostly a span is one row; where the end pools, it is a window.
 struct TileSize {
   TileRows spans;
   int span_rows, panels;
@@ -22,6 +22,7 @@ struct ProductPlan {
   int units;           // registers of a panel
   std::int64_t panel;  // columns of a panel
   std::int64_t row_step, span_step;
+  std::vector<std::int64_t> points;  // where a span is a window: of its rows' left factors, from its first
   int k_class;
   bool table, one_chunk, copied;
   bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
@@ -42,8 +43,14 @@ struct ProductPlan {
   /// Of the left factor of row r, from the tile's first.
   std::int64_t row_offset(int r) const { return copied ? r * copied_row : offset_in_lhs(r); }
   std::int64_t offset_in_lhs(int r) const {
-    return r / size.span_rows * span_step + r % size.span_rows * row_step;
+    const int in_span = r % size.span_rows;
+    return r / size.span_rows * span_step +
+           (points.empty() ? in_span * row_step : points[static_cast<std::size_t>(in_span)]);
   }
+  /// Rows that the end makes one of.
+  int pooled_rows() const { return points.empty() ? 1 : size.span_rows; }
+  /// Whether the end finds the rows of a span by the span's index.
+  bool spans_are_outer() const { return points.empty() && size.span_rows > 1; }
   /// Whether the last tile has fewer columns than the others.
   bool is_ragged() const { return last_columns < tile.width(); }
   std::string key() const;

@@ -4,6 +4,7 @@
 #include "codegen/epilogue.h"
 #include "codegen/launch.h"
 #include "codegen/tile.h"
+#include "ir/windows.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -61,6 +62,7 @@ Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(co
 struct Plan {
   std::int64_t height, width, channels;          // of the input
   std::int64_t out_height, out_width, columns;   // of the result
+  bool pooled;                                   // a tile is a window of what the end has
   std::int64_t tiles_down, tiles_across, tiles;  // of a picture, of a picture, in all
   std::int64_t strip, panels, panel;
   int units, lanes;
@@ -76,6 +78,7 @@ struct Plan {
     out_height = result[1];
     out_width = result[2];
     columns = result[3];
+    pooled = ir::pooled_windows(op).has_value();
     tiles_down = llvm::divideCeilSigned(out_height, 2);
     tiles_across = llvm::divideCeilSigned(out_width, 2);
     tiles = x[0] * tiles_down * tiles_across;
@@ -95,6 +98,8 @@ struct Plan {
     cut = Cut(strip, static_cast<int>(most_rows));
   }
 
+  std::int64_t end_height() const { return pooled ? out_height / 2 : out_height; }
+  std::int64_t end_width() const { return pooled ? out_width / 2 : out_width; }
   std::int64_t strips() const { return llvm::divideCeilSigned(tiles, strip); }
   /// A tile's transformed inputs at one position. Never a power of two: neighbouring tiles would share lines
   /// of the first cache.
@@ -115,8 +120,8 @@ class Emitter {
     height,
     width,
     channels,
-    out_height,
-    out_width,
+    end_height,
+    end_width,
     columns,
     tiles_down,
     tiles_across,
@@ -292,8 +297,14 @@ class Emitter {
         for (int p = 0; p < positions; ++p)
           m.push_back(load(at(sums, e.index(p * plan_.panel + v * plan_.lanes))));
         const Values results = both_ways(m, 4, [&](const Values& x) { return output_transform(e, x); });
-        for (int i = 0; i < 4; ++i)
-          store_result(results[static_cast<std::size_t>(i)], where, i / 2, i % 2, column, mask);
+        if (plan_.pooled) return store_results(results, where, column, mask, odd_height(), odd_width());
+        for (int i = 0; i < 4; ++i) {
+          const int down = i / 2, across = i % 2;
+          const TilePosition here{where.image, e.add(e.mul(where.y, e.index(2)), e.index(down)),
+                                  e.add(e.mul(where.x, e.index(2)), e.index(across))};
+          store_results(results[static_cast<std::size_t>(i)], here, column, mask, down == 1 && odd_height(),
+                        across == 1 && odd_width());
+        }
       };
       if (ragged_columns())
         e.when(e.less(column, param(columns)), unit);
@@ -303,12 +314,16 @@ class Emitter {
   }
 
   bool ragged_columns() const { return plan_.columns % plan_.panel != 0; }
+  // An odd extent ends in the middle of a tile.
+  bool odd_height() const { return plan_.out_height % 2 == 1; }
+  bool odd_width() const { return plan_.out_width % 2 == 1; }
 
-  void store_result(Value result, const TilePosition& tile, int down, int across, Value column, Value mask) {
-    const Value y = e.add(e.mul(tile.y, e.index(2)), e.index(down)),
-                x = e.add(e.mul(tile.x, e.index(2)), e.index(across));
+  /// What becomes the end's element at `place`, which may lie behind its last row or column.
+  void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
+                     bool may_be_below, bool may_be_right) {
     const auto put = [&] {
-      Value row = e.add(e.mul(e.add(e.mul(tile.image, param(out_height)), y), param(out_width)), x);
+      Value row =
+          e.add(e.mul(e.add(e.mul(place.image, param(end_height)), place.y), param(end_width)), place.x);
       // The end of the fusion may not see the result as one axis of rows.
       if (const std::size_t axes = finish_.extents().size(); axes > 1) {
         Values of_axes;
@@ -318,13 +333,12 @@ class Emitter {
         row = index.pop_back_val();
         finish_.prepare(e, buffers_, params_, extents + static_cast<std::int64_t>(axes), index);
       }
-      finish_.store(e, result, row, column, plan_.lanes, mask);
+      finish_.store(e, results, row, column, plan_.lanes, mask);
     };
-    // An odd extent ends in the middle of a tile.
     Value inside;
-    if (down == 1 && plan_.out_height % 2 == 1) inside = e.less(y, param(out_height));
-    if (across == 1 && plan_.out_width % 2 == 1) {
-      const Value here = e.less(x, param(out_width));
+    if (may_be_below) inside = e.less(place.y, param(end_height));
+    if (may_be_right) {
+      const Value here = e.less(place.x, param(end_width));
       inside = inside ? mlir::arith::AndIOp::create(e.b, e.loc, inside, here).getResult() : here;
     }
     if (inside)
@@ -357,19 +371,20 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
 
   Launch launch{
       {name_of_location(fusion.getLoc()),
-       fmt::format("winograd{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
-                   plan.far ? " far" : "", plan.strip, plan.cut.rows.key(), plan.units, plan.lanes,
-                   plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
-                   plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
-                   plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
+       fmt::format(
+           "winograd{}{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
+           plan.far ? " far" : "", plan.pooled ? " pooled" : "", plan.strip, plan.cut.rows.key(), plan.units,
+           plan.lanes, plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
+           plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
+           plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
            finish.key(),
        fusion.getLoc(),
        {}},
       {}};
-  launch.params = {plan.height,    plan.width,   plan.channels,       plan.out_height,
-                   plan.out_width, plan.columns, plan.tiles_down,     plan.tiles_across,
-                   plan.tiles,     plan.panels,  x.strides[0],        x.strides[1],
-                   x.strides[2],   x.offset,     root.getPadLow()[0], root.getPadLow()[1]};
+  launch.params = {plan.height,      plan.width,   plan.channels,       plan.end_height(),
+                   plan.end_width(), plan.columns, plan.tiles_down,     plan.tiles_across,
+                   plan.tiles,       plan.panels,  x.strides[0],        x.strides[1],
+                   x.strides[2],     x.offset,     root.getPadLow()[0], root.getPadLow()[1]};
   launch.params.insert(launch.params.end(), finish.extents().begin(), finish.extents().end());
   finish.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;

@@ -1,5 +1,6 @@
 // One kernel as an operation: its text, and what it may hold.
 #include "ir/dialect.h"
+#include "ir/windows.h"
 
 namespace kiln::ir {
 
@@ -62,6 +63,9 @@ mlir::LogicalResult FusionOp::verify() {
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
     roots += root;
+    if (root && llvm::any_of(op.getUsers(), is_movement) && !pooled_windows(&op))
+      return emitOpError() << "moves the result of its " << op.getName()
+                           << ", and not as the windows of a pooling";
     if (llvm::isa<PadOp, InsertOp>(op)) {
       if (!op.hasOneUse() || *op.user_begin() != yield)
         return emitOpError() << "has a " << op.getName() << " that is not yielded";

@@ -1,6 +1,7 @@
 #include "passes/fusion_groups.h"
 
 #include "ir/snapshots.h"
+#include "ir/windows.h"
 
 #include <llvm/ADT/SmallSet.h>
 
@@ -30,6 +31,13 @@ std::string describe(mlir::Operation* op) {
   return name;
 }
 
+/// Whether `v` is a name for some of the results that a product's kernel has in registers.
+bool is_point_of_window(mlir::Value v) {
+  auto slice = v.getDefiningOp<ir::SliceOp>();
+  mlir::Operation* sliced = slice ? slice.getX().getDefiningOp() : nullptr;
+  return sliced && ir::pooled_windows(sliced);
+}
+
 std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(0)).getNumElements(); }
 
 class Former {
@@ -48,7 +56,8 @@ class Former {
         mlir::Value base = movement_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
-          nodes_[from].consumers.push_back({i, base == v && takes_elements(nodes_[i].op)});
+          const bool direct = base == v || is_point_of_window(v);
+          nodes_[from].consumers.push_back({i, direct && takes_elements(nodes_[i].op)});
           nodes_[i].producers.push_back(from);
         }
       }
@@ -138,7 +147,7 @@ class Former {
   using Members = llvm::SmallVector<std::size_t, 4>;
   struct Edge {
     std::size_t to;
-    bool direct;  // element by element, not through movement
+    bool direct;  // element by element, or window by window, not through other movement
   };
   struct Node {
     mlir::Operation* op;

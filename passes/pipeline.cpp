@@ -7,6 +7,7 @@
 #include "passes/fuse.h"
 #include "passes/hoist.h"
 #include "passes/layout.h"
+#include "passes/lift_slices.h"
 #include "passes/merge_products.h"
 #include "passes/outline.h"
 #include "passes/plan_buffers.h"
@@ -60,6 +61,8 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   if (options.fuse) pm.addPass(create_recompute_pass());
   // Reshapes between a root and its end would part them.
   pm.addPass(create_sink_reshapes_pass());
+  // Poolings are the end of a product where its kernel has their windows.
+  if (options.fuse) pm.addPass(create_lift_slices_pass());
   // Kernels. Last before memory: the order of operations is final from here.
   pm.addPass(create_fuse_pass(options.fuse));
   // Copies that only move what a kernel could have written there.
@@ -120,6 +123,7 @@ void register_passes() {
   mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_recompute_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
+  mlir::registerPass([] { return create_lift_slices_pass(); });
   mlir::registerPass([] { return create_fuse_pass(); });
   mlir::registerPass([] { return create_absorb_copies_pass(); });
   mlir::registerPass([] { return create_strip_mine_pass(); });

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 /// A network of one function, which counts how often it runs.
 class Net : public kiln::HybridBlock {
@@ -43,4 +45,20 @@ inline kiln::Tensors everywhere(const Net::Body& body, const kiln::Tensors& in) 
     CHECK(same_bits(kiln::random::uniform(0, 1, {3}), next));
   }
   return eager;
+}
+
+/// The names of the kernels of a compiled call, after a check of its bits.
+inline std::vector<std::string> kernels_of(const Net::Body& body, const kiln::Tensors& in) {
+  everywhere(body, in);
+  Net net(body);
+  net.hybridize();
+  net(in);
+  const kiln::Profile profile;
+  net(in);
+  std::vector<std::string> names;
+  for (const kiln::Profile::Kernel& k : profile.kernels()) {
+    CHECK(k.runs == 1);
+    names.push_back(k.name);
+  }
+  return names;
 }

@@ -5,22 +5,6 @@ using namespace kiln;
 
 namespace {
 
-/// The names of the kernels of a compiled call, after a check of its bits.
-std::vector<std::string> kernels_of(const Net::Body& body, const Tensors& in) {
-  everywhere(body, in);
-  Net net(body);
-  net.hybridize();
-  net(in);
-  const Profile profile;
-  net(in);
-  std::vector<std::string> names;
-  for (const Profile::Kernel& k : profile.kernels()) {
-    CHECK(k.runs == 1);
-    names.push_back(k.name);
-  }
-  return names;
-}
-
 Tensor drawn(const Shape& shape) { return random::uniform(-3, 3, shape); }
 
 }  // namespace

@@ -320,3 +320,17 @@ func.func @pad_inside(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @moved_sum(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{moves the result of its kiln.reduce, and not as the windows of a pooling}}
+  %0 = kiln.fusion (%a = %x) : (tensor<4x6xf32>) -> tensor<2xf32> {
+    %1 = kiln.reduce sum %a [1] : tensor<4x6xf32> -> tensor<4xf32>
+    %2 = kiln.slice %1 [0] to [3] by [2] : tensor<4xf32> -> tensor<2xf32>
+    %3 = kiln.slice %1 [1] to [4] by [2] : tensor<4xf32> -> tensor<2xf32>
+    %4 = kiln.binary max %2, %3 : tensor<2xf32>
+    kiln.yield %4 : tensor<2xf32>
+  }
+  return
+}
