@@ -2,10 +2,13 @@
 #include "bench/samples.h"
 #include "bench/workload.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <stdexcept>
 
 using namespace kiln;
 
@@ -23,7 +26,21 @@ double in_new_process(const std::string& self, const std::string& name, const st
   return ::pclose(pipe) == 0 ? seconds : -1;
 }
 
-void add_first_call(const std::string& self, const std::string& name, const std::string& what,
+struct Network {
+  const char* name;
+  std::function<Workload()> make;
+  int samples;
+};
+const Network networks[] = {
+    {"mlp", [] { return mlp(1); }, 7},
+    {"resnet18", [] { return model("resnet18_v1"); }, 3},
+    {"mobilenet_v2", [] { return model("mobilenetv2_1.0"); }, 3},
+};
+
+/// What happens before the clock starts.
+const std::string after_eager = "after_eager:", at_once = "at_once:";
+
+void add_first_call(const std::string& self, const std::string& name, const std::string& what, int samples,
                     bool disk_cache) {
   benchmark::RegisterBenchmark(
       (name + "/compiled/threads:1").c_str(),
@@ -46,7 +63,7 @@ void add_first_call(const std::string& self, const std::string& name, const std:
         if (disk_cache) std::filesystem::remove_all(folder, ignored);
       })
       ->Unit(benchmark::kMillisecond)
-      ->Iterations(7)
+      ->Iterations(samples)
       ->UseManualTime();
 }
 
@@ -66,11 +83,16 @@ void add_bound_call() {
 
 }  // namespace
 
-int run_first_call(const std::string& name) {
+int run_first_call(const std::string& what) {
   const ThreadLimit limit(1);
-  const Workload w = mlp(1);
+  const bool eager = what.starts_with(after_eager);
+  const std::string name = what.substr(what.find(':') + 1);
+  const auto network = std::find_if(std::begin(networks), std::end(networks),
+                                    [&](const Network& n) { return n.name == name; });
+  if (network == std::end(networks)) throw std::invalid_argument("there is no network " + name);
+  const Workload w = network->make();
   w.net->initialize();
-  if (name == "after_eager") w.call();
+  if (eager) w.call();
   const auto begin = std::chrono::steady_clock::now();
   w.net->hybridize({.static_alloc = true, .static_shape = true});
   w.call();
@@ -82,9 +104,12 @@ int run_first_call(const std::string& name) {
 void add_calls(const std::string& self) {
   add("dispatch", add_one);
   add_bound_call();
-  add_first_call(self, "compile_mlp", "after_eager", false);
-  add_first_call(self, "first_call_mlp", "at_once", false);
-  add_first_call(self, "first_call_mlp_cached", "at_once", true);
+  for (const auto& [name, make, samples] : networks) {
+    const std::string network = name;
+    add_first_call(self, "compile_" + network, after_eager + network, samples, false);
+    add_first_call(self, "first_call_" + network, at_once + network, samples, false);
+    add_first_call(self, "first_call_" + network + "_cached", at_once + network, samples, true);
+  }
 }
 
 }  // namespace bench

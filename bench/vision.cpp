@@ -61,23 +61,22 @@ std::shared_ptr<HybridBlock> googlenet() {
   return net;
 }
 
+Tensor image() { return randn({1, 3, 224, 224}); }
+
 }  // namespace
 
+Workload model(const std::string& name) {
+  return {std::make_shared<model_zoo::vision::VisionModel>(model_zoo::vision::get_model(name)), {image()}};
+}
+
 void add_vision() {
-  const auto image = [] { return Tensors{randn({1, 3, 224, 224})}; };
   const std::pair<const char*, const char*> zoo[] = {{"resnet18_v1", "resnet18_v1"},
                                                      {"resnet50_v1", "resnet50_v1"},
                                                      {"mobilenet_v2", "mobilenetv2_1.0"},
                                                      {"squeezenet1.1", "squeezenet1.1"},
                                                      {"densenet121", "densenet121"}};
-  for (const auto& [name, model] : zoo)
-    add(name,
-        [=, model = model] {
-          return Workload{
-              std::make_shared<model_zoo::vision::VisionModel>(model_zoo::vision::get_model(model)), image()};
-        },
-        {1, 2});
-  add("googlenet", [=] { return Workload{googlenet(), image()}; }, {1, 2});
+  for (const auto& [name, of_zoo] : zoo) add(name, [of_zoo = of_zoo] { return model(of_zoo); }, {1, 2});
+  add("googlenet", [] { return Workload{googlenet(), {image()}}; }, {1, 2});
 }
 
 }  // namespace bench

@@ -43,7 +43,7 @@ void add_vision();
 /// call.
 void add_calls(const std::string& self);
 /// What such a process does instead of running benchmarks: prints the time in seconds.
-int run_first_call(const std::string& name);
+int run_first_call(const std::string& what);
 
 /// Standard normal, or uniform in [0.5, 1.5): the same numbers in every run.
 kiln::Tensor randn(const kiln::Shape& shape);
@@ -69,5 +69,7 @@ inline Workload function(Function::Body body, kiln::Tensors inputs) {
 
 /// 512-256-128-2 with relu: the network of Gluon's hybridize tutorial.
 Workload mlp(int batch);
+/// A network of the model zoo, on one image of 224x224.
+Workload model(const std::string& name);
 
 }  // namespace bench

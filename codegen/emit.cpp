@@ -79,6 +79,26 @@ mlir::Value Emit::sub_vector(Value vector, int first, int count) {
   return LLVM::ShuffleVectorOp::create(b, loc, vector, vector, lanes);
 }
 
+llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> registers) {
+  const std::size_t count = registers.size();
+  // Each turn exchanges one bit of the numbers of registers and lanes: of two registers, the halves of blocks
+  // of lanes that are not on the diagonal.
+  for (std::size_t bit = 1; bit < count; bit *= 2)
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i & bit) continue;
+      llvm::SmallVector<std::int32_t> upper, lower;
+      for (std::size_t lane = 0; lane < count; ++lane) {
+        const bool second = (lane & bit) != 0;
+        upper.push_back(static_cast<std::int32_t>(second ? count + lane - bit : lane));
+        lower.push_back(static_cast<std::int32_t>(second ? count + lane : lane + bit));
+      }
+      const Value a = registers[i], b_ = registers[i + bit];
+      registers[i] = LLVM::ShuffleVectorOp::create(b, loc, a, b_, upper);
+      registers[i + bit] = LLVM::ShuffleVectorOp::create(b, loc, a, b_, lower);
+    }
+  return registers;
+}
+
 mlir::Value Emit::mask_below(Value count, int lanes) {
   return less(lane_numbers(lanes), splat(count, lanes));
 }

@@ -71,6 +71,8 @@ class Emit {
   Value extract(Value vector, std::int64_t lane);
   /// Lanes [first, first + count) of a vector.
   Value sub_vector(Value vector, int first, int count);
+  /// Of n registers of n lanes, a power of two: lane j of the register i is lane i of the register j.
+  llvm::SmallVector<Value> transpose(llvm::SmallVector<Value> registers);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);

@@ -20,6 +20,32 @@ bool is_shared_by_rows(const Stream& stream) {
   return rank > 1 && stream.strides[rank - 2] == 0;
 }
 
+bool lies_across(const Stream& stream) {
+  const std::size_t rank = stream.strides.size();
+  return rank > 1 && stream.operand >= 0 && stream.read && stream.dtype != DType::boolean &&
+         stride_class(stream.strides.back()) == 2 && stream.strides[rank - 2] == 1;
+}
+
+bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes) {
+  const std::size_t rank = extents.size();
+  if (lanes == 1 || rank < 2 || extents.back() < lanes) return false;
+  for (const Stream& s : streams)
+    for (std::size_t axis = 0; axis + 1 < rank; ++axis) {
+      const auto inward = [&](Dims dims) {
+        std::rotate(dims.begin() + static_cast<std::ptrdiff_t>(axis),
+                    dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end() - 1);
+        return dims;
+      };
+      Stream moved = s;
+      moved.strides = inward(s.strides);
+      if (extents[axis] < lanes || !lies_across(moved)) continue;
+      extents = inward(extents);
+      for (Stream& other : streams) other.strides = inward(other.strides);
+      return true;
+    }
+  return false;
+}
+
 Nest::Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
       streams_(std::move(streams)),
@@ -49,13 +75,19 @@ bool Nest::has_narrow_rows() const {
   return rank() > 1 && extents_.back() < lanes_ && elements() >= least_narrow_elements;
 }
 
+bool Nest::takes_squares() const {
+  return lanes_ > 1 && rows_ % lanes_ == 0 && llvm::any_of(streams_, lies_across);
+}
+
 std::string Nest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   for (const Stream& s : streams_)
     key += fmt::format(" {}:{}:{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
-                       rows_ > 1 && is_shared_by_rows(s) ? "shared" : "");
+                       rows_ > 1 && is_shared_by_rows(s)   ? "shared"
+                       : takes_squares() && lies_across(s) ? "across"
+                                                           : "");
   return key;
 }
 
@@ -88,6 +120,7 @@ mlir::Value Nest::At::lane_offsets(std::size_t stream) {
 
 mlir::Value Nest::At::load(std::size_t stream) {
   const Stream& s = nest_->streams_[stream];
+  if (!crossed_.empty() && crossed_[stream]) return crossed_[stream];
   switch (inner_class(stream)) {
     case 0:
       return hoisted_[stream];
@@ -166,9 +199,23 @@ void Nest::along_rows(Emit& e, Rows rows, mlir::Value from, mlir::Value to, cons
     body(rows);
   };
   const auto whole_at = [&](mlir::Value j) { body_at(j, {}); };
+  const auto squares_at = [&](mlir::Value j) {
+    const auto side = static_cast<std::size_t>(lanes_);
+    for (llvm::MutableArrayRef<At> left = rows; !left.empty(); left = left.drop_front(side)) {
+      const auto square = left.take_front(side);
+      for (At& at : square) at.j_ = j;
+      cross(e, square);
+      body(square);
+      for (At& at : square) at.crossed_.clear();
+    }
+  };
   if (has_narrow_rows()) {
     take(lanes_);
     return body_at(from, e.mask_below(static_cast<int>(extents_.back()), lanes_));
+  }
+  if (rows.size() > 1 && takes_squares()) {
+    take(lanes_);
+    return e.loop(from, to, e.index(lanes_), squares_at);
   }
   const int wide = lanes_ * registers_;
   take(wide);
@@ -180,6 +227,19 @@ void Nest::along_rows(Emit& e, Rows rows, mlir::Value from, mlir::Value to, cons
   if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked_at(whole); });
   take(lanes_);
   e.loop(whole, to, e.index(lanes_), masked_at);
+}
+
+void Nest::cross(Emit& e, llvm::MutableArrayRef<At> rows) const {
+  for (At& at : rows) at.crossed_.assign(streams_.size(), {});
+  for (auto [s, stream] : llvm::enumerate(streams_)) {
+    if (!lies_across(stream)) continue;
+    llvm::SmallVector<mlir::Value> columns;
+    mlir::Value column = rows.front().address(s);
+    for (int lane = 0; lane < lanes_;
+         ++lane, column = e.element(column, rows.front().inner_[s], stream.dtype))
+      columns.push_back(e.load(column, stream.dtype, lanes_));
+    for (auto [at, row] : llvm::zip(rows, e.transpose(columns))) at.crossed_[s] = row;
+  }
 }
 
 void Nest::around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
@@ -206,14 +266,18 @@ void Nest::around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::in
     }
     return at;
   };
+  const mlir::Value zero = e.index(0), extent = rank == 1 ? end : e.param(params, first_param + rank - 1);
+  mlir::Value first = rank == 1 ? begin : zero, last = extent;  // of a row
   std::function<void(std::int64_t, llvm::ArrayRef<Offsets>)> level = [&](std::int64_t axis,
                                                                          llvm::ArrayRef<Offsets> offsets) {
-    mlir::Value from = axis == 0 ? begin : e.index(0);
-    mlir::Value to = axis == 0 ? end : e.param(params, first_param + axis);
-    if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), from, to);
+    if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
+    const mlir::Value from = axis == 0 ? begin : zero,
+                      to = axis == 0 ? end : e.param(params, first_param + axis);
     Offsets strides;
     for (std::size_t s = 0; s < streams_.size(); ++s) strides.push_back(stride(s, axis));
-    auto by = [&](int count, mlir::Value from, mlir::Value to) {
+    auto by = [&](
+                  int count, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value)> before_row = [](mlir::Value) {}) {
       e.loop(from, to, e.index(count), [&](mlir::Value i) {
         llvm::SmallVector<Offsets, 2> inner(static_cast<std::size_t>(count));
         for (int r = 0; r < count; ++r) {
@@ -223,13 +287,30 @@ void Nest::around_rows(Emit& e, mlir::Value buffers, mlir::Value params, std::in
                 r > 0 && is_shared_by_rows(stream) ? inner[0][s]
                                                    : e.add(offsets.front()[s], e.mul(number, strides[s])));
         }
+        before_row(i);
         level(axis + 1, inner);
       });
     };
     if (axis + 2 < rank || rows == 1) return by(1, from, to);
-    mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), e.index(rows)), e.index(rows)));
-    by(rows, from, whole);
-    by(1, whole, to);
+    const auto whole = [&](mlir::Value count, int step) {
+      return e.mul(e.div(count, e.index(step)), e.index(step));
+    };
+    mlir::Value done = e.add(from, whole(e.sub(to, from), rows));
+    if (!takes_squares()) {
+      by(rows, from, done);
+      return by(1, done, to);
+    }
+    // Squares, in as many rows as possible; what is left of those rows, and the other rows, one by one.
+    last = whole(extent, lanes_);
+    by(rows, from, done);
+    if (rows > lanes_) {
+      const mlir::Value next = e.add(done, whole(e.sub(to, done), lanes_));
+      by(lanes_, done, next);
+      done = next;
+    }
+    const mlir::Value squares = std::exchange(last, extent);
+    by(1, from, to, [&](mlir::Value i) { first = e.select(e.less(i, done), squares, zero); });
+    first = zero;
   };
   Offsets offsets;
   for (std::size_t s = 0; s < streams_.size(); ++s) offsets.push_back(stream_param(s, 0));

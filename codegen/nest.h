@@ -23,7 +23,8 @@ struct Stream {
 class Nest {
  public:
   /// The body is given `registers` times `lanes` points at once, and at the end of a row `lanes`; by
-  /// emit_together of `rows` rows, while there are as many.
+  /// emit_together of `rows` rows, while there are as many. Where an operand lies across and `rows`
+  /// is a multiple of `lanes`, it is given `lanes` of those after the other.
   Nest(Dims extents, std::vector<Stream> streams, int lanes, int registers = 1, int rows = 1);
 
   /// The step's parameters: extents, then each stream's offset and strides.
@@ -36,6 +37,7 @@ class Nest {
   std::int64_t elements() const;
   const std::vector<Stream>& streams() const { return streams_; }
   int lanes() const { return lanes_; }
+  int rows() const { return rows_; }
 
   /// One position of the innermost loop: `lanes` neighbouring points of the box.
   class At {
@@ -67,6 +69,7 @@ class Nest {
     llvm::SmallVector<mlir::Value> bases_;    // address, or number, at j = 0 of the innermost loop
     llvm::SmallVector<mlir::Value> inner_;    // innermost strides
     llvm::SmallVector<mlir::Value> hoisted_;  // loads with stride 0
+    llvm::SmallVector<mlir::Value> crossed_;  // what was read across the rows and turned
     mlir::Value j_, mask_;
     int lanes_ = 1;
   };
@@ -98,6 +101,10 @@ class Nest {
                    mlir::Value begin, mlir::Value end, int rows,
                    llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
   void along_rows(Emit& e, Rows rows, mlir::Value from, mlir::Value to, const RowsBody& body) const;
+  /// Whether something lies across, and there are rows for squares of it.
+  bool takes_squares() const;
+  /// Reads a square of each stream that lies across, as many lanes of as many rows.
+  void cross(Emit& e, llvm::MutableArrayRef<At> rows) const;
 
   Dims extents_;
   std::vector<Stream> streams_;
@@ -108,5 +115,10 @@ class Nest {
 int stride_class(std::int64_t stride);
 /// Whether the rows of a box, neighbours along the last axis but one, have it in common.
 bool is_shared_by_rows(const Stream& stream);
+/// Whether its neighbours in memory are in neighbouring rows, at the same place of each.
+bool lies_across(const Stream& stream);
+/// Moves an axis that a stream lies along to the last place but one, so that it lies across, where squares of
+/// `lanes` by `lanes` points fit in the box. Whether there is one.
+bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes);
 
 }  // namespace kiln::codegen

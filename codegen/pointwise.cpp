@@ -36,8 +36,8 @@ bool rows_share(const std::vector<Stream>& streams) {
 /// rows that are long enough to have few left at their ends. (One axis comes from memory as a whole, or is
 /// short.) Half of them are those of the next row where that reads in part the same: loads are what there is
 /// too much of.
-AtOnce at_once(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::vector<Stream>& streams,
-               int lanes) {
+AtOnce at_once_along(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::vector<Stream>& streams,
+                     int lanes) {
   constexpr int most = 4, operations_at_once = 16, least_turns = 8;
   const int registers = body.registers_at_once();
   if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
@@ -46,12 +46,24 @@ AtOnce at_once(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::v
   return all > 1 && rows_share(streams) ? AtOnce{2, all / 2} : AtOnce{1, all};
 }
 
+/// Whole lines of what lies across the rows, if something does: then its axis goes inward. (Whole lines of
+/// what is written, too, gained nothing.)
+std::optional<AtOnce> at_once_across(std::size_t operations, Dims& extents, std::vector<Stream>& streams,
+                                     int lanes, std::size_t bytes) {
+  constexpr std::size_t most_operations = 4;
+  if (!bring_across(extents, streams, lanes)) return std::nullopt;
+  const int line = static_cast<int>(line_bytes / static_cast<std::int64_t>(bytes));
+  return AtOnce{operations > most_operations ? lanes : std::max(lanes, line), 1};
+}
+
 void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
   nest.append_params(launch.params);
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
-  // With one axis the loop is cut in elements, at whole vectors and cache lines.
-  launch.grain = grain_for(launch.extent, std::max<std::int64_t>(1, inner) * cost, nest.rank() == 1 ? 64 : 1);
+  // With one axis the loop is cut in elements, at whole vectors and cache lines; with two between rows that
+  // are taken at once.
+  const std::int64_t multiple = nest.rank() == 1 ? 64 : nest.rank() == 2 ? nest.rows() : 1;
+  launch.grain = grain_for(launch.extent, std::max<std::int64_t>(1, inner) * cost, multiple);
   if (nest.elements() == 0) launch.extent = 0;
 }
 
@@ -130,7 +142,10 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 
   const int lanes = lanes_for(target, body.widest());
   collapse(extents, streams);
-  const AtOnce together = at_once(body, extents, streams, lanes);
+  const auto across = body.registers_at_once() == 1
+                          ? at_once_across(body.operations(), extents, streams, lanes, body.widest())
+                          : std::nullopt;
+  const AtOnce together = across ? *across : at_once_along(body, extents, streams, lanes);
   Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   const bool past_caches = goes_past_caches(nest, first_output, target);
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
@@ -225,12 +240,16 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
                               {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
   collapse(extents, streams);
-  Nest nest(std::move(extents), std::move(streams), lanes_for(target, size_of(dtype)));
+  const int lanes = lanes_for(target, size_of(dtype));
+  const AtOnce together = at_once_across(0, extents, streams, lanes, size_of(dtype)).value_or(AtOnce{});
+  Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
-    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) { at.store(1, at.load(0)); });
+    nest.emit_together(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<Nest::At> rows) {
+      for (Nest::At& at : rows) at.store(1, at.load(0));
+    });
   };
   return launch;
 }

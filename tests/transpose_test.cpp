@@ -1,0 +1,78 @@
+// Copies and kernels whose operands lie across their rows in memory: squares are read and turned in
+// registers.
+#include "function_net.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace kiln;
+
+namespace {
+
+/// 0, 1, 2, ... as far as the type goes.
+Tensor numbered(const Shape& shape, DType dtype) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.elements(); ++i)
+    values.push_back(static_cast<double>(dtype == DType::boolean ? i % 3 == 0 : i % 251));
+  return Tensor(values, shape).astype(dtype);
+}
+
+/// transpose(x, axes), element by element.
+std::vector<double> expected(const Tensor& x, const Shape& axes) {
+  const std::vector<double> from = x.to_vector<double>();
+  std::vector<std::int64_t> strides(axes.size(), 1), at(axes.size(), 0);
+  for (std::size_t i = axes.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * x.shape()[i + 1];
+  std::vector<double> to;
+  while (to.size() < from.size()) {
+    std::int64_t place = 0;
+    for (std::size_t i = 0; i < axes.size(); ++i) place += at[i] * strides[static_cast<std::size_t>(axes[i])];
+    to.push_back(from[static_cast<std::size_t>(place)]);
+    for (std::size_t i = axes.size(); i-- > 0 && ++at[i] == x.shape()[static_cast<std::size_t>(axes[i])];)
+      at[i] = 0;
+  }
+  return to;
+}
+
+}  // namespace
+
+TEST_CASE("every order of axes, for every type") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::u8, DType::i8,
+                               DType::i32, DType::i64, DType::boolean);
+  // Squares and what is left of them, more and fewer rows than a square has.
+  const Shape shape =
+      GENERATE(Shape{33, 50}, Shape{16, 16}, Shape{7, 40}, Shape{19, 3, 41}, Shape{2, 26, 9, 24});
+  CAPTURE(dtype, shape);
+  const Tensor x = numbered(shape, dtype);
+  Shape axes = shape;
+  std::iota(axes.begin(), axes.end(), 0);
+  do {
+    CAPTURE(axes);
+    const auto turned = [&](F& f, const Tensors& in) { return Tensors{f.transpose(in[0], axes)}; };
+    CHECK(everywhere(turned, {x})[0].to_vector<double>() == expected(x, axes));
+    CHECK(x.transpose(axes).to_vector<double>() == expected(x, axes));
+  } while (std::next_permutation(axes.begin(), axes.end()));
+}
+
+TEST_CASE("what lies across is an operand like others") {
+  const auto drawn = [](const Shape& shape) { return random::uniform(-2, 2, shape); };
+  const Tensors in{drawn({70, 90}), drawn({90, 70}), drawn({70, 90}), drawn({1, 70}), drawn({90, 1})};
+  const auto mixed = [](F& f, const Tensors& in) {
+    const Tensor turned = f.transpose(in[0]), other = f.transpose(in[2]);
+    return Tensors{turned + in[1],
+                   f.relu(turned * other - in[1]),
+                   f.broadcast_add(f.broadcast_mul(turned, in[3]), in[4]),
+                   f.exp(turned) + other,
+                   f.where(turned > other, turned, in[1]),
+                   f.sum(turned * in[1], {.axis = 1}),
+                   f.flip(turned, {0}),
+                   f.concat({turned, other}, {.dim = 1})};
+  };
+  everywhere(mixed, in);
+}
+
+TEST_CASE("rows are shared out between threads in whole squares") {
+  const auto turned = [](F& f, const Tensors& in) {
+    return Tensors{f.transpose(in[0]), f.transpose(in[1], {2, 0, 3, 1})};
+  };
+  everywhere(turned, {numbered({1003, 517}, DType::f32), numbered({5, 31, 37, 64}, DType::f32)});
+}
