@@ -11,6 +11,7 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <atomic>
 #include <fmt/format.h>
 #include <future>
 #include <map>
@@ -129,11 +130,12 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
 }
 
-/// A private copy under another symbol than the shared one.
+/// A private copy under another symbol than the shared one and all other copies.
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                          const Target& target, KernelTexts& texts) {
+  static std::atomic<std::uint64_t> copies = 0;
   CacheKey key = key_of(request, target);
-  key.hi ^= reinterpret_cast<std::uintptr_t>(&texts);
+  key.hi ^= ++copies;
   return make_kernel(context, request, target, key, &texts);
 }
 

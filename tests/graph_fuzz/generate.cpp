@@ -15,8 +15,9 @@ using namespace kiln;
 
 namespace {
 
-/// Arrays stay small: what is looked for is wrong structure.
-constexpr std::int64_t most_elements = 600;
+/// Arrays stay small: what is looked for is wrong structure. Pictures have room for every way to convolve
+/// them.
+constexpr std::int64_t most_elements = 600, most_of_pictures = 5000;
 
 struct Made {
   Ref ref;
@@ -81,7 +82,9 @@ class Generator {
     graph_.nodes.back().subgraphs = subgraphs;
     std::vector<Made> results;
     for (std::uint32_t k = 0; k < alone.outputs.size(); ++k) {
-      if (result.arrays[k].size() > most_elements) throw Error("larger than wanted");
+      const bool picture = result.arrays[k].ndim() == 4;
+      if (result.arrays[k].size() > (picture ? most_of_pictures : most_elements))
+        throw Error("larger than wanted");
       results.push_back({{added.node, k}, result.arrays[k]});
     }
     return results;
@@ -166,6 +169,45 @@ class Generator {
     return node(one_of(operators), {x}, attrs);
   }
 
+  /// What image networks are made of: a convolution, what follows it, and a pooling.
+  std::vector<Made> layers() {
+    using Extents = std::vector<std::int64_t>;
+    const auto pair = [](std::int64_t a, std::int64_t b) { return fmt::format("({}, {})", a, b); };
+    const std::int64_t channels = one_of(Extents{1, 3, 4, 16}), filters = one_of(Extents{2, 5, 16, 17});
+    const auto side = [&] { return 4 + static_cast<std::int64_t>(pick(8)); };
+    const Shape shape{1 + static_cast<std::int64_t>(pick(2)), channels, side(), side()};
+    const DType dtype = chance(3) ? one_of(std::vector{DType::f16, DType::f64}) : DType::f32;
+    const std::int64_t taps = one_of(Extents{1, 3, 3, 2}), pad = chance(2) ? taps / 2 : 0;
+    const auto array = [&](const Shape& shape) {
+      return shape.elements() > most_elements ? variable(shape, dtype, {})
+                                              : adapted(some_value(), shape, dtype);
+    };
+    const Made x = array(shape), w = variable({filters, channels, taps, taps}, dtype, {});
+    std::vector<Made> made = node("Convolution", {x, w},
+                                  {{"kernel", pair(taps, taps)},
+                                   {"pad", pair(pad, pad)},
+                                   {"stride", chance(4) ? "(2, 2)" : "(1, 1)"},
+                                   {"num_filter", fmt::format("{}", filters)},
+                                   {"no_bias", "True"}});
+    const Shape result = made[0].value.shape();
+    const auto follow = [&](const std::string& op, std::vector<Made> others) {
+      others.insert(others.begin(), made.back());
+      made.push_back(node(op, others)[0]);
+    };
+    if (chance(2)) follow("broadcast_mul", {variable({1, filters, 1, 1}, dtype, {})});
+    if (chance(3)) follow("elemwise_add", {array(result)});
+    if (!chance(4)) follow(one_of(std::vector<std::string>{"relu", "tanh", "square"}), {});
+    const auto window = [&] { return one_of(Extents{1, 2, 2, 3}); };
+    const std::int64_t down = window(), across = window();
+    made.push_back(node("Pooling", {made.back()},
+                        {{"kernel", pair(down, across)},
+                         {"stride", chance(4) ? "(2, 1)" : pair(down, across)},
+                         {"pool_type", one_of(std::vector<std::string>{"max", "avg", "sum"})}})[0]);
+    // Mostly nothing else sees what is in between.
+    if (!chance(4)) made = {made.back()};
+    return made;
+  }
+
   std::vector<Made> moved() {
     const Made x = some_value();
     const Shape shape = x.value.shape();
@@ -241,12 +283,13 @@ class Generator {
   void attempt() {
     const std::size_t before = graph_.nodes.size();
     try {
-      const std::size_t kind = pick(20);
+      const std::size_t kind = pick(22);
       std::vector<Made> results = kind < 7    ? sampled()
                                   : kind < 11 ? pointwise()
                                   : kind < 14 ? of_two()
                                   : kind < 16 ? reduction()
-                                              : moved();
+                                  : kind < 20 ? moved()
+                                              : layers();
       // Where nearly all is NaN or infinite nothing can be seen.
       for (const Made& m : results)
         if (blind(m.value) && !chance(4)) throw Error("nothing to see");

@@ -1,0 +1,56 @@
+// What a program gets that asks for every stage of its compilations.
+#include "function_net.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+using namespace kiln;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "kiln-dump-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("equal networks are dumped each for itself, and run") {
+  const Folder folder;
+  const std::size_t count = 60;
+  const Tensor x{1, 2, 3};
+  std::vector<std::unique_ptr<Net>> nets;  // all kernels stay loaded
+  for (std::size_t i = 0; i < count; ++i) {
+    nets.push_back(std::make_unique<Net>([](F&, const Tensors& in) { return Tensors{in[0] * 2 + 1}; }));
+    nets.back()->hybridize({.dump_dir = folder.path.string()});
+    CHECK((*nets.back())(Tensors{x})[0].to_vector<float>() == std::vector<float>{3, 5, 7});
+  }
+  std::size_t compilations = 0;
+  for (const auto& of_compilation : fs::directory_iterator(folder.path)) {
+    ++compilations;
+    std::size_t stages = 0;
+    for (const auto& stage : fs::directory_iterator(of_compilation)) {
+      CHECK(stage.file_size() > 0);
+      ++stages;
+    }
+    CHECK(stages == 7);
+  }
+  CHECK(compilations == count);
+}
+
+TEST_CASE("a folder that cannot be made is named") {
+  const Folder folder;
+  const std::string inside = (folder.path / "file" / "deep").string();
+  std::fclose(std::fopen((folder.path / "file").c_str(), "w"));
+  Net net([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });
+  net.hybridize({.dump_dir = inside});
+  CHECK_THROWS_WITH(net({ones({2})}), Catch::Contains("file/deep"));
+}
