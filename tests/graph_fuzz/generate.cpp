@@ -173,11 +173,16 @@ class Generator {
   std::vector<Made> layers() {
     using Extents = std::vector<std::int64_t>;
     const auto pair = [](std::int64_t a, std::int64_t b) { return fmt::format("({}, {})", a, b); };
-    const std::int64_t channels = one_of(Extents{1, 3, 4, 16}), filters = one_of(Extents{2, 5, 16, 17});
-    const auto side = [&] { return 4 + static_cast<std::int64_t>(pick(8)); };
+    // Enough of everything for Winograd's algorithm, or anything.
+    const bool by_winograd = chance(3);
+    const std::int64_t channels = by_winograd ? 16 : one_of(Extents{1, 3, 4, 16}),
+                       filters = by_winograd ? 17 : one_of(Extents{2, 5, 16, 17}),
+                       taps = by_winograd ? 3 : one_of(Extents{1, 3, 3, 2}), pad = chance(2) ? taps / 2 : 0;
+    const auto side = [&] {
+      return (by_winograd ? 9 : 4) + static_cast<std::int64_t>(pick(by_winograd ? 3 : 8));
+    };
     const Shape shape{1 + static_cast<std::int64_t>(pick(2)), channels, side(), side()};
-    const DType dtype = chance(3) ? one_of(std::vector{DType::f16, DType::f64}) : DType::f32;
-    const std::int64_t taps = one_of(Extents{1, 3, 3, 2}), pad = chance(2) ? taps / 2 : 0;
+    const DType dtype = !by_winograd && chance(3) ? one_of(std::vector{DType::f16, DType::f64}) : DType::f32;
     const auto array = [&](const Shape& shape) {
       return shape.elements() > most_elements ? variable(shape, dtype, {})
                                               : adapted(some_value(), shape, dtype);
@@ -186,7 +191,7 @@ class Generator {
     std::vector<Made> made = node("Convolution", {x, w},
                                   {{"kernel", pair(taps, taps)},
                                    {"pad", pair(pad, pad)},
-                                   {"stride", chance(4) ? "(2, 2)" : "(1, 1)"},
+                                   {"stride", !by_winograd && chance(4) ? "(2, 2)" : "(1, 1)"},
                                    {"num_filter", fmt::format("{}", filters)},
                                    {"no_bias", "True"}});
     const Shape result = made[0].value.shape();
