@@ -39,6 +39,7 @@ void add_rows();
 void add_contractions();
 void add_recurrent();
 void add_vision();
+void add_training();
 /// Costs of calling and compiling. `self`: the path of this program, which is started anew for each first
 /// call.
 void add_calls(const std::string& self);

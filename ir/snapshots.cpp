@@ -9,11 +9,15 @@ namespace {
 
 constexpr std::int64_t max_growth = 1 << 20;  // bytes of results over those of operands
 
-bool is_parameter(mlir::Value v) {
+/// Whether it is a parameter that the call leaves as it is: one that a step of training changes is another in
+/// each call.
+bool is_kept_parameter(mlir::Value v) {
   auto argument = llvm::dyn_cast<mlir::BlockArgument>(v);
   auto function = argument ? llvm::dyn_cast<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
                            : mlir::func::FuncOp();
-  return function && function.getArgAttr(argument.getArgNumber(), parameter_attr);
+  if (!function || !function.getArgAttr(argument.getArgNumber(), parameter_attr)) return false;
+  auto writes = function->getAttrOfType<mlir::DenseI64ArrayAttr>(writes_attr);
+  return !writes || !llvm::is_contained(writes.asArrayRef(), argument.getArgNumber());
 }
 
 /// Whether it always makes the same of the same operands, in memory of its own.
@@ -44,7 +48,7 @@ llvm::DenseSet<mlir::Operation*> find_snapshots(mlir::Block& block) {
       mlir::Operation* maker = v.getDefiningOp();
       const bool constant = llvm::isa_and_present<ConstantOp>(maker);
       reads_parameter |= !constant;
-      return constant || is_parameter(v) || found.contains(maker);
+      return constant || is_kept_parameter(v) || found.contains(maker);
     });
     if (known && reads_parameter && !returned.contains(&op) && is_function_of_operands(&op) &&
         is_worth_memory(&op))

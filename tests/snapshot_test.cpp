@@ -89,3 +89,36 @@ TEST_CASE("weights computed from parameters are packed once", "[snapshot]") {
     CHECK(same_bits(net(x), eager(net, x)));
   }
 }
+
+namespace {
+
+/// A dense layer whose weights go down by what they multiply.
+struct ChangingDense : HybridBlock {
+  ChangingDense() { weight = params().get("weight", {40, 30}); }
+  Parameter weight;
+
+ protected:
+  Tensor hybrid_forward(F& f, const Tensor& x) override {
+    const Tensor y = f.FullyConnected(x, weight, {.num_hidden = 40, .no_bias = true});
+    Tensor w = weight.data();
+    w -= f.dot(y, x, {.transpose_a = true}) * 0.01;
+    return y;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("weights that a call changes are packed in each", "[snapshot]") {
+  for (const std::int64_t batch : {1, 20}) {
+    ChangingDense net, compiled;
+    net.initialize(init::Uniform(1));
+    compiled.initialize();
+    compiled.weight.set_data(net.weight.data());
+    compiled.hybridize();
+    const Tensor x = random::uniform(-1, 1, {batch, 30});
+    for (int step = 0; step < 3; ++step) {
+      CHECK(same_bits(compiled(x), net(x)));
+      CHECK(same_bits(compiled.weight.data(), net.weight.data()));
+    }
+  }
+}

@@ -189,7 +189,22 @@ func.func @snapshots(%x: tensor<20x16xf32>, %w: tensor<20x16xf32> {kiln.paramete
   return %4 : tensor<2x20x16xf32>
 }
 
-// So is all that parameters alone decide, one from another: results of a kernel one behind the other. What
+// One that the call changes is another in each.
+// CHECK-LABEL: func.func @changed_parameter
+// CHECK: kiln.pack matrix %arg0 {{.*}}kiln.buffers = ["arena:0"]
+// CHECK: kiln.pack matrix %arg1 {{.*}}kiln.buffers = ["snapshot:0"]
+func.func @changed_parameter(%w: tensor<20x16xf32> {kiln.parameter}, %v: tensor<20x16xf32> {kiln.parameter}) -> (tensor<2x20x16xf32>, tensor<20x16xf32>) attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.pack matrix %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %1 = kiln.pack matrix %v {groups = 1 : i64, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
+  %2 = kiln.concatenate %0, %1 axis 0 : (tensor<1x20x16xf32>, tensor<1x20x16xf32>) -> tensor<2x20x16xf32>
+  %3 = kiln.fusion (%a = %w) : (tensor<20x16xf32>) -> tensor<20x16xf32> {
+    %4 = kiln.unary neg %a : tensor<20x16xf32>
+    kiln.yield %4 : tensor<20x16xf32>
+  }
+  return %2, %3 : tensor<2x20x16xf32>, tensor<20x16xf32>
+}
+
+// So it is with all that parameters alone decide, one from another: results of a kernel one behind the other. What
 // draws random numbers, what grows (the broadcast), and what the call returns is made in the call.
 // CHECK-LABEL: func.func @parameters_alone
 // CHECK-SAME: kiln.arena_lower_bound = 8000000 : i64
