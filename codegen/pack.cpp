@@ -19,6 +19,10 @@ constexpr std::int64_t panels_together = 8;
 
 }  // namespace
 
+Packer::Neighbours Packer::neighbours_of(std::int64_t row_stride, std::int64_t column_stride) {
+  return column_stride == 1 ? Neighbours::columns : row_stride == 1 ? Neighbours::elements : Neighbours::none;
+}
+
 Packer::Column Packer::column(Emit& e, const Part& part, mlir::Value panel, mlir::Value j) const {
   const mlir::Value number = e.add(e.mul(panel, part.width), j);
   return {e.element(part.in, e.mul(number, part.column_step), dtype),
@@ -38,11 +42,38 @@ void Packer::put(Emit& e, const Part& part, const Column& column, bool whole, ml
     e.when(e.less(e.index(0), column.left), [&] { e.store(e.load_scalar(row(k), dtype), out, dtype, 1); });
     return;
   }
+  const bool reads = neighbours == Neighbours::columns;
   const mlir::Value mask = whole ? mlir::Value() : e.mask_below(column.left, lanes);
-  e.store(rows || lanes == 1 ? e.load(row(k), dtype, lanes, mask)
-                             : e.gather(row(k), e.lane_offsets(part.column_step, lanes), dtype, lanes, mask),
+  e.store(reads || lanes == 1 ? e.load(row(k), dtype, lanes, mask)
+                              : e.gather(row(k), e.lane_offsets(part.column_step, lanes), dtype, lanes, mask),
           out, dtype, lanes);
-  if (rows && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
+  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
+}
+
+void Packer::put_square(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+  llvm::SmallVector<mlir::Value> square;
+  for (int lane = 0; lane < lanes; ++lane) {
+    mlir::Value number = e.index(lane);
+    if (!whole) number = e.min(number, e.sub(column.left, e.index(1)));  // some column, for a lane of zeros
+    const mlir::Value first = e.add(e.mul(number, part.column_step), k);
+    square.push_back(e.load(e.element(column.in, first, dtype), dtype, lanes));
+  }
+  for (auto [i, row] : llvm::enumerate(e.transpose(square))) {
+    const mlir::Value number = e.sub(e.add(k, e.index(static_cast<std::int64_t>(i))), part.from);
+    e.store(whole ? row : e.select(e.mask_below(column.left, lanes), row, e.number(dtype, 0, lanes)),
+            e.element(column.out, e.mul(number, part.width), dtype), dtype, lanes);
+  }
+}
+
+std::string_view Packer::key() const {
+  switch (neighbours) {
+    case Neighbours::columns:
+      return "columns";
+    case Neighbours::elements:
+      return "elements";
+    default:
+      return "apart";
+  }
 }
 
 void Packer::emit(Emit& e, const Part& part) const {
@@ -57,15 +88,20 @@ void Packer::emit(Emit& e, const Part& part) const {
     over_panels(e.index(0), whole, true);
     over_panels(whole, part.panels, false);
   };
-  const auto over_k = [&](const Emit::Body& body) { e.loop(part.from, part.to, e.index(1), body); };
-  if (rows)  // in the order in which the operand lies in memory
-    over_k([&](mlir::Value k) {
+  const mlir::Value one = e.index(1);
+  if (neighbours == Neighbours::columns)  // in the order in which the operand lies in memory
+    return e.loop(part.from, part.to, one, [&](mlir::Value k) {
       over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
     });
-  else
-    over_columns([&](const Column& column, bool whole) {
-      over_k([&](mlir::Value k) { put(e, part, column, whole, k); });
-    });
+  const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from),
+                    squares = neighbours == Neighbours::elements && lanes > 1
+                                  ? e.add(part.from, e.mul(e.div(length, side), side))
+                                  : part.from;
+  over_columns([&](const Column& column, bool whole) {
+    if (squares != part.from)
+      e.loop(part.from, squares, side, [&](mlir::Value k) { put_square(e, part, column, whole, k); });
+    e.loop(squares, part.to, one, [&](mlir::Value k) { put(e, part, column, whole, k); });
+  });
 }
 
 std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
@@ -114,11 +150,12 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     outer_stride = n * k_extent;
   }
   const int lanes = Tile::lanes_of(target, dtype, panel);
-  const bool table = !launch.table.empty(), rows = stride_class(n_stride) == 1;
-  const Packer packer{dtype, lanes, rows};
-  launch.request.key = fmt::format("pack {} lanes={} rows={} table={}", name_of(dtype), lanes, rows, table);
+  const bool table = !launch.table.empty(), reads = stride_class(n_stride) == 1;
+  const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
+  launch.request.key =
+      fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
   // A unit is some panels side by side.
-  const std::int64_t together = rows ? std::min<std::int64_t>(panels, panels_together) : 1,
+  const std::int64_t together = reads ? std::min<std::int64_t>(panels, panels_together) : 1,
                      units = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
   enum Param : std::int64_t {
     N,

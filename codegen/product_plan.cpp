@@ -146,11 +146,8 @@ std::string ProductPlan::key() const {
       !is_ragged() ? ""
       : one_tile   ? fmt::format("={}", last_columns)
                    : fmt::format("+{}", last_columns),
-      lhs_operand, rhs_operand,
-      !packer        ? ""
-      : packer->rows ? " rows"
-                     : " columns",
-      span_step, row_step, points.empty() ? "" : fmt::format(" points={}", fmt::join(points, ",")),
+      lhs_operand, rhs_operand, packer ? fmt::format(" packs-{}", packer->key()) : "", span_step, row_step,
+      points.empty() ? "" : fmt::format(" points={}", fmt::join(points, ",")),
       table          ? "table"
       : k_class == 1 ? "1"
                      : "any",
@@ -235,7 +232,9 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .table_operand = operands,
       .scratch_operand = operands + !p.k_offsets.empty(),
       .packer = {}};
-  if (p.unpacked) plan.packer = Packer{dtype, lanes, p.unpacked->column_stride == 1};
+  if (p.unpacked)
+    plan.packer =
+        Packer{dtype, lanes, Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
   plan.packer ? cut_packing(p, plan, target, w) : cut_packed(p, plan, w);
   if (!one_chunk)
     w.scratch_bytes += w.block * w.columns * plan.item_elements() * std::max<std::int64_t>(4, element_bytes);
