@@ -1,14 +1,40 @@
-// Convolutions with the channels last: rows are the batch and the output positions, and the contracted index
-// walks the window through a table of offsets.
+// Convolutions. Mostly with the channels last: rows are the batch and the output positions, and the
+// contracted index walks the window through a table of offsets.
 #include "codegen/depthwise.h"
+#include "codegen/line_convolution.h"
 #include "codegen/product.h"
 #include "codegen/window_order.h"
 #include "ir/windows.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
+namespace {
+
+Launch launch_channels_first(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
+  const auto packed = ir::ranked(root.getW()).getShape();
+  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
+  const std::size_t spatial = root.getKernel().size();
+  Dims lhs_strides{x.strides[0], 0}, tap_strides;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    lhs_strides.push_back(x.strides[i + 2] * root.getStride()[i]);
+    tap_strides.push_back(x.strides[i + 2] * root.getDilate()[i]);
+  }
+  if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
+  return launch_line_convolution(
+      fusion, root.getResult(),
+      {.lhs = x,
+       .rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber(),
+       .lhs_strides = lhs_strides,
+       .offsets = window_offsets(x.shape[1], root.getKernel(), x.strides[1], tap_strides),
+       .channels = ir::ranked(root.getResult()).getDimSize(1),
+       .panel = packed[3]},
+      target);
+}
+
+}  // namespace
 
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
+  if (root.getChannelsFirst()) return launch_channels_first(fusion, root, target);
   const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
   if (!w.is_contiguous()) fail_internal("a packed operand is looked at through a window");

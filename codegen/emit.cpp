@@ -2,6 +2,7 @@
 
 #include "codegen/math/math.h"
 
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/Matchers.h>
 
@@ -9,6 +10,13 @@ namespace kiln::codegen {
 
 namespace LLVM = mlir::LLVM;
 namespace arith = mlir::arith;
+namespace {
+
+std::int64_t lanes_in(mlir::Value vector) {
+  return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
+}
+
+}  // namespace
 
 mlir::Type Emit::memory_type(DType d) {
   switch (d) {
@@ -76,7 +84,42 @@ mlir::Value Emit::sub_vector(Value vector, int first, int count) {
   if (count == 1) return extract(vector, first);
   llvm::SmallVector<std::int32_t> lanes;
   for (int i = 0; i < count; ++i) lanes.push_back(first + i);
-  return LLVM::ShuffleVectorOp::create(b, loc, vector, vector, lanes);
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value Emit::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_t> lanes) {
+  return LLVM::ShuffleVectorOp::create(b, loc, a, b_, lanes);
+}
+
+mlir::Value Emit::join(llvm::ArrayRef<Value> parts) {
+  if (parts.size() == 1) return parts.front();
+  // A shuffle takes operands of one size.
+  const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
+  Value joined;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    const std::int64_t first = side * static_cast<std::int64_t>(i);
+    llvm::SmallVector<std::int32_t> wide, behind;
+    for (std::int64_t lane = 0; lane < all; ++lane) {
+      wide.push_back(static_cast<std::int32_t>(lane < side ? lane : 0));
+      behind.push_back(
+          static_cast<std::int32_t>(lane < first ? lane : all + std::min(lane - first, side - 1)));
+    }
+    const Value widened = shuffle(part, part, wide);
+    joined = joined ? shuffle(joined, widened, behind) : widened;
+  }
+  return joined;
+}
+
+mlir::Value Emit::every(Value vector, int step) {
+  llvm::SmallVector<std::int32_t> lanes;
+  for (std::int32_t lane = 0; lane < lanes_in(vector); lane += step) lanes.push_back(lane);
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value Emit::repeat(Value vector, int times) {
+  llvm::SmallVector<std::int32_t> lanes;
+  for (std::int32_t lane = 0; lane < lanes_in(vector) * times; ++lane) lanes.push_back(lane / times);
+  return shuffle(vector, vector, lanes);
 }
 
 llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> registers) {
@@ -93,8 +136,8 @@ llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> register
         lower.push_back(static_cast<std::int32_t>(second ? count + lane : lane + bit));
       }
       const Value a = registers[i], b_ = registers[i + bit];
-      registers[i] = LLVM::ShuffleVectorOp::create(b, loc, a, b_, upper);
-      registers[i + bit] = LLVM::ShuffleVectorOp::create(b, loc, a, b_, lower);
+      registers[i] = shuffle(a, b_, upper);
+      registers[i + bit] = shuffle(a, b_, lower);
     }
   return registers;
 }
@@ -180,12 +223,40 @@ mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
                      d, lanes);
 }
 
+mlir::Value Emit::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
+  const std::int64_t behind_last = (lanes - 1) * step + 1;
+  Value picked;
+  for (std::int64_t i = 0; i < step; ++i) {
+    const std::int64_t first = std::min(i * lanes, behind_last - lanes);
+    Value of_part;
+    if (mask) {  // no further than the last lane that is set
+      llvm::SmallVector<std::int32_t> from;
+      for (std::int64_t at = first; at < first + lanes; ++at)
+        from.push_back(static_cast<std::int32_t>(llvm::divideCeilSigned(at, step)));
+      of_part = shuffle(mask, mask, from);
+    }
+    const Value part = load(element(address, index(first), d), d, lanes, of_part);
+    llvm::SmallVector<std::int32_t> from;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t at = lane * step;
+      from.push_back(static_cast<std::int32_t>(at < i * lanes ? lane : lanes + at - first));
+      if (at >= (i + 1) * lanes) from.back() = 0;  // in a part to come
+    }
+    picked = shuffle(picked ? picked : part, part, from);
+  }
+  return picked;
+}
+
 void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
   if (lanes == 1) return store_scalar(value, address, d);
   Value memory = to_memory(value, d, lanes);
   mlir::DenseElementsAttr lanes_set;
-  if (mask && target.isa == Isa::avx2 && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
-    // AVX2's masked stores take some processors a dozen cycles, and narrow types have none.
+  constexpr std::size_t least_register = 16;
+  const bool in_pieces =
+      target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
+  if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
+    // AVX2's masked stores take some processors a dozen cycles, and narrow types have none. Nor have vectors
+    // that are smaller than a register, and LLVM 22 stores zeros from some of those.
     const auto count = static_cast<int>(llvm::count(lanes_set.getValues<bool>(), true));
     for (int first = 0, size; first < count; first += size) {
       size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));

@@ -71,6 +71,14 @@ class Emit {
   Value extract(Value vector, std::int64_t lane);
   /// Lanes [first, first + count) of a vector.
   Value sub_vector(Value vector, int first, int count);
+  /// Lanes of two vectors, those of the second numbered behind those of the first.
+  Value shuffle(Value a, Value b, llvm::ArrayRef<std::int32_t> lanes);
+  /// The lanes of vectors of one size, one after the other.
+  Value join(llvm::ArrayRef<Value> parts);
+  /// The lanes 0, step, 2 * step, ... of a vector.
+  Value every(Value vector, int step);
+  /// Each lane so many times.
+  Value repeat(Value vector, int times);
   /// Of n registers of n lanes, a power of two: lane j of the register i is lane i of the register j.
   llvm::SmallVector<Value> transpose(llvm::SmallVector<Value> registers);
   /// Whether lane l is below `count`.
@@ -90,6 +98,9 @@ class Emit {
   /// `lanes` neighbouring elements; masked lanes are zero.
   Value load(Value address, DType d, int lanes, Value mask = {});
   void store(Value value, Value address, DType d, int lanes, Value mask = {});
+  /// Elements a few apart: what is between the first and the last is loaded, too, register by register, and
+  /// lanes are picked.
+  Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
   /// On the stack, from a line's beginning, until the kernel returns: one place even where the code is in a
   /// loop.
   Value stack(DType d, std::int64_t elements);

@@ -15,6 +15,8 @@ constexpr std::int64_t least_narrow_elements = 4096;
 
 int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
 
+bool is_small_step(std::int64_t stride) { return stride >= 2 && stride <= 4; }
+
 bool is_shared_by_rows(const Stream& stream) {
   const std::size_t rank = stream.strides.size();
   return rank > 1 && stream.strides[rank - 2] == 0;
@@ -24,6 +26,26 @@ bool lies_across(const Stream& stream) {
   const std::size_t rank = stream.strides.size();
   return rank > 1 && stream.operand >= 0 && stream.read && stream.dtype != DType::boolean &&
          stride_class(stream.strides.back()) == 2 && stream.strides[rank - 2] == 1;
+}
+
+void join_repeats(Dims& extents, std::vector<Stream>& streams, int lanes) {
+  const std::size_t rank = extents.size();
+  if (rank < 2 || extents.back() < 2 || extents.back() >= lanes || lanes % extents.back() != 0) return;
+  const std::int64_t times = extents.back();
+  const auto repeats = [&](const Stream& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;
+  };
+  const auto goes_on = [&](const Stream& s) { return s.strides[rank - 2] == s.strides[rank - 1] * times; };
+  if (!llvm::all_of(streams, [&](const Stream& s) { return repeats(s) || goes_on(s); })) return;
+  extents.pop_back();
+  extents.back() *= times;
+  for (Stream& s : streams) {
+    if (repeats(s))
+      s.repeats = static_cast<int>(times);
+    else
+      s.strides[rank - 2] = s.strides[rank - 1];
+    s.strides.pop_back();
+  }
 }
 
 bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes) {
@@ -84,7 +106,9 @@ std::string Nest::key() const {
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   for (const Stream& s : streams_)
-    key += fmt::format(" {}:{}:{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
+    key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
+                       s.repeats > 1 ? fmt::format("x{}", s.repeats) : "",
+                       is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
                        rows_ > 1 && is_shared_by_rows(s)   ? "shared"
                        : takes_squares() && lies_across(s) ? "across"
                                                            : "");
@@ -101,7 +125,7 @@ mlir::Value Nest::At::address(std::size_t stream) {
     case 0:
       return bases_[stream];
     case 1:
-      return e_->element(bases_[stream], j_, s.dtype);
+      return e_->element(bases_[stream], s.repeats > 1 ? e_->div(j_, e_->index(s.repeats)) : j_, s.dtype);
     default:
       return e_->element(bases_[stream], e_->mul(j_, inner_[stream]), s.dtype);
   }
@@ -125,16 +149,32 @@ mlir::Value Nest::At::load(std::size_t stream) {
     case 0:
       return hoisted_[stream];
     case 1:
+      if (s.repeats > 1) {
+        const mlir::Value mask = mask_ ? e_->every(mask_, s.repeats) : mask_;
+        return e_->repeat(e_->load(address(stream), s.dtype, lanes_ / s.repeats, mask), s.repeats);
+      }
       return e_->load(address(stream), s.dtype, lanes_, mask_);
     default:
+      if (lanes_ > 1 && is_small_step(s.strides.back())) return load_picked(stream);
       return e_->gather(address(stream), lane_offsets(stream), s.dtype, lanes_, mask_);
   }
+}
+
+mlir::Value Nest::At::load_picked(std::size_t stream) {
+  const Stream& s = nest_->streams_[stream];
+  const std::int64_t step = s.strides.back();
+  llvm::SmallVector<mlir::Value> registers;
+  for (std::int64_t lane = 0; lane < lanes_; lane += nest_->lanes_) {
+    const mlir::Value first = e_->element(address(stream), e_->index(lane * step), s.dtype);
+    registers.push_back(e_->load_every(first, step, s.dtype, nest_->lanes_, mask_));
+  }
+  return e_->join(registers);
 }
 
 void Nest::At::ask_ahead(std::size_t stream, bool streams) {
   const Stream& s = nest_->streams_[stream];
   if (inner_class(stream) != 1 || mask_ || lanes_ == 1) return;
-  e_->ask_ahead(s.operand, address(stream), lanes_ * static_cast<std::int64_t>(size_of(s.dtype)),
+  e_->ask_ahead(s.operand, address(stream), lanes_ / s.repeats * static_cast<std::int64_t>(size_of(s.dtype)),
                 streams ? prefetched_bytes : 0);
 }
 

@@ -15,6 +15,7 @@ struct Stream {
   Dims strides;             ///< in elements, one per axis of the nest
   std::int64_t offset = 0;  ///< elements from the operand's beginning to the first one
   bool read = true;         ///< loaded at every point: with an innermost stride of 0, once before the loop
+  int repeats = 1;          ///< of each element along the innermost axis, which then has a stride of 1
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
@@ -64,6 +65,7 @@ class Nest {
 
    private:
     friend class Nest;
+    mlir::Value load_picked(std::size_t stream);
     Emit* e_;
     const Nest* nest_;
     llvm::SmallVector<mlir::Value> bases_;    // address, or number, at j = 0 of the innermost loop
@@ -113,10 +115,15 @@ class Nest {
 
 /// 0, 1 or 2 for a stride.
 int stride_class(std::int64_t stride);
+/// Whether elements that far apart are read with those between them.
+bool is_small_step(std::int64_t stride);
 /// Whether the rows of a box, neighbours along the last axis but one, have it in common.
 bool is_shared_by_rows(const Stream& stream);
 /// Whether its neighbours in memory are in neighbouring rows, at the same place of each.
 bool lies_across(const Stream& stream);
+/// Joins an innermost axis of a few points, by which `lanes` can be divided, with the one before where some
+/// streams have one element for all of the few (Stream::repeats) and the others go on.
+void join_repeats(Dims& extents, std::vector<Stream>& streams, int lanes);
 /// Moves an axis that a stream lies along to the last place but one, so that it lies across, where squares of
 /// `lanes` by `lanes` points fit in the box. Whether there is one.
 bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes);

@@ -13,11 +13,12 @@ namespace {
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
 /// Joins neighbouring axes where all streams allow it.
-void collapse(Dims& extents, std::vector<Stream>& streams) {
+void collapse(Dims& extents, std::vector<Stream>& streams, int lanes) {
   llvm::SmallVector<Dims> strides;
   for (Stream& s : streams) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
+  join_repeats(extents, streams, lanes);
 }
 
 /// What the innermost loop computes at once.
@@ -141,7 +142,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
                        out.view.offset, false});
 
   const int lanes = lanes_for(target, body.widest());
-  collapse(extents, streams);
+  collapse(extents, streams, lanes);
   const auto across = body.registers_at_once() == 1
                           ? at_once_across(body.operations(), extents, streams, lanes, body.widest())
                           : std::nullopt;
@@ -239,8 +240,8 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
   std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset},
                               {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
-  collapse(extents, streams);
   const int lanes = lanes_for(target, size_of(dtype));
+  collapse(extents, streams, lanes);
   const AtOnce together = at_once_across(0, extents, streams, lanes, size_of(dtype)).value_or(AtOnce{});
   Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};

@@ -54,7 +54,9 @@ mlir::Value Tile::multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Valu
 
 int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {
   const int lanes = target.lanes(size_of(dtype));
-  return panel % lanes == 0 ? lanes : 1;
+  if (panel % lanes == 0) return lanes;
+  return panel < lanes && llvm::isPowerOf2_64(static_cast<std::uint64_t>(panel)) ? static_cast<int>(panel)
+                                                                                 : 1;
 }
 
 int Tile::most_rows(const Target& target, int vectors) {

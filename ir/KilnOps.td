@@ -445,13 +445,13 @@ def PackedDotOp : Kiln_Op<"packed_dot"> {
 }
 
 def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
-  let summary = "convolution of a padded input (nothing is added at its border) with packed weights, channels last";
+  let summary = "convolution of a padded input (nothing is added at its border) with packed weights";
   let description = [{
-    x (n, spatial..., c), result (n, spatial..., o). Where each channel has one kernel of its own (as many groups as channels), the
-    weights are packed as one group.
+    x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: there is then one
+    group, and one panel. Where each channel has one kernel of its own (as many groups as channels), the weights are packed as one group.
   }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$dilate);
+                       DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }

@@ -42,8 +42,8 @@ bool has_windows(mlir::Operation* product, const Windows& windows) {
   if (llvm::isa<WinogradOp>(product))
     return llvm::equal(windows.size, std::array<std::int64_t, 4>{1, 2, 2, 1});
   auto convolution = llvm::dyn_cast<PackedConvolutionOp>(product);
-  return convolution && !is_depthwise(convolution) && windows.size.front() == 1 && windows.size.back() == 1 &&
-         windows.points() <= most_points;
+  return convolution && !is_depthwise(convolution) && !convolution.getChannelsFirst() &&
+         windows.size.front() == 1 && windows.size.back() == 1 && windows.points() <= most_points;
 }
 
 std::optional<Windows> pooled_windows(mlir::Operation* product) {

@@ -73,6 +73,11 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   /// Channels last: a tile's columns are then neighbours in the result as in the packed weights.
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
+    if (runs_along_lines(op)) {
+      op.replaceAllUsesWith(channels_first(builder, op));
+      op.erase();
+      return;
+    }
     const Dims shape(ir::ranked(op.getW()).getShape());
     const auto rank = static_cast<std::int64_t>(shape.size());
     auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
@@ -82,6 +87,28 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
+  }
+
+  /// Whether lines fill registers better than the channels of the result do, where the input lies as that
+  /// takes, channels first: as the caller gave it.
+  bool runs_along_lines(ir::ConvolutionOp op) const {
+    const auto result = ir::ranked(op.getResult());
+    const std::int64_t lanes = result.getElementTypeBitWidth() > 32 ? lanes_ / 2 : lanes_,
+                       channels = result.getDimSize(1), line = result.getShape().back();
+    if (op.getGroups() != 1 || op.getStride().back() != 1 || channels >= lanes || line == 0) return false;
+    mlir::Value x = op.getX();
+    if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
+    if (!llvm::isa<mlir::BlockArgument>(x)) return false;
+    // A line's register is also masked, and its results may be wanted in another order.
+    return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
+  }
+
+  mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {
+    const auto shape = ir::ranked(op.getW()).getShape();
+    auto packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), shape[0], 1);
+    return ir::PackedConvolutionOp::create(builder, op.getLoc(), op.getType(), op.getX(), packed, 1,
+                                           shape.drop_front(2), op.getStride(), op.getDilate(),
+                                           /*channels_first=*/true);
   }
 
   mlir::Value winograd(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
@@ -132,6 +159,9 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits
   // three units make a panel, whichever leaves less padding: with one, half of what the kernel does is
   // loading left factors, with more there are too few rows to a tile.
   std::int64_t unit = std::max<std::int64_t>(2, bits > 32 ? lanes / 2 : lanes);
+  // Few columns take half a register or a quarter, which some processors multiply in half of the time.
+  const std::int64_t least_unit = 128 / std::max(bits, 32U);
+  while (unit > least_unit && columns <= unit / 2) unit /= 2;
   std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
   if (units <= 3) return unit * units;
   const auto cost = [&](std::int64_t width) {

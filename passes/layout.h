@@ -21,7 +21,8 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
 /// Splits products into the layout of their right operand (kiln.pack) and a product that reads it
 /// (kiln.packed_dot, kiln.packed_convolution). A transpose of the last two axes of an operand of a dot
 /// becomes a property of the product. Convolutions are computed with the channels last, between two
-/// transposes (kiln-sink-transposes moves those).
+/// transposes (kiln-sink-transposes moves those), or, with few channels and an input that comes as it is,
+/// with the channels first.
 ///
 /// Why here: packs of a parameter are then visible, so that they are shared (CSE runs behind) and kept as
 /// snapshots across calls. After expand: no convolution adds to its border. Before fuse: packed products are

@@ -65,12 +65,12 @@ bool Movement::settle(mlir::OpOperand& use) {
   if (ir::is_movement(user)) return !ir::apply_movement(user, *view) && buffers_.insert(op).second;
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
-  // Registers run along the channels of the input too.
-  const bool along_channels =
-      llvm::isa<ir::WinogradOp>(user) || (convolution && ir::is_depthwise(convolution));
+  // Registers run along the last axis of the input too.
+  const bool along_last = llvm::isa<ir::WinogradOp>(user) ||
+                          (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()
-                                 : !along_channels || view->strides.back() == 1;
+                                 : !along_last || view->strides.back() == 1;
   return !fits && buffers_.insert(op).second;
 }
 

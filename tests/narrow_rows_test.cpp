@@ -65,3 +65,20 @@ TEST_CASE("products of few columns beside others", "[narrow_rows]") {
     CHECK(columns_of(y, n + 3, 3) == columns_of(edge, 0, 3));
   }
 }
+
+TEST_CASE("groups of one and of three columns", "[narrow_rows]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16);
+  const std::int64_t columns = GENERATE(1, 2, 3, 5);
+  CAPTURE(name_of(dtype), columns);
+  const Tensors in{random::uniform(-1, 1, {2, 4, 5, 6}).astype(dtype),
+                   random::uniform(-1, 1, {2 * columns, 2, 2, 2}).astype(dtype)};
+  const auto convolved = [&](F& f, const Tensors& in) {
+    return f.Convolution(in[0], in[1],
+                         {.kernel = {2, 2}, .num_filter = 2 * columns, .num_group = 2, .no_bias = true});
+  };
+  const auto both = [&](F& f, const Tensors& in) {
+    return Tensors{convolved(f, in), f.negative(convolved(f, {f.negative(in[0]), in[1]}))};
+  };
+  const Tensors y = everywhere(both, in);
+  CHECK(y[0].to_vector<double>() == y[1].to_vector<double>());
+}

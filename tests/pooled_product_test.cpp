@@ -54,8 +54,8 @@ TEST_CASE("windows side by side are part of the convolution before them") {
       Layer{{3, 17, 15, 12}, 50, {3, 3}, {}, {1, 1}}, Layer{{1, 20, 13, 17}, 33, {3, 3}},
       Layer{{1, 530, 10, 9}, 40, {3, 3}},
       // by its definition: few rows and many, in images of any extents
-      Layer{{1, 3, 28, 28}, 6, {5, 5}}, Layer{{5, 6, 12, 12}, 16, {5, 5}}, Layer{{2, 3, 9, 31}, 70, {3, 3}},
-      Layer{{1, 8, 4, 4}, 24, {1, 1}}, Layer{{2, 40, 23, 22}, 48, {1, 1}},
+      Layer{{1, 3, 29, 28}, 6, {5, 5}, {2, 2}}, Layer{{5, 6, 12, 12}, 16, {5, 5}},
+      Layer{{2, 3, 9, 31}, 70, {3, 3}}, Layer{{1, 8, 4, 4}, 24, {1, 1}}, Layer{{2, 40, 23, 22}, 48, {1, 1}},
       Layer{{1, 8, 40, 40}, 20, {7, 7}, {2, 2}, {3, 3}}, Layer{{1, 12, 10, 10}, 18, {3, 3}, {}, {1, 1}, 3},
       // more than one chunk of sums; rows a multiple of a page apart
       Layer{{1, 600, 6, 6}, 40, {1, 1}}, Layer{{1, 1024, 14, 14}, 32, {1, 1}},

@@ -13,7 +13,7 @@
 
 // The packs, one of them of a parameter, leave the loop; the splat goes back into it.
 // OUTLINE-LABEL: func.func private @recurrent_body0
-// OUTLINE-SAME: (%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<1x8x16xf32>, %arg3: tensor<1x8x16xf32>)
+// OUTLINE-SAME: (%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>, %arg2: tensor<1x8x8xf32>, %arg3: tensor<1x8x8xf32>)
 // OUTLINE: kiln.constant dense<2.0
 // OUTLINE: kiln.packed_dot %arg0, %arg2
 // OUTLINE-LABEL: func.func @recurrent

@@ -32,6 +32,22 @@ func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<
   return %0 : tensor<16x84xf32>
 }
 
+// Few columns: a half, and a quarter of a register.
+// CHECK-LABEL: func.func @few_columns
+// WIDE-NEXT: kiln.pack transposed %arg1 {{.*}} -> tensor<1x120x16xf32>
+// WIDE: kiln.pack transposed %arg2 {{.*}} -> tensor<1x120x8xf32>
+// WIDE: kiln.pack transposed %arg3 {{.*}} -> tensor<1x120x4xf32>
+// AVX2-NEXT: kiln.pack transposed %arg1 {{.*}} -> tensor<1x120x16xf32>
+// AVX2: kiln.pack transposed %arg2 {{.*}} -> tensor<1x120x8xf32>
+// AVX2: kiln.pack transposed %arg3 {{.*}} -> tensor<1x120x4xf32>
+// SCALAR: kiln.pack transposed %arg3 {{.*}} -> tensor<1x120x2xf32>
+func.func @few_columns(%x: tensor<16x120xf32>, %u: tensor<9x120xf32>, %v: tensor<8x120xf32>, %w: tensor<2x120xf32>) -> (tensor<16x9xf32>, tensor<16x8xf32>, tensor<16x2xf32>) {
+  %0 = kiln.dot %x, %u {transpose_rhs} : tensor<16x120xf32>, tensor<9x120xf32> -> tensor<16x9xf32>
+  %1 = kiln.dot %x, %v {transpose_rhs} : tensor<16x120xf32>, tensor<8x120xf32> -> tensor<16x8xf32>
+  %2 = kiln.dot %x, %w {transpose_rhs} : tensor<16x120xf32>, tensor<2x120xf32> -> tensor<16x2xf32>
+  return %0, %1, %2 : tensor<16x9xf32>, tensor<16x8xf32>, tensor<16x2xf32>
+}
+
 // Channels last, between two transposes.
 // CHECK-LABEL: func.func @convolution
 // CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
@@ -41,6 +57,20 @@ func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<
 func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x3x5xf32> {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x3x5xf32>
   return %0 : tensor<1x20x3x5xf32>
+}
+
+// Few channels of what comes as it is: along the lines, if those fill registers better.
+// CHECK-LABEL: func.func @along_lines
+// WIDE: kiln.packed_convolution %arg0, %{{.*}} {channels_first, {{.*}} : tensor<2x4x9x36xf32>, tensor<1x1x36x8xf32> -> tensor<2x7x7x34xf32>
+// AVX2: kiln.packed_convolution %{{.*}} : tensor<2x9x36x4xf32>, tensor<1x1x36x8xf32> -> tensor<2x7x34x7xf32>
+// SCALAR: kiln.packed_convolution %{{.*}} -> tensor<2x7x34x7xf32>
+// WIDE: kiln.packed_convolution %{{.*}} : tensor<2x7x34x7xf32>
+// AVX2: kiln.packed_convolution %{{.*}} : tensor<2x7x34x7xf32>
+func.func @along_lines(%x: tensor<2x4x9x36xf32>, %w: tensor<7x4x3x3xf32>, %v: tensor<3x7x1x1xf32>) -> tensor<2x3x7x34xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x4x9x36xf32>, tensor<7x4x3x3xf32> -> tensor<2x7x7x34xf32>
+  %1 = kiln.unary exp %0 : tensor<2x7x7x34xf32>
+  %2 = kiln.convolution %1, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x7x7x34xf32>, tensor<3x7x1x1xf32> -> tensor<2x3x7x34xf32>
+  return %2 : tensor<2x3x7x34xf32>
 }
 
 // One kernel for each channel: they are packed side by side.
