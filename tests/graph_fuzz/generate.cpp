@@ -187,7 +187,9 @@ class Generator {
       return shape.elements() > most_elements ? variable(shape, dtype, {})
                                               : adapted(some_value(), shape, dtype);
     };
-    const Made x = array(shape), w = variable({filters, channels, taps, taps}, dtype, {});
+    // Mostly small arrays; what comes from outside takes other ways than what was computed.
+    const Made x = chance(3) ? variable(shape, dtype, {}) : array(shape),
+               w = variable({filters, channels, taps, taps}, dtype, {});
     std::vector<Made> made = node("Convolution", {x, w},
                                   {{"kernel", pair(taps, taps)},
                                    {"pad", pair(pad, pad)},
@@ -221,7 +223,7 @@ class Generator {
     const std::size_t axis = pick(rank);
     const std::int64_t extent = shape[axis];
     const std::string axis_text = fmt::format("{}", axis);
-    switch (pick(8)) {
+    switch (pick(10)) {
       case 0: {
         std::vector<std::size_t> order(rank);
         for (std::size_t i = 0; i < rank; ++i) order[i] = i;
@@ -265,6 +267,23 @@ class Generator {
         if (chance(2) && extent > 1) other[axis] = extent - 1;
         const Made y = adapted(some_value(), other, x.value.dtype());
         return node("Concat", {x, y}, {{"num_args", "2"}, {"dim", axis_text}});
+      }
+      case 7: {
+        const std::size_t times = 2 + pick(3);
+        if (x.value.size() * static_cast<std::int64_t>(times) > most_elements) throw Error("too large");
+        return node("repeat", {x}, {{"axis", axis_text}, {"repeats", fmt::format("{}", times)}});
+      }
+      case 8: {
+        const std::size_t step = 2 + pick(4);
+        if (extent < 2) throw Error("nothing to cut");
+        std::vector<std::string> begin(rank, "None"), steps(rank, "1");
+        const std::vector<std::string> end = begin;
+        begin[axis] = fmt::format("{}", pick(std::min(step, static_cast<std::size_t>(extent))));
+        steps[axis] = fmt::format("{}", step);
+        return node("slice", {x},
+                    {{"begin", fmt::format("({},)", fmt::join(begin, ", "))},
+                     {"end", fmt::format("({},)", fmt::join(end, ", "))},
+                     {"step", fmt::format("({},)", fmt::join(steps, ", "))}});
       }
       default: {
         // What a write through a view becomes.
