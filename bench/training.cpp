@@ -29,7 +29,6 @@ class Step : public HybridBlock {
     return -F.mean(F.pick(F.log_softmax(scores), labels));
   }
 
-  /// A dense layer: x, what came of it (if it has an activation, relu), and parameters.
   struct Dense {
     Parameter weight, bias;
   };

@@ -8,43 +8,33 @@
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
-namespace {
-
-Launch launch_channels_first(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
-  const auto packed = ir::ranked(root.getW()).getShape();
-  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
-  const std::size_t spatial = root.getKernel().size();
-  Dims lhs_strides{x.strides[0], 0}, tap_strides;
-  for (std::size_t i = 0; i < spatial; ++i) {
-    lhs_strides.push_back(x.strides[i + 2] * root.getStride()[i]);
-    tap_strides.push_back(x.strides[i + 2] * root.getDilate()[i]);
-  }
-  if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
-  return launch_line_convolution(
-      fusion, root.getResult(),
-      {.lhs = x,
-       .rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber(),
-       .lhs_strides = lhs_strides,
-       .offsets = window_offsets(x.shape[1], root.getKernel(), x.strides[1], tap_strides),
-       .channels = ir::ranked(root.getResult()).getDimSize(1),
-       .panel = packed[3]},
-      target);
-}
-
-}  // namespace
 
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
-  if (root.getChannelsFirst()) return launch_channels_first(fusion, root, target);
   const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
   if (!w.is_contiguous()) fail_internal("a packed operand is looked at through a window");
-  const std::size_t channel = result.size() - 1;
+  const bool channels_first = root.getChannelsFirst();
+  const std::size_t channel = channels_first ? 1 : result.size() - 1;
+  const auto spatial = llvm::ArrayRef(x.strides).slice(channels_first ? 2 : 1, root.getKernel().size());
   Dims lhs_strides{x.strides[0]}, tap_strides;
-  for (std::size_t i = 1; i < channel; ++i) {
-    lhs_strides.push_back(x.strides[i] * root.getStride()[i - 1]);
-    tap_strides.push_back(x.strides[i] * root.getDilate()[i - 1]);
+  for (auto [step, stride, dilate] : llvm::zip(spatial, root.getStride(), root.getDilate())) {
+    lhs_strides.push_back(step * stride);
+    tap_strides.push_back(step * dilate);
   }
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
+  if (channels_first) {
+    if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
+    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all channels of the result have the same
+    return launch_line_convolution(
+        fusion, root.getResult(),
+        {.lhs = x,
+         .rhs = rhs,
+         .lhs_strides = lhs_strides,
+         .offsets = window_offsets(x.shape[channel], root.getKernel(), x.strides[channel], tap_strides),
+         .channels = result[channel],
+         .panel = packed[3]},
+        target);
+  }
   if (is_depthwise(root)) {
     if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not neighbours");
     return launch_depthwise(fusion, root.getResult(),

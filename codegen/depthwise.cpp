@@ -99,18 +99,8 @@ class Emitter {
     const Tile sums_of{plan_.dtype, rows, vectors, plan_.lanes};
     llvm::SmallVector<Value> columns;
     for (int v = 0; v < vectors; ++v) columns.push_back(e.add(column, e.index(v * plan_.lanes)));
-    llvm::SmallVector<Value> sums;
-    if (plan_.k_extent <= Tile::chunk) {
-      sums = sums_over(sums_of, columns, mask, e.index(0), e.index(plan_.k_extent));
-    } else {
-      const Value length = e.index(Tile::chunk), end = e.index(plan_.k_extent);
-      const llvm::SmallVector<Value> none(sums_of.registers(), sums_of.no_sum(e));
-      sums = e.loop(e.index(0), end, length, none, [&](Value from, mlir::ValueRange totals) {
-        auto chunk = sums_over(sums_of, columns, mask, from, e.min(e.add(from, length), end));
-        for (auto [sum, total] : llvm::zip(chunk, totals)) sum = sums_of.plus(e, total, sum);
-        return chunk;
-      });
-    }
+    const auto sums = sums_of.over_chunks(
+        e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, columns, mask, from, to); });
     for (int r = 0; r < rows; ++r)
       for (int v = 0; v < vectors; ++v)
         finish_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(r * vectors + v)]),

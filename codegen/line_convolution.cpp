@@ -86,19 +86,8 @@ class Emitter {
   /// Some lines from `point` on. `mask` is that of the last register.
   void tile(Value point, int lines, Value mask) {
     const Tile sums_of{plan_.dtype, plan_.channels, lines * plan_.vectors, plan_.lanes};
-    llvm::SmallVector<Value> sums;
-    const Value zero = e.index(0), end = e.index(plan_.k_extent);
-    if (plan_.k_extent <= Tile::chunk) {
-      sums = sums_over(sums_of, point, mask, zero, end);
-    } else {
-      const Value length = e.index(Tile::chunk);
-      const llvm::SmallVector<Value> none(sums_of.registers(), sums_of.no_sum(e));
-      sums = e.loop(zero, end, length, none, [&](Value from, mlir::ValueRange totals) {
-        auto chunk = sums_over(sums_of, point, mask, from, e.min(e.add(from, length), end));
-        for (auto [sum, total] : llvm::zip(chunk, totals)) sum = sums_of.plus(e, total, sum);
-        return chunk;
-      });
-    }
+    const auto sums = sums_of.over_chunks(
+        e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, point, mask, from, to); });
     std::size_t next = 0;
     for (int c = 0; c < plan_.channels; ++c) {
       prepare(c);

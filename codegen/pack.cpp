@@ -93,14 +93,14 @@ void Packer::emit(Emit& e, const Part& part) const {
     return e.loop(part.from, part.to, one, [&](mlir::Value k) {
       over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
     });
-  const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from),
-                    squares = neighbours == Neighbours::elements && lanes > 1
-                                  ? e.add(part.from, e.mul(e.div(length, side), side))
-                                  : part.from;
   over_columns([&](const Column& column, bool whole) {
-    if (squares != part.from)
-      e.loop(part.from, squares, side, [&](mlir::Value k) { put_square(e, part, column, whole, k); });
-    e.loop(squares, part.to, one, [&](mlir::Value k) { put(e, part, column, whole, k); });
+    mlir::Value rest = part.from;
+    if (neighbours == Neighbours::elements && lanes > 1) {
+      const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from);
+      rest = e.add(part.from, e.mul(e.div(length, side), side));
+      e.loop(part.from, rest, side, [&](mlir::Value k) { put_square(e, part, column, whole, k); });
+    }
+    e.loop(rest, part.to, one, [&](mlir::Value k) { put(e, part, column, whole, k); });
   });
 }
 
@@ -150,11 +150,12 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
     outer_stride = n * k_extent;
   }
   const int lanes = Tile::lanes_of(target, dtype, panel);
-  const bool table = !launch.table.empty(), reads = stride_class(n_stride) == 1;
+  const bool table = !launch.table.empty();
   const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
   launch.request.key =
       fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
   // A unit is some panels side by side.
+  const bool reads = packer.neighbours == Packer::Neighbours::columns;
   const std::int64_t together = reads ? std::min<std::int64_t>(panels, panels_together) : 1,
                      units = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
   enum Param : std::int64_t {

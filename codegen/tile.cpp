@@ -39,6 +39,20 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value
   return {sums.begin(), sums.end()};
 }
 
+llvm::SmallVector<mlir::Value> Tile::over_chunks(
+    Emit& e, std::int64_t k_extent,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
+  const mlir::Value begin = e.index(0), end = e.index(k_extent);
+  if (k_extent <= chunk) return over(begin, end);
+  const mlir::Value length = e.index(chunk);
+  const llvm::SmallVector<mlir::Value> none(registers(), no_sum(e));
+  return e.loop(begin, end, length, none, [&](mlir::Value from, mlir::ValueRange totals) {
+    auto sums = over(from, e.min(e.add(from, length), end));
+    for (auto [sum, total] : llvm::zip(sums, totals)) sum = plus(e, total, sum);
+    return sums;
+  });
+}
+
 void Tile::load_right(Emit& e, mlir::Value address, std::int64_t panel,
                       llvm::SmallVectorImpl<mlir::Value>& right) const {
   for (std::int64_t column = 0; column < panel; column += lanes)

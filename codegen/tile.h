@@ -46,6 +46,11 @@ struct Tile {
   /// The sums over one chunk of k, row by row.
   llvm::SmallVector<mlir::Value> emit(Emit& e, mlir::Value from, mlir::Value to,
                                       const std::function<Factors(mlir::Value k)>& factors) const;
+  /// The sums over `k_extent` values of k, of which `over` gives those over a part of a chunk at most. They
+  /// stay in registers from chunk to chunk.
+  llvm::SmallVector<mlir::Value> over_chunks(
+      Emit& e, std::int64_t k_extent,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
   /// a * b + sum, in one rounding where there is one.
   mlir::Value multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
   /// What a total over chunks begins as: -0, so that the first sum stays as it is.

@@ -1,6 +1,8 @@
 // The cache of compiled kernels: what is stored comes back, and nothing else does.
 #include "runtime/disk_cache.h"
 
+#include "temporary_folder.h"
+
 #include <kiln/log.h>
 
 #include <catch2/catch.hpp>
@@ -19,16 +21,7 @@ using Mode = DiskCacheOptions::Mode;
 
 namespace {
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "kiln-cache-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+struct Folder : TemporaryFolder {
   DiskCacheOptions options(Mode mode = Mode::read_write, std::uint64_t max = 1 << 20) const {
     return {.folder = (path / "deep" / "kiln").string(), .mode = mode, .max_bytes = max};
   }

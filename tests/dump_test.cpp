@@ -1,30 +1,12 @@
 // What a program gets that asks for every stage of its compilations.
 #include "function_net.h"
-
-#include <filesystem>
-#include <unistd.h>
+#include "temporary_folder.h"
 
 using namespace kiln;
 namespace fs = std::filesystem;
 
-namespace {
-
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "kiln-dump-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
-
-}  // namespace
-
 TEST_CASE("equal networks are dumped each for itself, and run") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::size_t count = 60;
   const Tensor x{1, 2, 3};
   std::vector<std::unique_ptr<Net>> nets;  // all kernels stay loaded
@@ -47,7 +29,7 @@ TEST_CASE("equal networks are dumped each for itself, and run") {
 }
 
 TEST_CASE("a folder that cannot be made is named") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string inside = (folder.path / "file" / "deep").string();
   std::fclose(std::fopen((folder.path / "file").c_str(), "w"));
   Net net([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });

@@ -62,3 +62,11 @@ inline std::vector<std::string> kernels_of(const Net::Body& body, const kiln::Te
   }
   return names;
 }
+
+/// 0, 1, 2, ... as far as the type goes.
+inline kiln::Tensor numbered(const kiln::Shape& shape, kiln::DType dtype) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < shape.elements(); ++i)
+    values.push_back(static_cast<double>(dtype == kiln::DType::boolean ? i % 3 == 0 : i % 251));
+  return kiln::Tensor(values, shape).astype(dtype);
+}

@@ -5,13 +5,6 @@ using namespace kiln;
 
 namespace {
 
-Tensor numbers(const Shape& shape, DType dtype) {
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i)
-    values.push_back(static_cast<double>(dtype == DType::boolean ? i % 3 == 0 : i % 101));
-  return Tensor(values, shape).astype(dtype);
-}
-
 std::vector<double> each_repeated(const Tensor& x, std::int64_t times) {
   std::vector<double> all;
   for (const double v : x.to_vector<double>()) all.insert(all.end(), static_cast<std::size_t>(times), v);
@@ -27,7 +20,7 @@ TEST_CASE("elements repeated, for every type and number of times") {
   // Rows of whole registers, with a rest, of less than one; more of them than one piece of work.
   const Shape shape = GENERATE(Shape{3, 64}, Shape{5, 37}, Shape{2100, 3}, Shape{1}, Shape{40001});
   CAPTURE(dtype, times, shape);
-  const Tensor x = numbers(shape, dtype);
+  const Tensor x = numbered(shape, dtype);
   const auto repeated = [&](F& f, const Tensors& in) {
     return Tensors{f.repeat(in[0], {.repeats = static_cast<int>(times), .axis = shape.rank() - 1})};
   };

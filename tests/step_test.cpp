@@ -61,7 +61,6 @@ TEST_CASE("operands with steps", "[step]") {
     const auto points = [&](std::int64_t from) {
       return f.slice_axis(in[0], {.axis = 3, .begin = from, .end = 40 + from});
     };
-    const auto even = [&](const Tensor& t) { return f.slice_axis(t, {.axis = 3, .begin = 0, .end = 40}); };
     const auto every = [&](std::int64_t from, std::int64_t step) {
       return f.slice(in[0],
                      {.begin = {0, 0, 0, from}, .end = {3, 4, 30, from + 8 * step}, .step = {1, 1, 1, step}});
@@ -69,7 +68,7 @@ TEST_CASE("operands with steps", "[step]") {
     return Tensors{f.relu(every(1, 2) - every(0, 3)) * every(2, 4),
                    f.exp(every(0, 4)) + every(7, 2),
                    f.sum(every(3, 2) * every(1, 3), {.axis = 3}),
-                   points(0) + even(in[0]),
+                   points(0) + points(2),
                    f.transpose(in[1], {2, 0, 1}) * 0.5,
                    f.Pooling(in[0], {.kernel = {2, 2}, .pool_type = "max", .stride = {2, 2}}),
                    f.Pooling(in[0], {.kernel = {3, 3}, .pool_type = "avg", .stride = {3, 3}, .pad = {1, 1}})};

@@ -9,14 +9,6 @@ using namespace kiln;
 
 namespace {
 
-/// 0, 1, 2, ... as far as the type goes.
-Tensor numbered(const Shape& shape, DType dtype) {
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i)
-    values.push_back(static_cast<double>(dtype == DType::boolean ? i % 3 == 0 : i % 251));
-  return Tensor(values, shape).astype(dtype);
-}
-
 /// transpose(x, axes), element by element.
 std::vector<double> expected(const Tensor& x, const Shape& axes) {
   const std::vector<double> from = x.to_vector<double>();
