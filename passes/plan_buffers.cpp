@@ -108,14 +108,15 @@ class Planner {
     for (mlir::Value v : op->getResults()) {
       if (!is_written(v) || output_.contains(v) || ir::memory_of(v) != v) continue;
       std::size_t step = step_.lookup(op);
-      auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v, step);
+      auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v);
       if (reused) {
-        slot_[v] = *reused;
         slots_[*reused].end = last_use_.lookup(v);
       } else {
-        slot_[v] = slots_.size();
+        reused = slots_.size();
         slots_.push_back({ir::bytes_of(v), step, last_use_.lookup(v)});
       }
+      slot_[v] = *reused;
+      held_by_[*reused] = v;
     }
   }
 
@@ -137,13 +138,15 @@ class Planner {
   }
 
   /// The slot of an operand that the result may overwrite.
-  std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result, std::size_t step) {
+  std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result) {
     if (!fusion) return std::nullopt;
     for (mlir::Value v : fusion.getOperands()) {
-      auto slot = slot_.find(ir::memory_of(v));
-      // Another result of this kernel may have taken it.
-      if (slot == slot_.end() || slots_[slot->second].end != step) continue;
-      if (may_overwrite(fusion, ir::memory_of(v), result)) return slot->second;
+      const mlir::Value memory = ir::memory_of(v);
+      auto slot = slot_.find(memory);
+      // Another result of this kernel may have taken it. Its end does not tell: in a strip both may end in
+      // one step.
+      if (slot == slot_.end() || held_by_.lookup(slot->second) != memory) continue;
+      if (may_overwrite(fusion, memory, result)) return slot->second;
     }
     return std::nullopt;
   }
@@ -229,6 +232,7 @@ class Planner {
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
+  llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // the value that a slot was given to last
   llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;
   std::vector<Lifetime> slots_;
 };

@@ -83,7 +83,7 @@ class Strip {
     if (kernels_.size() < 2) return false;
     const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     std::int64_t bytes = 0, bytes_of_next_rows = 0;
-    llvm::SmallDenseSet<mlir::Value> read, asked_for;
+    llvm::SmallDenseSet<mlir::Value> read, asked_for, overwritten;
     llvm::SmallVector<llvm::SmallVector<std::int64_t>> next_rows;
     for (ir::FusionOp f : kernels_) {
       next_rows.emplace_back();
@@ -100,7 +100,7 @@ class Strip {
         if (const mlir::Value memory = ir::memory_of(v); !is_member(memory) && read.insert(memory).second)
           bytes += ir::bytes_of(memory);
       for (mlir::Value v : f.getResults())
-        if (!overwrites_operand(f, v)) bytes += ir::bytes_of(v);
+        if (!overwrites_operand(f, v, overwritten)) bytes += ir::bytes_of(v);
     }
     if (bytes < least_bytes) return false;
     mlir::OpBuilder builder(kernels_.front());
@@ -120,13 +120,16 @@ class Strip {
   bool reads_member(ir::FusionOp fusion) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(ir::memory_of(v)); });
   }
-  /// Whether plan-buffers can give the result the memory of a member that nothing reads any more.
-  bool overwrites_operand(ir::FusionOp fusion, mlir::Value result) const {
+  /// Whether plan-buffers can give the result the memory of a member that nothing reads any more, which is
+  /// then one of those `overwritten`.
+  bool overwrites_operand(ir::FusionOp fusion, mlir::Value result,
+                          llvm::SmallDenseSet<mlir::Value>& overwritten) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) {
       return is_member(v) && ir::bytes_of(v) == ir::bytes_of(result) &&
-             llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
-               return user == fusion || user->isBeforeInBlock(fusion);
-             });
+             llvm::all_of(
+                 v.getUsers(),
+                 [&](mlir::Operation* user) { return user == fusion || user->isBeforeInBlock(fusion); }) &&
+             overwritten.insert(v).second;
     });
   }
   bool works_by_row(ir::FusionOp fusion, Shape rows) const {

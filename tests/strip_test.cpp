@@ -53,3 +53,24 @@ TEST_CASE("an operand that a strip overwrites is read by no other kernel of it")
   };
   kernels_of(twice, {drawn({300, 300})});
 }
+
+TEST_CASE("two results of a kernel that end in its strip have memory of their own") {
+  const auto both = [](F& f, const Tensors& in) {
+    const Tensor c = f.softmax(in[0], {.axis = 1});
+    const Tensor y = c * (c + c), t = f.tanh(y);
+    const auto turned = [&](const Tensor& x) { return f.transpose(x, {.axes = Shape{0, 2, 1}}); };
+    return Tensors{turned(t), turned(y)};
+  };
+  CHECK(kernels_of(both, {drawn({3528, 5, 3})}).size() == 1);
+  // Rows of other lengths, more results, other dtypes.
+  const auto three = [&](F& f, const Tensors& in) {
+    const Tensor x = f.exp(in[0]);
+    const Tensor c = f.broadcast_div(x, f.sum(x, {.axis = {1, 2}, .keepdims = true}));
+    Tensors results{f.tanh(c), f.square(c), c + x};
+    for (Tensor& t : results) t = f.transpose(t, {.axes = Shape{0, 2, 1}});
+    return results;
+  };
+  for (const DType dtype : {DType::f16, DType::f32, DType::f64})
+    for (const Shape& shape : {Shape{2000, 7, 5}, Shape{301, 16, 17}, Shape{64, 1, 1031}})
+      kernels_of(three, {drawn(shape).astype(dtype)});
+}
