@@ -4,7 +4,8 @@
 
 namespace kiln::codegen {
 
-Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests)
+Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests,
+                   std::optional<std::size_t> fixed_in_rows)
     : body_(values_of(outputs_of(fusion)), root) {
   llvm::SmallVector<Dims> lists(guests.begin(), guests.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
@@ -31,9 +32,10 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
   extents_.assign(ir::ranked(outputs.front().value).getShape());
   extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(columns));
   ir::collapse_axes(extents_, lists);
-  if (extents_.empty()) {
+  // An axis of one row is gone; without it rows would be an axis of the batch.
+  if (extents_.empty() || (fixed_in_rows && lists[*fixed_in_rows].back() != 0)) {
     extents_.push_back(1);
-    for (Dims& strides : lists) strides.assign(1, 0);
+    for (Dims& strides : lists) strides.push_back(0);
   }
   guests_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(guests.size()));
   for (auto [stream, strides] : llvm::zip(streams_, llvm::ArrayRef(lists).drop_front(guests.size()))) {

@@ -3,6 +3,8 @@
 #include "codegen/emit.h"
 #include "codegen/nest.h"
 
+#include <optional>
+
 namespace kiln::codegen {
 
 /// What follows a product inside its kernel: the pointwise end of a fusion, and where its other operands and
@@ -14,8 +16,11 @@ namespace kiln::codegen {
 /// over the outer axes + i * row stride + j * column stride. Strides are parameters.
 class Epilogue {
  public:
-  /// `guests`: strides along the axes but the columns that are to be joined like those of the operands.
-  Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests);
+  /// `guests`: strides along the axes but the columns that are to be joined like those of the operands. The
+  /// axes that guest number `fixed_in_rows` has a stride along become outer axes: all rows see the same of
+  /// it.
+  Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests,
+           std::optional<std::size_t> fixed_in_rows = {});
 
   /// Of the outer axes and the rows; never empty.
   const Dims& extents() const { return extents_; }

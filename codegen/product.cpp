@@ -6,7 +6,6 @@
 
 #include "codegen/epilogue.h"
 #include "codegen/product_plan.h"
-#include "runtime/fail.h"
 
 namespace kiln::codegen {
 namespace {
@@ -367,10 +366,9 @@ class Emitter {
 Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, const char* family,
                       const Target& target) {
   const Dims guests[] = {p.lhs_strides, p.rhs_strides};
-  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, guests);
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, guests, /*fixed_in_rows=*/1);
   ProductWork work{
       .extents = epilogue.extents(), .lhs_steps = epilogue.guest(0), .rhs_steps = epilogue.guest(1)};
-  if (work.rhs_steps.back() != 0) fail_internal("the rows of a product have right factors of their own");
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
   const ProductPlan plan =
       plan_product(p, dtype_of_value(root), epilogue.reads_rows(), operands, target, work);

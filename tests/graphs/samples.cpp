@@ -33,6 +33,36 @@ Samples with_settings(const std::vector<Input>& inputs, const std::vector<Attrib
   return samples;
 }
 
+Samples with_ones(const Shape& extents, const std::function<Sample(const Shape&)>& sample) {
+  Samples samples;
+  for (std::size_t ones = 0; ones < std::size_t{1} << extents.size(); ++ones) {
+    Shape s = extents;
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (ones >> i & 1) s[i] = 1;
+    samples.push_back(sample(s));
+  }
+  return samples;
+}
+
+Samples products_with_ones(const Attributes& attrs, bool lhs_transposed, bool rhs_transposed) {
+  const auto product = [&](const Shape& s) -> Sample {
+    const auto matrix = [&](std::size_t rows, std::size_t columns, bool transposed) {
+      return transposed ? Shape{s[0], s[columns], s[rows]} : Shape{s[0], s[rows], s[columns]};
+    };
+    return {{matrix(1, 3, lhs_transposed), matrix(3, 2, rhs_transposed)}, attrs};
+  };
+  return join({with_ones({2, 3, 17, 5}, product), with_ones({3, 1, 33, 520}, product)});
+}
+
+Samples reductions_with_ones(const std::string& attribute) {
+  Samples samples;
+  for (const char* axes : {"0", "1", "2", "(0, 1)", "(0, 2)", "(1, 2)"})
+    samples = join({samples, with_ones({3, 5, 70}, [&](const Shape& s) -> Sample {
+                      return {{s}, {{attribute, axes}}};
+                    })});
+  return samples;
+}
+
 Samples join(std::initializer_list<Samples> lists) {
   Samples all;
   for (const Samples& list : lists) all.insert(all.end(), list.begin(), list.end());

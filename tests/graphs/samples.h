@@ -2,6 +2,7 @@
 #include "graphs/graph.h"
 #include "graphs/values.h"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,6 +51,14 @@ Input indices(kiln::Shape shape, std::int64_t limit, std::optional<kiln::DType> 
 Samples of_shapes(const std::vector<kiln::Shape>& shapes, const Attributes& attrs = {});
 /// The same inputs with several settings.
 Samples with_settings(const std::vector<Input>& inputs, const std::vector<Attributes>& settings);
+/// A sample for each choice of which extents are as given and which are 1: extents of 1 leave loops out, so
+/// that code that counts on an axis fails there and nowhere else.
+Samples with_ones(const kiln::Shape& extents, const std::function<Sample(const kiln::Shape&)>& sample);
+/// The same of (batch, m, k) times (batch, k, n), with the last two axes of a factor exchanged where it is
+/// `transposed`: few results and many, a chunk of k and two.
+Samples products_with_ones(const Attributes& attrs, bool lhs_transposed = false, bool rhs_transposed = false);
+/// The same of three axes, of which `attribute` names one or two.
+Samples reductions_with_ones(const std::string& attribute);
 /// Several lists as one.
 Samples join(std::initializer_list<Samples> lists);
 /// Shapes around the widths of vectors, of one to five axes, primes and ones among the extents, and empty.

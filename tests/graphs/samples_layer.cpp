@@ -1,66 +1,143 @@
 #include "graphs/samples.h"
 
+#include <fmt/format.h>
+
 namespace graphs {
+
+namespace {
+
+using kiln::Shape;
+
+/// Windows over a picture, kernels in groups of channels: extents of 1 in each place.
+Samples convolutions_with_ones() {
+  struct Sizes {
+    std::int64_t n, groups, in, out;  // channels of a group
+    Shape picture, kernel;
+  };
+  const auto convolution = [](const Sizes& c, Attributes attrs) -> Sample {
+    attrs.insert({{"kernel", c.kernel.str()},
+                  {"num_filter", fmt::to_string(c.groups * c.out)},
+                  {"num_group", fmt::to_string(c.groups)},
+                  {"no_bias", "True"}});
+    return {{{c.n, c.groups * c.in, c.picture[0], c.picture[1]},
+             {c.groups * c.out, c.in, c.kernel[0], c.kernel[1]}},
+            attrs};
+  };
+  return join(
+      {with_ones({2, 3, 3, 17},
+                 [&](const Shape& s) {
+                   return convolution({s[0], s[1], s[2], s[3], {5, 20}, {3, 3}}, {});
+                 }),
+       with_ones({2, 3, 17},
+                 [&](const Shape& s) {
+                   return convolution({s[0], 1, s[1], s[2], {5, 20}, {1, 1}}, {});
+                 }),
+       with_ones({2, 17, 3, 5},  // the result's lines and columns, then the kernel's
+                 [&](const Shape& s) {
+                   return convolution({2, 1, 3, 20, {s[0] + s[2] - 1, s[1] + s[3] - 1}, {s[2], s[3]}}, {});
+                 }),
+       with_ones({2, 20, 3, 3},  // with a border
+                 [&](const Shape& s) {
+                   return convolution({1, 1, 2, 5, {s[0], s[1]}, {s[2], s[3]}},
+                                      {{"pad", Shape{s[2] / 2, s[3] / 2}.str()}});
+                 }),
+       with_ones({2, 7, 7},  // by Winograd's algorithm, where there are 7x7 results
+                 [&](const Shape& s) {
+                   return convolution({s[0], 1, 16, 17, {s[1], s[2]}, {3, 3}}, {{"pad", "(1, 1)"}});
+                 })});
+}
+
+/// Poolings of n, c, height and width, windows of 1 and more.
+Samples poolings_with_ones(const char* type) {
+  return with_ones({2, 3, 4, 20, 2, 2}, [type](const Shape& s) -> Sample {
+    const Shape kernel{std::min(s[2], s[4]), std::min(s[3], s[5])};
+    return {{{s[0], s[1], s[2], s[3]}},
+            {{"kernel", kernel.str()}, {"pool_type", type}, {"stride", kernel.str()}}};
+  });
+}
+
+Samples normalizations_with_ones(std::int64_t states, const Attributes& attrs, std::size_t axis) {
+  return with_ones({3, 5, 20}, [&](const Shape& s) -> Sample {
+    Sample sample{{s}, attrs};
+    for (std::int64_t i = 0; i < states; ++i) sample.inputs.push_back(Shape{s[axis]});
+    return sample;
+  });
+}
+
+}  // namespace
 
 Rows layer_rows() {
   return {
       {{"FullyConnected"},
-       {{{{3, 5}, {7, 5}, {7}}, {{"num_hidden", "7"}}},
-        {{{1, 17}, {31, 17}}, {{"num_hidden", "31"}, {"no_bias", "True"}}},
-        {{{2, 3, 5}, {4, 15}, {4}}, {{"num_hidden", "4"}}},
-        {{{2, 3, 5}, {17, 5}, {17}}, {{"num_hidden", "17"}, {"flatten", "False"}}},
-        {{{1, 1031}, {3, 1031}, {3}}, {{"num_hidden", "3"}}},
-        {{{67, 129}, {65, 129}, {65}}, {{"num_hidden", "65"}}, true}},
+       join({{{{{3, 5}, {7, 5}, {7}}, {{"num_hidden", "7"}}},
+              {{{1, 17}, {31, 17}}, {{"num_hidden", "31"}, {"no_bias", "True"}}},
+              {{{2, 3, 5}, {4, 15}, {4}}, {{"num_hidden", "4"}}},
+              {{{1, 1031}, {3, 1031}, {3}}, {{"num_hidden", "3"}}},
+              {{{67, 129}, {65, 129}, {65}}, {{"num_hidden", "65"}}, true}},
+             with_ones({2, 3, 5, 17},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[1], s[2]}, {s[3], s[2]}, {s[3]}},
+                                 {{"num_hidden", fmt::to_string(s[3])}, {"flatten", "False"}}};
+                       })}),
        float_dtypes},
       {{"Convolution"},
-       {{{{2, 3, 7}, {4, 3, 3}, {4}}, {{"kernel", "(3,)"}, {"num_filter", "4"}}},
-        {{{1, 3, 5, 7}, {2, 3, 3, 2}, {2}}, {{"kernel", "(3, 2)"}, {"num_filter", "2"}}},
-        {{{2, 4, 5, 5}, {6, 2, 3, 3}},
-         {{"kernel", "(3, 3)"},
-          {"num_filter", "6"},
-          {"num_group", "2"},
-          {"no_bias", "True"},
-          {"pad", "(1, 1)"},
-          {"stride", "(2, 2)"}}},
-        {{{1, 17, 3, 3}, {17, 17, 1, 1}, {17}}, {{"kernel", "(1, 1)"}, {"num_filter", "17"}}},
-        {{{1, 3, 9, 9}, {3, 1, 3, 3}, {3}},
-         {{"kernel", "(3, 3)"}, {"num_filter", "3"}, {"num_group", "3"}, {"dilate", "(2, 2)"}}},
-        {{{1, 2, 3, 4, 5}, {3, 2, 2, 2, 2}, {3}}, {{"kernel", "(2, 2, 2)"}, {"num_filter", "3"}}},
-        {{{1, 33, 14, 15}, {34, 33, 3, 3}, {34}},
-         {{"kernel", "(3, 3)"}, {"num_filter", "34"}, {"pad", "(1, 1)"}},
-         true}},
+       join({convolutions_with_ones(),
+             {{{{2, 3, 7}, {4, 3, 3}, {4}}, {{"kernel", "(3,)"}, {"num_filter", "4"}}},
+              {{{1, 3, 5, 7}, {2, 3, 3, 2}, {2}}, {{"kernel", "(3, 2)"}, {"num_filter", "2"}}},
+              {{{2, 4, 5, 5}, {6, 2, 3, 3}},
+               {{"kernel", "(3, 3)"},
+                {"num_filter", "6"},
+                {"num_group", "2"},
+                {"no_bias", "True"},
+                {"pad", "(1, 1)"},
+                {"stride", "(2, 2)"}}},
+              {{{1, 17, 3, 3}, {17, 17, 1, 1}, {17}}, {{"kernel", "(1, 1)"}, {"num_filter", "17"}}},
+              {{{1, 3, 9, 9}, {3, 1, 3, 3}, {3}},
+               {{"kernel", "(3, 3)"}, {"num_filter", "3"}, {"num_group", "3"}, {"dilate", "(2, 2)"}}},
+              {{{1, 2, 3, 4, 5}, {3, 2, 2, 2, 2}, {3}}, {{"kernel", "(2, 2, 2)"}, {"num_filter", "3"}}},
+              {{{1, 33, 14, 15}, {34, 33, 3, 3}, {34}},
+               {{"kernel", "(3, 3)"}, {"num_filter", "34"}, {"pad", "(1, 1)"}},
+               true}}}),
        float_dtypes},
       {{"Deconvolution"},
-       {{{{2, 3, 5}, {3, 4, 3}}, {{"kernel", "(3,)"}, {"num_filter", "4"}}},
-        {{{1, 3, 4, 5}, {3, 2, 3, 3}, {2}},
-         {{"kernel", "(3, 3)"},
-          {"num_filter", "2"},
-          {"stride", "(2, 2)"},
-          {"pad", "(1, 1)"},
-          {"adj", "(1, 1)"},
-          {"no_bias", "False"}}},
-        {{{1, 4, 3, 3}, {4, 1, 2, 2}}, {{"kernel", "(2, 2)"}, {"num_filter", "2"}, {"num_group", "2"}}}},
+       join({with_ones({2, 3, 17, 2, 9, 3},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[1], s[3], s[4]}, {s[1], s[2], s[5], s[5]}},
+                                 {{"kernel", Shape{s[5], s[5]}.str()}, {"num_filter", fmt::to_string(s[2])}}};
+                       }),
+             {{{{2, 3, 5}, {3, 4, 3}}, {{"kernel", "(3,)"}, {"num_filter", "4"}}},
+              {{{1, 3, 4, 5}, {3, 2, 3, 3}, {2}},
+               {{"kernel", "(3, 3)"},
+                {"num_filter", "2"},
+                {"stride", "(2, 2)"},
+                {"pad", "(1, 1)"},
+                {"adj", "(1, 1)"},
+                {"no_bias", "False"}}},
+              {{{1, 4, 3, 3}, {4, 1, 2, 2}},
+               {{"kernel", "(2, 2)"}, {"num_filter", "2"}, {"num_group", "2"}}}}}),
        float_dtypes},
       {{"im2col"},
        {{{{1, 2, 5, 4}}, {{"kernel", "(3, 2)"}}},
         {{{1, 3, 5, 5}}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pad", "(1, 0)"}}}},
        float_dtypes},
       {{"Pooling"},
-       {{{{1, 3, 5, 7}}, {{"kernel", "(2, 2)"}}},
-        {{{1, 3, 5, 7}},
-         {{"kernel", "(3, 3)"}, {"pool_type", "avg"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}}},
-        {{{1, 3, 5, 7}},
-         {{"kernel", "(3, 3)"},
-          {"pool_type", "avg"},
-          {"stride", "(2, 2)"},
-          {"pad", "(1, 1)"},
-          {"count_include_pad", "False"},
-          {"pooling_convention", "full"}}},
-        {{{2, 3, 17}}, {{"kernel", "(3,)"}, {"pool_type", "sum"}, {"stride", "(2,)"}}},
-        {{{1, 2, 3, 4, 5}}, {{"kernel", "(2, 2, 2)"}, {"pool_type", "max"}}},
-        {{{2, 3, 5, 5}}, {{"kernel", "(1, 1)"}, {"pool_type", "avg"}, {"global_pool", "True"}}},
-        {{{2, 3, 5, 5}}, {{"kernel", "(1, 1)"}, {"pool_type", "max"}, {"global_pool", "True"}}},
-        {{{1, 2, 5, 5}}, {{"kernel", "(2, 2)"}, {"pool_type", "lp"}, {"p_value", "2"}}}},
+       join({poolings_with_ones("max"),
+             poolings_with_ones("avg"),
+             {{{{1, 3, 5, 7}}, {{"kernel", "(2, 2)"}}},
+              {{{1, 3, 5, 7}},
+               {{"kernel", "(3, 3)"}, {"pool_type", "avg"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}}},
+              {{{1, 3, 5, 7}},
+               {{"kernel", "(3, 3)"},
+                {"pool_type", "avg"},
+                {"stride", "(2, 2)"},
+                {"pad", "(1, 1)"},
+                {"count_include_pad", "False"},
+                {"pooling_convention", "full"}}},
+              {{{2, 3, 17}}, {{"kernel", "(3,)"}, {"pool_type", "sum"}, {"stride", "(2,)"}}},
+              {{{1, 2, 3, 4, 5}}, {{"kernel", "(2, 2, 2)"}, {"pool_type", "max"}}},
+              {{{2, 3, 5, 5}}, {{"kernel", "(1, 1)"}, {"pool_type", "avg"}, {"global_pool", "True"}}},
+              {{{2, 3, 5, 5}}, {{"kernel", "(1, 1)"}, {"pool_type", "max"}, {"global_pool", "True"}}},
+              {{{1, 2, 5, 5}}, {{"kernel", "(2, 2)"}, {"pool_type", "lp"}, {"p_value", "2"}}}}}),
        float_dtypes},
       {{"_contrib_AdaptiveAvgPooling2D"},
        {{{{1, 2, 5, 7}}},
@@ -87,62 +164,97 @@ Rows layer_rows() {
        2,
        true},
       {{"BatchNorm", "_contrib_BatchNormWithReLU"},
-       {{{{2, 3, 5}, {3}, {3}, {3}, {3}}, {{"fix_gamma", "False"}}},
-        {{{3, 17}, {17}, {17}, {17}, {17}}, {{"eps", "0.01"}, {"momentum", "0.5"}}},
-        {{{2, 3, 4, 5}, {3}, {3}, {3}, {3}}, {{"output_mean_var", "True"}, {"fix_gamma", "False"}}},
-        {{{2, 5, 3}, {3}, {3}, {3}, {3}}, {{"axis", "-1"}, {"fix_gamma", "False"}}},
-        {{{2, 3, 5}, {3}, {3}, {3}, {3}}, {{"use_global_stats", "True"}}}},
+       join({normalizations_with_ones(4, {{"fix_gamma", "False"}}, 1),
+             {{{{2, 3, 5}, {3}, {3}, {3}, {3}}, {{"fix_gamma", "False"}}},
+              {{{3, 17}, {17}, {17}, {17}, {17}}, {{"eps", "0.01"}, {"momentum", "0.5"}}},
+              {{{2, 3, 4, 5}, {3}, {3}, {3}, {3}}, {{"output_mean_var", "True"}, {"fix_gamma", "False"}}},
+              {{{2, 5, 3}, {3}, {3}, {3}, {3}}, {{"axis", "-1"}, {"fix_gamma", "False"}}},
+              {{{2, 3, 5}, {3}, {3}, {3}, {3}}, {{"use_global_stats", "True"}}}}}),
        float_dtypes,
        2,
        true},
       {{"LayerNorm"},
-       {{{{3, 5}, {5}, {5}}},
-        {{{2, 3, 17}, {17}, {17}}, {{"output_mean_var", "True"}}},
-        {{{5, 3}, {5}, {5}}, {{"axis", "0"}, {"eps", "0.1"}}},
-        {{{2, 129}, {129}, {129}}}},
+       join({normalizations_with_ones(2, {}, 2),
+             normalizations_with_ones(2, {{"axis", "1"}}, 1),
+             {{{{3, 5}, {5}, {5}}},
+              {{{2, 3, 17}, {17}, {17}}, {{"output_mean_var", "True"}}},
+              {{{5, 3}, {5}, {5}}, {{"axis", "0"}, {"eps", "0.1"}}},
+              {{{2, 129}, {129}, {129}}}}}),
        float_dtypes},
       {{"InstanceNorm"},
-       {{{{2, 3, 5}, {3}, {3}}}, {{{1, 2, 3, 5}, {2}, {2}}, {{"eps", "0.1"}}}},
+       join({normalizations_with_ones(2, {}, 1), {{{{1, 2, 3, 5}, {2}, {2}}, {{"eps", "0.1"}}}}}),
        float_dtypes},
       {{"GroupNorm"},
-       {{{{2, 4, 5}, {2}, {2}}, {{"num_groups", "2"}}},
-        {{{1, 6, 3, 3}, {3}, {3}}, {{"num_groups", "3"}, {"output_mean_var", "True"}}}},
+       join({with_ones({2, 2, 3, 20},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[1] * s[2], s[3]}, {s[1]}, {s[1]}},
+                                 {{"num_groups", fmt::to_string(s[1])}}};
+                       }),
+             {{{{2, 4, 5}, {2}, {2}}, {{"num_groups", "2"}}},
+              {{{1, 6, 3, 3}, {3}, {3}}, {{"num_groups", "3"}, {"output_mean_var", "True"}}}}}),
        float_dtypes},
       {{"dot"},
-       {{{{3, 5}, {5, 7}}},
-        {{{5, 3}, {5, 7}}, {{"transpose_a", "True"}}},
-        {{{3, 17}, {31, 17}}, {{"transpose_b", "True"}}},
-        {{{5, 3}, {7, 5}}, {{"transpose_a", "True"}, {"transpose_b", "True"}}},
-        {{{17}, {17}}},
-        {{{2, 3, 5}, {5, 4}}},
-        {{{33, 1}, {1, 15}}},
-        {{{1, 1031}, {1031, 1}}},
-        {{{3, 0}, {0, 2}}},
-        {{{65, 129}, {129, 67}}, {}, true}},
+       join({with_ones({3, 17, 5},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[2]}, {s[2], s[1]}}};
+                       }),
+             with_ones(
+                 {3, 17, 5},
+                 [](const Shape& s) -> Sample {
+                   return {{{s[2], s[0]}, {s[1], s[2]}}, {{"transpose_a", "True"}, {"transpose_b", "True"}}};
+                 }),
+             {{{{5, 3}, {5, 7}}, {{"transpose_a", "True"}}},
+              {{{3, 17}, {31, 17}}, {{"transpose_b", "True"}}},
+              {{{17}, {17}}},
+              {{{2, 3, 5}, {5, 4}}},
+              {{{33, 1}, {1, 15}}},
+              {{{1, 1031}, {1031, 1}}},
+              {{{3, 0}, {0, 2}}},
+              {{{65, 129}, {129, 67}}, {}, true}}}),
        float_dtypes},
       {{"batch_dot"},
-       {{{{2, 3, 5}, {2, 5, 4}}},
-        {{{2, 5, 3}, {2, 5, 4}}, {{"transpose_a", "True"}}},
-        {{{3, 1, 17}, {3, 2, 17}}, {{"transpose_b", "True"}}}},
+       join({products_with_ones({}), products_with_ones({{"transpose_a", "True"}}, true),
+             products_with_ones({{"transpose_b", "True"}}, false, true)}),
        float_dtypes},
       {{"_linalg_gemm2"},
-       {{{{3, 5}, {5, 7}}}, {{{2, 3, 5}, {2, 4, 5}}, {{"transpose_b", "True"}, {"alpha", "-0.5"}}}},
+       join({{{{{3, 5}, {5, 7}}}},
+             products_with_ones({}),
+             products_with_ones({{"transpose_b", "True"}, {"alpha", "-0.5"}}, false, true)}),
        {kiln::DType::f32, kiln::DType::f64}},
       {{"_linalg_gemm"},
-       {{{{3, 5}, {5, 7}, {3, 7}}},
-        {{{2, 5, 3}, {2, 5, 4}, {2, 3, 4}}, {{"transpose_a", "True"}, {"alpha", "2"}, {"beta", "-1"}}}},
+       join({{{{{3, 5}, {5, 7}, {3, 7}}},
+              {{{2, 5, 3}, {2, 5, 4}, {2, 3, 4}}, {{"transpose_a", "True"}, {"alpha", "2"}, {"beta", "-1"}}}},
+             with_ones({2, 3, 17, 5},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[1], s[3]}, {s[0], s[3], s[2]}, {s[0], s[1], s[2]}}};
+                       })}),
        {kiln::DType::f32, kiln::DType::f64}},
       {{"_linalg_syrk"},
-       {{{{3, 5}}}, {{{2, 5, 3}}, {{"transpose", "True"}, {"alpha", "0.5"}}}},
+       join({with_ones({2, 3, 5}, [](const Shape& s) -> Sample { return {{s}}; }),
+             with_ones({2, 5, 17},
+                       [](const Shape& s) -> Sample {
+                         return {{s}, {{"transpose", "True"}, {"alpha", "0.5"}}};
+                       })}),
        {kiln::DType::f32, kiln::DType::f64}},
       {{"khatri_rao"},
-       {{{{2, 3}, {5, 3}}, {{"num_args", "2"}}}, {{{1, 7}, {2, 7}, {3, 7}}, {{"num_args", "3"}}}},
+       join({with_ones({2, 5, 3},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[2]}, {s[1], s[2]}}, {{"num_args", "2"}}};
+                       }),
+             {{{{1, 7}, {2, 7}, {3, 7}}, {{"num_args", "3"}}}}}),
        number_dtypes},
       {{"_contrib_interleaved_matmul_selfatt_qk"},
-       {{{{3, 2, 12}}, {{"heads", "2"}}}, {{{5, 1, 9}}, {{"heads", "1"}}}},
+       with_ones({17, 2, 2, 5},  // steps, batch, heads, elements of a head
+                 [](const Shape& s) -> Sample {
+                   return {{{s[0], s[1], s[2] * s[3] * 3}}, {{"heads", fmt::to_string(s[2])}}};
+                 }),
        float_dtypes},
       {{"_contrib_interleaved_matmul_selfatt_valatt"},
-       {{{{3, 2, 12}, {4, 3, 3}}, {{"heads", "2"}}}, {{{5, 1, 9}, {1, 5, 5}}, {{"heads", "1"}}}},
+       with_ones({3, 2, 2, 17},
+                 [](const Shape& s) -> Sample {
+                   return {{{s[0], s[1], s[2] * s[3] * 3}, {s[1] * s[2], s[0], s[0]}},
+                           {{"heads", fmt::to_string(s[2])}}};
+                 }),
        float_dtypes},
   };
 }

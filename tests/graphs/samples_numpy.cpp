@@ -5,6 +5,7 @@ namespace graphs {
 
 Rows numpy_rows() {
   using kiln::DType;
+  using kiln::Shape;
   const Samples shapes = of_shapes({{1}, {17}, {33}, {3, 5}, {2, 3, 5}, {2, 1, 7, 3}, {0}});
   const Samples broadcast{{{{1}, {17}}},         {{{3, 5}, {5}}},          {{{3, 1}, {1, 31}}},
                           {{{2, 3, 5}, {3, 1}}}, {{{2, 1, 3}, {1, 5, 1}}}, {{{16, 16}, {16, 16}}},
@@ -12,10 +13,10 @@ Rows numpy_rows() {
   const Samples with_number =
       join({of_shapes({{17}, {3, 5}}, {{"scalar", "2.5"}}), of_shapes({{33}}, {{"scalar", "0"}}),
             of_shapes({{2, 3, 5}}, {{"scalar", "-3"}}), of_shapes({{31}}, {{"scalar", "nan"}})});
-  const Samples axes =
-      join({of_shapes({{17}, {3, 5}, {1031}}),
-            of_shapes({{3, 17}, {2, 3, 5}}, {{"axis", "1"}, {"keepdims", "True"}}),
-            of_shapes({{2, 3, 2, 5}}, {{"axis", "(0, 2)"}}), of_shapes({{33, 2}}, {{"axis", "0"}})});
+  const Samples axes = join({of_shapes({{17}, {3, 5}, {1031}}),
+                             of_shapes({{3, 17}, {2, 3, 5}}, {{"axis", "1"}, {"keepdims", "True"}}),
+                             of_shapes({{2, 3, 2, 5}}, {{"axis", "(0, 2)"}}),
+                             of_shapes({{33, 2}}, {{"axis", "0"}}), reductions_with_ones("axis")});
   const Samples places = join({of_shapes({{17}, {3, 5}}), of_shapes({{3, 17}, {2, 3, 5}}, {{"axis", "1"}})});
   return {
       {{"_npx_relu", "_npi_absolute", "_npi_negative", "_npi_sign", "_npi_square", "_npi_rint", "_npi_ceil",
@@ -89,19 +90,35 @@ Rows numpy_rows() {
        all_dtypes},
       {{"_np_dot"}, {{{{3, 5}, {5, 7}}}, {{{17}, {17}}}, {{{2, 3, 5}, {4, 5, 6}}}}, float_dtypes},
       {{"_npi_matmul"},
-       {{{{3, 5}, {5, 7}}}, {{{17}, {17, 3}}}, {{{2, 1, 3, 5}, {4, 5, 6}}}, {{{2, 3, 5}, {5}}}},
+       join({{{{{3, 5}, {5, 7}}}, {{{17}, {17, 3}}}, {{{2, 1, 3, 5}, {4, 5, 6}}}, {{{2, 3, 5}, {5}}}},
+             products_with_ones({}),
+             // A batch of which one factor has one only.
+             with_ones({2, 3, 17, 5},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[0], s[1], s[3]}, {1, s[3], s[2]}}};
+                       }),
+             with_ones({2, 3, 17, 5},
+                       [](const Shape& s) -> Sample {
+                         return {{{s[1], s[3]}, {s[0], s[3], s[2]}}};
+                       })}),
        float_dtypes},
       {{"_npi_tensordot"},
-       {{{{2, 3, 5}, {5, 3, 4}}, {{"a_axes_summed", "(1, 2)"}, {"b_axes_summed", "(1, 0)"}}}},
+       with_ones({2, 3, 5, 17},
+                 [](const Shape& s) -> Sample {
+                   return {{{s[0], s[1], s[2]}, {s[2], s[1], s[3]}},
+                           {{"a_axes_summed", "(1, 2)"}, {"b_axes_summed", "(1, 0)"}}};
+                 }),
        float_dtypes},
       {{"_npi_tensordot_int_axes"},
        {{{{2, 3, 5}, {3, 5, 4}}, {{"axes", "2"}}}, {{{3}, {5}}, {{"axes", "0"}}}},
        float_dtypes},
       {{"_npi_einsum"},
-       {{{{3, 5}, {5, 7}}, {{"num_args", "2"}, {"subscripts", "ij,jk->ik"}}},
-        {{{5, 5}}, {{"num_args", "1"}, {"subscripts", "ii->i"}}},
-        {{{2, 3, 5}, {2, 5}}, {{"num_args", "2"}, {"subscripts", "bij,bj->bi"}}},
-        {{{3, 5}, {5}, {3}}, {{"num_args", "3"}, {"subscripts", "ij,j,i->"}}}},
+       join({{{{{3, 5}, {5, 7}}, {{"num_args", "2"}, {"subscripts", "ij,jk->ik"}}},
+              {{{5, 5}}, {{"num_args", "1"}, {"subscripts", "ii->i"}}},
+              {{{2, 3, 17}, {2, 17}}, {{"num_args", "2"}, {"subscripts", "bij,bj->bi"}}},
+              {{{3, 5}, {5}, {3}}, {{"num_args", "3"}, {"subscripts", "ij,j,i->"}}}},
+             products_with_ones({{"num_args", "2"}, {"subscripts", "bij,bjk->bik"}}),
+             products_with_ones({{"num_args", "2"}, {"subscripts", "bij,bkj->kbi"}}, false, true)}),
        float_dtypes},
   };
 }

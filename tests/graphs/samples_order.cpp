@@ -7,7 +7,10 @@ Rows order_rows() {
   const Samples in_order =
       join({of_shapes({{1}, {17}, {3, 5}, {2, 3, 33}, {0}}),
             of_shapes({{17, 3}, {2, 31, 2}}, {{"axis", "1"}, {"is_ascend", "False"}}),
-            of_shapes({{33, 2}}, {{"axis", "0"}}), of_shapes({{3, 5}}, {{"axis", "None"}})});
+            of_shapes({{33, 2}}, {{"axis", "0"}}), of_shapes({{3, 5}}, {{"axis", "None"}}),
+            with_ones({3, 5, 20}, [](const kiln::Shape& s) -> Sample {
+              return {{s}, {{"axis", "1"}}};
+            })});
   return {
       {{"sort"}, in_order, number_dtypes},
       {{"argsort"}, join({in_order, of_shapes({{3, 7}}, {{"dtype", "int32"}})}), number_dtypes},
@@ -20,7 +23,11 @@ Rows order_rows() {
        number_dtypes},
       {{"_np_cumsum"},
        join({of_shapes({{1}, {17}, {3, 5}, {0}, {1031}}), of_shapes({{3, 17}, {2, 3, 5}}, {{"axis", "1"}}),
-             of_shapes({{33, 2}}, {{"axis", "0"}}), of_shapes({{7}}, {{"dtype", "float64"}})}),
+             of_shapes({{33, 2}}, {{"axis", "0"}}), of_shapes({{7}}, {{"dtype", "float64"}}),
+             with_ones({3, 5, 20},
+                       [](const kiln::Shape& s) -> Sample {
+                         return {{s}, {{"axis", "1"}}};
+                       })}),
        number_dtypes},
       {{"scatter_nd"},
        {{{{7, 3}, indices({1, 7}, 5)}, {{"shape", "(5, 3)"}}},
