@@ -1,19 +1,20 @@
 #include "codegen/compile.h"
 
+#include "codegen/memory_room.h"
 #include "codegen/schedule.h"
+#include "codegen/stages.h"
 #include "codegen/stats.h"
 #include "ir/build.h"
 #include "passes/fold.h"
 #include "passes/pipeline.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 #include "runtime/log.h"
 
 #include <mlir/IR/AsmState.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 namespace kiln {
 namespace codegen {
@@ -27,8 +28,7 @@ Stats& stats() {
 
 namespace {
 
-using codegen::KernelTexts;
-using Stages = std::map<std::string, std::string>;
+using codegen::Stages;
 
 Isa isa_from_environment() {
   const char* text = std::getenv("KILN_TARGET_CPU");
@@ -93,9 +93,7 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
   pipeline.lanes = target.lanes(4);
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) {
-      (*stages)[stage.str()] = print_module(m);
-    };
+    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, print_module(m)); };
   pipeline.evaluate = [&](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
@@ -112,15 +110,7 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  std::vector<KernelTexts> texts;
-  ExecutablePlan plan = codegen::make_plan(function, target, stages ? &texts : nullptr);
-  if (stages) {
-    for (const KernelTexts& t : texts) {
-      (*stages)["mlir"] += t.mlir;
-      (*stages)["llvm"] += t.llvm;
-      (*stages)["asm"] += t.assembly;
-    }
-  }
+  ExecutablePlan plan = codegen::make_plan(function, target, stages);
   const auto done = Clock::now();
   plan.compile_ms = milliseconds(started, done);
   // Other threads may be compiling too: the counts are the process's in this time.
@@ -133,22 +123,6 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
            static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
            stats.kernels_loaded - loaded);
   return std::make_shared<Executable>(std::move(plan));
-}
-
-/// KILN_DUMP: one folder a compile, one file a stage, numbered in the order of the pipeline.
-void write_stages(const std::string& dir, const std::string& name, const Stages& stages) {
-  static std::atomic<int> count{0};
-  namespace fs = std::filesystem;
-  fs::path folder = fs::path(dir) / fmt::format("{:03}_{}", count++, name);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
-  const std::pair<const char*, const char*> files[] = {
-      {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
-      {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
-      {"asm", "6_kernels.s"}};
-  for (auto [stage, file] : files)
-    if (auto text = stages.find(stage); text != stages.end()) std::ofstream(folder / file) << text->second;
 }
 
 }  // namespace
@@ -164,17 +138,22 @@ const CompileOptions& default_options() {
 }
 
 std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
+  const ForkGuard guard;
   Clock::time_point started = Clock::now();
   codegen::stats().graphs++;
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  ir::load_dialects(context);
-  auto module = ir::build_module(context, graph);
-  Stages dumped;
-  Stages* stages = options.stages ? options.stages : options.dump_dir.empty() ? nullptr : &dumped;
-  if (stages) (*stages)["trace"] = ir::to_string(graph);
-  auto executable = compile_module(*module, options, stages, started);
-  if (!options.dump_dir.empty()) write_stages(options.dump_dir, graph.name, *stages);
-  return executable;
+  Stages stages(options, graph.name);
+  if (stages.wanted()) stages.add("trace", ir::to_string(graph));
+  // In the dialect a node takes some tens of KiB, most of them while passes run.
+  codegen::throw_from_llvm();
+  codegen::require_room(codegen::kernel_room + graph.nodes.size() * (std::size_t{64} << 10), graph.name);
+  try {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    ir::load_dialects(context);
+    auto module = ir::build_module(context, graph);
+    return compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
+  } catch (const std::bad_alloc&) {
+    fail("{}: out of memory while it was compiled", graph.name);
+  }
 }
 
 CompileStats compile_stats() {

@@ -1,6 +1,8 @@
 #include "codegen/jit.h"
 
+#include "codegen/memory_room.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -34,6 +36,7 @@ llvm::orc::LLJIT& linker() {
 struct Code {
   llvm::orc::ResourceTrackerSP tracker;
   ~Code() {
+    const ForkGuard guard;
     if (auto error = tracker->remove()) llvm::consumeError(std::move(error));
   }
 };
@@ -41,6 +44,7 @@ struct Code {
 }  // namespace
 
 std::shared_ptr<Kernel> load_object(const KernelObject& object) {
+  require_room(kernel_room, object.symbol);
   llvm::orc::LLJIT& jit = linker();
   auto code = std::make_shared<Code>();
   code->tracker = jit.getMainJITDylib().createResourceTracker();

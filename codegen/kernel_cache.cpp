@@ -61,10 +61,10 @@ std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
 }
 
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                          const Target& target, const CacheKey& key, KernelTexts* texts) {
+                                          const Target& target, const CacheKey& key, Stages* stages) {
   std::shared_ptr<Kernel> kernel;
   DiskCache& disk = disk_cache();
-  if (!texts) {
+  if (!stages) {
     if (auto bytes = disk.load(key, stamp_of(target))) {
       if (auto object = unpack(*bytes)) {
         kernel = load_object(*object);
@@ -73,10 +73,10 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     }
   }
   if (!kernel) {
-    KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, texts);
+    KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, stages);
     kernel = load_object(object);
     stats().kernels_compiled++;
-    if (!texts)
+    if (!stages)
       disk.store(key, stamp_of(target), pack(object), request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
@@ -89,7 +89,7 @@ using Future = std::shared_future<std::shared_ptr<const Kernel>>;
 
 /// The kernels of this process.
 struct Known {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Future> kernels;
 
   bool contains(const CacheKey& key) {
@@ -132,11 +132,11 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
 
 /// A private copy under another symbol than the shared one and all other copies.
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Target& target, KernelTexts& texts) {
+                                         const Target& target, Stages& stages) {
   static std::atomic<std::uint64_t> copies = 0;
   CacheKey key = key_of(request, target);
   key.hi ^= ++copies;
-  return make_kernel(context, request, target, key, &texts);
+  return make_kernel(context, request, target, key, &stages);
 }
 
 /// The first request of each kernel that is not in memory.
@@ -186,11 +186,11 @@ void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Target& target, llvm::StringRef graph,
-                                                       std::vector<KernelTexts>* texts) {
+                                                       Stages* stages) {
   std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
-  if (texts) {
+  if (stages) {
     for (auto [kernel, request] : llvm::zip(kernels, requests))
-      kernel = get_kernel(context, request, target, texts->emplace_back());
+      kernel = get_kernel(context, request, target, *stages);
     return kernels;
   }
   const std::vector<std::size_t> missing = missing_of(requests, target);

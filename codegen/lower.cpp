@@ -1,5 +1,6 @@
 #include "codegen/lower.h"
 
+#include "codegen/memory_room.h"
 #include "codegen/stats.h"
 #include "runtime/fail.h"
 
@@ -164,6 +165,13 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
   return bytes;
 }
 
+template <class M>
+std::string text_of(M&& module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module << "\n";
+  return text;
+}
+
 /// Loads what kernels are made of, once a context: while one thread loads dialects, no other may use any.
 void prepare(mlir::MLIRContext& context) {
   static std::mutex mutex;
@@ -179,18 +187,19 @@ void prepare(mlir::MLIRContext& context) {
 }  // namespace
 
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
-                          const Target& target, KernelTexts* texts) {
+                          const Target& target, Stages* stages) {
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
   const auto since = [](Clock::time_point t) {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - t).count());
   };
+  require_room(kernel_room, request.name);
   prepare(context);
   auto module = emit_module(context, request, symbol, target);
 #ifndef NDEBUG
   if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);
 #endif
-  if (texts) llvm::raw_string_ostream(texts->mlir) << *module << "\n";
+  if (stages) stages->add("mlir", text_of(*module));
   to_llvm_dialect(*module);
 
   llvm::LLVMContext llvm_context;
@@ -213,12 +222,12 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   }
   optimize(*llvm_module, machine);
   drop_constructors(*llvm_module);
-  if (texts) {
-    llvm::raw_string_ostream(texts->llvm) << *llvm_module << "\n";
+  if (stages) {
+    stages->add("llvm", text_of(*llvm_module));
     // Generating code changes the module, so the text is made from a copy.
     auto copy = llvm::CloneModule(*llvm_module);
     auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
-    texts->assembly.append(assembly.begin(), assembly.end());
+    stages->add("asm", {assembly.data(), assembly.size()});
   }
   auto bytes = generate(*llvm_module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
   stats().llvm_ns += since(in_llvm);

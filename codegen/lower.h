@@ -1,15 +1,11 @@
 #pragma once
 #include "codegen/emit.h"
+#include "codegen/stages.h"
 
 #include <string>
 #include <vector>
 
 namespace kiln::codegen {
-
-/// Texts of one kernel on its way to machine code, for dumps.
-struct KernelTexts {
-  std::string mlir, llvm, assembly;
-};
 
 /// Machine code of a kernel: an ELF object with one function.
 struct KernelObject {
@@ -18,9 +14,10 @@ struct KernelObject {
 };
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
-/// to; several threads may lower with one. `texts` may be null. Throws an internal error when a stage refuses
+/// to; several threads may lower with one. `stages`, which may be null,
+/// gets the texts "mlir", "llvm" and "asm". Throws an internal error when a stage refuses
 /// the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
-                          const Target& target, KernelTexts* texts);
+                          const Target& target, Stages* stages);
 
 }  // namespace kiln::codegen

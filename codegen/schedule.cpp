@@ -55,8 +55,8 @@ std::vector<std::string> source_lines(mlir::Location loc) {
 /// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
-  Scheduler(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts)
-      : function_(function), target_(target), texts_(texts) {}
+  Scheduler(mlir::func::FuncOp function, const Target& target, Stages* stages)
+      : function_(function), target_(target), stages_(stages) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
@@ -184,7 +184,7 @@ class Scheduler {
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_)
       if (p.request) requests.push_back(std::move(*p.request));
-    auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, texts_);
+    auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
       if (p.request) p.step.kernel = std::move(*kernel++);
@@ -295,7 +295,7 @@ class Scheduler {
 
   std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
     auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
-    return std::make_shared<Executable>(make_plan(function, target_, texts_));
+    return std::make_shared<Executable>(make_plan(function, target_, stages_));
   }
 
   void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
@@ -333,7 +333,7 @@ class Scheduler {
 
   mlir::func::FuncOp function_;
   const Target& target_;
-  std::vector<KernelTexts>* texts_;
+  Stages* stages_;
   ExecutablePlan plan_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
@@ -344,8 +344,8 @@ class Scheduler {
 
 }  // namespace
 
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts) {
-  return Scheduler(function, target, texts).run();
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, Stages* stages) {
+  return Scheduler(function, target, stages).run();
 }
 
 }  // namespace kiln::codegen

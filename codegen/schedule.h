@@ -6,8 +6,8 @@
 
 namespace kiln::codegen {
 
-/// The steps of a planned function (after passes::run_pipeline), with their kernels. `texts` as in
-/// get_kernels; one entry a kernel.
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, std::vector<KernelTexts>* texts);
+/// The steps of a planned function (after passes::run_pipeline), with their kernels. `stages` as in
+/// get_kernels.
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, Stages* stages);
 
 }  // namespace kiln::codegen

@@ -56,13 +56,15 @@ struct TensorAccess {
   }
   /// A concrete tensor with uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype) {
-    return make(std::make_shared<Array>(Buffer(static_cast<std::size_t>(shape.elements()) * size_of(dtype))),
-                0, shape, dtype);
+    return make(std::make_shared<Array>(Buffer(TensorType{dtype, shape})), 0, shape, dtype);
   }
   static const std::shared_ptr<Array>& array(const Tensor& t) { return t.array_; }
   static std::int64_t offset(const Tensor& t) { return t.offset_; }
   static const Shape& shape(const Tensor& t) { return t.shape_; }
   static DType dtype(const Tensor& t) { return t.dtype_; }
+  static std::size_t bytes(const Tensor& t) {
+    return static_cast<std::size_t>(TensorType{t.dtype_, t.shape_}.bytes());
+  }
 };
 
 }  // namespace kiln::detail

@@ -41,7 +41,7 @@ std::string numbered(std::map<std::string, int, std::less<>>& counts, std::strin
 
 /// Outside of all scopes blocks are numbered over the life of the process.
 std::string process_wide(std::string_view kind) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::map<std::string, int, std::less<>> counts;
   std::lock_guard lock(mutex);
   return numbered(counts, kind);
@@ -321,16 +321,17 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
 }
 
 Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
-  Tensor out;
-  if (state_ && state_->active && state_->hooks.empty() && !Trace::current() &&
-      state_->cached->hit(inputs, out))
+  return at_line(where, [&] {
+    Tensor out;
+    if (state_ && state_->active && state_->hooks.empty() && !Trace::current() &&
+        state_->cached->hit(inputs, out))
+      return out;
+    Tensors all = call(inputs, where);
+    if (all.size() != 1)
+      fail("The block {} gives {} tensors; call it with a vector of inputs to get all", name(), all.size());
+    out = std::move(all[0]);
     return out;
-  Tensors all = call(inputs, where);
-  if (all.size() != 1)
-    fail("{}The block {} gives {} tensors; call it with a vector of inputs to get all", line_prefix(where),
-         name(), all.size());
-  out = std::move(all[0]);
-  return out;
+  });
 }
 
 Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }
@@ -342,7 +343,9 @@ Tensor Block::operator()(const Tensor& x, const Tensor& y, const Tensor& z, Wher
   const Tensor inputs[] = {x, y, z};
   return call_for_one(inputs, where);
 }
-Tensors Block::operator()(const Tensors& inputs, Where where) { return call(inputs, where); }
+Tensors Block::operator()(const Tensors& inputs, Where where) {
+  return at_line(where, [&] { return call(inputs, where); });
+}
 
 Tensor Block::forward(const Tensor&) { fail("{} defines no forward() of one tensor", class_name()); }
 Tensor Block::forward(const Tensor&, const Tensor&) {

@@ -1,4 +1,6 @@
 #pragma once
+#include "runtime/fork_gate.h"
+
 #include <kiln/block.h>
 
 #include <atomic>
@@ -26,7 +28,7 @@ struct BlockState {
   std::optional<ParameterDict> shared_params;
   std::shared_ptr<BlockState> made_in;  // the scope that was open; dropped once the prefix is made
   std::atomic<bool> named{false};
-  std::mutex naming;
+  Mutex naming;
   std::string prefix;
   ParameterDict params;
   std::map<std::string, int, std::less<>> counts;  // of the blocks made in this one's scope

@@ -48,7 +48,7 @@ const Tensors& BoundCall::run(Where where) {
   if (!s.call->current())
     fail("{}A parameter of {} has another array than when the call was bound: bind it again",
          line_prefix(where), s.block);
-  s.call->execute(s.arguments, s.made);
+  at_line(where, [&] { s.call->execute(s.arguments, s.made); });
   for (const auto& array : s.arrays) array->touch();
   return s.results;
 }
@@ -102,7 +102,7 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
   auto bound = std::make_shared<BoundCall::State>();
   bound->block = name();
-  bound->call = s.cached->prepare(*this, inputs);
+  bound->call = at_line(line, [&] { return s.cached->prepare(*this, inputs); });
   const TracedCall& call = *bound->call;
   if (!call.executable || call.overlaps(inputs))
     fail(
@@ -110,8 +110,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
         "compiled "
         "and cannot be bound",
         line_prefix(line), name());
-  for (const std::size_t bytes : call.fresh_bytes) {
-    bound->arrays.push_back(std::make_shared<Array>(Buffer(bytes)));
+  for (const TensorType& type : call.fresh) {
+    bound->arrays.push_back(at_line(line, [&] { return std::make_shared<Array>(Buffer(type)); }));
     bound->made.push_back(bound->arrays.back()->data());
   }
   bound->arguments.resize(call.argument_count());

@@ -5,16 +5,11 @@
 namespace kiln {
 
 std::span<const std::byte> ByteReader::elements(const Shape& shape, DType dtype) {
-  std::size_t bytes = size_of(dtype);
-  for (const std::int64_t dim : shape)
-    if (dim == 0) return {};
-  for (const std::int64_t dim : shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(dim), &bytes) || bytes > left()) {
-      error("its shape {} of {} needs more than the {} bytes that are left in the file", shape.str(),
-            name_of(dtype), left());
-    }
-  }
-  return take(bytes, "the elements");
+  const auto bytes = product_of(shape.dims(), static_cast<std::int64_t>(size_of(dtype)));
+  if (!bytes || static_cast<std::uint64_t>(*bytes) > left())
+    error("its shape {} of {} needs more than the {} bytes that are left in the file", shape.str(),
+          name_of(dtype), left());
+  return take(static_cast<std::uint64_t>(*bytes), "the elements");
 }
 
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "runtime/fail.h"
+#include "runtime/tensor_type.h"
 
 #include <kiln/tensor.h>
 
@@ -54,7 +55,8 @@ class ByteReader {
 
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
-    fail("{}: {}{}", file_, part_.empty() ? "" : part_ + ": ", fmt::format(text, std::forward<A>(args)...));
+    fail("{}: {}{}", file_, part_.empty() ? "" : part_ + ": ",
+         compose(text, std::forward<A>(args)...).c_str());
   }
 
  private:
@@ -69,7 +71,7 @@ Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> el
 
 /// The elements of an array as they are in memory.
 inline std::span<const std::byte> bytes_of(const Tensor& array) {
-  const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.dtype());
+  const auto bytes = static_cast<std::size_t>(TensorType{array.dtype(), array.shape()}.bytes());
   return {bytes == 0 ? nullptr : static_cast<const std::byte*>(array.data()), bytes};
 }
 

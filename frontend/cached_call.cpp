@@ -197,6 +197,7 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
     if (!busy()) break;
     done_.wait(lock);
   }
+  const ForkGuard guard;  // a child of fork() would wait for ever for what is in progress
   in_progress_.push_back(&signature);
   const bool stale = std::any_of(published_.begin(), published_.end(),
                                  [&](const auto& c) { return c->signature == signature; });

@@ -120,8 +120,8 @@ class CachedCall {
 
   HybridizeOptions options_;
   std::atomic<const detail::TracedCall*> head_{nullptr};  // newest first; all are in published_
-  mutable std::mutex mutex_;
-  std::condition_variable done_;
+  mutable Mutex mutex_;
+  std::condition_variable_any done_;
   std::vector<std::shared_ptr<const detail::TracedCall>> published_;
   std::vector<const CallSignature*> in_progress_;
 };

@@ -40,7 +40,7 @@ Tensor fill(const Shape& shape, double value, DType dtype) {
 Tensor make(const char* op, const Shape& shape, const Number* value, double fill_value, DType dtype,
             std::source_location where) {
   check_extents(op, shape, where);
-  if (!Trace::current()) return fill(shape, fill_value, dtype);
+  if (!Trace::current()) return at_line(where, [&] { return fill(shape, fill_value, dtype); });
   Given<3> given;
   given.set("shape", ir::AttrValue(shape));
   if (value) given.set("value", *value);

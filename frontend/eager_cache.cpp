@@ -5,6 +5,7 @@
 #include "frontend/operators.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 
 #include <algorithm>
 #include <array>
@@ -183,7 +184,7 @@ std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_
 // code itself stays in compile()'s caches.
 struct Part {
   static constexpr std::size_t capacity = 1024;
-  std::shared_mutex mutex;
+  ForkSafe<std::shared_mutex> mutex;
   std::unordered_map<std::uint64_t, std::shared_ptr<const EagerEntry>> entries;
 };
 std::array<Part, 16>& parts() {

@@ -55,6 +55,8 @@ std::vector<std::byte> read_file(const std::string& path, std::string_view what)
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("{}: is a folder, not a {}", path, what);
+  // Some devices never end.
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("{}: is a device, not a {}", path, what);
   std::vector<std::byte> content;
   // One byte more than the file holds, so that the end shows at the first read.
   constexpr std::size_t piece = 1 << 16;

@@ -8,7 +8,7 @@
 namespace kiln {
 
 /// The bytes of a file. `what` ("params file") is for the error. Memory grows with what is read, not with
-/// what is declared.
+/// what is declared. A pipe is read to its end (`<(command)` makes one); other devices are refused.
 std::vector<std::byte> read_file(const std::string& path, std::string_view what);
 
 /// Makes `path` hold `content`, whole or not at all: written beside it, flushed to disk, renamed. A symbolic

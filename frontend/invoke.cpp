@@ -8,6 +8,11 @@
 #include "runtime/fail.h"
 #include "runtime/small_array.h"
 
+#include <kiln/memory.h>
+
+#include <new>
+#include <typeinfo>
+
 namespace kiln {
 namespace {
 
@@ -19,13 +24,13 @@ std::string input_name(const ir::OpDef& op, std::size_t i) {
   return "'" + std::string(op.inputs[i]) + "'";
 }
 
-// A user's error gets the line it belongs to.
-[[noreturn]] void rethrow_with_line(const Error& e, const Call& call) {
-  if (e.kind() != Error::Kind::user) throw e;
-  const std::string line = line_prefix(call.where);
-  const std::string_view what = e.what();
-  if (!line.empty() && what.find(line.substr(0, line.size() - 2)) != std::string_view::npos) throw e;
-  throw Error(line + e.what());
+// Whether a message begins as "net.cpp:12: " does.
+bool names_place(std::string_view message) {
+  const std::string_view place = message.substr(0, message.find(": "));
+  const std::size_t colon = place.rfind(':');
+  return colon != std::string_view::npos && colon + 1 < place.size() &&
+         place.find(' ') == std::string_view::npos &&
+         place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
 }
 
 // The attribute `scalar` as an array of one element.
@@ -36,15 +41,6 @@ Tensor number_tensor(const Call& call) {
   Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]));
   convert_elements(&number, DType::f64, TensorAccess::array(out)->data(), TensorAccess::dtype(out), 1);
   return out;
-}
-
-template <class Body>
-auto with_line(const Call& call, Body body) {
-  try {
-    return body();
-  } catch (const Error& e) {
-    rethrow_with_line(e, call);
-  }
 }
 
 }  // namespace
@@ -60,6 +56,19 @@ ir::Attrs given_attrs(const Call& call) {
 std::string line_prefix(std::source_location where) {
   const std::string line = SourceLocation(CallSite::resolve(where)).str();
   return line.empty() ? line : line + ": ";
+}
+
+void rethrow_at_line(std::source_location where) {
+  const std::string line = line_prefix(where);
+  try {
+    throw;
+  } catch (const Error& e) {
+    // A program's own kinds of errors stay what they are.
+    if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
+    throw Error(line + e.what(), e.kind());
+  } catch (const std::bad_alloc&) {
+    fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
+  }
 }
 
 const ir::OpDef& row(std::string_view op_name) {
@@ -120,7 +129,7 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
       outputs[i] = TensorAccess::empty(type.shape, type.dtype);
       results[i] = TensorAccess::array(outputs[i])->data();
     } else {
-      unwanted.emplace_back(static_cast<std::size_t>(type.bytes()));
+      unwanted.emplace_back(type);
       results[i] = unwanted.back().data();
     }
   }
@@ -130,7 +139,7 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
 }
 
 Tensor invoke_one(const Call& call) {
-  return with_line(call, [&]() -> Tensor {
+  return at_line(call.where, [&]() -> Tensor {
     if (must_record(call)) return record_node(call).at(0);
     Tensor out;
     run_eagerly(call, {&out, 1});
@@ -139,7 +148,7 @@ Tensor invoke_one(const Call& call) {
 }
 
 std::vector<Tensor> invoke_all(const Call& call) {
-  return with_line(call, [&]() -> std::vector<Tensor> {
+  return at_line(call.where, [&]() -> std::vector<Tensor> {
     if (must_record(call)) return record_node(call);
     std::vector<Tensor> out(eager_entry(call).outputs.size());
     run_eagerly(call, out);

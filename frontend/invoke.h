@@ -6,6 +6,7 @@
 #include <kiln/f_options.h>
 
 #include <array>
+#include <exception>
 #include <source_location>
 #include <span>
 
@@ -81,5 +82,19 @@ ir::Attrs given_attrs(const Call& call);
 
 /// "net.cpp:12: ", or nothing; the call sites of layers considered.
 std::string line_prefix(std::source_location where);
+
+/// Throws the exception that is being handled again: an Error with the line of the program, unless it begins
+/// with a place already, and std::bad_alloc as such an Error.
+[[noreturn]] void rethrow_at_line(std::source_location where);
+
+/// What `body` returns; what it throws names the line `where` of the program.
+template <class Body>
+auto at_line(std::source_location where, Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception&) {
+    rethrow_at_line(where);
+  }
+}
 
 }  // namespace kiln

@@ -50,7 +50,7 @@ class JsonReader {
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
     fail("{}, line {}: {}{}", file_, line_, part_.empty() ? "" : part_ + ": ",
-         fmt::format(text, std::forward<A>(args)...));
+         compose(text, std::forward<A>(args)...).c_str());
   }
 
  private:

@@ -1,7 +1,9 @@
+#include "frontend/convert.h"
 #include "frontend/model_state.h"
 #include "frontend/symbol_access.h"
 #include "frontend/symbol_graph.h"
 #include "frontend/text.h"
+#include "frontend/view.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -35,15 +37,15 @@ void check_declared_shape(const ir::Node& variable, const Shape& shape, const st
 Tensor spread(const std::string& name, const TensorType& type, double low, double high) {
   std::uint64_t state = 0x9E3779B97F4A7C15u;
   for (const char c : name) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  std::vector<float> values(static_cast<std::size_t>(type.elements()));
-  for (float& v : values) {
+  Tensor t = detail::TensorAccess::empty(type.shape, type.dtype);
+  std::byte* data = elements_of(t);
+  for (std::int64_t i = 0; i < type.elements(); ++i, data += size_of(type.dtype)) {
     state += 0x9E3779B97F4A7C15u;
     std::uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    v = static_cast<float>(low + (high - low) * static_cast<double>(z >> 40) / 16777216.0);
+    const auto value = static_cast<float>(low + (high - low) * static_cast<double>(z >> 40) / 16777216.0);
+    convert_elements(&value, DType::f32, data, type.dtype, 1);
   }
-  Tensor t = zeros(type.shape, type.dtype);
-  t.copy_from(values.data(), DType::f32);
   return t;
 }
 
@@ -144,7 +146,11 @@ std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Sha
       if (n->types.empty()) {
         unknown.push_back(n->name);
       } else {
-        inputs.emplace(n->name, spread(n->name, n->types[0], low, high));
+        try {
+          inputs.emplace(n->name, spread(n->name, n->types[0], low, high));
+        } catch (const Error& e) {
+          fail("{}: the variable '{}': {}", state_->in_file(), n->name, e.what());
+        }
       }
     }
   };
@@ -197,7 +203,8 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
     types[bound.variables.all[i]->name] = {bound.values[i].dtype(), bound.values[i].shape()};
   bool known = false;
   try {
-    known = infer_graph(bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train);
+    known = infer_graph(
+        bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train);
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
     fail("{}: {}", in_file(), e.what());

@@ -51,16 +51,18 @@ class InitializerStream {
 };
 
 Tensor initial_values(const ParameterState& p, const Initializer& init) {
-  std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
   try {
+    Tensor data = detail::TensorAccess::empty(p.shape, p.options.dtype);
+    std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
     init.fill(values, p.shape, InitializerStream());
+    convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->data(), p.options.dtype,
+                     values.size());
+    return data;
   } catch (const Error& e) {
     fail("Parameter '{}' of shape {} cannot be initialized: {}", p.name, p.shape.str(), e.what());
+  } catch (const std::bad_alloc&) {
+    fail("Parameter '{}' of shape {} cannot be initialized: out of memory", p.name, p.shape.str());
   }
-  Tensor data = detail::TensorAccess::empty(p.shape, p.options.dtype);
-  convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->data(), p.options.dtype,
-                   values.size());
-  return data;
 }
 
 void publish(ParameterState& p, Tensor data) {

@@ -27,7 +27,7 @@ struct ParameterState {
   Tensor data;
   /// The initializer that waits for the shape.
   std::optional<Initializer> deferred;
-  std::mutex mutex;
+  Mutex mutex;
 
   /// The hidden attributes of the parameter's variable. Fixed at its first use, as MXNet's are: a file tells
   /// the shape that the program declared, `(256, 0)`, and not what the first call made of it.

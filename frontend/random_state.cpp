@@ -1,5 +1,7 @@
 #include "frontend/random_state.h"
 
+#include "runtime/fork_gate.h"
+
 #include <kiln/random.h>
 
 #include <mutex>
@@ -11,7 +13,7 @@ namespace {
 constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
 
 struct Streams {
-  std::mutex mutex;
+  Mutex mutex;
   RandomState streams[2] = {{0, 0}, {initializer_key, 0}};
 };
 

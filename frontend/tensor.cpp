@@ -26,14 +26,17 @@ void check_shape(const Shape& shape, const char* what) {
 
 std::string Device::str() const { return "cpu(" + std::to_string(id) + ")"; }
 
-Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Shape& shape) {
-  check_shape(shape, "Tensor");
-  if (static_cast<std::int64_t>(n) != shape.elements())
-    fail("Tensor: {} values do not fill the shape {}, which has {} elements", n, shape.str(),
-         shape.elements());
-  Tensor t = TensorAccess::empty(shape, dtype);
-  if (n) std::memcpy(elements_of(t), data, n * size_of(dtype));
-  return t;
+Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Shape& shape,
+                         std::source_location where) {
+  return at_line(where, [&] {
+    check_shape(shape, "Tensor");
+    if (static_cast<std::int64_t>(n) != shape.elements())
+      fail("Tensor: {} values do not fill the shape {}, which has {} elements", n, shape.str(),
+           shape.elements());
+    Tensor t = TensorAccess::empty(shape, dtype);
+    if (n) std::memcpy(elements_of(t), data, n * size_of(dtype));
+    return t;
+  });
 }
 
 Tensor Tensor::from_list(std::initializer_list<double> values, DType dtype) {
@@ -55,12 +58,15 @@ Tensor::Tensor(std::initializer_list<std::initializer_list<double>> values, DTyp
   convert_elements(all.data(), DType::f64, elements_of(*this), dtype, all.size());
 }
 
-Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release) {
-  check_shape(shape, "Tensor::wrap");
-  const auto bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
-  if (!data && bytes) fail("Tensor::wrap: a null pointer for {} bytes", bytes);
-  return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release))), 0, shape,
-                            dtype);
+Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release,
+                    std::source_location where) {
+  return at_line(where, [&] {
+    check_shape(shape, "Tensor::wrap");
+    const auto bytes = static_cast<std::size_t>(TensorType{dtype, shape}.bytes());
+    if (!data && bytes) fail("Tensor::wrap: a null pointer for {} bytes", bytes);
+    return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release))), 0, shape,
+                              dtype);
+  });
 }
 
 const Shape& Tensor::shape(std::source_location where) const { return known_shape(*this, "shape()", where); }
@@ -110,9 +116,11 @@ void* Tensor::mutable_data(std::source_location where) {
 
 Tensor Tensor::copy(std::source_location where) const {
   if (!array_ || array_->traced() || Trace::current()) return F::identity(*this, where);
-  Tensor out = TensorAccess::empty(shape_, dtype_);
-  convert_elements(elements_of(*this), dtype_, elements_of(out), dtype_, count(*this));
-  return out;
+  return at_line(where, [&] {
+    Tensor out = TensorAccess::empty(shape_, dtype_);
+    convert_elements(elements_of(*this), dtype_, elements_of(out), dtype_, count(*this));
+    return out;
+  });
 }
 
 Tensor Tensor::astype(DType dtype, std::source_location where) const { return F::cast(*this, dtype, where); }

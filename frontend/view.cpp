@@ -167,9 +167,7 @@ void write_view(const Tensor& view, const Tensor& value, std::source_location wh
   Trace* const trace = Trace::current();
   if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
   if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
-  const auto bytes =
-      static_cast<std::size_t>(TensorAccess::shape(view).elements()) * size_of(TensorAccess::dtype(view));
-  if (bytes) std::memmove(elements_of(view), elements_of(value), bytes);
+  if (const std::size_t bytes = TensorAccess::bytes(view)) std::memmove(elements_of(view), elements_of(value), bytes);
   TensorAccess::array(view)->touch();
 }
 

@@ -33,7 +33,8 @@ def Kiln_Dialect : Dialect {
 
 class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
-def Kiln_Tensor : StaticShapeTensorOf<[AnyType]>;
+def Kiln_Tensor : ConfinedType<StaticShapeTensorOf<[AnyType]>, [CPred<"::kiln::ir::is_countable($_self)">],
+                               "tensor that a process can address">;
 
 //===----------------------------------------------------------------------===//
 // Pointwise

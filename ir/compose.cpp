@@ -33,7 +33,7 @@ void rethrow_at(const Node& node, const Error& e) {
   const bool said = who == node.op_name && what.starts_with(who) &&
                     (what.substr(who.size()).starts_with(' ') || what.substr(who.size()).starts_with(':'));
   who = said ? std::string() : who + ": ";
-  fail("{}{}{}{}{}", where, where.empty() ? "" : ": ", who, what, inputs_text(node, what));
+  fail("{}{}{}{}{}", where, where.empty() ? "" : ": ", who, e.what(), inputs_text(node, what).c_str());
 }
 
 std::vector<Value> compose(Primitives& p, const Node& node, Args in) {

@@ -134,6 +134,15 @@ TensorType to_tensor_type(mlir::Type type) {
           Shape(std::span(tensor.getShape().data(), tensor.getShape().size()))};
 }
 
+bool is_countable(mlir::Type type) {
+  auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+  const mlir::Type element = tensor.getElementType();
+  if (tensor.getRank() > Shape::max_rank || !element.isIntOrFloat()) return false;
+  const std::span extents(tensor.getShape().data(), tensor.getShape().size());
+  const auto bytes = product_of(extents, (element.getIntOrFloatBitWidth() + 7) / 8);
+  return bytes && *bytes <= max_array_bytes;
+}
+
 mlir::SplatElementsAttr splat_of(mlir::Value v) {
   auto constant = v.getDefiningOp<ConstantOp>();
   return constant ? llvm::dyn_cast<mlir::SplatElementsAttr>(constant.getValue()) : nullptr;

@@ -36,11 +36,10 @@ inline mlir::RankedTensorType ranked(mlir::Value v) {
   return llvm::cast<mlir::RankedTensorType>(v.getType());
 }
 
+/// Whether the array has at most Shape::max_rank axes and max_array_bytes bytes.
+bool is_countable(mlir::Type type);
 /// Of the array in memory.
-inline std::int64_t bytes_of(mlir::Value v) {
-  auto type = ranked(v);
-  return type.getNumElements() * static_cast<std::int64_t>(size_of(dtype_of_element(type.getElementType())));
-}
+inline std::int64_t bytes_of(mlir::Value v) { return to_tensor_type(v.getType()).bytes(); }
 /// The value of a constant whose elements are all one number; null for any other value.
 mlir::SplatElementsAttr splat_of(mlir::Value v);
 

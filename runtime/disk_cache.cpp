@@ -3,6 +3,7 @@
 #include "runtime/disk_cache_entry.h"
 #include "runtime/disk_cache_folder.h"
 #include "runtime/env.h"
+#include "runtime/fail.h"
 #include "runtime/log.h"
 
 #include <cerrno>
@@ -98,7 +99,7 @@ std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::
     cache_file::Decoded d = cache_file::decode(file.bytes, &key);
     problem = d.problem;
     if (problem.empty() && d.contents.stamp != stamp)
-      problem = fmt::format("it was compiled with or for something else ({})", d.contents.stamp);
+      problem = compose("it was compiled with or for something else ({})", d.contents.stamp);
     if (problem.empty()) {
       if (options_.mode == Mode::read_write && std::time(nullptr) - file.modified > touch_after)
         ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);

@@ -104,7 +104,8 @@ Decoded decode(std::span<const std::byte> file, const CacheKey* key) {
 
 Read read(const std::string& path) {
   Read r;
-  const File f{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  // Without O_NONBLOCK a pipe of that name would be waited for.
+  const File f{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
   if (f.fd < 0) {
     r.found = errno != ENOENT && errno != ENOTDIR;
     if (r.found) r.problem = fmt::format("it cannot be opened ({})", std::strerror(errno));
@@ -113,7 +114,7 @@ Read read(const std::string& path) {
   r.found = true;
   struct stat s{};
   if (::fstat(f.fd, &s) != 0 || !S_ISREG(s.st_mode)) {
-    r.problem = "it is not a file";
+    r.problem = "it is not a regular file";
   } else if (s.st_uid != ::geteuid() || (s.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     r.problem = "others may write it";
   } else if (static_cast<std::uint64_t>(s.st_size) > largest_file) {

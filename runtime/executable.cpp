@@ -20,9 +20,14 @@ namespace {
 /// The arena of one call; counts as such in the memory report.
 class Arena {
  public:
-  explicit Arena(std::int64_t bytes) : bytes_(bytes) {
+  /// `owner` is who the error names when there is no memory.
+  Arena(std::int64_t bytes, const std::string& owner) : bytes_(bytes) {
     if (bytes_ == 0) return;
-    data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_)));
+    try {
+      data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_)));
+    } catch (const Error& e) {
+      fail("{}: no memory for its temporaries: {}", owner, e.what());
+    }
     memory::count_arena(bytes_);
   }
   ~Arena() {
@@ -157,7 +162,7 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   }
   const int threads = l.extent > l.grain ? num_threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
-  const Arena scratch(l.scratch_bytes * workers);
+  const Arena scratch(l.scratch_bytes * workers, plan_.name);
   for (int w = 0; w < workers; ++w)
     std::memset(scratch.data() + w * l.scratch_bytes, 0, sizeof(std::int64_t));
   Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
@@ -261,7 +266,7 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   for (const auto& c : plan_.constants) *base++ = c->data();
   for (std::size_t i = 0; i < plan_.snapshots.size(); ++i, ++base)
     snapshots[i] = get_snapshot(i, inputs, bases.data());
-  const Arena arena(plan_.arena_bytes);
+  const Arena arena(plan_.arena_bytes, plan_.name);
   RandomState state = random;
   *base++ = arena.data();
   *base++ = reinterpret_cast<std::byte*>(&state);

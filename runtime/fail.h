@@ -1,20 +1,47 @@
 #pragma once
 #include <kiln/error.h>
 
+#include <concepts>
 #include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace kiln {
 
-/// Throws a user's error with a formatted message.
+/// A text from a program or a file as messages show it: without its middle, whose size it tells, when it is
+/// longer than 400 bytes.
+std::string shortened(std::string_view text);
+
+/// An argument of a message.
+template <class T>
+decltype(auto) shown(const T& argument) {
+  if constexpr (std::same_as<T, std::string> || std::same_as<T, std::string_view>)
+    return shortened(argument);
+  else
+    return (argument);
+}
+
+/// `text` with its arguments. Strings among them may be of any length and are shortened; a `const char*` is
+/// taken as it is: it is a word of Kiln's, or a message that was composed before.
+template <class... A>
+std::string compose(fmt::format_string<A...> text, A&&... args) {
+  const auto format = [&](const auto&... values) {
+    return fmt::vformat(text, fmt::make_format_args(values...));
+  };
+  return format(shown(args)...);
+}
+
+/// Throws a user's error with a composed message.
 template <class... A>
 [[noreturn]] void fail(fmt::format_string<A...> text, A&&... args) {
-  throw Error(fmt::format(text, std::forward<A>(args)...));
+  throw Error(compose(text, std::forward<A>(args)...));
 }
 
 /// Throws an internal error: something that no input should be able to cause.
 template <class... A>
 [[noreturn]] void fail_internal(fmt::format_string<A...> text, A&&... args) {
-  throw Error(fmt::format(text, std::forward<A>(args)...), Error::Kind::internal);
+  throw Error(compose(text, std::forward<A>(args)...), Error::Kind::internal);
 }
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #include "runtime/log.h"
 
 #include "runtime/env.h"
+#include "runtime/fork_gate.h"
 
 #include <array>
 #include <cstdio>
@@ -13,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 2> categories{"compile", "cache"};
 
 struct State {
-  std::mutex mutex;
+  Mutex mutex;
   LogSink sink;
   std::set<std::string, std::less<>> said;
 };

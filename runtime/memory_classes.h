@@ -1,4 +1,6 @@
 #pragma once
+#include "runtime/tensor_type.h"
+
 #include <bit>
 #include <cstddef>
 
@@ -8,7 +10,7 @@
 namespace kiln::memory {
 
 inline constexpr std::size_t alignment = 64;
-inline constexpr std::size_t max_bytes = std::size_t{1} << 46;
+inline constexpr std::size_t max_bytes = max_array_bytes;
 
 constexpr std::size_t class_of(std::size_t bytes) {
   if (bytes <= 1024) return bytes <= 64 ? 1 : (bytes + 63) / 64;

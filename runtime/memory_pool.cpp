@@ -1,6 +1,7 @@
 #include "runtime/memory_pool.h"
 
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 #include "runtime/memory_classes.h"
 #include "runtime/memory_system.h"
 
@@ -141,7 +142,7 @@ class Shared {
     }
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::array<List, class_count> lists_{};
   std::uint64_t clock_ = 0;
   std::size_t bytes_ = 0;
@@ -195,7 +196,7 @@ struct ThreadCache {
 };
 
 struct CacheList {
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<ThreadCache*> caches;
 };
 CacheList& cache_list() {
@@ -203,10 +204,11 @@ CacheList& cache_list() {
   return *l;
 }
 
-// Trivially destructible, so that it may be read at any time in a thread's life, and in the static block of
-// thread-local memory, so that reading it is one instruction in a shared library too.
-constinit thread_local ThreadCache* cache_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool thread_is_ending __attribute__((tls_model("initial-exec"))) = false;
+// Trivially destructible, so that it may be read at any time in a thread's life. Not of the model
+// initial-exec: a library with such variables needs room in the static block of thread-local memory, and
+// dlopen() finds little there.
+constinit thread_local ThreadCache* cache_of_thread = nullptr;
+constinit thread_local bool thread_is_ending = false;
 
 struct CacheOwner {
   ThreadCache cache;
@@ -262,6 +264,11 @@ void count_held(std::int64_t bytes) noexcept {
 }  // namespace
 
 void count_live(std::int64_t bytes) noexcept { count_held(bytes); }
+
+void forget_other_threads() noexcept {
+  auto& caches = cache_list().caches;
+  std::erase_if(caches, [](const ThreadCache* c) { return c != cache_of_thread; });
+}
 
 void count_arena(std::int64_t bytes) noexcept {
   arena.fetch_add(bytes, std::memory_order_relaxed);

@@ -19,4 +19,7 @@ void count_live(std::int64_t bytes) noexcept;
 /// The same for temporaries of a running call.
 void count_arena(std::int64_t bytes) noexcept;
 
+/// In the child of a fork(): the blocks that other threads kept are lost.
+void forget_other_threads() noexcept;
+
 }  // namespace kiln::memory

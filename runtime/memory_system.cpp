@@ -33,6 +33,13 @@ void* system_allocate(std::size_t bytes) noexcept {
 
 void system_free(void* block, std::size_t) noexcept { std::free(block); }
 
+bool can_map(std::size_t bytes) noexcept {
+  void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  ::munmap(room, bytes);
+  return true;
+}
+
 std::size_t pool_limit() noexcept {
   static const std::size_t limit = [] {
     if (const auto text = env("KILN_POOL_MAX_SIZE")) {

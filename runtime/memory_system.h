@@ -10,4 +10,7 @@ void system_free(void* block, std::size_t bytes) noexcept;
 /// Bytes of freed blocks that the process may keep; see kiln/memory.h.
 std::size_t pool_limit() noexcept;
 
+/// Whether the process may have so many bytes more at this moment, under its limits (setrlimit, overcommit).
+bool can_map(std::size_t bytes) noexcept;
+
 }  // namespace kiln::memory

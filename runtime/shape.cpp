@@ -1,4 +1,5 @@
 #include "runtime/fail.h"
+#include "runtime/tensor_type.h"
 
 #include <kiln/shape.h>
 
@@ -16,15 +17,30 @@ void Shape::push_back(std::int64_t dim) {
   dims_[static_cast<std::size_t>(rank_++)] = dim;
 }
 
-std::int64_t Shape::elements() const {
-  std::int64_t n = 1;
-  bool overflow = false;
-  for (const std::int64_t d : *this) {
-    if (d == 0) return 0;
-    overflow = overflow || __builtin_mul_overflow(n, d, &n);
+std::optional<std::int64_t> product_of(std::span<const std::int64_t> extents, std::int64_t factor) {
+  std::int64_t product = factor;
+  bool empty = false;
+  for (const std::int64_t d : extents) {
+    if (d == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(product, d, &product))
+      return {};
   }
-  if (overflow) fail("the shape {} has more elements than fit in 64 bits", str());
-  return n;
+  return empty ? 0 : product;
+}
+
+std::int64_t Shape::elements() const {
+  const auto n = product_of(dims());
+  if (!n) fail("the shape {} has more elements than fit in 64 bits", str());
+  return *n;
+}
+
+std::int64_t TensorType::bytes() const {
+  const auto n = product_of(shape.dims(), static_cast<std::int64_t>(size_of(dtype)));
+  if (!n || *n > max_array_bytes)
+    fail("an array of the shape {} and dtype {} takes {} bytes, more than the {} that a process can address",
+         shape.str(), name_of(dtype), n ? std::to_string(*n) : "2^63 or more", max_array_bytes);
+  return *n;
 }
 
 std::string Shape::str() const {

@@ -1,5 +1,6 @@
 #include "runtime/storage.h"
 
+#include "runtime/fail.h"
 #include "runtime/memory_pool.h"
 
 #include <algorithm>
@@ -8,6 +9,15 @@ namespace kiln {
 
 Buffer::Buffer(std::size_t bytes) : data_(static_cast<std::byte*>(memory::allocate(bytes))), bytes_(bytes) {
   memory::count_live(static_cast<std::int64_t>(bytes));
+}
+
+Buffer::Buffer(const TensorType& type) {
+  const auto bytes = static_cast<std::size_t>(type.bytes());
+  try {
+    *this = Buffer(bytes);
+  } catch (const Error& e) {
+    fail("{}: {}", type.str(), e.what());
+  }
 }
 
 Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release)

@@ -1,4 +1,7 @@
 #pragma once
+#include "runtime/fork_gate.h"
+#include "runtime/tensor_type.h"
+
 #include <kiln/export.h>
 
 #include <atomic>
@@ -20,6 +23,8 @@ class KILN_API Buffer {
   Buffer() = default;
   /// `bytes` of uninitialised memory from the pool. Throws kiln::Error when there is none.
   explicit Buffer(std::size_t bytes);
+  /// The same for an array, which the error names.
+  explicit Buffer(const TensorType& type);
   /// The caller's memory; `release` runs when Kiln needs it no more (it may be empty). Not counted in the
   /// report.
   Buffer(void* data, std::size_t bytes, std::function<void()> release);
@@ -90,7 +95,7 @@ class KILN_API Storage {
   Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
   std::atomic<std::uint64_t> id_{0};
-  std::mutex snapshots_mutex_;
+  Mutex snapshots_mutex_;
   std::vector<Snapshot> snapshots_;
 };
 

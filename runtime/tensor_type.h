@@ -2,9 +2,21 @@
 #include <kiln/dtype.h>
 #include <kiln/shape.h>
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace kiln {
+
+/// The product of the extents times `factor`, 0 when an extent is 0. Nothing when it does not fit in 64 bits;
+/// extents of 0 do not help there, since strides leave them out. Whoever counts elements or bytes counts them
+/// here.
+std::optional<std::int64_t> product_of(std::span<const std::int64_t> extents, std::int64_t factor = 1);
+
+/// As many bytes as a process on x86-64 can address; no array has more. Sums of the sizes of a network's
+/// arrays therefore fit in 64 bits.
+inline constexpr std::int64_t max_array_bytes = std::int64_t{1} << 47;
 
 /// What is known of an array before it has values.
 struct TensorType {
@@ -12,7 +24,8 @@ struct TensorType {
   Shape shape;
 
   std::int64_t elements() const { return shape.elements(); }
-  std::int64_t bytes() const { return elements() * static_cast<std::int64_t>(size_of(dtype)); }
+  /// Throws kiln::Error for more than max_array_bytes.
+  std::int64_t bytes() const;
   bool operator==(const TensorType&) const = default;
   /// "float32 (2, 3)"
   std::string str() const { return std::string(name_of(dtype)) + " " + shape.str(); }

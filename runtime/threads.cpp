@@ -3,7 +3,9 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
+#include "runtime/fork_gate.h"
 #include "runtime/log.h"
+#include "runtime/memory_system.h"
 #include "runtime/threads_tbb.h"
 
 #include <kiln/threads.h>
@@ -58,6 +60,18 @@ int default_threads() {
 
 std::atomic<int> process_threads{0};             // 0: not asked for yet
 constinit thread_local int limit_of_thread = 0;  // 0: none, the process's number counts
+std::atomic<int> most_workers{0};       // that a loop has had
+std::atomic<bool> lost_workers{false};  // with the parent of the process
+
+/// Without room for their stacks oneTBB would wait for threads that the system does not make.
+bool may_have(int workers) {
+  constexpr std::size_t thread_bytes = std::size_t{16} << 20;
+  int most = most_workers.load(std::memory_order_relaxed);
+  if (workers > most && !memory::can_map(thread_bytes * static_cast<std::size_t>(workers - most))) return false;
+  while (workers > most && !most_workers.compare_exchange_weak(most, workers)) {
+  }
+  return true;
+}
 
 std::int64_t pieces_of(std::int64_t extent, std::int64_t grain) {
   return extent / grain + (extent % grain != 0);
@@ -112,6 +126,7 @@ struct Loop {
 };
 
 void work_on(void* context) {
+  const ForkGuardOfWorker guard;
   Loop& loop = *static_cast<Loop*>(context);
   (void)loop.open.load(std::memory_order_acquire);
   loop.work();
@@ -121,6 +136,7 @@ void work_on(void* context) {
 }  // namespace
 
 int num_threads() {
+  if (lost_workers.load(std::memory_order_relaxed)) return 1;
   if (limit_of_thread > 0) return limit_of_thread;
   int n = process_threads.load(std::memory_order_relaxed);
   if (n == 0) {
@@ -147,15 +163,22 @@ int workers_for(std::int64_t extent, std::int64_t grain, int threads) {
   return static_cast<int>(std::min<std::int64_t>(threads, pieces_of(extent, grain)));
 }
 
+void forget_workers() noexcept {
+  if (most_workers.exchange(0) == 0) return;
+  lost_workers = true;
+  forget_arena();
+}
+
 void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context) {
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t grains = pieces_of(extent, grain);
   const int workers = workers_for(extent, grain, threads);
-  if (workers <= 1) {
+  if (workers <= 1 || !may_have(workers)) {
     const FloatEnv env;
     if (extent > 0) piece(context, 0, 0, extent);
     return;
   }
+  const ForkGuard guard;
   // Some more parts than threads, so that a thread that was held up costs a part and not its whole share.
   const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
   Loop loop{.piece = piece,

@@ -16,4 +16,8 @@ int workers_for(std::int64_t extent, std::int64_t grain, int threads);
 /// Parts begin at multiples of `grain`. Each part runs with the floating-point environment of float_env.h.
 void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, PieceFn piece, void* context);
 
+/// In the child of a fork(): it has none of the workers that its parent had, so that calls have one thread
+/// from now on. A child whose parent had none may start its own.
+void forget_workers() noexcept;
+
 }  // namespace kiln

@@ -27,8 +27,8 @@ void raise_worker_limit(int n) {
 
 /// An arena of its own for each calling thread: callers do not wait for each other, and while one waits for
 /// its workers it takes up no task but its own.
+thread_local std::unique_ptr<tbb::task_arena> arena;
 tbb::task_arena& arena_for(int threads) {
-  static thread_local std::unique_ptr<tbb::task_arena> arena;
   static thread_local int size = 0;
   if (size != threads) {
     raise_worker_limit(threads);
@@ -48,6 +48,8 @@ void run_on_workers(int threads, int times, void (*work)(void*), void* context) 
     group.wait();
   });
 }
+
+void forget_arena() noexcept { (void)arena.release(); }
 
 int worker_slot() { return std::max(tbb::this_task_arena::current_thread_index(), 0); }
 

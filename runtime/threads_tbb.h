@@ -8,6 +8,10 @@ namespace kiln {
 /// which cannot follow oneTBB's own ordering; callers order what they share by atomics of their own.
 void run_on_workers(int threads, int times, void (*work)(void*), void* context);
 
+/// In the child of a fork(), which has no workers: lets go of the calling thread's arena without waiting for
+/// them.
+void forget_arena() noexcept;
+
 /// In such a call: the thread's place among those of the arena, mostly the same in every call. The caller's
 /// is 0.
 int worker_slot();

@@ -152,6 +152,17 @@ TEST_CASE("a damaged or foreign entry is a miss, every way to damage it, and is 
   fs::remove_all(file);
   fs::create_symlink("/dev/zero", file);
   CHECK_FALSE(cache.load(key, stamp));
+  // A pipe, which nobody writes: opened as a file is, it would be waited for.
+  fs::remove(file);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  CHECK_THAT(cache.list().at(0).description, Catch::Contains("not a kernel") || Catch::Contains("too short"));
+  CHECK_FALSE(cache.load(key, stamp));
+  CHECK_FALSE(fs::exists(file));
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  CHECK(cache.verify().problems.size() == 1);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  cache.store(key, stamp, bytes("machine code"), "");
+  CHECK(cache.load(key, stamp) == bytes("machine code"));
 }
 
 TEST_CASE("a bad entry is one warning, however many there are", "[disk_cache]") {

@@ -66,9 +66,10 @@ Value widened_for_scalar(Primitives& p, Value x, const Attrs& a) {
 }
 
 std::int64_t times(std::int64_t a, std::int64_t b) {
-  std::int64_t product;
-  if (__builtin_mul_overflow(a, b, &product)) fail("{} times {} does not fit in 64 bits", a, b);
-  return product;
+  const std::int64_t extents[] = {a, b};
+  const auto product = product_of(extents);
+  if (!product) fail("{} times {} does not fit in 64 bits", a, b);
+  return *product;
 }
 
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b) {

@@ -23,8 +23,8 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
     fail("Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
   for (int i = 0; i < kernel.rank(); ++i)
-    if (spec.window.dilate[at(i)] * (kernel[at(i)] - 1) + 1 >
-        data[at(i + 2)] + 2 * spec.window.pad_low[at(i)])
+    if (times(spec.window.dilate[at(i)], kernel[at(i)] - 1) - data[at(i + 2)] >=
+        times(2, spec.window.pad_low[at(i)]))
       fail("kernel size exceed input: kernel {} on data {} with pad {}", kernel.str(), data.str(),
            spec.window.pad_low.str());
   Value y = p.convolution(widen(p, in[0]), widen(p, in[1]), spec);
@@ -67,7 +67,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
     for (int i = 0; i < n; ++i) {
       // Padding on both sides, and the odd pixel back.
       const std::int64_t whole = times(spec.window.stride[at(i)], data[at(i + 2)] - 1) + 1 +
-                                 spec.window.dilate[at(i)] * (kernel[at(i)] - 1);
+                                 times(spec.window.dilate[at(i)], kernel[at(i)] - 1);
       const std::int64_t surplus = whole - target[at(i)];
       if (surplus < 0) fail("target_shape {} is too big: data {} gives {}", target.str(), data.str(), whole);
       spec.window.pad_low[at(i)] = spec.window.pad_high[at(i)] = (surplus + 1) / 2;
@@ -110,7 +110,7 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
 
   Shape step{1, 1}, counts;
   for (int i = 0; i < n; ++i) {
-    const std::int64_t room = data[at(i + 2)] - dilate[at(i)] * (kernel[at(i)] - 1) - 1;
+    const std::int64_t room = data[at(i + 2)] - times(dilate[at(i)], kernel[at(i)] - 1) - 1;
     if (room < 0) fail("kernel size exceed input: kernel {} on data {}", kernel.str(), data.str());
     step.push_back(stride[at(i)]);
     counts.push_back(room / stride[at(i)] + 1);

@@ -84,7 +84,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   ir::Window w{kernel, stride, Shape::filled(spatial, 1), pad, pad};
   Shape out{data[0], data[1]};
   for (int i = 0; i < spatial; ++i) {
-    std::int64_t room = data[at(i + 2)] + 2 * pad[at(i)] - kernel[at(i)], s = stride[at(i)];
+    std::int64_t room = data[at(i + 2)] + times(2, pad[at(i)]) - kernel[at(i)], s = stride[at(i)];
     if (kernel[at(i)] < 1 || s < 1 || pad[at(i)] < 0 || room < 0)
       fail("kernel size exceed input: kernel {} on data {} with pad {} and stride {}", kernel.str(),
            data.str(), pad.str(), stride.str());

@@ -35,7 +35,7 @@ struct Layout {
   std::int64_t parameters(std::int64_t channels) const {
     std::int64_t n = 0;
     for (std::int64_t l = 0; l < layers; ++l)
-      n += directions * (times(gates * hidden, input(l, channels)) + gates * hidden * (out + 2)) +
+      n += times(directions * gates * hidden, input(l, channels) + out + 2) +
            (projected ? directions * out * hidden : 0);
     return n;
   }

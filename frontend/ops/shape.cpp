@@ -301,7 +301,7 @@ Values space_to_depth(Primitives& p, Args in, const Attrs& a) {
   Shape s = p.shape(in[0]);
   if (s[2] % b != 0 || s[3] % b != 0) fail("space_to_depth: {} is not divided by {}", s.str(), b);
   Value x = p.reshape(in[0], {s[0], s[1], s[2] / b, b, s[3] / b, b});
-  return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * b * b, s[2] / b, s[3] / b})};
+  return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], times(s[1], b * b), s[2] / b, s[3] / b})};
 }
 
 AttrSpec int_or_none(std::string_view name) { return or_none(name, AttrKind::integer); }

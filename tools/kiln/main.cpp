@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <new>
 #include <string_view>
 
@@ -20,6 +21,27 @@ int parse(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? ok : usage;
   }
+}
+
+/// "kiln cache prune"
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() ? path_of(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
+
+std::string complaint(const CLI::App* app, const CLI::Error& e) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  std::string what = e.what();
+  const auto commands = app->get_subcommands([](const CLI::App*) { return true; });
+  if (!commands.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* c : commands) names.push_back(c->get_name());
+    const std::vector<std::string> unknown = app->remaining();
+    what = fmt::format(
+        "{}; there are {}",
+        unknown.empty() ? "a command is needed" : fmt::format("there is no command '{}'", unknown.front()),
+        fmt::join(names, ", "));
+  }
+  return fmt::format("{0}: {1}\nTry {0} --help.\n", path_of(*app), what);
 }
 
 int perform(const Action& action) {
@@ -53,11 +75,7 @@ int run(int argc, char** argv) {
   });
   app.require_subcommand(1);
   app.get_formatter()->column_width(20);
-  app.failure_message([](const CLI::App* a, const CLI::Error& e) {
-    while (!a->get_subcommands().empty()) a = a->get_subcommands().front();
-    std::string name = a->get_parent() ? "kiln " + a->get_name() : "kiln";
-    return fmt::format("{}: {}\nTry {} --help.\n", name, e.what(), name);
-  });
+  app.failure_message(complaint);
 
   Action action;
   add_run(app, action);

@@ -76,17 +76,21 @@ class KILN_API Tensor {
   Tensor() = default;
   /// A vector, matrix, ... of the values in C order. `values.size()` must be shape.elements().
   template <class T>
-  Tensor(std::span<const T> values, const Shape& shape)
-      : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape)) {}
+  Tensor(std::span<const T> values, const Shape& shape,
+         std::source_location where = std::source_location::current())
+      : Tensor(from_host(values.data(), dtype_of<T>, values.size(), shape, where)) {}
   template <class T>
-  Tensor(const std::vector<T>& values, const Shape& shape) : Tensor(std::span<const T>(values), shape) {}
+  Tensor(const std::vector<T>& values, const Shape& shape,
+         std::source_location where = std::source_location::current())
+      : Tensor(std::span<const T>(values), shape, where) {}
   template <class = void>  // a template so that {{1}, {2}} prefers rows
   Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
   Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
 
   /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and
   /// must live, and stay in place, until `release` is called (from whichever thread drops the last handle).
-  static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {});
+  static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {},
+                     std::source_location where = std::source_location::current());
 
   bool defined() const { return array_ != nullptr; }
   /// Throws for a symbol without shapes (sym::var outside a call), saying what to use instead.
@@ -207,7 +211,8 @@ class KILN_API Tensor {
  private:
   friend struct detail::TensorAccess;
   static Tensor from_list(std::initializer_list<double> values, DType dtype);
-  static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape);
+  static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape,
+                          std::source_location where);
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;
 

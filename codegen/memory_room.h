@@ -1,0 +1,19 @@
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+/// LLVM and MLIR do not survive without memory: they end the process, write to a null pointer, or throw
+/// std::bad_alloc through code that does not release its locks. They are only called when there is room for
+/// what they do next. Room is not held, so that another thread may take it: then LLVM throws, if it can.
+namespace kiln::codegen {
+
+/// What one kernel, or one step of linking, takes at most, measured at a tenth of it.
+inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
+
+/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more.
+void require_room(std::size_t bytes, std::string_view graph);
+
+/// From the first call on LLVM throws std::bad_alloc where it would end the process.
+void throw_from_llvm();
+
+}  // namespace kiln::codegen
