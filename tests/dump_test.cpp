@@ -28,6 +28,24 @@ TEST_CASE("equal networks are dumped each for itself, and run") {
   CHECK(compilations == count);
 }
 
+TEST_CASE("a compilation that fails leaves the stages before") {
+  const TemporaryFolder folder;
+  const auto call = [&] {
+    Net net([](F&, const Tensors& in) { return Tensors{in[0] * 3 + 1}; });
+    net.hybridize({.dump_dir = folder.path.string()});
+    net(Tensors{ones({3})});
+  };
+  call();
+  const std::string first = fs::directory_iterator(folder.path)->path().filename().string();
+  const std::size_t number = std::stoul(first) + 1;
+  const fs::path next = folder.path / ((number < 10 ? "00" : "0") + std::to_string(number) + "_net");
+  // A folder in the place of the fourth file.
+  fs::create_directories(next / "3_buffers.mlir" / "full");
+  CHECK_THROWS_WITH(call(), Catch::Contains("3_buffers.mlir"));
+  for (const char* file : {"0_trace.txt", "1_kiln.mlir", "2_fused.mlir"}) CHECK(fs::file_size(next / file) > 0);
+  CHECK_FALSE(fs::exists(next / "4_kernels.mlir"));
+}
+
 TEST_CASE("a folder that cannot be made is named") {
   const TemporaryFolder folder;
   const std::string inside = (folder.path / "file" / "deep").string();

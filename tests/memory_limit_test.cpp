@@ -1,5 +1,5 @@
-// Compiling with too little memory, wherever it ends: an error, and the network is as good as before when there
-// is memory again.
+// Compiling with too little memory, wherever it ends: an error, and the network is as good as before when
+// there is memory again.
 #include "function_net.h"
 
 #include <cstdio>
@@ -46,7 +46,9 @@ Outcome compile_with(std::size_t more) {
   try {
     net(Tensors{x});
   } catch (const Error& e) {
-    outcome = e.kind() == Error::Kind::user && std::string(e.what()).find("memory") != std::string::npos ? refused : wrong;
+    outcome = e.kind() == Error::Kind::user && std::string(e.what()).find("memory") != std::string::npos
+                  ? refused
+                  : wrong;
     if (outcome == wrong) std::fprintf(stderr, "%zu: %s\n", more, e.what());
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%zu: not Kiln's: %s\n", more, e.what());
