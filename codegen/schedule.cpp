@@ -5,6 +5,7 @@
 #include "codegen/strips.h"
 #include "ir/views.h"
 #include "passes/strip_mine.h"
+#include "runtime/check.h"
 #include "runtime/control.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
@@ -144,13 +145,16 @@ class Scheduler {
               add(launch_border(pad, target_), {place(r)}, pad);
           add(launch_fusion(f, target_), std::move(operands), f);
         })
-        .Case([&](ir::PackOp p) { add(launch_pack(p, target_), {place(p.getX()), place(p.getResult())}, p); })
+        .Case([&](ir::PackOp p) {
+          add(launch_pack(p, target_), {place(p.getX()), place(p.getResult())}, p);
+        })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
         .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
         .Case([&](ir::RunIfOp i) { schedule_branch(i); })
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
+        .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
         .Case([&](ir::SortOp s) {
           add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())}, s);
         })
@@ -298,10 +302,15 @@ class Scheduler {
     return std::make_shared<Executable>(make_plan(function, target_, stages_));
   }
 
-  void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
+  void add_body(mlir::Operation* op, std::shared_ptr<const Control> control,
+                std::vector<BufferRef> operands) {
     for (mlir::Value v : op->getResults()) operands.push_back(place(v));
     operands.push_back(scratch_.lookup(op));
     operands.push_back({Space::rng, 0, 0});
+    add(op, std::move(control), std::move(operands));
+  }
+
+  void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
     Step step;
     step.control = std::move(control);
     step.operands = std::move(operands);
@@ -321,14 +330,25 @@ class Scheduler {
                   .conditional = op.getGoOn() != nullptr};
     std::vector<BufferRef> operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(place(v));
-    add(op, make_loop(std::move(loop)), std::move(operands));
+    add_body(op, make_loop(std::move(loop)), std::move(operands));
   }
 
   void schedule_branch(ir::RunIfOp op) {
     std::vector<BufferRef> operands;
     for (mlir::Value v : op.getArguments()) operands.push_back(place(v));
     operands.push_back(place(op.getCondition()));
-    add(op, make_branch({body(op, op.getThenAttr()), body(op, op.getOtherwiseAttr())}), std::move(operands));
+    add_body(op, make_branch({body(op, op.getThenAttr()), body(op, op.getOtherwiseAttr())}),
+             std::move(operands));
+  }
+
+  void schedule_check(ir::CheckBoundsOp check) {
+    const std::vector<std::string> lines = source_lines(check.getLoc());
+    add(check,
+        make_bounds_check({.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
+                           .extent = static_cast<std::int64_t>(check.getExtent()),
+                           .node = check.getNode().str(),
+                           .line = lines.empty() ? std::string() : lines.front()}),
+        {place(check.getIndices())});
   }
 
   mlir::func::FuncOp function_;

@@ -5,6 +5,7 @@
 #include "frontend/eager_cache.h"
 #include "frontend/random_state.h"
 #include "frontend/trace.h"
+#include "runtime/check.h"
 #include "runtime/fail.h"
 #include "runtime/small_array.h"
 
@@ -135,7 +136,13 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
   }
   const Executable& executable = *entry.executable;
   const RandomState random = entry.random_draws ? reserve_random(entry.random_draws) : RandomState{};
-  executable.run({arguments.data(), inputs}, {results.data(), entry.outputs.size()}, random);
+  try {
+    executable.run({arguments.data(), inputs}, {results.data(), entry.outputs.size()}, random);
+  } catch (const ValueError& e) {
+    // Code of one operator serves all lines that call it; a body belongs to this call and has lines of its own.
+    if (!call.bodies.empty()) throw;
+    throw Error(line_prefix(call.where) + e.message());
+  }
 }
 
 Tensor invoke_one(const Call& call) {

@@ -43,7 +43,8 @@ OpDoc describe(const ir::OpDef& op) {
   doc.variadic = op.variadic;
   for (const ir::AttrSpec& spec : op.attrs)
     doc.attributes.push_back({std::string(spec.name), kind_text(spec),
-                              spec.fallback ? std::optional(ir::to_text(*spec.fallback)) : std::nullopt});
+                              spec.fallback ? std::optional(ir::to_text(*spec.fallback)) : std::nullopt,
+                              std::string(spec.ignored)});
   return doc;
 }
 

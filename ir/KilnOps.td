@@ -243,6 +243,19 @@ def GatherOp : Kiln_Op<"gather"> {
   let hasVerifier = 1;
 }
 
+def CheckBoundsOp : Op<Kiln_Dialect, "check_bounds", [NoMemoryEffect, AllTypesMatch<["indices", "result"]>]> {
+  let summary = "the indices; a call in which one is not in 0 .. `extent` - 1 throws";
+  let description = [{
+    The error is a kiln::Error that names the first such index in C order, its place, `node` and the node's line. The call then writes no input and
+    gives no result. It is no constant and does not leave the body of a loop or branch, which may not run. Where nothing needs its result it is
+    dead, as any operation.
+  }];
+  let arguments = (ins Kiln_Tensor:$indices, I64Attr:$extent, StrAttr:$node);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$indices `below` $extent `for` $node attr-dict `:` type($indices)";
+  let hasVerifier = 1;
+}
+
 def ScatterOp : Kiln_Op<"scatter", [AllTypesMatch<["x", "result"]>]> {
   let summary = "x with slices along an axis replaced by, or added to, slices of `updates`";
   let description = [{

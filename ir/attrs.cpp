@@ -17,7 +17,15 @@ void Attrs::set(std::string_view name, AttrValue value) {
   }
   items_.push_back({name, std::move(value)});
 }
+
+namespace {
+thread_local AttrReads* reads = nullptr;
+}
+AttrReads::AttrReads() { reads = this; }
+AttrReads::~AttrReads() { reads = nullptr; }
+
 const AttrValue* Attrs::find(std::string_view name) const {
+  if (reads && !op_.empty()) reads->read_.emplace(op_, name);
   for (const Item& item : items_)
     if (item.name == name) return &item.value;
   return nullptr;

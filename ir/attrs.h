@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,6 +47,8 @@ struct AttrSpec {
   bool or_none = false;
   /// The words of an enumeration, in the order in which messages list them.
   std::vector<std::string_view> words = {};
+  /// Why no result depends on it; empty where the operator reads it. Nothing else is accepted and not read.
+  std::string_view ignored = {};
 };
 
 /// The attributes given to one node: a few (name, value) pairs in the order given. Names are string literals
@@ -59,6 +63,8 @@ class Attrs {
 
   Attrs() = default;
   Attrs(std::initializer_list<Item> items) : items_(items) {}
+  /// Those of an operator of that name (a row's), complete.
+  explicit Attrs(std::string_view op) : op_(op) {}
 
   void set(std::string_view name, AttrValue value);
   const AttrValue* find(std::string_view name) const;
@@ -78,7 +84,23 @@ class Attrs {
   bool operator==(const Attrs&) const = default;
 
  private:
+  std::string_view op_;
   std::vector<Item> items_;
+};
+
+/// While it lives, which attributes the rows' functions read on this thread: what a test of the rows asks.
+/// Scopes do not nest.
+class KILN_API AttrReads {
+ public:
+  AttrReads();
+  ~AttrReads();
+  AttrReads(const AttrReads&) = delete;
+  AttrReads& operator=(const AttrReads&) = delete;
+  bool contains(const std::string& op, const std::string& attr) const { return read_.contains({op, attr}); }
+
+ private:
+  friend class Attrs;
+  std::set<std::pair<std::string, std::string>> read_;
 };
 
 /// MXNet's text of a value: True, 4, 0.5, 1e-05, (3, 3), (3,), None.

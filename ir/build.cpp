@@ -37,10 +37,12 @@ class DialectBuilder final : public Primitives {
   void enter(const Node& node) override {
     outer_locations_.push_back(loc_);
     loc_ = location_of(builder_.getContext(), node);
+    nodes_.push_back(described(node));
   }
   void leave() override {
     loc_ = outer_locations_.back();
     outer_locations_.pop_back();
+    nodes_.pop_back();
   }
 
  private:
@@ -132,6 +134,9 @@ class DialectBuilder final : public Primitives {
         return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
       case Kind::gather:
         return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
+      case Kind::check_bounds:
+        return make(CheckBoundsOp::create(b, loc_, type, in(0), static_cast<std::uint64_t>(p.integer),
+                                          b.getStringAttr(nodes_.back())));
       case Kind::scatter:
         return make(ScatterOp::create(b, loc_, type, static_cast<ScatterKind>(p.scatter), in(0), in(1), in(2),
                                       static_cast<std::uint64_t>(p.axis)));
@@ -231,6 +236,7 @@ class DialectBuilder final : public Primitives {
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
+  std::vector<std::string> nodes_;  // under composition, as messages call them; the innermost last
   std::vector<mlir::Value> values_;
   std::vector<Body> open_, closed_;  // bodies under construction; those that wait for their operation
   std::int64_t draws_ = 0;

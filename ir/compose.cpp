@@ -24,10 +24,14 @@ std::string inputs_text(const Node& node, std::string_view message) {
 
 }  // namespace
 
+std::string described(const Node& node) {
+  return node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
+}
+
 void rethrow_at(const Node& node, const Error& e) {
   if (e.kind() != Error::Kind::user) throw e;
   const std::string where = node.location.str();
-  std::string who = node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
+  std::string who = described(node);
   // Messages that begin with the operator's name have said it.
   const std::string_view what = e.what();
   const bool said = who == node.op_name && what.starts_with(who) &&

@@ -35,6 +35,9 @@ class Composition {
 /// an auxiliary state: a body has no way to hand out what it writes.
 std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in);
 
+/// How messages call a node: operator and name.
+std::string described(const Node& node);
+
 /// Throws `e` again, with the node's line, operator and name in front of its text.
 [[noreturn]] void rethrow_at(const Node& node, const Error& e);
 

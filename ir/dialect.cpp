@@ -383,6 +383,13 @@ mlir::LogicalResult GatherOp::verify() {
   return expect_result(*this, to, ranked(getX()).getElementType());
 }
 
+mlir::LogicalResult CheckBoundsOp::verify() {
+  if (!ranked(getIndices()).getElementType().isSignlessInteger(64))
+    return emitOpError("needs indices of i64");
+  if (static_cast<std::int64_t>(getExtent()) < 0) return emitOpError("needs an extent that is not negative");
+  return mlir::success();
+}
+
 mlir::LogicalResult ScatterOp::verify() {
   Dims x = dims(getX()), indices = dims(getIndices());
   if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size())))

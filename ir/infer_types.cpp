@@ -16,7 +16,7 @@ bool complete(const PartialShape& s) {
 }
 
 // A variable says its dtype, or has that of what it meets.
-DType dtype_of_variable(const Node& variable, const Node& user) {
+DType dtype_of_variable(const Node& variable, const Node& user, std::size_t input) {
   const auto declared = variable.attr_text.find("__dtype__");
   if (declared != variable.attr_text.end()) {
     std::int64_t flag = -1;
@@ -24,6 +24,8 @@ DType dtype_of_variable(const Node& variable, const Node& user) {
     std::from_chars(text.data(), text.data() + text.size(), flag);
     if (const auto dtype = dtype_from_flag(flag)) return *dtype;
   }
+  if (user.op->undeclared_dtype)
+    if (const auto dtype = user.op->undeclared_dtype(input, user.attrs)) return *dtype;
   for (const Entry& e : user.inputs)
     if (known(e) && is_floating(e.node->types[e.output].dtype)) return e.node->types[e.output].dtype;
   return DType::f32;
@@ -143,7 +145,7 @@ class Inference {
       Node& from = *node.inputs[i].node;
       if (!from.types.empty() || !complete(shapes[i])) continue;
       if (from.is_variable())
-        from.types = {{dtype_of_variable(from, node), shapes[i].shape}};
+        from.types = {{dtype_of_variable(from, node, i), shapes[i].shape}};
       else if (is_open(from))
         from.attrs.set("shape", shapes[i].shape);
       else if (node.inputs[i].output != 0 || !wanted_.emplace(&from, shapes[i]).second)

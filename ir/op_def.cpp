@@ -60,7 +60,7 @@ std::size_t OpDef::input_count(const Attrs& a) const {
 }
 
 Attrs OpDef::complete(const Attrs& given) const {
-  Attrs out;
+  Attrs out(name);
   for (const Attrs::Item& item : given.items())
     if (!attr(item.name)) fail("{} has no attribute '{}'", name, item.name);
   for (const AttrSpec& spec : attrs) {

@@ -60,6 +60,9 @@ struct OpDef {
   /// The same from the first output's shape back to the inputs, where a recurrent state's batch is known by
   /// its use only.
   void (*infer_from_output)(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) = nullptr;
+  /// The dtype of an input that nothing declares, where the attributes say it (Embedding's weight). Null:
+  /// that of the other inputs.
+  std::optional<DType> (*undeclared_dtype)(std::size_t input, const Attrs& a) = nullptr;
   /// Whether the result depends on Primitives::train().
   bool train_sensitive = false;
   /// Uses random numbers: how many values of the counter it takes.

@@ -281,6 +281,13 @@ Value Primitives::gather(Value x, Value indices, int axis) {
   return record(Kind::gather, {{x, indices}}, p, {dtype(x), to});
 }
 
+Value Primitives::check_bounds(Value indices, std::int64_t extent) {
+  require(dtype(indices) == DType::i64, "a check of bounds needs int64 indices", type(indices));
+  Params p;
+  p.integer = extent;
+  return record(Kind::check_bounds, {{indices}}, p, type(indices));
+}
+
 Value Primitives::scatter(Scatter how, Value x, Value indices, Value updates, int axis) {
   const Shape& into = shape(x);
   if (axis < 0 || axis >= into.rank()) fail("cannot scatter along axis {} of {}", axis, into.str());

@@ -162,6 +162,8 @@ class Primitives {
   Value insert(Value x, Value update, const Shape& start, const Shape& step);
   /// Rows of x along `axis` chosen by integer indices (any shape), which are clamped to the axis.
   Value gather(Value x, Value indices, int axis);
+  /// The i64 indices themselves. A call in which one is not in [0, extent) throws, naming the node.
+  Value check_bounds(Value indices, std::int64_t extent);
   /// x with rows along `axis` replaced by, or added to, those of `updates`, whose shape is that of
   /// gather(x, indices, axis): in the order of the indices (C order), so the last of several wins. Indices
   /// outside of the axis are dropped.
@@ -257,6 +259,7 @@ class Primitives {
     concatenate,
     insert,
     gather,
+    check_bounds,
     reduce,
     dot,
     convolution,

@@ -148,7 +148,7 @@ View replaced_by(InsertOp insert) {
 }
 
 std::optional<unsigned> aliased_operand(mlir::OpResult result) {
-  if (llvm::isa<ReshapeOp>(result.getOwner())) return 0;
+  if (llvm::isa<ReshapeOp, CheckBoundsOp>(result.getOwner())) return 0;
   if (!llvm::isa<FusionOp>(result.getOwner())) return std::nullopt;
   auto insert = yielded_as(result).get().getDefiningOp<InsertOp>();
   if (!insert) return std::nullopt;

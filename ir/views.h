@@ -27,8 +27,8 @@ View view_of(mlir::Value v);
 View inner_of(PadOp pad);
 View replaced_by(InsertOp insert);
 
-/// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, and what a
-/// fusion inserts into.
+/// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, of a check,
+/// and what a fusion inserts into.
 std::optional<unsigned> aliased_operand(mlir::OpResult result);
 /// The value whose memory `v` is.
 mlir::Value memory_of(mlir::Value v);

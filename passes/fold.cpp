@@ -39,7 +39,9 @@ class ConstantPart {
  private:
   void classify(mlir::Operation* op) {
     if (op->getNumResults() != 1 || op->getNumRegions() != 0) return;
-    if (llvm::isa<ir::RandomUniformOp>(op) || !llvm::isa<ir::KilnDialect>(op->getDialect())) return;
+    if (llvm::isa<ir::RandomUniformOp, ir::CheckBoundsOp>(op) ||
+        !llvm::isa<ir::KilnDialect>(op->getDialect()))
+      return;
     if (ir::ranked(op->getResult(0)).getNumElements() == 0) return;
     bool all_splats = true;
     for (mlir::Value v : op->getOperands()) {

@@ -12,7 +12,7 @@ namespace {
 /// Operations that code generation takes as they are.
 bool stays(mlir::Operation* op) {
   return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp, ir::ConstantOp, ir::ScatterOp,
-                   ir::SortOp, ir::CumulativeOp, ir::RunLoopOp, ir::RunIfOp>(op);
+                   ir::SortOp, ir::CumulativeOp, ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op);
 }
 
 /// Writes the groups behind the block's old operations, one new operation each.

@@ -7,8 +7,15 @@
 namespace kiln::passes {
 namespace {
 
-bool draws(mlir::Operation* op) {
-  return op->walk([](ir::RandomUniformOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+/// Whether a step must do it even if all steps would do the same: numbers differ from step to step, and a
+/// check in a step that is not taken must not throw.
+bool is_of_step(mlir::Operation* op) {
+  return op
+      ->walk([](mlir::Operation* inner) {
+        return llvm::isa<ir::RandomUniformOp, ir::CheckBoundsOp>(inner) ? mlir::WalkResult::interrupt()
+                                                                        : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 void hoist(mlir::Operation* op) {
@@ -18,7 +25,7 @@ void hoist(mlir::Operation* op) {
   mlir::moveLoopInvariantCode(
       bodies, [](mlir::Value v, mlir::Region* body) { return v.getParentRegion()->isProperAncestor(body); },
       [&](mlir::Operation* inner, mlir::Region*) {
-        return loop ? mlir::isMemoryEffectFree(inner) && !draws(inner) : llvm::isa<ir::PackOp>(inner);
+        return loop ? mlir::isMemoryEffectFree(inner) && !is_of_step(inner) : llvm::isa<ir::PackOp>(inner);
       },
       [&](mlir::Operation* inner, mlir::Region*) { inner->moveBefore(op); });
 }

@@ -13,6 +13,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -229,8 +230,11 @@ void Executable::run_steps(std::byte* const* bases) const {
 
 void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const {
   using Clock = std::chrono::steady_clock;
-  // What a loop runs is part of its time.
-  Profile::Record::current() = nullptr;
+  // What a loop runs is part of its time. A step may throw.
+  struct Suspended {
+    Profile::Record* profile = std::exchange(Profile::Record::current(), nullptr);
+    ~Suspended() { Profile::Record::current() = profile; }
+  } suspended;
   auto start = Clock::now();
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     launch(launches_[i], bases, operands);
@@ -238,7 +242,6 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
     profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count());
     start = end;
   }
-  Profile::Record::current() = &profile;
 }
 
 void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {

@@ -42,11 +42,12 @@ struct BufferRef {
   std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
 };
 
-/// A step that runs other programs (runtime/control.h). Immutable, as an Executable is.
+/// A step that is no kernel: it runs other programs (runtime/control.h) or checks values (runtime/check.h).
+/// Immutable, as an Executable is.
 class Control {
  public:
   virtual ~Control() = default;
-  /// `operands` in the order that its maker documents.
+  /// `operands` in the order that its maker documents. May throw: the call then ends.
   virtual void run(void* const* operands) const = 0;
   /// Kernels in its programs.
   virtual std::size_t kernels() const = 0;

@@ -124,6 +124,16 @@ AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std:
 }
 AttrSpec dtype_attr(std::string fallback) { return {"dtype", AttrKind::dtype, std::move(fallback)}; }
 AttrSpec dtype_or_none() { return or_none("dtype", AttrKind::dtype); }
-AttrSpec ignored_text(std::string_view name) { return {name, AttrKind::text, std::string()}; }
+AttrSpec ignored(AttrSpec spec, std::string_view reason) {
+  spec.ignored = reason;
+  return spec;
+}
+AttrSpec of_gradient(AttrSpec spec) { return ignored(std::move(spec), "only the gradient depends on it"); }
+AttrSpec library_hint(AttrSpec spec) {
+  return ignored(std::move(spec), "it chooses among algorithms of MXNet's libraries");
+}
+AttrSpec context_attr() {
+  return ignored({"ctx", AttrKind::text, std::string()}, "Kiln computes where the call runs");
+}
 
 }  // namespace kiln::ops

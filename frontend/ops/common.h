@@ -82,7 +82,11 @@ AttrSpec required(std::string_view name, AttrKind kind);
 AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words);
 AttrSpec dtype_attr(std::string fallback);  ///< "dtype"
 AttrSpec dtype_or_none();
-AttrSpec ignored_text(std::string_view name);  ///< ctx, cudnn_tune, ...: nothing depends on it
+/// One that no result depends on, and why.
+AttrSpec ignored(AttrSpec spec, std::string_view reason);
+AttrSpec of_gradient(AttrSpec spec);   ///< only the operator's gradient depends on it
+AttrSpec library_hint(AttrSpec spec);  ///< how MXNet's libraries compute the same
+AttrSpec context_attr();               ///< "ctx"
 
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

@@ -30,6 +30,11 @@ Value ramp(Primitives& p, std::int64_t count, double start, double step, std::in
 
 Values arange(Primitives& p, Args, const Attrs& a) {
   double start = a.real("start"), step = a.real("step"), stop = start;
+  // MXNet takes the number of elements from whatever uses the range.
+  if (a.boolean("infer_range") && a.is_none("stop"))
+    fail(
+        "infer_range=True without stop is not supported: the length would follow from the range's uses. Give "
+        "stop, or use arange_like of an array of that length");
   if (a.is_none("stop"))
     start = 0;
   else
@@ -76,12 +81,15 @@ std::vector<AttrSpec> range_attrs() {
           real_attr("step", 1),
           int_attr("repeat", 1),
           bool_attr("infer_range", false),
-          ignored_text("ctx"),
+          context_attr(),
           dtype_attr("float32")};
 }
 
 std::vector<AttrSpec> linspace_attrs() {
   std::vector<AttrSpec> attrs = range_attrs();
+  for (AttrSpec& spec : attrs)
+    if (spec.name == "step" || spec.name == "repeat" || spec.name == "infer_range")
+      spec.ignored = "num says how many points there are, as in MXNet";
   attrs.push_back(int_attr("num", 50));
   attrs.push_back(bool_attr("endpoint", true));
   return attrs;
@@ -93,16 +101,16 @@ std::span<const OpDef> create_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_zeros",
        .summary = "An array of zeros.",
-       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
+       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32")},
        .compose = constant<0>},
       {.name = "_ones",
        .summary = "An array of ones.",
-       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32")},
+       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32")},
        .compose = constant<1>},
       {.name = "_full",
        .aliases = {"_npi_full"},
        .summary = "An array of one value.",
-       .attrs = {tuple_or_none("shape"), ignored_text("ctx"), dtype_attr("float32"),
+       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32"),
                  required("value", AttrKind::real)},
        .compose = full},
       {.name = "_arange",
@@ -118,12 +126,12 @@ std::span<const OpDef> create_ops() {
        .aliases = {"_npx_arange_like"},
        .summary = "A range of the size of data, or of one axis of it.",
        .inputs = {"data"},
-       .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), ignored_text("ctx"),
+       .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), context_attr(),
                  or_none("axis", AttrKind::integer)},
        .compose = arange_like},
       {.name = "_eye",
        .summary = "Ones on a diagonal, else zeros.",
-       .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), ignored_text("ctx"),
+       .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), context_attr(),
                  dtype_attr("float32")},
        .compose = eye},
       {.name = "shape_array",

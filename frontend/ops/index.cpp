@@ -5,15 +5,17 @@
 namespace kiln::ops {
 namespace {
 
-/// Indices of any dtype as i64, within [0, extent): clamped, or counted around.
-Value wrapped(Primitives& p, Value indices, const std::string& mode, std::int64_t extent) {
+/// Indices of any dtype, their fractions cut off, as i64: counted around, or checked, or as they are, to be
+/// clamped. MXNet 1.9.1 too refuses negative indices where it checks.
+Value indices_of_mode(Primitives& p, Value indices, const std::string& mode, std::int64_t extent) {
   Value i = convert(p, indices, DType::i64);
-  return mode == "wrap" ? p.binary(Binary::mod, i, p.full_integer(p.type(i), extent)) : i;
+  if (mode == "wrap") return p.binary(Binary::mod, i, p.full_integer(p.type(i), extent));
+  return mode == "raise" ? p.check_bounds(i, extent) : i;
 }
 
 Values take(Primitives& p, Args in, const Attrs& a) {
   int axis = axis_of(a.integer("axis"), p.shape(in[0]).rank());
-  return {p.gather(in[0], wrapped(p, in[1], a.word("mode"), p.shape(in[0])[at(axis)]), axis)};
+  return {p.gather(in[0], indices_of_mode(p, in[1], a.word("mode"), p.shape(in[0])[at(axis)]), axis)};
 }
 Values one_hot(Primitives& p, Args in, const Attrs& a) {
   Shape to = p.shape(in[0]);
@@ -56,7 +58,7 @@ Values pick(Primitives& p, Args in, const Attrs& a) {
     if (i != axis) gone.push_back(without[at(i)]);
   if (p.shape(in[1]).elements() != gone.elements())
     fail("pick needs an index for each of {} places, got {}", gone.str(), p.shape(in[1]).str());
-  Value index = p.reshape(wrapped(p, in[1], a.word("mode"), without[at(axis)]), gone);
+  Value index = p.reshape(indices_of_mode(p, in[1], a.word("mode"), without[at(axis)]), gone);
   Value r = pick_along(p, x, index, axis);
   return {a.boolean("keepdims") ? p.reshape(r, kept) : at_least_1d(p, r)};
 }

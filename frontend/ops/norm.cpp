@@ -65,6 +65,15 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   }
   return out;
 }
+/// With its moving statistics each device computes by itself; those of the batch are of all devices' batches.
+Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
+  if (a.integer("ndev") != 1 && p.train() && !a.boolean("use_global_stats"))
+    fail(
+        "ndev={} takes the statistics of {} devices' batches, and this version of Kiln trains on one: set "
+        "ndev=1, or use_global_stats=True",
+        a.integer("ndev"), a.integer("ndev"));
+  return batch_norm(p, in, a);
+}
 void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, channel_axis(a)); }
 OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
                 std::vector<AttrSpec> attrs, decltype(OpDef::compose) compose,
@@ -177,26 +186,28 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
-  static const std::vector<AttrSpec> batch_attrs{real_attr("eps", 0.0010000000474974513),
-                                                 real_attr("momentum", 0.9f),
-                                                 bool_attr("fix_gamma", true),
-                                                 bool_attr("use_global_stats", false),
-                                                 bool_attr("output_mean_var", false),
-                                                 int_attr("axis", 1),
-                                                 bool_attr("cudnn_off", false),
-                                                 or_none("min_calib_range", AttrKind::real),
-                                                 or_none("max_calib_range", AttrKind::real)};
+  static constexpr std::string_view calibrated = "only MXNet's int8 operators use it";
+  static const std::vector<AttrSpec> batch_attrs{
+      real_attr("eps", 0.0010000000474974513),
+      real_attr("momentum", 0.9f),
+      bool_attr("fix_gamma", true),
+      bool_attr("use_global_stats", false),
+      bool_attr("output_mean_var", false),
+      int_attr("axis", 1),
+      library_hint(bool_attr("cudnn_off", false)),
+      ignored(or_none("min_calib_range", AttrKind::real), calibrated),
+      ignored(or_none("max_calib_range", AttrKind::real), calibrated)};
   static const std::vector<OpDef> rows{
       batch_row("BatchNorm", {"_npx_batch_norm"}, "Each channel brought to mean beta and deviation gamma.",
                 batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
       batch_row("_contrib_BatchNormWithReLU", {}, "BatchNorm, then the larger of that and 0.", batch_attrs,
                 batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"}),
-      batch_row("_contrib_SyncBatchNorm", {},
-                "BatchNorm over the batches of all devices, of which Kiln uses one.",
-                {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
-                 bool_attr("use_global_stats", false), bool_attr("output_mean_var", false),
-                 int_attr("ndev", 1), required("key", AttrKind::text)},
-                batch_norm, outputs<3>, {"output", "mean", "var"}),
+      batch_row(
+          "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
+          {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
+           bool_attr("use_global_stats", false), bool_attr("output_mean_var", false), int_attr("ndev", 1),
+           ignored(required("key", AttrKind::text), "it tells groups of devices apart")},
+          sync_batch_norm, outputs<3>, {"output", "mean", "var"}),
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
        .summary = "Normalised over one axis.",

@@ -17,15 +17,14 @@ Values full_like(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> numpy_create_ops() {
-  static const std::vector<AttrSpec> filled{tuple_or_none("shape"), ignored_text("ctx"),
-                                            dtype_attr("float32")};
+  static const std::vector<AttrSpec> filled{tuple_or_none("shape"), context_attr(), dtype_attr("float32")};
   static const std::vector<OpDef> rows{
       {.name = "_npi_zeros", .summary = "An array of zeros.", .attrs = filled, .compose = constant<0>},
       {.name = "_npi_ones", .summary = "An array of ones.", .attrs = filled, .compose = constant<1>},
       {.name = "_npi_full_like",
        .summary = "An array of one value, of the shape of another.",
        .inputs = {"a"},
-       .attrs = {required("fill_value", AttrKind::real), ignored_text("ctx"), dtype_or_none()},
+       .attrs = {required("fill_value", AttrKind::real), context_attr(), dtype_or_none()},
        .compose = full_like},
       renamed(create_ops(), "_arange", "_npi_arange", {}),
   };

@@ -213,7 +213,7 @@ std::span<const OpDef> numpy_einsum_ops() {
        .count_attr = "num_args",
        .attrs = {required("num_args", AttrKind::integer),
                  {"subscripts", AttrKind::text, std::string()},
-                 int_attr("optimize", 0)},
+                 ignored(int_attr("optimize", 0), "the operands are multiplied from left to right")},
        .compose = einsum},
   };
   return rows;

@@ -153,7 +153,7 @@ std::span<const OpDef> pooling_ops() {
        .summary = "Maximum, average, sum or p-norm over sliding windows.",
        .inputs = {"data"},
        .attrs = {tuple_attr("kernel"), word_attr("pool_type", "max", {"avg", "lp", "max", "sum"}),
-                 bool_attr("global_pool", false), bool_attr("cudnn_off", false),
+                 bool_attr("global_pool", false), library_hint(bool_attr("cudnn_off", false)),
                  word_attr("pooling_convention", "valid", {"full", "same", "valid"}), tuple_attr("stride"),
                  tuple_attr("pad"), or_none("p_value", AttrKind::integer),
                  or_none("count_include_pad", AttrKind::boolean), layout_attr()},

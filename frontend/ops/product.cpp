@@ -51,17 +51,28 @@ Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
 Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
 
 Value scaled(Primitives& p, Value x, double factor) { return factor == 1 ? x : p.mul(x, p.like(x, factor)); }
-void require_rows_last(const Attrs& a, std::string_view what) {
-  if (a.integer("axis") != -2)
-    fail("{} takes matrices in the last two axes (axis -2), not axis {}", what, a.integer("axis"));
+/// x with its axis `rows` in the place of the last but one, and that in its place; done twice, x again.
+Value with_rows_at(Primitives& p, Value x, int rows) {
+  const int rank = p.shape(x).rank();
+  if (rows == rank - 2) return x;
+  Shape order;
+  for (int i = 0; i < rank; ++i) order.push_back(i == rows ? rank - 2 : i == rank - 2 ? rows : i);
+  return p.transpose(x, order);
 }
-Values gemm2(Primitives& p, Args in, const Attrs& a) {
-  require_rows_last(a, "linalg_gemm2");
-  return {scaled(p, batched(p, in, a, "linalg_gemm2")[0], a.real("alpha"))};
+/// alpha A B of matrices whose rows lie along `axis` and whose columns along the last.
+Value scaled_product(Primitives& p, Args in, const Attrs& a, std::string_view what) {
+  const int rank = p.shape(in[0]).rank(), rows = axis_of(a.integer("axis"), rank);
+  if (rows == rank - 1 || p.shape(in[1]).rank() != rank)
+    fail(
+        "{} takes stacks of matrices of one rank with rows along axis {} and columns along the last, got {} "
+        "and {}",
+        what, a.integer("axis"), p.shape(in[0]).str(), p.shape(in[1]).str());
+  const Value matrices[] = {with_rows_at(p, in[0], rows), with_rows_at(p, in[1], rows)};
+  return with_rows_at(p, scaled(p, batched(p, matrices, a, what)[0], a.real("alpha")), rows);
 }
+Values gemm2(Primitives& p, Args in, const Attrs& a) { return {scaled_product(p, in, a, "linalg_gemm2")}; }
 Values gemm(Primitives& p, Args in, const Attrs& a) {
-  require_rows_last(a, "linalg_gemm");
-  Value ab = scaled(p, batched(p, in.first(2), a, "linalg_gemm")[0], a.real("alpha"));
+  Value ab = scaled_product(p, in.first(2), a, "linalg_gemm");
   return {p.add(ab, scaled(p, in[2], a.real("beta")))};
 }
 Values syrk(Primitives& p, Args in, const Attrs& a) {
@@ -115,9 +126,10 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> product_ops() {
-  static const std::vector<AttrSpec> transposes{bool_attr("transpose_a", false),
-                                                bool_attr("transpose_b", false),
-                                                or_none("forward_stype", AttrKind::text)};
+  static const std::vector<AttrSpec> transposes{
+      bool_attr("transpose_a", false), bool_attr("transpose_b", false),
+      ignored({"forward_stype", AttrKind::word, None{}, true, {"csr", "default", "row_sparse"}},
+              "it names a form of storage; Kiln's arrays are dense")};
   static const std::vector<OpDef> rows{
       {.name = "dot",
        .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",

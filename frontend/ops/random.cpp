@@ -67,7 +67,7 @@ int for_poisson(const Attrs& a, bool) { return poisson_draws(a.real("lam")); }
 
 std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
   own.push_back(tuple_or_none("shape"));
-  own.push_back(ignored_text("ctx"));
+  own.push_back(context_attr());
   own.push_back(dtype_or_none());
   return own;
 }

@@ -38,6 +38,9 @@ Values upsampling(Primitives& p, Args in, const Attrs& a) {
            p.shape(in[1]).str());
     ir::ConvSpec spec{.window = {{kernel, kernel}, {scale, scale}, {1, 1}, {pad, pad}, {pad, pad}},
                       .groups = first[1]};
+    if (const std::int64_t filters = a.integer("num_filter"); filters != 0 && filters != first[1])
+      fail("bilinear UpSampling has as many filters as {} has channels, not num_filter={}", first.str(),
+           filters);
     Value y = transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, {0, 0});
     return {convert(p, y, p.dtype(in[0]))};
   }
@@ -162,7 +165,7 @@ std::span<const OpDef> resample_ops() {
                  {"sample_type", AttrKind::word, std::nullopt, false, {"bilinear", "nearest"}},
                  word_attr("multi_input_mode", "concat", {"concat", "sum"}),
                  required("num_args", AttrKind::integer),
-                 int_attr("workspace", 512)},
+                 library_hint(int_attr("workspace", 512))},
        .compose = upsampling,
        .infer_inputs = infer_upsampling},
       {.name = "_contrib_BilinearResize2D",

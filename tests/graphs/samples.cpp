@@ -21,6 +21,10 @@ Input indices(Shape shape, std::int64_t limit, std::optional<DType> dtype) {
   return Input(shape, {Values::Kind::indices, limit}, dtype);
 }
 
+Input checked_indices(Shape shape, std::int64_t limit, std::optional<DType> dtype) {
+  return Input(shape, {Values::Kind::indices, limit, true}, dtype);
+}
+
 Samples of_shapes(const std::vector<Shape>& shapes, const Attributes& attrs) {
   Samples samples;
   for (const Shape& s : shapes) samples.push_back({{s}, attrs});

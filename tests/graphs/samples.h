@@ -47,6 +47,8 @@ using Rows = std::vector<Row>;
 using Samples = std::vector<Sample>;
 /// Indices below `limit`.
 Input indices(kiln::Shape shape, std::int64_t limit, std::optional<kiln::DType> dtype = {});
+/// For operators that throw for others.
+Input checked_indices(kiln::Shape shape, std::int64_t limit, std::optional<kiln::DType> dtype = {});
 /// One sample with one input for each shape.
 Samples of_shapes(const std::vector<kiln::Shape>& shapes, const Attributes& attrs = {});
 /// The same inputs with several settings.

@@ -9,6 +9,8 @@ Rows index_rows() {
        {{{{5, 3}, indices({7}, 5)}},
         {{{5, 3}, indices({2, 3}, 3)}, {{"axis", "1"}}},
         {{{17}, indices({4}, 17)}, {{"mode", "wrap"}}},
+        {{{5, 3}, checked_indices({7}, 5)}, {{"mode", "raise"}}},
+        {{{2, 3}, checked_indices({2, 0}, 3)}, {{"mode", "raise"}, {"axis", "1"}}},
         {{{2, 3, 5}, indices({3}, 5, DType::i64)}, {{"axis", "-1"}}}},
        number_dtypes},
       {{"Embedding"},

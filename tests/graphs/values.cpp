@@ -69,6 +69,7 @@ Tensor integers(const Shape& shape, DType dtype, const Values& kind, std::mt1993
                                                     : static_cast<std::int64_t>((1ull << bits) - 1);
   const std::int64_t least = is_floating(dtype) ? -100 : has_sign ? -most - 1 : 0;
   const bool indices = kind.kind == Values::Kind::indices;
+  special = special && !kind.checked;
   std::vector<std::int64_t> values(static_cast<std::size_t>(shape.elements()));
   for (std::int64_t& v : values) {
     const std::uint64_t draw = random();

@@ -12,6 +12,7 @@ struct Values {
     indices,  ///< whole numbers from 0 up to `limit`
   } kind = Kind::any;
   std::int64_t limit = 0;
+  bool checked = false;  ///< an index out of range throws: there is none among special values either
 };
 
 /// Numbers fixed by the seed, -0 and subnormal ones among them. `special`: also NaN, infinities and the ends

@@ -28,8 +28,9 @@ void describe(const OpDoc& d) {
     kinds = std::max(kinds, std::min<std::size_t>(a.kind.size(), 44));
   }
   for (const OpDoc::Attribute& a : d.attributes)
-    fmt::print("  {:{}}  {:{}}  {}\n", a.name, names, a.kind, kinds,
-               a.fallback ? "= " + *a.fallback : "required");
+    fmt::print("  {:{}}  {:{}}  {}{}\n", a.name, names, a.kind, kinds,
+               a.fallback ? "= " + *a.fallback : "required",
+               a.ignored.empty() ? std::string() : "; ignored: " + a.ignored);
 }
 
 }  // namespace

@@ -129,7 +129,8 @@ struct KILN_API F::numpy {
   static Tensor stack(const Tensors& arrays, int axis = 0, Where where = Where::current());
   /// Equal parts.
   static Tensors split(const Tensor& a, int sections, int axis = 0, Where where = Where::current());
-  /// Without an axis, of the flattened array. Indices are clamped to the axis.
+  /// Without an axis, of the flattened array. An index outside of the axis throws, a negative one too; so
+  /// does a hybridized call, where the result is needed. F::take has the modes that take any index.
   static Tensor take(const Tensor& a, const Tensor& indices, ::std::optional<int> axis = {},
                      Where where = Where::current());
 

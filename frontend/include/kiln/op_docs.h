@@ -14,7 +14,8 @@ struct OpDoc {
     std::string name;
     std::string kind;  ///< "integer", "tuple or None", "one of relu, sigmoid"
     std::optional<std::string>
-        fallback;  ///< what leaving it out means, as files spell it; nothing: it is required
+        fallback;         ///< what leaving it out means, as files spell it; nothing: it is required
+    std::string ignored;  ///< why no result depends on it; empty: results do
   };
   std::string name;
   std::vector<std::string> aliases;

@@ -1,0 +1,53 @@
+#include "runtime/check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <span>
+
+namespace kiln {
+namespace {
+
+/// The index of element `number`, in C order, of an array.
+Shape place_in(const Shape& shape, std::int64_t number) {
+  Shape place = shape;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    place[i] = number % shape[i];
+    number /= shape[i];
+  }
+  return place;
+}
+
+class Bounds final : public Control {
+ public:
+  explicit Bounds(BoundsCheck check) : check_(std::move(check)) {}
+  std::size_t kernels() const override { return 0; }
+
+  void run(void* const* operands) const override {
+    const std::span indices(static_cast<const std::int64_t*>(operands[0]),
+                            static_cast<std::size_t>(check_.shape.elements()));
+    const auto wrong = std::find_if(indices.begin(), indices.end(), [&](std::int64_t i) {
+      return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check_.extent);
+    });
+    if (wrong == indices.end()) return;
+    throw ValueError(
+        check_.line,
+        fmt::format("{}: the index {}, element {} of the indices, is out of range: the axis has {} elements, "
+                    "numbered from 0 to {}. The modes 'clip' and 'wrap' take any index",
+                    check_.node, *wrong, place_in(check_.shape, wrong - indices.begin()).str(), check_.extent,
+                    check_.extent - 1));
+  }
+
+ private:
+  BoundsCheck check_;
+};
+
+}  // namespace
+
+ValueError::ValueError(const std::string& line, std::string message)
+    : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
+
+std::shared_ptr<const Control> make_bounds_check(BoundsCheck check) {
+  return std::make_shared<Bounds>(std::move(check));
+}
+
+}  // namespace kiln

@@ -1,0 +1,29 @@
+#pragma once
+#include "runtime/executable.h"
+
+#include <kiln/error.h>
+
+/// Steps that look at values and end the call where they are not allowed.
+namespace kiln {
+
+/// What such a step throws. The message begins with the line of the program that the step was compiled for;
+/// whoever runs code that several lines share replaces it.
+class ValueError final : public Error {
+ public:
+  ValueError(const std::string& line, std::string message);
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string message_;
+};
+
+/// kiln.check_bounds: indices (i64, of this shape) must be in [0, extent). Operands of the step: the indices.
+struct BoundsCheck {
+  Shape shape;
+  std::int64_t extent = 0;
+  std::string node;  ///< operator and name, for the message
+  std::string line;  ///< "net.cpp:12", or empty
+};
+std::shared_ptr<const Control> make_bounds_check(BoundsCheck check);
+
+}  // namespace kiln

@@ -1,0 +1,54 @@
+// No attribute is ignored in silence: a sample of its operator reads it, or its row says why nothing does.
+#include "graphs/compare.h"
+#include "graphs/samples.h"
+#include "ir/attrs.h"
+
+#include <kiln/op_docs.h>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace kiln;
+using namespace graphs;
+
+namespace {
+
+/// Infers the types of a graph of this sample alone, which composes it. A refused sample is composed up to
+/// the refusal.
+void compose(const std::string& op, const Row& row, const Sample& sample, DType dtype) {
+  Graph graph;
+  graph.train = row.train;
+  std::vector<Ref> inputs;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    const Input& input = sample.inputs[i];
+    inputs.push_back(graph.add_variable(
+        fmt::format("in{}", i),
+        make_values(input.shape, input.dtype.value_or(dtype), input.values, i, /*special=*/false)));
+  }
+  graph.outputs = {graph.add(op, "sampled", inputs, sample.attrs)};
+  graph.nodes[graph.outputs[0].node].subgraphs = sample.subgraphs;
+  try {
+    Runner(graph, RunMode::eager);
+  } catch (const Error& e) {
+    INFO(op << ": " << e.what());
+    CHECK(e.kind() == Error::Kind::user);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every attribute is read by a sample, or says why nothing reads it", "[attributes]") {
+  for (const Row& row : sample_rows())
+    for (const std::string& op : row.operators) {
+      const OpDoc doc = op_doc(op);
+      const ir::AttrReads reads;
+      for (const Sample& sample : row.samples)
+        if (!sample.large)
+          for (const DType dtype : {DType::f32, DType::i32}) compose(op, row, sample, dtype);
+      for (const OpDoc::Attribute& attribute : doc.attributes) {
+        INFO(op << "." << attribute.name << " ignored: " << attribute.ignored);
+        // One that is read and said to be ignored fails too.
+        CHECK(reads.contains(doc.name, attribute.name) == attribute.ignored.empty());
+      }
+    }
+}
