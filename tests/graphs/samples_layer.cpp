@@ -217,13 +217,14 @@ Rows layer_rows() {
              products_with_ones({{"transpose_b", "True"}}, false, true)}),
        float_dtypes},
       {{"_linalg_gemm2"},
-       join({{{{{3, 5}, {5, 7}}}},
+       join({{{{{3, 5}, {5, 7}}}, {{{3, 2, 5}, {5, 2, 7}}, {{"axis", "0"}}}},
              products_with_ones({}),
              products_with_ones({{"transpose_b", "True"}, {"alpha", "-0.5"}}, false, true)}),
        {kiln::DType::f32, kiln::DType::f64}},
       {{"_linalg_gemm"},
        join({{{{{3, 5}, {5, 7}, {3, 7}}},
-              {{{2, 5, 3}, {2, 5, 4}, {2, 3, 4}}, {{"transpose_a", "True"}, {"alpha", "2"}, {"beta", "-1"}}}},
+              {{{2, 5, 3}, {2, 5, 4}, {2, 3, 4}}, {{"transpose_a", "True"}, {"alpha", "2"}, {"beta", "-1"}}},
+              {{{5, 2, 3, 7}, {4, 2, 3, 7}, {5, 2, 3, 4}}, {{"transpose_b", "True"}, {"axis", "-4"}}}},
              with_ones({2, 3, 17, 5},
                        [](const Shape& s) -> Sample {
                          return {{{s[0], s[1], s[3]}, {s[0], s[3], s[2]}, {s[0], s[1], s[2]}}};
