@@ -2,6 +2,7 @@
 #include "frontend/cached_call.h"
 #include "frontend/call_site.h"
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
@@ -45,6 +46,9 @@ const Tensors& BoundCall::run(Where where) {
   if (s.call->signature.train != is_training())
     fail("{}The call of {} was bound for {}: bind one for each mode", line_prefix(where), s.block,
          s.call->signature.train ? "training" : "prediction");
+  if (s.call->signature.numpy != NumpyScope::program())
+    fail("{}The call of {} was bound {} numpy mode: bind one for each mode", line_prefix(where), s.block,
+         s.call->signature.numpy ? "in" : "outside of");
   if (!s.call->current())
     fail("{}A parameter of {} has another array than when the call was bound: bind it again",
          line_prefix(where), s.block);

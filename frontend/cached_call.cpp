@@ -2,6 +2,7 @@
 
 #include "codegen/compile.h"
 #include "frontend/block_state.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/random_state.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
@@ -53,7 +54,8 @@ bool memory_overlaps(const Storage& a, const Storage& b) {
 
 }  // namespace
 
-CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train) : train(is_train) {
+CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
+    : train(is_train), numpy(NumpyScope::program()) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Place place = place_of(tensors, i);
     inputs.push_back(
@@ -62,7 +64,7 @@ CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train) : t
 }
 
 bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) const {
-  if (tensors.size() != inputs.size() || train != is_train) return false;
+  if (tensors.size() != inputs.size() || train != is_train || numpy != NumpyScope::program()) return false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape))
@@ -79,6 +81,7 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
 std::string CallSignature::str() const {
   std::string out;
   for (const Input& in : inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
+  if (numpy) out += ", numpy mode";
   return train ? out + ", training" : out;
 }
 

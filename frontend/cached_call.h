@@ -31,6 +31,7 @@ struct CallSignature {
   };
   std::vector<Input> inputs;
   bool train = false;
+  bool numpy = false;  ///< the program was in numpy mode
   bool operator==(const CallSignature&) const = default;
 
   CallSignature(std::span<const Tensor> inputs, bool train);

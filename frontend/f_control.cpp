@@ -1,5 +1,6 @@
 // Loops and branches of a program: run as they are, or recorded as one node with subgraphs.
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/random_state.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
@@ -41,7 +42,8 @@ bool shapes_known(std::initializer_list<const Tensors*> lists) {
 }
 
 Shape row_shape(const Shape& stacked) {
-  return stacked.rank() <= 1 ? Shape{1} : Shape(stacked.dims().subspan(1));
+  if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
+  return Shape(stacked.dims().subspan(1));
 }
 
 /// As a value of the trace around, if there is one.
@@ -331,7 +333,8 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     node.set(positions, list);
     return subgraph;
   };
-  const ir::SubgraphPtr test = record("cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
+  const ir::SubgraphPtr test = record(
+      "cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
   const ir::SubgraphPtr a = record("cond_then", then, "then_input_locs");
   const ir::SubgraphPtr b = record("cond_else", otherwise, "else_input_locs");
   if (a->outputs.size() != b->outputs.size())

@@ -305,6 +305,11 @@ Tensor Numpy::ones(const Shape& shape, DType dtype, Where where) {
   given.set("dtype", dtype);
   return np_call<"_npi_ones">({}, given, where);
 }
+Tensor Numpy::array(double value, DType dtype, Where where) {
+  const NumpyScope scope;
+  return F::full({}, value, dtype, where);
+}
+Tensor Numpy::arange(Number stop, Where where) { return arange(0, stop, 1, DType::f32, where); }
 Tensor Numpy::arange(Number start, Number stop, Number step, DType dtype, Where where) {
   Given<5> given;
   given.set("start", start);
@@ -322,5 +327,44 @@ Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
 }
 Tensor Numpy::zeros_like(const Tensor& a, Where where) { return full_like(a, 0, where); }
 Tensor Numpy::ones_like(const Tensor& a, Where where) { return full_like(a, 1, where); }
+
+namespace {
+
+// What MXNet's Python writes behind the parameters of a distribution.
+template <std::size_t N>
+void set_result(Given<N>& given, std::string_view size_name, const Shape& size, DType dtype) {
+  given.set(size_name, size.empty() ? ir::AttrValue(ir::None{}) : ir::AttrValue(size));
+  given.set("ctx", ir::AttrValue(std::string("cpu(0)")));
+  given.set("dtype", dtype);
+}
+
+}  // namespace
+
+using Random = struct F::numpy::random;
+
+Tensor Random::uniform(Number low, Number high, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("low", low);
+  given.set("high", high);
+  set_result(given, "size", size, dtype);
+  return call<"_npi_uniform">({}, given, where);
+}
+Tensor Random::normal(Number loc, Number scale, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("loc", loc);
+  given.set("scale", scale);
+  set_result(given, "size", size, dtype);
+  return call<"_npi_normal">({}, given, where);
+}
+Tensor Random::randint(std::int64_t low, std::int64_t high, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("low", ir::AttrValue(low));
+  given.set("high", ir::AttrValue(high));
+  set_result(given, "shape", size, dtype);
+  return call<"_npi_random_randint">({}, given, where);
+}
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 // x[...]: which elements an index means, reading them, and writing to them.
 #include "frontend/convert.h"
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/operators.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
@@ -78,7 +79,9 @@ Selection select(const Shape& shape, const std::vector<Index>& index, std::sourc
 }
 
 // Outside of numpy's mode there are no arrays without axes: a single element has shape (1,).
-Shape result_shape(const Selection& s) { return s.result.empty() ? Shape{1} : s.result; }
+Shape result_shape(const Selection& s) {
+  return s.result.empty() && !NumpyScope::program() ? Shape{1} : s.result;
+}
 
 Tensor view(const Tensor& x, const Selection& s) {
   const Shape& shape = TensorAccess::shape(x);
@@ -179,16 +182,16 @@ void IndexedTensor::operator=(const IndexedTensor& value) {
   write(base_, index_, Operand(value, where_), where_);
 }
 void IndexedTensor::operator+=(const Operand& v) {
-  write(base_, index_, arithmetic(Arithmetic::add, get(), v, where_), where_);
+  write(base_, index_, python_operator(Arithmetic::add, get(), v, where_), where_);
 }
 void IndexedTensor::operator-=(const Operand& v) {
-  write(base_, index_, arithmetic(Arithmetic::sub, get(), v, where_), where_);
+  write(base_, index_, python_operator(Arithmetic::sub, get(), v, where_), where_);
 }
 void IndexedTensor::operator*=(const Operand& v) {
-  write(base_, index_, arithmetic(Arithmetic::mul, get(), v, where_), where_);
+  write(base_, index_, python_operator(Arithmetic::mul, get(), v, where_), where_);
 }
 void IndexedTensor::operator/=(const Operand& v) {
-  write(base_, index_, arithmetic(Arithmetic::div, get(), v, where_), where_);
+  write(base_, index_, python_operator(Arithmetic::div, get(), v, where_), where_);
 }
 
 IndexedTensor Tensor::operator()(std::vector<Index> index, std::source_location where) {

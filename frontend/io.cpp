@@ -1,6 +1,7 @@
 // Reading and writing files of arrays, whatever their form.
 #include "frontend/array_formats.h"
 #include "frontend/file_io.h"
+#include "frontend/numpy_scope.h"
 #include "runtime/fail.h"
 
 #include <unordered_set>
@@ -63,7 +64,7 @@ std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions&
     case ArrayFormat::params:
       break;
   }
-  return format_params(arrays, options.numpy_mode);
+  return format_params(arrays, options.numpy_mode.value_or(NumpyScope::program()));
 }
 
 void save_arrays(const std::string& path, std::span<const NamedArray> arrays, const SaveOptions& options) {

@@ -10,7 +10,11 @@ class NumpyScope {
   explicit NumpyScope(std::string_view hint = {});
   ~NumpyScope();
   NumpyScope(const NumpyScope&) = delete;
+  /// Whether one lives on this thread, or the whole program is in that mode.
   static bool active();
+  /// Whether the whole program is: npx::set_np().
+  static bool program();
+  static void set_program(bool on);
   static std::string_view hint();
 
  private:

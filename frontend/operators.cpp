@@ -1,10 +1,13 @@
 #include "frontend/operators.h"
 
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
 #include "ir/graph.h"
 #include "runtime/fail.h"
+
+#include <kiln/f_numpy.h>
 
 namespace kiln {
 namespace {
@@ -167,8 +170,41 @@ Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source
                      .hint = number_right ? names.right_hint : names.left_hint});
 }
 
-Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b) {
-  return arithmetic(op, a, b, a.is_tensor() ? a.where() : b.where());
+namespace {
+
+Tensor numpy_operator(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
+  switch (op) {
+    case Arithmetic::add:
+      return np::add(a, b, where);
+    case Arithmetic::sub:
+      return np::subtract(a, b, where);
+    case Arithmetic::mul:
+      return np::multiply(a, b, where);
+    case Arithmetic::div:
+      return np::true_divide(a, b, where);
+    case Arithmetic::mod:
+      return np::mod(a, b, where);
+    case Arithmetic::eq:
+      return np::equal(a, b, where);
+    case Arithmetic::ne:
+      return np::not_equal(a, b, where);
+    case Arithmetic::lt:
+      return np::less(a, b, where);
+    case Arithmetic::le:
+      return np::less_equal(a, b, where);
+    case Arithmetic::gt:
+      return np::greater(a, b, where);
+    case Arithmetic::ge:
+      return np::greater_equal(a, b, where);
+    default:
+      fail_internal("this function is no operator of C++");
+  }
+}
+
+}  // namespace
+
+Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
+  return NumpyScope::program() ? numpy_operator(op, a, b, where) : arithmetic(op, a, b, where);
 }
 
 TensorForm tensor_form(const ir::OpDef& scalar_op) {
@@ -183,26 +219,35 @@ TensorForm tensor_form(const ir::OpDef& scalar_op) {
   return {};
 }
 
-Tensor operator+(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::add, a, b); }
-Tensor operator-(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::sub, a, b); }
-Tensor operator*(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::mul, a, b); }
-Tensor operator/(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::div, a, b); }
-Tensor operator%(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::mod, a, b); }
-Tensor operator==(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::eq, a, b); }
-Tensor operator!=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::ne, a, b); }
-Tensor operator<(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::lt, a, b); }
-Tensor operator<=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::le, a, b); }
-Tensor operator>(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::gt, a, b); }
-Tensor operator>=(const Operand& a, const Operand& b) { return arithmetic(Arithmetic::ge, a, b); }
-// Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits.
+namespace {
+
+Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b) {
+  return kiln::python_operator(op, a, b, a.is_tensor() ? a.where() : b.where());
+}
+
+}  // namespace
+
+Tensor operator+(const Operand& a, const Operand& b) { return python_operator(Arithmetic::add, a, b); }
+Tensor operator-(const Operand& a, const Operand& b) { return python_operator(Arithmetic::sub, a, b); }
+Tensor operator*(const Operand& a, const Operand& b) { return python_operator(Arithmetic::mul, a, b); }
+Tensor operator/(const Operand& a, const Operand& b) { return python_operator(Arithmetic::div, a, b); }
+Tensor operator%(const Operand& a, const Operand& b) { return python_operator(Arithmetic::mod, a, b); }
+Tensor operator==(const Operand& a, const Operand& b) { return python_operator(Arithmetic::eq, a, b); }
+Tensor operator!=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::ne, a, b); }
+Tensor operator<(const Operand& a, const Operand& b) { return python_operator(Arithmetic::lt, a, b); }
+Tensor operator<=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::le, a, b); }
+Tensor operator>(const Operand& a, const Operand& b) { return python_operator(Arithmetic::gt, a, b); }
+Tensor operator>=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::ge, a, b); }
+// Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits. numpy's is negative().
 Tensor operator-(const Operand& a) {
+  if (NumpyScope::program() && a.is_tensor()) return np::negative(a.tensor(), a.where());
   return arithmetic(Arithmetic::mul, a, Operand(-1.0, a.where()), a.where());
 }
 
 namespace {
 
 Tensor& assign(Tensor& target, Arithmetic op, const Operand& b) {
-  const Tensor result = arithmetic(op, Operand(target, b.where()), b, b.where());
+  const Tensor result = python_operator(op, Operand(target, b.where()), b, b.where());
   const bool unknown = shapes_unknown(target);
   if (!unknown && TensorAccess::shape(result) != TensorAccess::shape(target)) {
     fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(b.where()),

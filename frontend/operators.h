@@ -31,8 +31,9 @@ enum class Arithmetic {
 
 /// Applies one: with broadcasting where shapes are known, as elemwise_* where they are equal or unknown, as
 /// *_scalar with a number. At least one side is a tensor.
-Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b);
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where);
+/// The same as an operator in the program's text, `a + b`: numpy's in a program in numpy mode.
+Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b, std::source_location where);
 
 /// The operator on two tensors that computes what an operator with a number does, when the number is an array
 /// of shape (1,): the same roundings, for float32 and float64.

@@ -4,8 +4,13 @@
 #include "frontend/array.h"
 #include "frontend/convert.h"
 #include "frontend/number_format.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/view.h"
+#include "ir/attrs.h"
 
+#include <kiln/f_numpy.h>
+
+#include <fmt/format.h>
 #include <ostream>
 
 namespace kiln {
@@ -19,8 +24,9 @@ bool abridged(const Shape& shape) { return shape.elements() > threshold; }
 
 class ArrayPrinter {
  public:
-  ArrayPrinter(const Shape& shape, const std::function<std::string(std::int64_t)>& element)
-      : shape_(shape), element_(element), abridge_(abridged(shape)) {}
+  ArrayPrinter(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
+               std::string_view separator)
+      : shape_(shape), element_(element), separator_(separator), abridge_(abridged(shape)) {}
 
   std::string print(int axis, std::int64_t first, const std::string& indent, int width) const {
     const int left = shape_.rank() - axis;
@@ -38,10 +44,12 @@ class ArrayPrinter {
       if (left == 1) {
         const std::string word = dots ? "..." : element_(first + i * stride);
         extend(out, line, word, width - 1, indent);
-        if (!last) line += ' ';
+        if (!last) line += separator_;
       } else {
         out += indent + (dots ? "..." : print(axis + 1, first + i * stride, indent + ' ', width - 1));
-        if (!last) out.append(static_cast<std::size_t>(left - 1), '\n');
+        if (!last)
+          out.append(separator_.substr(0, separator_.find(' ')))
+              .append(static_cast<std::size_t>(left - 1), '\n');
       }
     }
     if (left == 1) out += line;
@@ -62,6 +70,7 @@ class ArrayPrinter {
 
   const Shape& shape_;
   const std::function<std::string(std::int64_t)>& element_;
+  std::string_view separator_;
   bool abridge_;
 };
 
@@ -79,7 +88,15 @@ void collect(const Shape& shape, int axis, std::int64_t first, bool abridge, std
   }
 }
 
-std::string elements_text(const Tensor& t) {
+}  // namespace
+
+std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
+                         const ArrayFrame& frame) {
+  return ArrayPrinter(shape, element, frame.separator)
+      .print(0, 0, std::string(static_cast<std::size_t>(frame.before + 1), ' '), line_width - frame.after);
+}
+
+std::string elements_text(const Tensor& t, const ArrayFrame& frame) {
   const Shape& shape = detail::TensorAccess::shape(t);
   const DType dtype = t.dtype();
   if (shape.elements() == 0) return "[]";
@@ -90,29 +107,30 @@ std::string elements_text(const Tensor& t) {
     for (std::int64_t i : shown) values.push_back(real_at(data, dtype, static_cast<std::size_t>(i)));
     const NumberFormat format(values, dtype);
     return format_array(
-        shape, [&](std::int64_t i) { return format(real_at(data, dtype, static_cast<std::size_t>(i))); });
+        shape, [&](std::int64_t i) { return format(real_at(data, dtype, static_cast<std::size_t>(i))); },
+        frame);
   }
   if (dtype == DType::boolean) {
     const char* yes = shape.empty() ? "True" : " True";
-    return format_array(shape, [&](std::int64_t i) {
-      return std::string(integer_at(data, dtype, static_cast<std::size_t>(i)) ? yes : "False");
-    });
+    return format_array(
+        shape,
+        [&](std::int64_t i) {
+          return std::string(integer_at(data, dtype, static_cast<std::size_t>(i)) ? yes : "False");
+        },
+        frame);
   }
   std::size_t width = 0;
   const auto text = [&](std::int64_t i) {
     return std::to_string(integer_at(data, dtype, static_cast<std::size_t>(i)));
   };
   for (std::int64_t i : shown) width = std::max(width, text(i).size());
-  return format_array(shape, [&](std::int64_t i) {
-    std::string s = text(i);
-    return std::string(width - s.size(), ' ') + s;
-  });
-}
-
-}  // namespace
-
-std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element) {
-  return ArrayPrinter(shape, element).print(0, 0, " ", line_width);
+  return format_array(
+      shape,
+      [&](std::int64_t i) {
+        std::string s = text(i);
+        return std::string(width - s.size(), ' ') + s;
+      },
+      frame);
 }
 
 std::vector<std::int64_t> shown_elements(const Shape& shape) {
@@ -121,9 +139,50 @@ std::vector<std::int64_t> shown_elements(const Shape& shape) {
   return out;
 }
 
+// Arrays of MXNet's numpy: numpy's array_str, and array_repr with MXNet's rule for the dtype.
+
+namespace {
+
+/// A value that is no array has no elements to print: what it is called instead.
+bool is_value(const Tensor& a) { return a.defined() && !a.is_traced(); }
+
+/// A number as numpy's scalars print: 2.0, 0.33333334, True.
+std::string scalar_text(const Tensor& a) {
+  if (a.dtype() == DType::f64) return ir::python_float(real_at(elements_of(a), DType::f64, 0));
+  std::string text = elements_text(a);
+  if (is_floating(a.dtype()) && text.back() == '.') text += '0';
+  return text;
+}
+
+/// Where numpy's repr leaves the dtype out: of arrays with elements, what Python's own numbers are.
+bool is_implied(const Tensor& a) {
+  return a.size() > 0 && (a.dtype() == DType::f64 || a.dtype() == DType::i64 || a.dtype() == DType::boolean);
+}
+
+}  // namespace
+
+std::string F::numpy::array_str(const Tensor& a) {
+  if (!is_value(a)) return to_string(a);
+  return a.ndim() == 0 ? scalar_text(a) : elements_text(a);
+}
+
+std::string F::numpy::array_repr(const Tensor& a) {
+  if (!is_value(a)) return to_string(a);
+  const bool shaped = a.size() > 0 || a.shape() == Shape{0};
+  std::string text = "array(" + (shaped ? elements_text(a, {.separator = ", ", .before = 6, .after = 1})
+                                        : "[], shape=" + a.shape().str());
+  if (a.dtype() == DType::f32 || (a.dtype() == DType::boolean && a.size() > 0)) return text + ")";
+  // numpy begins a line for a dtype that does not fit; MXNet appends those that numpy left out.
+  const std::string dtype = fmt::format("dtype={})", name_of(a.dtype()));
+  const std::size_t last_line = text.size() + 1 - (text.rfind('\n') + 1);
+  const bool fits = is_implied(a) || last_line + dtype.size() + 1 <= static_cast<std::size_t>(line_width);
+  return text + (fits ? ", " : ",\n      ") + dtype;
+}
+
 std::string to_string(const Tensor& t) {
   if (!t.defined()) return "<NDArray without elements>";
   if (t.is_traced()) return "<Symbol " + t.name() + ">";
+  if (NumpyScope::program()) return np::array_str(t);
   std::string extents;
   for (std::int64_t d : detail::TensorAccess::shape(t))
     extents += (extents.empty() ? "" : "x") + std::to_string(d);

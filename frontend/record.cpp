@@ -22,6 +22,10 @@ void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tens
 
 std::string_view hint_of(const Call& call) {
   if (!NumpyScope::hint().empty()) return NumpyScope::hint();
+  // Gluon's layers call npx in that mode: batch_flatten0, not flatten0.
+  if (NumpyScope::program())
+    for (std::string_view alias : call.op.aliases)
+      if (alias.starts_with("_npx_")) return alias;
   return call.hint.empty() ? call.op.name : call.hint;
 }
 

@@ -1,5 +1,6 @@
 // Tensor::reshape and the rules of MXNet's reshape codes.
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
 #include "runtime/fail.h"
@@ -63,18 +64,51 @@ Shape reshaped(const Shape& from, const Shape& spec, std::source_location where)
   return out;
 }
 
+namespace {
+
+/// numpy's rule: -1 is what the other extents leave.
+Shape numpy_reshaped(const Shape& from, const Shape& spec, std::source_location where) {
+  Shape out = spec;
+  std::int64_t others = 1;
+  int open = -1;
+  for (int i = 0; i < spec.rank(); ++i) {
+    const std::int64_t extent = spec[static_cast<std::size_t>(i)];
+    if (extent >= 0)
+      others *= extent;
+    else if (extent == -1 && open < 0)
+      open = i;
+    else
+      fail("{}reshape: {} is no shape: one extent may be -1, for what is left", line_prefix(where),
+           spec.str());
+  }
+  const std::int64_t n = from.elements();
+  if (open >= 0 && others > 0) out[static_cast<std::size_t>(open)] = n / others;
+  if ((open >= 0 && others == 0) || out.elements() != n)
+    fail("{}reshape: {} elements of shape {} do not fill {}", line_prefix(where), n, from.str(), spec.str());
+  return out;
+}
+
+}  // namespace
+
 Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_) known_shape(*this, "reshape()", where);
-  if (!array_->traced()) return view_of(*this, offset_, reshaped(shape_, spec, where));
+  const bool numpy = NumpyScope::program();
+  const auto target = [&] {
+    return numpy ? numpy_reshaped(shape_, spec, where) : reshaped(shape_, spec, where);
+  };
+  if (!array_->traced()) return view_of(*this, offset_, target());
   // The node is recorded here and not at the first use, under the codes that the program wrote, as MXNet
   // records it.
   Given<1> given;
-  given.set("shape", ir::AttrValue(spec));
+  given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {this};
-  const Call call{
-      .op = row("Reshape"), .inputs = inputs, .given = given.items(), .where = where, .hint = "reshape"};
+  const Call call{.op = row(numpy ? "_np_reshape" : "Reshape"),
+                  .inputs = inputs,
+                  .given = given.items(),
+                  .where = where,
+                  .hint = "reshape"};
   if (!array_->shape_known) return invoke_one(call);
-  const Shape shape = reshaped(shape_, spec, where);
+  const Shape shape = target();
   const Tensor node = invoke_one(call);
   array_->views.push_back({offset_, shape, array_->value, TensorAccess::array(node)->value});
   return view_of(*this, offset_, shape);

@@ -1,6 +1,7 @@
 #include "frontend/view.h"
 
 #include "frontend/invoke.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
@@ -15,11 +16,15 @@ using detail::TensorAccess;
 bool same_value(const ir::Entry& a, const ir::Entry& b) { return a.node == b.node && a.output == b.output; }
 
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
+  const bool numpy = NumpyScope::program();
   Given<1> given;
-  given.set("shape", ir::AttrValue(shape));
+  given.set(numpy ? "newshape" : "shape", ir::AttrValue(shape));
   const Tensor* inputs[] = {&x};
-  return record_node(
-      {.op = row("Reshape"), .inputs = inputs, .given = given.items(), .where = where, .hint = "reshape"})[0];
+  return record_node({.op = row(numpy ? "_np_reshape" : "Reshape"),
+                      .inputs = inputs,
+                      .given = given.items(),
+                      .where = where,
+                      .hint = "reshape"})[0];
 }
 
 Tensor record_slice(const Tensor& x, std::int64_t begin, std::int64_t end, std::source_location where) {

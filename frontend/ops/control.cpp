@@ -67,7 +67,7 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
            p.shape(v).str());
   auto step = [&](Args carried, Args row) -> LoopStep {
     std::vector<Value> variables(n);
-    for (std::size_t i = 0; i < data.size(); ++i) variables[at(data[i])] = at_least_1d(p, row[i]);
+    for (std::size_t i = 0; i < data.size(); ++i) variables[at(data[i])] = scalar_or_1d(p, row[i]);
     for (std::size_t i = 0; i < states.size(); ++i) variables[at(states[i])] = carried[i];
     for (std::size_t i = 0; i < others.size(); ++i) variables[at(others[i])] = constants[i];
     for (Value v : variables)

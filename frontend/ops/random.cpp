@@ -37,8 +37,10 @@ Value randint(Primitives& p, const Shape& shape, const Attrs& a) {
   return integer_sample(p, shape, a.integer("low"), a.integer("high"));
 }
 
-Shape shape_of(const Attrs& a) {
-  Shape s = a.is_none("shape") || a.tuple("shape").empty() ? Shape{1} : a.tuple("shape");
+/// The attribute `shape`, or numpy's `size`. Without one a single number.
+Shape shape_of(const Primitives& p, const Attrs& a, std::string_view attr = "shape") {
+  Shape s = a.is_none(attr) ? Shape{} : a.tuple(attr);
+  if (s.empty() && !p.np_shape()) s = {1};
   for (std::int64_t d : s)
     if (d < 0) fail("an array cannot have the shape {}", s.str());
   return s;
@@ -46,7 +48,11 @@ Shape shape_of(const Attrs& a) {
 
 template <Sample sample, DType fallback = DType::f32>
 Values of_shape(Primitives& p, Args, const Attrs& a) {
-  return {convert(p, sample(p, shape_of(a), a), a.is_none("dtype") ? fallback : a.dtype("dtype"))};
+  return {convert(p, sample(p, shape_of(p, a), a), a.is_none("dtype") ? fallback : a.dtype("dtype"))};
+}
+template <Sample sample>
+Values of_size(Primitives& p, Args, const Attrs& a) {
+  return {convert(p, sample(p, shape_of(p, a, "size"), a), a.dtype("dtype"))};
 }
 template <Sample sample>
 Values like(Primitives& p, Args in, const Attrs& a) {
@@ -116,6 +122,18 @@ std::span<const OpDef> random_ops() {
        .attrs = attrs({required("low", AttrKind::integer), required("high", AttrKind::integer)}),
        .compose = of_shape<randint, DType::i32>,
        .random_draws = one},
+      {.name = "_npi_uniform",
+       .summary = "Uniform in [low, high).",
+       .attrs = {required("low", AttrKind::real), required("high", AttrKind::real), tuple_or_none("size"),
+                 context_attr(), dtype_attr("float32")},
+       .compose = of_size<uniform>,
+       .random_draws = one},
+      {.name = "_npi_normal",
+       .summary = "Normal with mean loc and deviation scale.",
+       .attrs = {required("loc", AttrKind::real), required("scale", AttrKind::real), tuple_or_none("size"),
+                 context_attr(), dtype_attr("float32")},
+       .compose = of_size<normal>,
+       .random_draws = two},
       {.name = "_random_uniform_like",
        .summary = "Uniform in [low, high), of the shape and dtype of data.",
        .inputs = {"data"},

@@ -135,18 +135,66 @@ struct KILN_API F::numpy {
                      Where where = Where::current());
 
   // From nothing, or like another.
+  /// An array of rank 0.
+  static Tensor array(double value, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor array(::std::initializer_list<double> values, DType dtype = DType::f32) {
+    return F::array(values, dtype);
+  }
+  static Tensor array(::std::initializer_list<::std::initializer_list<double>> values,
+                      DType dtype = DType::f32) {
+    return F::array(values, dtype);
+  }
+  template <class V>
+  static Tensor array(const ::std::vector<V>& values, const Shape& shape) {
+    return F::array(values, shape);
+  }
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
   static Tensor ones(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, DType dtype = DType::f32,
                        Where where = Where::current());
   static Tensor full_like(const Tensor& a, Number fill_value, Where where = Where::current());
   static Tensor zeros_like(const Tensor& a, Where where = Where::current());
   static Tensor ones_like(const Tensor& a, Where where = Where::current());
+
+  /// Random numbers, of the sequence that random::seed() starts. Without a size a scalar of rank 0.
+  struct KILN_API random {
+    /// In [low, high).
+    static Tensor uniform(Number low = 0, Number high = 1, const Shape& size = {}, DType dtype = DType::f32,
+                          Where where = Where::current());
+    static Tensor normal(Number loc = 0, Number scale = 1, const Shape& size = {}, DType dtype = DType::f32,
+                         Where where = Where::current());
+    /// Integers in [low, high).
+    static Tensor randint(::std::int64_t low, ::std::int64_t high, const Shape& size = {},
+                          DType dtype = DType::i64, Where where = Where::current());
+  };
+
+  // As text. What is printed in a program in numpy mode is array_str().
+  /// `[1. 2.]`, as numpy's print.
+  static ::std::string array_str(const Tensor& a);
+  /// `array([1., 2.])`, as MXNet's numpy arrays show themselves: without the dtype where it is float32 or
+  /// bool.
+  static ::std::string array_repr(const Tensor& a);
 };
 inline struct F::numpy F::np() { return {}; }
 
 /// MXNet's extension of numpy: `F.npx().relu(x)`. The layers are F's, under the names that they have there.
 struct KILN_API F::npx : F {
+  /// Puts the whole program in numpy mode, until reset_np(): a Tensor is then an array of MXNet's numpy.
+  /// * Shapes: indexing and reducing everything give rank 0, an extent 0 is one. reshape() knows -1 alone.
+  /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are those of np. F's own functions stay
+  ///   what they are.
+  /// * Printing is numpy's.
+  /// * Networks record operators of numpy mode, are exported with `is_np_shape`, and their arrays are saved
+  /// in
+  ///   the form of that mode. One that was compiled before is recorded again.
+  /// Files keep the mode that they were written in. Call it before other threads compute.
+  static void set_np();
+  static void reset_np();
+  static bool is_np_shape();
+  /// The same: this version has one switch for both.
+  static bool is_np_array();
+
   static Tensor relu(const Tensor& data, Where where = Where::current());
   static Tensor sigmoid(const Tensor& data, Where where = Where::current());
   /// -1: what is left, -2: the extent here, -3: drop an extent of 1, -4: all that are left, -5: two merged,
@@ -189,5 +237,9 @@ struct KILN_API F::npx : F {
                             Where where = Where::current());
 };
 inline struct F::npx F::npx() { return {}; }
+
+/// Outside of networks, as MXNet's modules: `npx::set_np(); np::arange(12).reshape({3, 4});`
+using np = struct F::numpy;
+using npx = struct F::npx;
 
 }  // namespace kiln

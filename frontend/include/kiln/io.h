@@ -43,7 +43,7 @@ KILN_API std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, 
 struct SaveOptions {
   std::optional<ArrayFormat> format = {};  ///< not given: what the file's name says
   bool compress = false;                   ///< .npz: deflate the members, as numpy.savez_compressed does
-  bool numpy_mode = false;                 ///< .params: V3, as MXNet writes in numpy mode
+  std::optional<bool> numpy_mode = {};     ///< .params: V3; not given: in a program in numpy mode
 };
 /// Writes a file of arrays. The file appears whole or not at all: it is written beside its place and then
 /// renamed. Throws kiln::Error where the folder cannot be written or the form cannot hold the list.
