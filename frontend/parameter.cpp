@@ -314,8 +314,11 @@ std::string Parameter::str() const {
   const auto& o = state_->options;
   const std::string dtype =
       o.dtype_by_name ? std::string(name_of(o.dtype)) : fmt::format("<class 'numpy.{}'>", name_of(o.dtype));
+  Shape shown = shape();
+  // An extent that is not known yet, as numpy mode writes it.
+  if (NumpyScope::program()) std::replace(shown.begin(), shown.end(), std::int64_t{0}, std::int64_t{-1});
   return fmt::format("{} {} (shape={}, dtype={})", state_->constant ? "Constant" : "Parameter", name(),
-                     shape().str(), dtype);
+                     shown.str(), dtype);
 }
 
 Constant::Constant(const std::string& name, const Tensor& value)

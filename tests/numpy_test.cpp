@@ -13,9 +13,6 @@ using Build = std::function<Tensors(const Vars&)>;
 
 namespace {
 
-constexpr auto np = [] { return F::np(); };
-constexpr auto npx = [] { return F::npx(); };
-
 /// The programs of the golden cases; each writes the file that MXNet wrote for it.
 const std::map<std::string, Build>& programs() {
   static const std::map<std::string, Build> all = {

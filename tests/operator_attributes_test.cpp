@@ -27,12 +27,19 @@ void compose(const std::string& op, const Row& row, const Sample& sample, DType 
   }
   graph.outputs = {graph.add(op, "sampled", inputs, sample.attrs)};
   graph.nodes[graph.outputs[0].node].subgraphs = sample.subgraphs;
-  try {
-    Runner(graph, RunMode::eager);
-  } catch (const Error& e) {
-    INFO(op << ": " << e.what());
-    CHECK(e.kind() == Error::Kind::user);
-  }
+  const auto inferred = [&](auto infer) {
+    try {
+      infer();
+    } catch (const Error& e) {
+      INFO(op << ": " << e.what());
+      CHECK(e.kind() == Error::Kind::user);
+    }
+  };
+  inferred([&] { Runner(graph, RunMode::eager); });
+  if (!sample.inputs.empty())
+    inferred([&] {
+      Model::from_symbol(Symbol::load_json(to_json(graph))).make_inputs({{"in0", sample.inputs[0].shape}});
+    });
 }
 
 }  // namespace

@@ -14,14 +14,16 @@ constexpr auto body = [](F& F, const Tensors& in) {
 };
 constexpr int line_of_body = __LINE__ - 2;
 
-const Tensor table({10, 20, 30, 40, 50, 60}, {3, 2});
+Tensor of(const std::vector<float>& values, const Shape& shape) { return Tensor(values, shape); }
+
+const Tensor table = of({10, 20, 30, 40, 50, 60}, {3, 2});
 
 std::string line(int number) { return "take_mode_test.cpp:" + std::to_string(number) + ": "; }
 
 }  // namespace
 
 TEST_CASE("mode raise gives what clip gives while indices are in range", "[take]") {
-  const Tensor indices({2, 0, 1, 1}, {2, 2});
+  const Tensor indices = of({2, 0, 1, 1}, {2, 2});
   const Tensors taken = everywhere(body, {table, indices});
   CHECK(taken[0].to_vector<float>() == std::vector<float>{50, 60, 10, 20, 30, 40, 30, 40});
   CHECK(same_bits(taken[0], F::take(table, indices, {.axis = 0})));
@@ -30,9 +32,9 @@ TEST_CASE("mode raise gives what clip gives while indices are in range", "[take]
 }
 
 TEST_CASE("an index out of range throws alike eagerly and compiled", "[take]") {
-  for (const auto& [indices, wrong, place] : {std::tuple{Tensor({0, 3, 7}, {3}), "3", "(1,)"},
-                                              {Tensor({2, 1, 0, -1}, {2, 2}), "-1", "(1, 1)"},
-                                              {Tensor({5}, {1}).astype(DType::i64), "5", "(0,)"}}) {
+  for (const auto& [indices, wrong, place] : {std::tuple{of({0, 3, 7}, {3}), "3", "(1,)"},
+                                              {of({2, 1, 0, -1}, {2, 2}), "-1", "(1, 1)"},
+                                              {of({5}, {1}).astype(DType::i64), "5", "(0,)"}}) {
     Net net(body);
     for (const bool hybrid : {false, true}) {
       if (hybrid) net.hybridize();
@@ -43,13 +45,13 @@ TEST_CASE("an index out of range throws alike eagerly and compiled", "[take]") {
       CHECK_THAT(message, Catch::Contains(std::string("element ") + place));
       CHECK_THAT(message, Catch::Contains("3 elements"));
       // The network is as good as before.
-      CHECK(net({table, Tensor({2}, {1})})[0].to_vector<float>() == std::vector<float>{50, 60});
+      CHECK(net({table, of({2}, {1})})[0].to_vector<float>() == std::vector<float>{50, 60});
     }
   }
 }
 
 TEST_CASE("each line that takes is named, though all share one kernel", "[take]") {
-  const Tensor far({9}, {1});
+  const Tensor far = of({9}, {1});
   const auto first = [&] { F::np().take(table, far, 0); };
   const int first_line = __LINE__ - 1;
   const auto second = [&] { F::np().take(table, far, 0); };
@@ -84,7 +86,7 @@ TEST_CASE("a body that does not run does not throw", "[take]") {
                     {F.zeros({1})}, 3)
         .outputs;
   };
-  const Tensor far({9}, {1}), near({2}, {1});
+  const Tensor far = of({9}, {1}), near = of({2}, {1});
   everywhere(branch, {table, near});
   everywhere(branch, {-table, far});
   everywhere(loop, {table, near, nd::full({1}, 2)});
@@ -103,7 +105,7 @@ TEST_CASE("a file that raises raises, run eagerly or compiled", "[take]") {
   const Tensor data = nd::arange(12).reshape({3, 4});
   for (const RunMode mode : {RunMode::eager, RunMode::compiled}) {
     const RunOptions options{.mode = mode};
-    std::map<std::string, Tensor> in{{"x", data}, {"i", Tensor({0, 9}, {2})}};
+    std::map<std::string, Tensor> in{{"x", data}, {"i", of({0, 9}, {2})}};
     CHECK_THAT(error_of([&] { model.run(in, options); }), Catch::Contains("take"));
     CHECK_THAT(error_of([&] { model.run(in, options); }), Catch::Contains("the index 9"));
   }
@@ -118,8 +120,8 @@ TEST_CASE("a call that throws writes nothing when compiled, and profiling goes o
   net.hybridize();
   const Tensor x = table.copy();
   const Profile profile;
-  CHECK_THROWS_AS(net({x, Tensor({4}, {1})}), Error);
+  CHECK_THROWS_AS(net({x, of({4}, {1})}), Error);
   CHECK(x.to_vector<float>() == table.to_vector<float>());
-  net({x, Tensor({0}, {1})});
+  net({x, of({0}, {1})});
   CHECK(!profile.kernels().empty());
 }

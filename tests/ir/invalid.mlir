@@ -279,6 +279,22 @@ func.func @scatter(%x: tensor<3x4xf32>, %i: tensor<2xi64>, %u: tensor<2x5xf32>) 
 
 // -----
 
+func.func @check_bounds_type(%i: tensor<3xi32>) {
+  // expected-error @+1 {{needs indices of i64}}
+  %0 = kiln.check_bounds %i below 3 for "take" : tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @check_bounds_extent(%i: tensor<3xi64>) {
+  // expected-error @+1 {{needs an extent that is not negative}}
+  %0 = kiln.check_bounds %i below -1 for "take" : tensor<3xi64>
+  return
+}
+
+// -----
+
 func.func @cumulative(%x: tensor<3xf32>) {
   // expected-error @+1 {{axis 1 does not exist in rank 1}}
   %0 = kiln.cumulative sum %x axis 1 : tensor<3xf32>

@@ -66,6 +66,8 @@ func.func @orders(%x: tensor<2x3xf32>, %d: tensor<4xf64>, %i: tensor<5xi64>, %u:
   %0 = kiln.scatter add %u into %x %i axis 1 : tensor<2x5xf32> into tensor<2x3xf32>, tensor<5xi64>
   // CHECK: kiln.cumulative sum %arg0 axis 1 : tensor<2x3xf32>
   %1 = kiln.cumulative sum %x axis 1 : tensor<2x3xf32>
+  // CHECK: kiln.check_bounds %arg2 below 3 for "take 'rows'" : tensor<5xi64>
+  %checked = kiln.check_bounds %i below 3 for "take 'rows'" : tensor<5xi64>
   // CHECK: kiln.random_uniform 3 : tensor<4xi64>
   %2 = kiln.random_uniform 3 : tensor<4xi64>
   // CHECK: kiln.random_uniform 4 word 2 : tensor<4xf32>
