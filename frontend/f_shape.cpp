@@ -2,10 +2,13 @@
 #include "frontend/f_call.h"
 #include "frontend/trace.h"
 
+#include <ostream>
+
 namespace kiln {
 
 std::string_view F::name() { return Trace::current() ? "symbol" : "ndarray"; }
 std::string F::module_name() { return "mxnet." + std::string(name()); }
+std::ostream& operator<<(std::ostream& os, const F&) { return os << F::module_name(); }
 
 namespace {
 

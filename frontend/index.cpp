@@ -193,6 +193,9 @@ void IndexedTensor::operator*=(const Operand& v) {
 void IndexedTensor::operator/=(const Operand& v) {
   write(base_, index_, python_operator(Arithmetic::div, get(), v, where_), where_);
 }
+void IndexedTensor::operator%=(const Operand& v) {
+  write(base_, index_, arithmetic(Arithmetic::mod, get(), v, where_), where_);
+}
 
 IndexedTensor Tensor::operator()(std::vector<Index> index, std::source_location where) {
   return IndexedTensor(*this, std::move(index), where);

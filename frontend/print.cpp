@@ -190,5 +190,8 @@ std::string to_string(const Tensor& t) {
 }
 
 std::ostream& operator<<(std::ostream& os, const Tensor& t) { return os << to_string(t); }
+std::ostream& operator<<(std::ostream& os, const Shape& shape) { return os << shape.str(); }
+std::ostream& operator<<(std::ostream& os, DType dtype) { return os << name_of(dtype); }
+std::ostream& operator<<(std::ostream& os, const Device& device) { return os << device.str(); }
 
 }  // namespace kiln

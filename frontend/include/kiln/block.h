@@ -29,6 +29,10 @@ struct BlockAccess;
 
 using Tensors = std::vector<Tensor>;
 
+/// Inputs in braces, of one type that is a tensor.
+template <class T>
+concept BracedInput = std::convertible_to<T, Tensor> && !std::same_as<T, Symbol>;
+
 /// While it lives, blocks that this thread makes get the owner's prefix, and are numbered within it.
 class KILN_API BlockScope {
  public:
@@ -137,6 +141,10 @@ class KILN_API Block {
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current());
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current());
   Tensors operator()(const Tensors& inputs, Where where = Where::current());
+  template <BracedInput T>  // so that `net({x})` is a call with a vector, as `net({x, y})` is
+  Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) {
+    return (*this)(Tensors(inputs.begin(), inputs.end()), where);
+  }
   /// Composes: the network applied to a symbol, without shapes.
   Symbol operator()(const Symbol& x, Where where = Where::current());
   template <std::same_as<Symbol> S>  // so that `net({x, y})` means tensors
@@ -259,6 +267,10 @@ class Child {
     return get()(x, y, z, where);
   }
   Tensors operator()(const Tensors& inputs, Where where = Where::current()) const {
+    return get()(inputs, where);
+  }
+  template <BracedInput T>
+  Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
     return get()(inputs, where);
   }
 

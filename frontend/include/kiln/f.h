@@ -2,6 +2,7 @@
 #include <kiln/f_options.h>
 #include <kiln/tensor.h>
 
+#include <iosfwd>
 #include <string_view>
 #include <vector>
 
@@ -185,10 +186,19 @@ class KILN_API F {
                           Where where = Where::current());
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
+  static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return softmax(data, with_axis<SoftmaxOptions>(axis), where);
+  }
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
+  }
   static Tensor softmin(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
+  static Tensor softmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return softmin(data, with_axis<SoftmaxOptions>(axis), where);
+  }
   static Tensor SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& options = {},
                                   Where where = Where::current());
   /// clip(alpha * data + beta, 0, 1)
@@ -237,18 +247,48 @@ class KILN_API F {
 
   // Reductions; of all axes when none is given, then of shape (1,).
   static Tensor sum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor sum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return sum(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor mean(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor mean(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return mean(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor prod(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor prod(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return prod(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor max(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor max(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return max(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor min(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor min(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return min(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor nansum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
+  static Tensor nansum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return nansum(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor nanprod(const Tensor& data, const ReduceOptions& options = {},
                         Where where = Where::current());
+  static Tensor nanprod(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return nanprod(data, with_axis<ReduceOptions>(axis), where);
+  }
   static Tensor norm(const Tensor& data, const NormOptions& options = {}, Where where = Where::current());
+  static Tensor norm(const Tensor& data, Integer auto ord, Where where = Where::current()) {
+    return norm(data, NormOptions{.ord = static_cast<std::int64_t>(ord)}, where);
+  }
   static Tensor argmax(const Tensor& data, const ArgReduceOptions& options = {},
                        Where where = Where::current());
+  static Tensor argmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return argmax(data, with_axis<ArgReduceOptions>(axis), where);
+  }
   static Tensor argmin(const Tensor& data, const ArgReduceOptions& options = {},
                        Where where = Where::current());
+  static Tensor argmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return argmin(data, with_axis<ArgReduceOptions>(axis), where);
+  }
   /// argmax over axis 1.
   static Tensor argmax_channel(const Tensor& data, Where where = Where::current());
   /// Mean and variance.
@@ -272,32 +312,85 @@ class KILN_API F {
   static Tensor transpose(const Tensor& data, const TransposeOptions& options,
                           Where where = Where::current());
   static Tensor swapaxes(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
+  static Tensor swapaxes(const Tensor& data, int dim1, int dim2, Where where = Where::current()) {
+    return swapaxes(data, SwapAxesOptions{.dim1 = dim1, .dim2 = dim2}, where);
+  }
   static Tensor SwapAxis(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
+  static Tensor SwapAxis(const Tensor& data, int dim1, int dim2, Where where = Where::current()) {
+    return SwapAxis(data, SwapAxesOptions{.dim1 = dim1, .dim2 = dim2}, where);
+  }
   static Tensor expand_dims(const Tensor& data, int axis, Where where = Where::current());
   static Tensor expand_dims(const Tensor& data, const AxisOptions& options, Where where = Where::current());
   static Tensor squeeze(const Tensor& data, const SqueezeOptions& options = {},
                         Where where = Where::current());
+  static Tensor squeeze(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return squeeze(data, with_axis<SqueezeOptions>(axis), where);
+  }
   static Tensor broadcast_to(const Tensor& data, const Shape& shape, Where where = Where::current());
   static Tensor broadcast_axis(const Tensor& data, const BroadcastAxisOptions& options,
                                Where where = Where::current());
+  static Tensor broadcast_axis(const Tensor& data, const Axes& axis, const Axes& size,
+                               Where where = Where::current()) {
+    return broadcast_axis(data, BroadcastAxisOptions{.axis = axis, .size = size}, where);
+  }
   static Tensor tile(const Tensor& data, const Shape& reps, Where where = Where::current());
   static Tensor repeat(const Tensor& data, const RepeatOptions& options, Where where = Where::current());
+  static Tensor repeat(const Tensor& data, Integer auto repeats, Where where = Where::current()) {
+    return repeat(data, RepeatOptions{.repeats = static_cast<std::int64_t>(repeats)}, where);
+  }
+  static Tensor repeat(const Tensor& data, std::int64_t repeats, std::int64_t axis,
+                       Where where = Where::current()) {
+    return repeat(data, RepeatOptions{.repeats = repeats, .axis = axis}, where);
+  }
   static Tensor flip(const Tensor& data, const Shape& axis, Where where = Where::current());
+  static Tensor flip(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return flip(data, Shape{static_cast<std::int64_t>(axis)}, where);
+  }
   static Tensor reverse(const Tensor& data, const Shape& axis, Where where = Where::current());
+  static Tensor reverse(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return reverse(data, Shape{static_cast<std::int64_t>(axis)}, where);
+  }
   static Tensor pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
   static Tensor Pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
   static Tensor concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
+  static Tensor concat(const Tensors& data, Integer auto dim, Where where = Where::current()) {
+    return concat(data, ConcatOptions{.dim = static_cast<std::int64_t>(dim)}, where);
+  }
   static Tensor Concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
+  static Tensor Concat(const Tensors& data, Integer auto dim, Where where = Where::current()) {
+    return Concat(data, ConcatOptions{.dim = static_cast<std::int64_t>(dim)}, where);
+  }
   static Tensor stack(const Tensors& data, const StackOptions& options = {}, Where where = Where::current());
+  static Tensor stack(const Tensors& data, Integer auto axis, Where where = Where::current()) {
+    return stack(data, with_axis<StackOptions>(axis), where);
+  }
   static Tensors split(const Tensor& data, const SplitOptions& options, Where where = Where::current());
+  static Tensors split(const Tensor& data, Integer auto num_outputs, Where where = Where::current()) {
+    return split(data, SplitOptions{.num_outputs = static_cast<std::int64_t>(num_outputs)}, where);
+  }
+  static Tensors split(const Tensor& data, std::int64_t num_outputs, std::int64_t axis,
+                       Where where = Where::current()) {
+    return split(data, SplitOptions{.num_outputs = num_outputs, .axis = axis}, where);
+  }
   static Tensors SliceChannel(const Tensor& data, const SplitOptions& options,
                               Where where = Where::current());
+  static Tensors SliceChannel(const Tensor& data, Integer auto num_outputs, Where where = Where::current()) {
+    return SliceChannel(data, SplitOptions{.num_outputs = static_cast<std::int64_t>(num_outputs)}, where);
+  }
+  static Tensors SliceChannel(const Tensor& data, std::int64_t num_outputs, std::int64_t axis,
+                              Where where = Where::current()) {
+    return SliceChannel(data, SplitOptions{.num_outputs = num_outputs, .axis = axis}, where);
+  }
   static Tensors split_v2(const Tensor& data, const SplitV2Options& options, Where where = Where::current());
   static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
   static Tensor slice_axis(const Tensor& data, const SliceAxisOptions& options,
                            Where where = Where::current());
+  static Tensor slice_axis(const Tensor& data, int axis, std::int64_t begin, std::optional<std::int64_t> end,
+                           Where where = Where::current()) {
+    return slice_axis(data, SliceAxisOptions{.axis = axis, .begin = begin, .end = end}, where);
+  }
   static Tensor slice_like(const Tensor& data, const Tensor& shape_like, const Shape& axes = {},
                            Where where = Where::current());
 
@@ -332,24 +425,44 @@ class KILN_API F {
   static Tensor unravel_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
                      Where where = Where::current());
+  static Tensor take(const Tensor& a, const Tensor& indices, Integer auto axis,
+                     Where where = Where::current()) {
+    return take(a, indices, with_axis<TakeOptions>(axis), where);
+  }
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
                      Where where = Where::current());
+  static Tensor pick(const Tensor& data, const Tensor& index, Integer auto axis,
+                     Where where = Where::current()) {
+    return pick(data, index, with_axis<PickOptions>(axis), where);
+  }
   static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, const OneHotOptions& options, Where where = Where::current());
 
   // Orders along an axis. Equal elements keep the order of their indices; NaNs are last in both directions.
   static Tensor sort(const Tensor& data, const SortOptions& options = {}, Where where = Where::current());
+  static Tensor sort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return sort(data, with_axis<SortOptions>(axis), where);
+  }
   /// Indices, as float32 unless `dtype` says otherwise.
   static Tensor argsort(const Tensor& data, const ArgsortOptions& options = {},
                         Where where = Where::current());
+  static Tensor argsort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return argsort(data, with_axis<ArgsortOptions>(axis), where);
+  }
   /// The k greatest (or least) elements, as ret_typ says: "indices", "value", or "mask" (1 and 0 in data's
   /// shape).
   static Tensor topk(const Tensor& data, const TopkOptions& options = {}, Where where = Where::current());
+  static Tensor topk(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return topk(data, with_axis<TopkOptions>(axis), where);
+  }
   /// ret_typ "both": values and indices.
   static Tensors topk_both(const Tensor& data, const TopkOptions& options = {},
                            Where where = Where::current());
   /// Sums of the elements up to each, one after the other; without an axis over all elements.
   static Tensor cumsum(const Tensor& data, const CumsumOptions& options = {}, Where where = Where::current());
+  static Tensor cumsum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return cumsum(data, with_axis<CumsumOptions>(axis), where);
+  }
   /// The parts along the first axis in random order.
   static Tensor shuffle(const Tensor& data, Where where = Where::current());
 
@@ -395,88 +508,16 @@ class KILN_API F {
                                DType dtype = DType::i32, Where where = Where::current());
   static void waitall() {}
 
-  /// `F.random().uniform(...)`, `nd::random::uniform(...)`.
-  struct KILN_API random {
-    static Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
-                          Where where = Where::current()) {
-      return random_uniform(low, high, shape, dtype, where);
-    }
-    static Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
-                         Where where = Where::current()) {
-      return random_normal(loc, scale, shape, dtype, where);
-    }
-    static Tensor exponential(Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
-                              Where where = Where::current()) {
-      return random_exponential(scale, shape, dtype, where);
-    }
-    static Tensor gamma(Number alpha = 1, Number beta = 1, const Shape& shape = {1}, DType dtype = DType::f32,
-                        Where where = Where::current()) {
-      return random_gamma(alpha, beta, shape, dtype, where);
-    }
-    static Tensor poisson(Number lam = 1, const Shape& shape = {1}, DType dtype = DType::f32,
-                          Where where = Where::current()) {
-      return random_poisson(lam, shape, dtype, where);
-    }
-    static Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape = {1},
-                          DType dtype = DType::i32, Where where = Where::current()) {
-      return random_randint(low, high, shape, dtype, where);
-    }
-    static Tensor shuffle(const Tensor& data, Where where = Where::current()) {
-      return F::shuffle(data, where);
-    }
-    // Of the shape and dtype of data.
-    static Tensor uniform_like(const Tensor& data, Number low = 0, Number high = 1,
-                               Where where = Where::current());
-    static Tensor normal_like(const Tensor& data, Number loc = 0, Number scale = 1,
-                              Where where = Where::current());
-  };
-  static struct random random() { return {}; }
-
-  /// The operators of F.contrib().
-  struct KILN_API contrib_operators {
-    /// x / sqrt(its last extent)
-    static Tensor div_sqrt_dim(const Tensor& data, Where where = Where::current());
-    static Tensor arange_like(const Tensor& data, const ArangeLikeOptions& options = {},
-                              Where where = Where::current());
-    /// Images (N, C, H, W) averaged to (N, C, output_size).
-    static Tensor AdaptiveAvgPooling2D(const Tensor& data, const Shape& output_size = {},
-                                       Where where = Where::current());
-    static Tensor BilinearResize2D(const Tensor& data, const BilinearResize2DOptions& options,
-                                   Where where = Where::current());
-    /// Resized to the size of another image; mode: like.
-    static Tensor BilinearResize2D(const Tensor& data, const Tensor& like,
-                                   const BilinearResize2DOptions& options, Where where = Where::current());
-    /// The identity; gradients are multiplied.
-    static Tensor gradientmultiplier(const Tensor& data, Number scalar, Where where = Where::current());
-    /// old_tensor with the rows index_vector replaced by new_tensor.
-    static Tensor index_copy(const Tensor& old_tensor, const Tensor& index_vector, const Tensor& new_tensor,
-                             Where where = Where::current());
-    /// Self attention of interleaved projections (length, batch, heads * 3 * head_dim).
-    static Tensor interleaved_matmul_selfatt_qk(const Tensor& queries_keys_values, std::int64_t heads,
-                                                Where where = Where::current());
-    static Tensor interleaved_matmul_selfatt_valatt(const Tensor& queries_keys_values,
-                                                    const Tensor& attention, std::int64_t heads,
-                                                    Where where = Where::current());
-    /// a x^2 + b x + c
-    static Tensor quadratic(const Tensor& data, const QuadraticOptions& options = {},
-                            Where where = Where::current());
-  };
-  /// `F.contrib().div_sqrt_dim(x)`, and loops and branches: <kiln/control_flow.h>.
+  /// `F.random().uniform(...)`, `nd::random::uniform(...)`, and the families of `F.contrib()` and
+  /// `F.linalg()`: see kiln/f_families.h. Loops and branches, `F.contrib().foreach(...)`:
+  /// kiln/control_flow.h.
+  struct random;
+  struct contrib_operators;
   struct contrib;
+  struct linalg;
+  static struct random random();
   static struct contrib contrib();
-
-  /// `F.linalg().gemm2(a, b)`, `nd::linalg::gemm2(a, b)`: of the last two axes.
-  struct KILN_API linalg {
-    /// alpha A B + beta C
-    static Tensor gemm(const Tensor& A, const Tensor& B, const Tensor& C, const GemmOptions& options = {},
-                       Where where = Where::current());
-    /// alpha A B
-    static Tensor gemm2(const Tensor& A, const Tensor& B, const GemmOptions& options = {},
-                        Where where = Where::current());
-    /// alpha A A^T
-    static Tensor syrk(const Tensor& A, const SyrkOptions& options = {}, Where where = Where::current());
-  };
-  static struct linalg linalg() { return {}; }
+  static struct linalg linalg();
 
   /// MXNet's numpy operators and its extension of them, `F.npx().relu(F.np().exp(x))`: see kiln/f_numpy.h.
   struct numpy;
@@ -489,6 +530,10 @@ class KILN_API F {
 /// {3})`.
 using nd = F;
 
+/// F::module_name(): "mxnet.ndarray", or "mxnet.symbol" while operators are recorded.
+KILN_API std::ostream& operator<<(std::ostream& os, const F& F);
+
 }  // namespace kiln
 
+#include <kiln/f_families.h>
 #include <kiln/f_numpy.h>

@@ -90,16 +90,43 @@ struct KILN_API F::numpy {
 
   // Sums over axes; without `axis`, of everything.
   static Tensor sum(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  static Tensor sum(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return sum(a, with_axis<NumpyReduceOptions>(axis), where);
+  }
   static Tensor prod(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  static Tensor prod(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return prod(a, with_axis<NumpyReduceOptions>(axis), where);
+  }
   static Tensor mean(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
+  static Tensor mean(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return mean(a, with_axis<NumpyReduceOptions>(axis), where);
+  }
   /// Of no elements there is none: throws.
   static Tensor max(const Tensor& a, const NumpyExtremeOptions& options = {}, Where where = Where::current());
+  static Tensor max(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return max(a, with_axis<NumpyExtremeOptions>(axis), where);
+  }
   static Tensor min(const Tensor& a, const NumpyExtremeOptions& options = {}, Where where = Where::current());
+  static Tensor min(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return min(a, with_axis<NumpyExtremeOptions>(axis), where);
+  }
   static Tensor var(const Tensor& a, const NumpyMomentOptions& options = {}, Where where = Where::current());
+  static Tensor var(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return var(a, with_axis<NumpyMomentOptions>(axis), where);
+  }
   static Tensor std(const Tensor& a, const NumpyMomentOptions& options = {}, Where where = Where::current());
+  static Tensor std(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return std(a, with_axis<NumpyMomentOptions>(axis), where);
+  }
   /// int64.
   static Tensor argmax(const Tensor& a, const ArgReduceOptions& options = {}, Where where = Where::current());
+  static Tensor argmax(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return argmax(a, with_axis<ArgReduceOptions>(axis), where);
+  }
   static Tensor argmin(const Tensor& a, const ArgReduceOptions& options = {}, Where where = Where::current());
+  static Tensor argmin(const Tensor& a, Integer auto axis, Where where = Where::current()) {
+    return argmin(a, with_axis<ArgReduceOptions>(axis), where);
+  }
 
   // Products.
   static Tensor dot(const Tensor& a, const Tensor& b, Where where = Where::current());
@@ -222,13 +249,23 @@ struct KILN_API F::npx : F {
                            Where where = Where::current());
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
+  static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return softmax(data, with_axis<SoftmaxOptions>(axis), where);
+  }
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
+    return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
+  }
   static Tensor embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
                           Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
                      Where where = Where::current());
+  static Tensor pick(const Tensor& data, const Tensor& index, Integer auto axis,
+                     Where where = Where::current()) {
+    return pick(data, index, with_axis<PickOptions>(axis), where);
+  }
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
   static Tensor batch_flatten(const Tensor& data, Where where = Where::current());

@@ -2,6 +2,7 @@
 #include <kiln/dtype.h>
 #include <kiln/shape.h>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,7 +33,7 @@ class Number {
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : shape_{axis}, given_(true), single_(true) {}
+  Axes(std::int64_t axis) : shape_{axis}, given_(true), single_(true) {}
   Axes(std::initializer_list<std::int64_t> axes) : shape_(axes), given_(true) {}
   Axes(const Shape& axes) : shape_(axes), given_(true) {}
   bool given() const { return given_; }
@@ -44,6 +45,18 @@ class Axes {
   bool given_ = false;
   bool single_ = false;
 };
+
+/// An argument that Gluon takes by position, often an axis: F.sum(x, 1) is F.sum(x, {.axis = 1}). A
+/// template's parameter, so that an argument in braces always means options.
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+
+template <class Options>
+Options with_axis(Integer auto axis) {
+  Options options;
+  options.axis = static_cast<std::int64_t>(axis);
+  return options;
+}
 
 /// Bounds of a slice, one per axis; std::nullopt is Python's None.
 using Bounds = std::vector<std::optional<std::int64_t>>;

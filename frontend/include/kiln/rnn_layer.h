@@ -38,6 +38,10 @@ class KILN_API Layer : public HybridBlock {
   using HybridBlock::operator();
   /// `auto [output, states] = lstm(x, lstm.begin_state(batch));`
   StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
+  template <BracedInput T>  // so that one state in braces is a list of states too
+  StepOutput operator()(const Tensor& x, std::initializer_list<T> states, Where where = Where::current()) {
+    return (*this)(x, Tensors(states.begin(), states.end()), where);
+  }
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;
   /// Zeros, or what `options.func` makes. Throws without a batch size.
   Tensors begin_state(const BeginStateOptions& options) const;

@@ -4,6 +4,7 @@
 #include <kiln/export.h>
 #include <kiln/f_options.h>
 #include <kiln/shape.h>
+#include <kiln/tensor_methods.h>
 
 #include <concepts>
 #include <cstddef>
@@ -70,7 +71,7 @@ class Index {
 /// through; other indexing copies. While a network is traced a Tensor stands for a value to come: shape and
 /// dtype are known, elements are not, and asking for them throws an Error that names the line. Thread rule:
 /// handles may be read from many threads; writes to one array are the program's to order.
-class KILN_API Tensor {
+class KILN_API Tensor : public TensorMethods<Tensor> {
  public:
   /// No array. Every use but assignment and defined() throws.
   Tensor() = default;
@@ -144,60 +145,6 @@ class KILN_API Tensor {
   Tensor operator[](const Index& i) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
-  // The operators that MXNet has as methods, as F spells them. Results are new arrays.
-  Tensor transpose(std::source_location where = std::source_location::current()) const;
-  Tensor T(std::source_location where = std::source_location::current()) const { return transpose(where); }
-  Tensor flatten(std::source_location where = std::source_location::current()) const;
-  Tensor relu(std::source_location where = std::source_location::current()) const;
-  Tensor sigmoid(std::source_location where = std::source_location::current()) const;
-  Tensor tanh(std::source_location where = std::source_location::current()) const;
-  Tensor exp(std::source_location where = std::source_location::current()) const;
-  Tensor log(std::source_location where = std::source_location::current()) const;
-  Tensor sqrt(std::source_location where = std::source_location::current()) const;
-  Tensor square(std::source_location where = std::source_location::current()) const;
-  Tensor abs(std::source_location where = std::source_location::current()) const;
-  Tensor sign(std::source_location where = std::source_location::current()) const;
-  Tensor round(std::source_location where = std::source_location::current()) const;
-  Tensor floor(std::source_location where = std::source_location::current()) const;
-  Tensor ceil(std::source_location where = std::source_location::current()) const;
-  Tensor transpose(const Shape& axes, std::source_location where = std::source_location::current()) const;
-  Tensor swapaxes(int dim1, int dim2, std::source_location where = std::source_location::current()) const;
-  Tensor expand_dims(int axis, std::source_location where = std::source_location::current()) const;
-  Tensor squeeze(std::source_location where = std::source_location::current()) const;
-  Tensor squeeze(const Axes& axis, std::source_location where = std::source_location::current()) const;
-  Tensor broadcast_to(const Shape& shape, std::source_location where = std::source_location::current()) const;
-  Tensor clip(Number a_min, Number a_max, std::source_location where = std::source_location::current()) const;
-  Tensor dot(const Tensor& other, std::source_location where = std::source_location::current()) const;
-  Tensor slice_axis(const SliceAxisOptions& options,
-                    std::source_location where = std::source_location::current()) const;
-  Tensor softmax(const SoftmaxOptions& options = {},
-                 std::source_location where = std::source_location::current()) const;
-  Tensor log_softmax(const SoftmaxOptions& options = {},
-                     std::source_location where = std::source_location::current()) const;
-  Tensor sum(const ReduceOptions& options = {},
-             std::source_location where = std::source_location::current()) const;
-  Tensor mean(const ReduceOptions& options = {},
-              std::source_location where = std::source_location::current()) const;
-  Tensor prod(const ReduceOptions& options = {},
-              std::source_location where = std::source_location::current()) const;
-  Tensor max(const ReduceOptions& options = {},
-             std::source_location where = std::source_location::current()) const;
-  Tensor min(const ReduceOptions& options = {},
-             std::source_location where = std::source_location::current()) const;
-  Tensor argmax(const ArgReduceOptions& options = {},
-                std::source_location where = std::source_location::current()) const;
-  Tensor argmin(const ArgReduceOptions& options = {},
-                std::source_location where = std::source_location::current()) const;
-  Tensor norm(const NormOptions& options = {},
-              std::source_location where = std::source_location::current()) const;
-  Tensor sort(const SortOptions& options = {},
-              std::source_location where = std::source_location::current()) const;
-  Tensor argsort(const ArgsortOptions& options = {},
-                 std::source_location where = std::source_location::current()) const;
-  Tensor topk(const TopkOptions& options = {},
-              std::source_location where = std::source_location::current()) const;
-  Tensor cumsum(const CumsumOptions& options = {},
-                std::source_location where = std::source_location::current()) const;
 
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);
@@ -222,11 +169,12 @@ class KILN_API Tensor {
   DType dtype_ = DType::f32;
 };
 
-/// x[...]: assigned to, it writes to the elements of x; otherwise it is the tensor of them, and converts to
-/// it.
-class KILN_API IndexedTensor {
+/// x[...]: assigned to, it writes to the elements of x; otherwise it is the tensor of them, converts to it,
+/// and has its methods.
+class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
  public:
-  IndexedTensor(const Tensor& base, std::vector<Index> index, std::source_location where)
+  using Where = std::source_location;
+  IndexedTensor(const Tensor& base, std::vector<Index> index, Where where)
       : base_(base), index_(std::move(index)), where_(where) {}
   IndexedTensor(const IndexedTensor&) = default;
   /// Writes `value`, converted to x's dtype and broadcast to the slice's shape, into the array: every handle
@@ -237,41 +185,43 @@ class KILN_API IndexedTensor {
   void operator-=(const Operand& value);
   void operator*=(const Operand& value);
   void operator/=(const Operand& value);
+  void operator%=(const Operand& value);
 
   /// The elements as a tensor: a view of x where the index is one slice or integer of the first axis, else a
   /// copy.
   Tensor get() const;
   operator Tensor() const { return get(); }
   IndexedTensor operator[](const Index& i) const { return {get(), {i}, i.where()}; }
-  Shape shape(std::source_location where = std::source_location::current()) const {
-    return get().shape(where);
+  IndexedTensor operator()(std::vector<Index> index, Where where = Where::current()) const {
+    return {get(), std::move(index), where};
   }
+  Shape shape(Where where = Where::current()) const { return get().shape(where); }
   DType dtype() const { return base_.dtype(); }
-  std::int64_t size(std::source_location where = std::source_location::current()) const {
-    return get().size(where);
-  }
+  Device device() const { return base_.device(); }
+  int ndim(Where where = Where::current()) const { return shape(where).rank(); }
+  std::int64_t size(Where where = Where::current()) const { return shape(where).elements(); }
+  bool is_traced() const { return base_.is_traced(); }
   template <class T>
-  T item(std::source_location where = std::source_location::current()) const {
+  T item(Where where = Where::current()) const {
     return get().item<T>(where);
   }
   template <class T>
-  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+  std::vector<T> to_vector(Where where = Where::current()) const {
     return get().to_vector<T>(where);
   }
-  Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const {
+  void copy_to(void* data, DType dtype, Where where = Where::current()) const {
+    get().copy_to(data, dtype, where);
+  }
+  Tensor reshape(const Shape& shape, Where where = Where::current()) const {
     return get().reshape(shape, where);
   }
-  Tensor copy(std::source_location where = std::source_location::current()) const {
-    return get().copy(where);
-  }
-  Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const {
-    return get().astype(dtype, where);
-  }
+  Tensor copy(Where where = Where::current()) const { return get().copy(where); }
+  Tensor astype(DType dtype, Where where = Where::current()) const { return get().astype(dtype, where); }
 
  private:
   Tensor base_;
   std::vector<Index> index_;
-  std::source_location where_;
+  Where where_;
 };
 
 /// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1`
@@ -325,6 +275,10 @@ KILN_API Tensor operator-(const Operand& a);
 /// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
 KILN_API std::string to_string(const Tensor& t);
+/// "(2, 3)", "float32", "cpu(0)"
+KILN_API std::ostream& operator<<(std::ostream& os, const Shape& shape);
+KILN_API std::ostream& operator<<(std::ostream& os, DType dtype);
+KILN_API std::ostream& operator<<(std::ostream& os, const Device& device);
 
 // Arrays from nothing.
 KILN_API Tensor zeros(const Shape& shape, DType dtype = DType::f32,
