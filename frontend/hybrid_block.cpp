@@ -98,7 +98,18 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
     F f;
     hybrid_forward(f, traced);
   }
-  for (Parameter p : params())
+  // Node by node the shapes of most weights were told; those of others follow from the whole.
+  const auto open = [&](const Parameter& p) {
+    const ir::NodePtr node = variables.find(p);
+    return node && node->types.empty();
+  };
+  const ParameterDict own = params();
+  if (std::any_of(own.begin(), own.end(), open)) {
+    std::vector<ir::Entry> recorded;
+    for (const ir::NodePtr& node : trace.nodes()) recorded.push_back({node});
+    ir::infer_types(ir::topological_order(recorded), is_training());
+  }
+  for (Parameter p : own)
     if (const ir::NodePtr node = variables.find(p); node && !node->types.empty())
       p.set_shape(node->types[0].shape);
 }

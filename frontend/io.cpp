@@ -21,17 +21,45 @@ std::optional<ArrayFormat> format_by_content(std::span<const std::byte> bytes) {
   return {};
 }
 
+struct Extension {
+  std::string_view text;
+  ArrayFormat format;
+};
+constexpr Extension extensions[] = {{".params", ArrayFormat::params},
+                                    {".npy", ArrayFormat::npy},
+                                    {".npz", ArrayFormat::npz},
+                                    {".safetensors", ArrayFormat::safetensors}};
+
+/// ".npz" of "a/b.npz"; nothing of "a.b/c" and of ".hidden".
+std::string_view extension_of(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  return dot == file.npos || dot == 0 ? std::string_view() : file.substr(dot);
+}
+
+std::optional<ArrayFormat> format_by_name(std::string_view path) {
+  const std::string_view extension = extension_of(path);
+  if (extension.empty()) return ArrayFormat::params;
+  for (const Extension& e : extensions)
+    if (e.text == extension) return e.format;
+  return {};
+}
+
 }  // namespace
 
 ArrayFormat array_format_of(std::string_view path) {
-  if (path.ends_with(".npy")) return ArrayFormat::npy;
-  if (path.ends_with(".npz")) return ArrayFormat::npz;
-  if (path.ends_with(".safetensors")) return ArrayFormat::safetensors;
-  return ArrayFormat::params;
+  if (const auto format = format_by_name(path)) return *format;
+  std::string known;
+  for (const Extension& e : extensions) known += (known.empty() ? "" : ", ") + std::string(e.text);
+  fail(
+      "{}: '{}' is no extension of a file of arrays; those that Kiln writes are {}, and .params is MXNet's "
+      "own",
+      path, extension_of(path), known);
 }
 
 std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name) {
-  switch (format_by_content(bytes).value_or(array_format_of(name))) {
+  const ArrayFormat by_name = format_by_name(name).value_or(ArrayFormat::params);
+  switch (format_by_content(bytes).value_or(by_name)) {
     case ArrayFormat::npy:
       return parse_npy(bytes, name);
     case ArrayFormat::npz:

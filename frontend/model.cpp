@@ -24,11 +24,8 @@ std::vector<std::string> names_of(const std::vector<ir::NodePtr>& nodes) {
 
 // A declared shape with unknown extents still tells the rank and the others.
 void check_declared_shape(const ir::Node& variable, const Shape& shape, const std::string& file) {
-  const Shape declared = declared_shape(variable);
-  if (declared.empty()) return;
-  bool fits = declared.rank() == shape.rank();
-  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = declared[i] == 0 || declared[i] == shape[i];
-  if (!fits)
+  const ir::PartialShape declared = ir::declared_shape(variable);
+  if (!declared.fits(shape))
     fail("{}: the array '{}' has the shape {}, but the symbol declares {}", file, variable.name, shape.str(),
          declared.str());
 }
@@ -128,15 +125,20 @@ std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Sha
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
       fail("{} has no input '{}'; it has {}", state_->in_file(), name, detail::brief_list(wanted));
   }
-  TypedGraph graph = copy_graph(detail::SymbolAccess::entries(state_->symbol));
-  const auto type_of = [&](const ir::Node& variable) -> std::optional<TensorType> {
+  TypedGraph graph(detail::SymbolAccess::entries(state_->symbol));
+  const auto given = [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
     if (const auto value = state_->values.find(variable.name); value != state_->values.end())
-      return TensorType{value->second.dtype(), value->second.shape()};
+      return ir::GivenType{value->second.shape(), value->second.dtype()};
     if (const auto shape = shapes.find(variable.name); shape != shapes.end())
-      return TensorType{declared_dtype(variable), shape->second};
-    return declared_type(variable);
+      return ir::GivenType{shape->second, std::nullopt};
+    return std::nullopt;
   };
-  infer_graph(graph, type_of, false);
+  try {
+    infer_graph(graph, given, false);
+  } catch (const Error& e) {
+    if (e.kind() != Error::Kind::user) throw;
+    fail("{}: {}", state_->in_file(), e.what());
+  }
   const Variables variables = variables_of(graph.order);
   std::map<std::string, Tensor> inputs;
   std::vector<std::string> unknown;
@@ -179,7 +181,7 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
       outputs.push_back(detail::SymbolAccess::entries(internals[name])[0]);
   }
   Bound bound;
-  bound.graph = copy_graph(outputs);
+  bound.graph = TypedGraph(outputs);
   bound.variables = variables_of(bound.graph.order);
   std::vector<std::string> missing;
   for (const ir::NodePtr& variable : bound.variables.all) {
@@ -198,18 +200,18 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
          params_file.empty() ? "give it as an input, or give a params file"
                              : fmt::format("it is no input and not in {}", params_file));
   }
-  std::map<std::string_view, TensorType> types;
+  std::map<std::string_view, ir::GivenType> types;
   for (std::size_t i = 0; i < bound.values.size(); ++i)
-    types[bound.variables.all[i]->name] = {bound.values[i].dtype(), bound.values[i].shape()};
-  bool known = false;
+    types[bound.variables.all[i]->name] = {bound.values[i].shape(), bound.values[i].dtype()};
   try {
-    known = infer_graph(
+    infer_graph(
         bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train);
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
     fail("{}: {}", in_file(), e.what());
   }
-  if (!known) fail_internal("{}: shapes remain unknown though all inputs have one", in_file());
+  if (!bound.graph.types.complete)
+    fail_internal("{}: shapes remain unknown though all inputs have one", in_file());
   // What operators update is this run's own.
   if (options.train)
     for (std::size_t i = 0; i < bound.values.size(); ++i) {

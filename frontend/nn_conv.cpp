@@ -61,8 +61,7 @@ Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o, bool transpose
       stride_(o.strides.of_rank(rank, "strides")),
       pad_(o.padding.of_rank(rank, "padding")),
       dilate_(o.dilation.of_rank(rank, "dilation")),
-      groups_(o.groups),
-      transposed_(transposed) {
+      groups_(o.groups) {
   if (channels <= 0) fail("A convolution needs a positive number of channels, not {}", channels);
   if (groups_ <= 0 || channels % groups_ != 0 || o.in_channels % groups_ != 0)
     fail("{} groups do not divide {} channels and {} in_channels", groups_, channels, o.in_channels);
@@ -89,14 +88,6 @@ std::string Conv::str() const {
   if (!bias.defined()) out += ", bias=False";
   if (act_) out += ", " + act_->str();
   return out + ")";
-}
-
-void Conv::infer_shape(const Tensors& inputs) {
-  const std::int64_t in = detail::extent_of(*this, inputs.at(0), 1);
-  if (in % groups_ != 0) fail("{}: {} groups do not divide {} input channels", name(), groups_, in);
-  Shape shape = weight.shape();
-  shape[transposed_ ? 0 : 1] = transposed_ ? in : in / groups_;
-  Parameter(weight).set_shape(shape);
 }
 
 Tensor Conv::hybrid_forward(F&, const Tensor& x) {

@@ -28,8 +28,7 @@ Tensor Activation::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }
 Dense::Dense(std::int64_t units, const DenseOptions& o)
     : Layer({.prefix = o.prefix, .params = o.params}, "dense",
             layer_config("FullyConnected",
-                         {{"no_bias", !o.use_bias}, {"num_hidden", units}, {"flatten", o.flatten}})),
-      flatten_(o.flatten) {
+                         {{"no_bias", !o.use_bias}, {"num_hidden", units}, {"flatten", o.flatten}})) {
   if (units <= 0) fail("Dense needs a positive number of units, not {}", units);
   auto scope = name_scope();
   weight = params().get("weight", {units, o.in_units},
@@ -47,17 +46,6 @@ std::string Dense::str() const {
   const Shape shape = weight.shape();
   return fmt::format("{}({} -> {}, {})", class_name(), shape[1] ? std::to_string(shape[1]) : "None", shape[0],
                      act_ ? act_->str() : "linear");
-}
-
-void Dense::infer_shape(const Tensors& inputs) {
-  const Tensor& x = inputs.at(0);
-  if (x.ndim() == 0) fail("Dense needs an input of at least one axis");
-  std::int64_t in = detail::extent_of(*this, x, -1);
-  if (flatten_) {
-    in = 1;
-    for (int i = 1; i < x.ndim(); ++i) in *= x.shape()[static_cast<std::size_t>(i)];
-  }
-  Parameter(weight).set_shape({weight.shape()[0], in});
 }
 
 Tensor Dense::hybrid_forward(F&, const Tensor& x) {

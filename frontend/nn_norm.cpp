@@ -17,10 +17,6 @@ Parameter per_channel(const Block& layer, const char* name, std::int64_t channel
       {.grad_req = learnt ? GradReq::write : GradReq::null, .init = init, .differentiable = differentiable});
 }
 
-void set_channels(std::initializer_list<Parameter> params, std::int64_t channels) {
-  for (Parameter p : params) p.set_shape({channels});
-}
-
 }  // namespace
 
 namespace {
@@ -59,9 +55,6 @@ std::string BatchNorm::str() const {
                      python(a.boolean("use_global_stats")), channels ? std::to_string(channels) : "None");
 }
 
-void BatchNorm::infer_shape(const Tensors& inputs) {
-  set_channels({gamma, beta, running_mean, running_var}, detail::extent_of(*this, inputs.at(0), axis_));
-}
 void BatchNorm::cast(DType dtype) { HybridBlock::cast(dtype == DType::f16 ? DType::f32 : dtype); }
 Tensor BatchNorm::hybrid_forward(F&, const Tensor& x) {
   return apply_op({x, gamma, beta, running_mean, running_var});
@@ -79,9 +72,6 @@ std::string LayerNorm::str() const {
                      ir::python_float(options_.epsilon), options_.axis, python(options_.center),
                      python(options_.scale), gamma.shape()[0]);
 }
-void LayerNorm::infer_shape(const Tensors& inputs) {
-  set_channels({gamma, beta}, detail::extent_of(*this, inputs.at(0), options_.axis));
-}
 Tensor LayerNorm::hybrid_forward(F& F, const Tensor& x) {
   return F.LayerNorm(x, gamma, beta, {.axis = options_.axis, .eps = options_.epsilon});
 }
@@ -97,9 +87,6 @@ std::string InstanceNorm::str() const {
   return fmt::format("{}(eps={}, axis={}, center={}, scale={}, in_channels={})", class_name(),
                      ir::python_float(options_.epsilon), options_.axis, python(options_.center),
                      python(options_.scale), gamma.shape()[0]);
-}
-void InstanceNorm::infer_shape(const Tensors& inputs) {
-  set_channels({gamma, beta}, detail::extent_of(*this, inputs.at(0), options_.axis));
 }
 Tensor InstanceNorm::hybrid_forward(F& F, const Tensor& x) {
   if (options_.axis == 1) return apply_op({x, gamma, beta});

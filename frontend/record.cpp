@@ -35,7 +35,7 @@ bool infer(const ir::NodePtr& node) {
     if (e.node->is_variable() && std::find(order.begin(), order.end(), e.node) == order.end())
       order.push_back(e.node);
   order.push_back(node);
-  return ir::infer_types(order, is_training());
+  return ir::infer_types(order, is_training()).complete;
 }
 
 }  // namespace

@@ -78,9 +78,7 @@ std::string DenseCell::str() const { return class_name() + "(" + mapping(i2h_wei
 void DenseCell::infer_shape(const Tensors& inputs) {
   const Shape& x = inputs.at(0).shape();
   if (x.rank() < 2) fail("{} {} needs an input (batch, channels), not {}", class_name(), name(), x.str());
-  std::int64_t in = 1;
-  for (int i = 1; i < x.rank(); ++i) in *= x[static_cast<std::size_t>(i)];
-  Parameter(i2h_weight).set_shape({gates_ * hidden_size_, in});
+  HybridRecurrentCell::infer_shape(inputs);
 }
 
 std::string DenseCell::step_prefix() const { return fmt::format("t{}_", CellAccess::memory(*this).step); }

@@ -73,14 +73,6 @@ std::string Layer::str() const {
   return s + ")";
 }
 
-void Layer::infer_shape(const Tensors& inputs) {
-  const Shape& x = inputs.at(0).shape();
-  if (x.rank() != 3)
-    fail("{} {} needs an input of 3 axes, {}, not {}", class_name(), name(), options_.layout, x.str());
-  for (std::size_t d = 0; d < (options_.bidirectional ? 2u : 1u); ++d)
-    weights_[d].i2h.set_shape({gates_ * hidden_size_, x[2]});
-}
-
 std::vector<StateInfo> Layer::state_info(std::int64_t batch_size) const {
   const std::int64_t all = options_.num_layers * (options_.bidirectional ? 2 : 1);
   std::vector<StateInfo> info{{{all, batch_size, options_.projection_size.value_or(hidden_size_)}, "LNC"}};

@@ -168,26 +168,28 @@ Symbol Symbol::operator[](std::string_view output) const {
 }
 
 InferredShapes Symbol::infer_shape(const std::map<std::string, Shape>& known) const {
-  TypedGraph graph = copy_graph(state().graph.heads);
+  TypedGraph graph(state().graph.heads);
   const Variables variables = variables_of(graph.order);
   for (const auto& [name, shape] : known) {
     const auto is_it = [&name = name](const ir::NodePtr& n) { return n->name == name; };
     if (std::none_of(variables.all.begin(), variables.all.end(), is_it))
       fail("infer_shape: {} has no variable '{}'; it has {}", str(), name, detail::brief_list(list_inputs()));
   }
-  const auto type_of = [&](const ir::Node& variable) -> std::optional<TensorType> {
-    const auto found = known.find(variable.name);
-    return found == known.end() ? declared_type(variable)
-                                : TensorType{declared_dtype(variable), found->second};
-  };
+  const bool np_shape = in_numpy_mode(graph.order);
+  infer_graph(
+      graph,
+      [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
+        const auto found = known.find(variable.name);
+        if (found == known.end()) return std::nullopt;
+        return ir::GivenType{partial_shape(found->second, np_shape), std::nullopt};
+      },
+      false);
   InferredShapes shapes;
-  shapes.complete = infer_graph(graph, type_of, false);
-  const auto shape_of = [](const ir::Node& node, std::size_t i) {
-    return i < node.types.size() ? node.types[i].shape : Shape();
-  };
-  for (const ir::NodePtr& n : variables.arguments) shapes.arguments.push_back(shape_of(*n, 0));
-  for (const ir::NodePtr& n : variables.auxiliary_states) shapes.auxiliary_states.push_back(shape_of(*n, 0));
-  for (const ir::Entry& e : graph.outputs) shapes.outputs.push_back(shape_of(*e.node, e.output));
+  shapes.complete = graph.types.complete;
+  const auto shape_of = [&](const ir::Entry& e) { return mxnet_shape(graph.types.shape_of(e), np_shape); };
+  for (const ir::NodePtr& n : variables.arguments) shapes.arguments.push_back(shape_of({n}));
+  for (const ir::NodePtr& n : variables.auxiliary_states) shapes.auxiliary_states.push_back(shape_of({n}));
+  for (const ir::Entry& e : graph.outputs) shapes.outputs.push_back(shape_of(e));
   return shapes;
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <unordered_map>
 
 namespace kiln {
@@ -28,8 +29,21 @@ struct SymbolBlock::State {
   std::vector<std::string> inputs;
   std::vector<ir::NodePtr> order;
   std::vector<ir::Entry> outputs;
+  bool has_open = false;                                      // whether shapes in it depend on the inputs
   std::unordered_map<const ir::Node*, std::size_t> input_of;  // variable -> number of the input
   std::unordered_map<const ir::Node*, Parameter> parameter_of;
+
+  void check_count(const Tensors& tensors) const;
+  /// The graph with types for inputs of such shapes and dtypes.
+  std::shared_ptr<const TypedGraph> typed(const Tensors& tensors) const;
+  /// The same, kept from the call before where that one's inputs were alike.
+  std::shared_ptr<const TypedGraph> typed_once(const Tensors& tensors);
+
+ private:
+  std::mutex mutex_;
+  std::vector<TensorType> last_types_;
+  bool last_train_ = false;
+  std::shared_ptr<const TypedGraph> last_;
 };
 
 namespace {
@@ -44,13 +58,15 @@ double declared_number(const ir::Node& variable, std::string_view key, double fa
 
 Parameter make_parameter(const ParameterDict& params, const ir::Node& variable, bool auxiliary) {
   ParameterOptions options;
-  options.dtype = declared_dtype(variable);
+  options.dtype = ir::declared_dtype(variable).value_or(DType::f32);
   options.lr_mult = declared_number(variable, "__lr_mult__", 1);
   options.wd_mult = declared_number(variable, "__wd_mult__", 1);
   options.dtype_by_name = true;
   if (auxiliary) options.grad_req = GradReq::null;
   const bool known = params.contains(variable.name);
-  Parameter p = params.get(variable.name, declared_shape(variable), options);
+  // Parameters know no other sign of an unknown extent than 0.
+  const Shape declared = mxnet_shape(ir::declared_shape(variable), /*np_shape=*/false);
+  Parameter p = params.get(variable.name, declared, options);
   // An exported file shows the variable as this one's file did.
   if (!known) ParameterAccess::state(p).variable_attrs = variable.attr_text;
   return p;
@@ -86,6 +102,7 @@ SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& 
   s.outputs = SymbolAccess::entries(outputs);
   s.order = file_order(s.outputs);
   require_known_operators(s.order, file);
+  s.has_open = ir::has_open_source(s.order);
   const Variables variables = variables_of(s.order);
   const std::string in = file.empty() ? outputs.str() : file;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -134,37 +151,68 @@ std::string SymbolBlock::str() const {
                      state_->symbol.size());
 }
 
-void SymbolBlock::infer_shape(const Tensors& inputs) {
-  const State& s = *state_;
-  TypedGraph graph = copy_graph(s.outputs);
+void SymbolBlock::State::check_count(const Tensors& tensors) const {
+  if (tensors.size() != inputs.size())
+    fail("{} takes {} inputs ({}), but was called with {}", symbol.str(), inputs.size(),
+         detail::brief_list(inputs), tensors.size());
+}
+
+std::shared_ptr<const TypedGraph> SymbolBlock::State::typed(const Tensors& tensors) const {
+  auto graph = std::make_shared<TypedGraph>(outputs);
   std::unordered_map<const ir::Node*, const ir::Node*> original;
-  for (const auto& [from, to] : graph.copies) original.emplace(to.get(), from);
-  const auto type_of = [&](const ir::Node& copy) -> std::optional<TensorType> {
+  for (const ir::NodePtr& node : order)
+    if (node->is_variable()) original.emplace(graph->copies.of(node.get()).get(), node.get());
+  const auto given = [&](const ir::Node& copy) -> std::optional<ir::GivenType> {
     const ir::Node* const variable = original.at(&copy);
-    if (const auto input = s.input_of.find(variable); input != s.input_of.end()) {
-      const Tensor& t = inputs.at(input->second);
-      return TensorType{TensorAccess::dtype(t), TensorAccess::shape(t)};
+    if (const auto input = input_of.find(variable); input != input_of.end()) {
+      const Tensor& t = tensors.at(input->second);
+      return ir::GivenType{TensorAccess::shape(t), TensorAccess::dtype(t)};
     }
-    const Parameter& p = s.parameter_of.at(variable);
-    if (!ParameterAccess::state(p).shape_known()) return std::nullopt;
-    return TensorType{p.dtype(), p.shape()};
+    const Parameter& p = parameter_of.at(variable);
+    const bool known = ParameterAccess::state(p).shape_known();
+    return ir::GivenType{known ? p.shape() : partial_shape(p.shape(), /*np_shape=*/false), p.dtype()};
   };
   try {
-    infer_graph(graph, type_of, is_training());
+    infer_graph(*graph, given, is_training());
   } catch (const Error& e) {
-    with_file(s.file, e);
+    with_file(file, e);
   }
-  for (const auto& [variable, parameter] : s.parameter_of) {
-    const ir::Node& copy = *graph.copies.at(variable);
+  return graph;
+}
+
+std::shared_ptr<const TypedGraph> SymbolBlock::State::typed_once(const Tensors& tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& t : tensors) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
+  const bool train = is_training();
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_ && last_types_ == types && last_train_ == train) return last_;
+  }
+  std::shared_ptr<const TypedGraph> graph = typed(tensors);
+  if (!graph->types.complete) return graph;
+  const std::lock_guard lock(mutex_);
+  last_types_ = std::move(types);
+  last_train_ = train;
+  return last_ = std::move(graph);
+}
+
+void SymbolBlock::infer_shape(const Tensors& inputs) {
+  state_->check_count(inputs);
+  const std::shared_ptr<const TypedGraph> graph = state_->typed(inputs);
+  for (const auto& [variable, parameter] : state_->parameter_of) {
+    const ir::Node& copy = *graph->copies.of(variable);
     if (!copy.types.empty()) Parameter(parameter).set_shape(copy.types[0].shape);
   }
 }
 
 Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
-  const State& s = *state_;
-  if (inputs.size() != s.inputs.size())
-    fail("{} takes {} inputs ({}), but was called with {}", s.symbol.str(), s.inputs.size(),
-         detail::brief_list(s.inputs), inputs.size());
+  State& s = *state_;
+  s.check_count(inputs);
+  // An extent that the file leaves open follows from the inputs of this call.
+  const bool known = std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+    return t.defined() && (!t.is_traced() || TensorAccess::array(t)->shape_known);
+  });
+  const std::shared_ptr<const TypedGraph> typed = s.has_open && known ? state_->typed_once(inputs) : nullptr;
   const NameScope names("");  // nodes are called what they are called in the file, wherever the block stands
   std::unordered_map<const ir::Node*, Tensors> values;
   const auto value = [&](const ir::Entry& e) -> const Tensor& {
@@ -186,8 +234,9 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
     arguments.clear();
     for (const ir::Entry& e : node->inputs) arguments.push_back(value(e));
     Tensors outputs;
+    const ir::Node& meant = typed ? *typed->copies.of(node.get()) : *node;
     try {
-      outputs = invoke(*node->op, arguments, node->attrs, {}, node->name, node->subgraphs, node->np_shape);
+      outputs = invoke(*node->op, arguments, meant.attrs, {}, node->name, meant.subgraphs, node->np_shape);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user) throw;
       fail("{}{}node '{}' ({}): {}", s.file, s.file.empty() ? "" : ": ", node->name, node->op_name, e.what());

@@ -1,80 +1,39 @@
 #include "frontend/symbol_infer.h"
 
 #include "frontend/symbol_graph.h"
-#include "runtime/fail.h"
 
-#include <algorithm>
-#include <charconv>
 #include <unordered_set>
 
 namespace kiln {
 
-TypedGraph copy_graph(const std::vector<ir::Entry>& outputs) {
-  TypedGraph graph;
-  const auto mapped = [&](const ir::Entry& e) {
-    return ir::Entry{graph.copies.at(e.node.get()), e.output, e.version};
-  };
-  for (const ir::NodePtr& node : file_order(outputs)) {
-    auto copy = std::make_shared<ir::Node>(*node);
-    copy->types.clear();
-    for (ir::Entry& e : copy->inputs) e = mapped(e);
-    for (ir::NodePtr& dep : copy->control_deps) dep = graph.copies.at(dep.get());
-    graph.copies.emplace(node.get(), copy);
-    graph.order.push_back(std::move(copy));
-  }
-  for (const ir::Entry& e : outputs) graph.outputs.push_back(mapped(e));
-  return graph;
+TypedGraph::TypedGraph(const std::vector<ir::Entry>& heads) : copies(file_order(heads)) {
+  order = copies.nodes();
+  for (const ir::Entry& e : heads) outputs.push_back(copies.of(e));
 }
 
-bool infer_graph(TypedGraph& graph, const std::function<std::optional<TensorType>(const ir::Node&)>& type_of,
+void infer_graph(TypedGraph& graph, const std::function<std::optional<ir::GivenType>(const ir::Node&)>& given,
                  bool train) {
   require_known_operators(graph.order, "");
-  for (const ir::NodePtr& node : graph.order) {
-    if (!node->is_variable()) continue;
-    if (const std::optional<TensorType> type = type_of(*node)) node->types = {*type};
-  }
-  return ir::infer_types(graph.order, train);
+  std::unordered_map<const ir::Node*, ir::GivenType> types;
+  for (const ir::NodePtr& node : graph.order)
+    if (node->is_variable())
+      if (std::optional<ir::GivenType> type = given(*node)) types.emplace(node.get(), std::move(*type));
+  graph.types = ir::infer_types(graph.order, train, types);
 }
 
-DType declared_dtype(const ir::Node& variable) {
-  const auto found = variable.attr_text.find("__dtype__");
-  if (found == variable.attr_text.end()) return DType::f32;
-  const std::string& text = found->second;
-  std::int64_t flag = -1;
-  std::from_chars(text.data(), text.data() + text.size(), flag);
-  return dtype_from_flag(flag).value_or(DType::f32);
+ir::PartialShape partial_shape(const Shape& shape, bool np_shape) {
+  if (shape.empty() && !np_shape) return {};
+  Shape extents = shape;
+  for (std::int64_t& d : extents)
+    if (d == 0 && !np_shape) d = ir::PartialShape::unknown;
+  return extents;
 }
 
-namespace {
-
-// `__shape__` as it is written; nothing where it is not. An extent that is not known is 0, in numpy mode -1.
-std::optional<Shape> written_shape(const ir::Node& variable) {
-  const auto found = variable.attr_text.find("__shape__");
-  if (found == variable.attr_text.end() || found->second == "None") return std::nullopt;
-  try {
-    const ir::AttrValue value =
-        ir::parse_attr({.name = "__shape__", .kind = ir::AttrKind::tuple, .fallback = {}}, found->second);
-    return std::get<Shape>(value);
-  } catch (const Error& e) {
-    fail("the variable '{}' declares __shape__ = \"{}\": {}", variable.name, found->second, e.what());
-  }
-}
-
-}  // namespace
-
-Shape declared_shape(const ir::Node& variable) {
-  Shape shape = written_shape(variable).value_or(Shape());
-  for (std::int64_t& d : shape) d = std::max<std::int64_t>(d, 0);
-  return shape;
-}
-
-std::optional<TensorType> declared_type(const ir::Node& variable) {
-  const std::optional<Shape> shape = written_shape(variable);
-  if (!shape || (shape->empty() && !variable.np_shape)) return std::nullopt;
-  const std::int64_t least = variable.np_shape ? 0 : 1;
-  if (std::any_of(shape->begin(), shape->end(), [&](std::int64_t d) { return d < least; }))
-    return std::nullopt;
-  return TensorType{declared_dtype(variable), *shape};
+Shape mxnet_shape(const ir::PartialShape& shape, bool np_shape) {
+  Shape extents = shape.extents;
+  for (std::int64_t& d : extents)
+    if (d < 0) d = np_shape ? -1 : 0;
+  return extents;
 }
 
 Variables variables_of(const std::vector<ir::NodePtr>& order) {

@@ -8,28 +8,28 @@
 
 namespace kiln {
 
-/// A copy of a symbol's graph whose nodes may be given types: the symbol's own are shared and stay as they
-/// are.
+/// A copy of a symbol's graph whose nodes have types: the symbol's own are shared and stay as they are.
 struct TypedGraph {
+  TypedGraph() = default;
+  explicit TypedGraph(const std::vector<ir::Entry>& outputs);
+
   std::vector<ir::NodePtr> order;  ///< execution order, variables too
   std::vector<ir::Entry> outputs;
-  std::unordered_map<const ir::Node*, ir::NodePtr> copies;  ///< by the symbol's node
+  ir::GraphCopy copies;  ///< by the symbol's node
+  ir::Inferred types;    ///< filled by infer_graph
 };
 
-TypedGraph copy_graph(const std::vector<ir::Entry>& outputs);
-
-/// Gives variables the types that `type_of` knows and infers the others. Returns whether everything is known;
-/// throws on a contradiction, and for operators that Kiln does not have.
-bool infer_graph(TypedGraph& graph,
-                 const std::function<std::optional<TensorType>(const ir::Node& variable)>& type_of,
+/// The one shape inference of everything that reads a symbol: gives variables (of the copy) the types that
+/// `given` knows, and infers the others as ir::infer_types does. Throws for operators that Kiln does not
+/// have.
+void infer_graph(TypedGraph& graph,
+                 const std::function<std::optional<ir::GivenType>(const ir::Node& variable)>& given,
                  bool train);
 
-/// What a variable declares in `__dtype__`; float32 if nothing.
-DType declared_dtype(const ir::Node& variable);
-/// What it declares in `__shape__`; 0 is an extent that is not known, rank 0 a shape of which nothing is.
-Shape declared_shape(const ir::Node& variable);
-/// Nothing when the shape is not declared, or only in part.
-std::optional<TensorType> declared_type(const ir::Node& variable);
+/// A shape that may hold unknown extents: 0, in numpy mode -1.
+ir::PartialShape partial_shape(const Shape& shape, bool np_shape);
+/// The same the other way round. An unknown rank is ().
+Shape mxnet_shape(const ir::PartialShape& shape, bool np_shape);
 
 /// Variables in the order of a file, by whether an operator updates them.
 struct Variables {

@@ -77,6 +77,8 @@ class Trace {
   ir::Graph finish(std::span<const Tensor> results);
 
   void record(ir::NodePtr node);
+  /// The nodes recorded so far, in program order.
+  const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
 
   /// Of a body: a value from outside and the variable that stands for it.
   struct Outside {

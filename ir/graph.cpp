@@ -1,5 +1,8 @@
 #include "ir/graph.h"
 
+#include "runtime/fail.h"
+
+#include <charconv>
 #include <fmt/format.h>
 #include <unordered_set>
 
@@ -43,6 +46,53 @@ std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs) {
     }
   }
   return order;
+}
+
+GraphCopy::GraphCopy(const std::vector<NodePtr>& order) {
+  for (const NodePtr& node : order) {
+    auto copy = std::make_shared<Node>(*node);
+    copy->types.clear();
+    for (Entry& e : copy->inputs) e = of(e);
+    for (NodePtr& dep : copy->control_deps) dep = of(dep.get());
+    for (SubgraphPtr& body : copy->subgraphs) body = std::make_shared<Subgraph>(copy_of(*body));
+    copies_.emplace(node.get(), copy);
+    nodes_.push_back(std::move(copy));
+  }
+}
+
+Subgraph copy_of(const Subgraph& body) {
+  const GraphCopy copy(body.nodes);
+  Subgraph out{.inputs = {}, .nodes = copy.nodes(), .outputs = {}};
+  for (const NodePtr& variable : body.inputs) out.inputs.push_back(copy.of(variable.get()));
+  for (const Entry& e : body.outputs) out.outputs.push_back(copy.of(e));
+  return out;
+}
+
+std::optional<DType> declared_dtype(const Node& variable) {
+  const auto found = variable.attr_text.find("__dtype__");
+  if (found == variable.attr_text.end()) return {};
+  const std::string& text = found->second;
+  std::int64_t flag = -1;
+  std::from_chars(text.data(), text.data() + text.size(), flag);
+  return dtype_from_flag(flag);
+}
+
+PartialShape declared_shape(const Node& variable) {
+  const auto found = variable.attr_text.find("__shape__");
+  if (found == variable.attr_text.end() || found->second == "None") return {};
+  Shape shape;
+  try {
+    shape = std::get<Shape>(
+        parse_attr({.name = "__shape__", .kind = AttrKind::tuple, .fallback = {}}, found->second));
+  } catch (const Error& e) {
+    fail("the variable '{}' declares __shape__ = \"{}\": {}", variable.name, found->second, e.what());
+  }
+  // Outside of numpy mode there is no rank 0, and 0 is an extent that is not known.
+  if (variable.np_shape) return shape;
+  if (shape.empty()) return {};
+  for (std::int64_t& d : shape)
+    if (d == 0) d = PartialShape::unknown;
+  return shape;
 }
 
 std::string to_string(const Graph& graph) {

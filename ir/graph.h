@@ -5,7 +5,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 /// The operator graph: what a trace records, what a Symbol composes and what a -symbol.json holds. Plain C++.
@@ -87,10 +89,49 @@ struct Graph {
 /// The nodes that `outputs` need: post-order, depth first, inputs left to right; MXNet's order in files.
 std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs);
 
-/// Fills Node::types of all nodes of `order` from those of the variables that have them; where an operator's
-/// row can work backwards (weights from data), from the operators too. Throws, naming node, operator and
-/// shapes, on a contradiction. Returns whether everything is known.
-bool infer_types(const std::vector<NodePtr>& order, bool train);
+/// A variable's type as far as it is given from outside.
+struct GivenType {
+  PartialShape shape;
+  std::optional<DType> dtype;
+};
+struct Inferred {
+  bool complete = false;  ///< whether all nodes have types
+  /// Shapes of the outputs of nodes without types, as far as they are known.
+  std::unordered_map<const Node*, std::vector<PartialShape>> partial;
+  PartialShape shape_of(const Entry& e) const;
+};
+
+/// Fills Node::types of all nodes of `order` from the variables that have them, those `given` and the shapes
+/// that variables declare: forwards through the operators' functions, both ways through their shape rules,
+/// the bodies of control flow included. An array made from nothing with an extent 0 that is not known
+/// (`_zeros` of (0, 12), a recurrent state for any batch) gets the extent that its users need, in `attrs`;
+/// one in a body does so in a copy of the body. Throws, naming node, operator and shapes, on a contradiction.
+/// The work is in proportion to the graph.
+Inferred infer_types(const std::vector<NodePtr>& order, bool train,
+                     const std::unordered_map<const Node*, GivenType>& given = {});
+
+/// Whether the shape of an array made from nothing, here or in a body, is known by its use only.
+bool has_open_source(const std::vector<NodePtr>& nodes);
+
+/// What a variable declares in `__dtype__` and `__shape__`.
+std::optional<DType> declared_dtype(const Node& variable);
+PartialShape declared_shape(const Node& variable);
+
+/// Copies of nodes, each of which stands after its inputs: without types, with copied bodies, and with the
+/// copies in the place of the nodes that they use.
+class GraphCopy {
+ public:
+  GraphCopy() = default;
+  explicit GraphCopy(const std::vector<NodePtr>& order);
+  const std::vector<NodePtr>& nodes() const { return nodes_; }
+  const NodePtr& of(const Node* original) const { return copies_.at(original); }
+  Entry of(const Entry& e) const { return {of(e.node.get()), e.output, e.version}; }
+
+ private:
+  std::vector<NodePtr> nodes_;
+  std::unordered_map<const Node*, NodePtr> copies_;
+};
+Subgraph copy_of(const Subgraph& body);
 
 /// The stage "trace" of a dump: one line per node with types, attributes and source line.
 std::string to_string(const Graph& graph);

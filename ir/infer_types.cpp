@@ -2,34 +2,13 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace kiln::ir {
 namespace {
 
 bool known(const Entry& e) { return e.output < e.node->types.size(); }
-
-bool complete(const PartialShape& s) {
-  return s.known && std::find(s.shape.begin(), s.shape.end(), 0) == s.shape.end();
-}
-
-// A variable says its dtype, or has that of what it meets.
-DType dtype_of_variable(const Node& variable, const Node& user, std::size_t input) {
-  const auto declared = variable.attr_text.find("__dtype__");
-  if (declared != variable.attr_text.end()) {
-    std::int64_t flag = -1;
-    const std::string& text = declared->second;
-    std::from_chars(text.data(), text.data() + text.size(), flag);
-    if (const auto dtype = dtype_from_flag(flag)) return *dtype;
-  }
-  if (user.op->undeclared_dtype)
-    if (const auto dtype = user.op->undeclared_dtype(input, user.attrs)) return *dtype;
-  for (const Entry& e : user.inputs)
-    if (known(e) && is_floating(e.node->types[e.output].dtype)) return e.node->types[e.output].dtype;
-  return DType::f32;
-}
 
 void check_input_count(const Node& node) {
   const OpDef& op = *node.op;
@@ -44,33 +23,60 @@ void check_input_count(const Node& node) {
 }
 
 // Arrays made from nothing may be recorded before their shape is known: `_zeros` of (0, 12), a recurrent
-// state for any batch. In such a shape 0 is what the operators around it tell.
+// state for any batch. In such a shape 0, in numpy mode -1, is an extent that the users tell.
 bool is_source(const Node& node) {
   return node.op && node.inputs.empty() && node.op->attr("shape") && !node.attrs.is_none("shape");
 }
+PartialShape source_shape(const Node& node, Shape shape) {
+  for (std::int64_t& d : shape)
+    if (d == 0 && !node.np_shape) d = PartialShape::unknown;
+  return shape;
+}
+PartialShape source_shape(const Node& node) { return source_shape(node, node.attrs.tuple("shape")); }
 bool is_open(const Node& node) {
-  return !node.np_shape && is_source(node) && node.types.empty() &&
-         !complete({node.attrs.tuple("shape"), true});
+  return is_source(node) && node.types.empty() && !source_shape(node).complete();
+}
+// An earlier inference may have closed an open shape for another batch; the text still has it.
+void reopen(Node& node) {
+  if (!is_source(node) || !node.types.empty()) return;
+  if (const auto text = node.attr_text.find("shape"); text != node.attr_text.end())
+    node.attrs.set("shape", parse_attr(*node.op->attr("shape"), text->second));
+}
+bool has_open_body(const Node& node) {
+  return std::any_of(node.subgraphs.begin(), node.subgraphs.end(),
+                     [](const SubgraphPtr& body) { return has_open_source(body->nodes); });
 }
 
-/// Types flow forwards through the operators' functions, shapes backwards through their rows. The nodes are
-/// visited once in order, which is enough for most graphs; then those about whose neighbours something was
-/// learnt, until nothing is. Every fact is learnt once, so the work is in proportion to the graph.
+/// One output of a node.
+struct Place {
+  Node* node;
+  std::size_t output;
+};
+
+/// The shapes around a node: where they come from, and how they are grouped.
+struct Surroundings {
+  std::vector<Place> places;
+  ShapeFacts::Layout layout;
+  void add(const Entry& e) { places.push_back({e.node.get(), e.output}); }
+};
+
+/// Types flow forwards through the operators' functions, partial shapes both ways through their rules. The
+/// nodes are visited once in order, which is enough for most graphs; then those about whose neighbours
+/// something was learnt, until nothing is. Every fact is learnt once, so the work is in proportion to the
+/// graph. The bodies of control flow, copied, are nodes like the others, tied to the graph around by the rule
+/// of the node that holds them.
 class Inference {
  public:
-  Inference(const std::vector<NodePtr>& order, bool train) : order_(order), train_(train) {}
+  Inference(const std::vector<NodePtr>& order, bool train,
+            const std::unordered_map<const Node*, GivenType>& given)
+      : order_(order), train_(train), given_(given) {}
 
-  bool run() {
-    reopen();
+  Inferred run() {
+    for (const NodePtr& node : order_) begin(*node);
     for (const NodePtr& node : order_) visit(*node);
-    if (!all_known()) {
-      index();
-      sweep();
-      // Nobody tells what is still open: then it is an array without elements.
-      close_open_ = true;
-      sweep();
-    }
-    return all_known();
+    if (!all_known()) search();
+    for (const NodePtr& node : order_) adopt(*node, nullptr);
+    return {all_known(), std::move(partial_)};
   }
 
  private:
@@ -78,36 +84,61 @@ class Inference {
     return std::none_of(order_.begin(), order_.end(), [](const NodePtr& n) { return n->types.empty(); });
   }
 
-  // An earlier inference may have closed an open shape for another batch.
-  void reopen() {
-    for (const NodePtr& node : order_)
-      if (is_source(*node) && node->types.empty())
-        if (auto text = node->attr_text.find("shape"); text != node->attr_text.end())
-          node->attrs.set("shape", parse_attr(*node->op->attr("shape"), text->second));
+  // What is known of a node from the beginning.
+  void begin(Node& node) {
+    reopen(node);
+    if (!node.types.empty()) return;
+    if (is_open(node)) partial_[&node] = {source_shape(node)};
+    if (!node.is_variable()) return;
+    const auto given = given_.find(&node);
+    PartialShape shape = given != given_.end() ? given->second.shape : declared_shape(node);
+    if (shape.ranked) partial_[&node] = {std::move(shape)};
+    if (dtype_of(node)) adopt(node, nullptr);
   }
 
-  void index() {
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      position_.emplace(order_[i].get(), i);
-      for (const Entry& e : order_[i]->inputs) users_[e.node.get()].push_back(i);
+  void search() {
+    for (const NodePtr& node : order_) add(*node);
+    sweep_all();
+    if (all_known()) return;
+    may_choose_ = true;
+    sweep_all();
+    // A source whose shape nobody tells though all variables are known is an array without elements.
+    for (const NodePtr& node : order_)
+      if (node->is_variable() && node->types.empty() && !shape_of({node.get(), 0}).complete()) return;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!is_open(*nodes_[i])) continue;
+      Shape closed = shape_of({nodes_[i], 0}).extents;
+      for (std::int64_t& d : closed) d = std::max<std::int64_t>(d, 0);
+      learn({nodes_[i], 0}, closed);
+      sweep({i});
     }
+  }
+
+  void add(Node& node) {
+    position_.emplace(&node, nodes_.size());
+    for (const Entry& e : node.inputs) users_[e.node.get()].push_back(nodes_.size());
+    nodes_.push_back(&node);
+  }
+
+  void sweep_all() {
+    std::set<std::size_t> all;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) all.insert(i);
+    sweep(std::move(all));
   }
 
   // Up the order again and again, as a lift goes: a node with many inputs waits until all that is known below
   // it has arrived.
-  void sweep() {
-    std::set<std::size_t> waiting;
-    const auto await = [&](std::size_t i) {
-      if (order_[i]->op && order_[i]->types.empty()) waiting.insert(i);
-    };
-    for (std::size_t i = 0; i < order_.size(); ++i) await(i);
+  void sweep(std::set<std::size_t> waiting) {
     for (std::size_t at = 0; !waiting.empty();) {
       auto next = waiting.lower_bound(at);
       if (next == waiting.end()) next = waiting.begin();
       at = *next;
       waiting.erase(next);
       learnt_.clear();
-      visit(*order_[at]);
+      visit(*nodes_[at]);
+      const auto await = [&](std::size_t i) {
+        if (nodes_[i]->op && nodes_[i]->types.empty()) waiting.insert(i);
+      };
       for (const Node* node : learnt_) {
         if (auto i = position_.find(node); i != position_.end()) await(i->second);
         for (std::size_t user : users_[node]) await(user);
@@ -116,46 +147,140 @@ class Inference {
   }
 
   void visit(Node& node) {
-    if (!node.op || !node.types.empty() || (is_open(node) && !close_open_)) return;
+    if (!node.op || !node.types.empty() || is_open(node)) return;
     try {
       check_input_count(node);
-      if (node.op->infer_inputs && !std::all_of(node.inputs.begin(), node.inputs.end(), known))
-        infer_operands(node);
-      infer_outputs(node);
+      for (const Entry& e : node.inputs) adopt(*e.node, &node);
+      const bool opens = has_open_body(node);
+      if (opens || !inputs_known(node)) relate(node);
+      if (opens && !close_bodies(node)) return;
+      if (inputs_known(node)) infer_outputs(node);
     } catch (const Error& e) {
       rethrow_at(node, e);
     }
   }
 
-  // Gives shapes to inputs of the node where its row can tell them from the others, or from what is wanted of
-  // its result.
-  void infer_operands(const Node& node) {
-    std::vector<PartialShape> shapes;
+  static bool inputs_known(const Node& node) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), known);
+  }
+
+  PartialShape shape_of(const Place& place) const {
+    if (!place.node->types.empty())
+      return place.output < place.node->types.size() ? place.node->types[place.output].shape : PartialShape();
+    const auto found = partial_.find(place.node);
+    if (found == partial_.end() || place.output >= found->second.size()) return {};
+    return found->second[place.output];
+  }
+
+  std::optional<DType> dtype_of(const Node& variable) const {
+    const auto given = given_.find(&variable);
+    const std::optional<DType> dtype = given != given_.end() ? given->second.dtype : std::nullopt;
+    return dtype ? dtype : declared_dtype(variable);
+  }
+
+  // A variable whose shape is known gets a type: the dtype is the one given or declared, or that of what the
+  // variable meets. Variables of bodies get theirs from the values that they stand for.
+  void adopt(Node& variable, const Node* user) {
+    if (!variable.is_variable() || !variable.types.empty() || of_bodies_.contains(&variable)) return;
+    const PartialShape shape = shape_of({&variable, 0});
+    if (!shape.complete()) return;
+    std::optional<DType> dtype = dtype_of(variable);
+    for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
+      if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs);
+    for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
+      if (const Entry& e = user->inputs[i]; known(e) && is_floating(e.node->types[e.output].dtype))
+        dtype = e.node->types[e.output].dtype;
+    variable.types = {{dtype.value_or(DType::f32), shape.extents}};
+    learnt_.push_back(&variable);
+  }
+
+  void learn(const Place& place, const PartialShape& shape) {
+    if (!place.node->types.empty()) return;
+    std::vector<PartialShape>& outputs = partial_[place.node];
+    if (outputs.size() <= place.output) outputs.resize(place.output + 1);
+    if (outputs[place.output] == shape) return;
+    outputs[place.output] = shape;
+    learnt_.push_back(place.node);
+    if (shape.complete() && is_open(*place.node)) place.node->attrs.set("shape", shape.extents);
+  }
+
+  Surroundings around(Node& node) {
+    Surroundings s;
+    for (const Entry& e : node.inputs) s.add(e);
+    s.layout.inputs = node.inputs.size();
+    s.layout.outputs = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
+    for (std::size_t i = 0; i < s.layout.outputs; ++i) s.places.push_back({&node, i});
     for (const Entry& e : node.inputs) {
-      if (known(e))
-        shapes.push_back({e.node->types[e.output].shape, true});
-      else
-        shapes.push_back(is_open(*e.node) ? PartialShape{e.node->attrs.tuple("shape"), true}
-                                          : PartialShape{});
+      const bool shown = e.node->op && e.node->op->shows_parts;
+      s.layout.parts.push_back(shown ? e.node->inputs.size() : 0);
+      if (shown)
+        for (const Entry& part : e.node->inputs) s.add(part);
     }
-    node.op->infer_inputs(shapes, node.attrs);
-    if (auto found = wanted_.find(&node); found != wanted_.end() && node.op->infer_from_output)
-      node.op->infer_from_output(shapes, found->second, node.attrs);
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      Node& from = *node.inputs[i].node;
-      if (!from.types.empty() || !complete(shapes[i])) continue;
-      if (from.is_variable())
-        from.types = {{dtype_of_variable(from, node, i), shapes[i].shape}};
-      else if (is_open(from))
-        from.attrs.set("shape", shapes[i].shape);
-      else if (node.inputs[i].output != 0 || !wanted_.emplace(&from, shapes[i]).second)
-        continue;
-      learnt_.push_back(&from);
+    for (const auto& body : bodies_of(node)) {
+      s.layout.bodies.emplace_back(body->inputs.size(), body->outputs.size());
+      for (const NodePtr& variable : body->inputs) s.places.push_back({variable.get(), 0});
+      for (const Entry& e : body->outputs) s.add(e);
+    }
+    return s;
+  }
+
+  // Runs the node's rule until it has no more to say, and passes on what it said.
+  void relate(Node& node) {
+    if (!node.op->shape_rule || (!node.subgraphs.empty() && nodes_.empty())) return;
+    const Surroundings s = around(node);
+    std::vector<PartialShape> shapes;
+    for (const Place& place : s.places) shapes.push_back(shape_of(place));
+    const std::span<const std::string_view> names =
+        node.op->variadic ? std::span<const std::string_view>() : node.op->inputs;
+    ShapeFacts facts(s.layout, std::move(shapes), names, node.np_shape, may_choose_);
+    do node.op->shape_rule(facts, node.attrs);
+    while (facts.take_changed());
+    for (std::size_t i = 0; i < s.places.size(); ++i) learn(s.places[i], facts.shapes()[i]);
+    for (const Entry& e : node.inputs) adopt(*e.node, &node);
+    for (const ShapeFacts::Feed& feed : facts.feeds()) {
+      const Entry& from = node.inputs[feed.input];
+      Node& variable = *bodies_of(node)[feed.body]->inputs[feed.variable];
+      const PartialShape shape = shape_of({&variable, 0});
+      if (!known(from) || !variable.types.empty() || !shape.complete()) continue;
+      variable.types = {{from.node->types[from.output].dtype, shape.extents}};
+      learnt_.push_back(&variable);
     }
   }
 
+  // Copies of a node's bodies, whose nodes take part from the first time on.
+  const std::vector<std::shared_ptr<Subgraph>>& bodies_of(Node& node) {
+    const auto [found, is_new] = bodies_.try_emplace(&node);
+    if (!is_new) return found->second;
+    const std::size_t holder = position_.at(&node);
+    for (const SubgraphPtr& body : node.subgraphs) {
+      auto copy = std::make_shared<Subgraph>(copy_of(*body));
+      for (const NodePtr& n : copy->nodes) {
+        begin(*n);
+        add(*n);
+        learnt_.push_back(n.get());
+      }
+      for (const NodePtr& variable : copy->inputs) {
+        of_bodies_.insert(variable.get());
+        users_[variable.get()].push_back(holder);
+      }
+      for (const Entry& e : copy->outputs) users_[e.node.get()].push_back(holder);
+      found->second.push_back(std::move(copy));
+    }
+    return found->second;
+  }
+
+  // Whether no shape in the bodies is open any more; the node then has bodies in which none is.
+  bool close_bodies(Node& node) {
+    const auto found = bodies_.find(&node);
+    if (found == bodies_.end()) return false;
+    for (const auto& body : found->second)
+      for (const NodePtr& inner : body->nodes)
+        if (inner->types.empty() && (is_source(*inner) || !inner->subgraphs.empty())) return false;
+    node.subgraphs.assign(found->second.begin(), found->second.end());
+    return true;
+  }
+
   void infer_outputs(Node& node) {
-    if (!std::all_of(node.inputs.begin(), node.inputs.end(), known)) return;
     ShapeInference shapes(train_);
     std::vector<Value> in;
     for (const Entry& e : node.inputs) in.push_back(shapes.input(e.node->types[e.output]));
@@ -163,25 +288,56 @@ class Inference {
     const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
     if (out.size() < counted) fail_internal("{} gave {} of {} outputs", node.op_name, out.size(), counted);
     std::vector<TensorType> types;
-    for (std::size_t i = 0; i < counted; ++i)
+    for (std::size_t i = 0; i < counted; ++i) {
       types.push_back(out[i].valid() ? shapes.type(out[i]) : TensorType{});
+      if (out[i].valid()) check_use({&node, i}, types.back().shape);
+    }
     node.types = std::move(types);
+    partial_.erase(&node);
     learnt_.push_back(&node);
+  }
+
+  // The users of an output may have told its shape before.
+  void check_use(const Place& place, const Shape& shape) const {
+    const PartialShape wanted = shape_of(place);
+    if (!wanted.fits(shape))
+      fail("its output {} has the shape {}, but the nodes that use it need {}", place.output, shape.str(),
+           wanted.str());
   }
 
   const std::vector<NodePtr>& order_;
   const bool train_;
-  bool close_open_ = false;
-  /// Shapes known before types are: of operators' results, from those that use them.
-  std::unordered_map<const Node*, PartialShape> wanted_;
+  const std::unordered_map<const Node*, GivenType>& given_;
+  bool may_choose_ = false;
+  /// Shapes of outputs of nodes without types.
+  std::unordered_map<const Node*, std::vector<PartialShape>> partial_;
+  /// The nodes of the graph, then those of copied bodies; filled when one visit of all was not enough.
+  std::vector<Node*> nodes_;
   std::unordered_map<const Node*, std::size_t> position_;
   std::unordered_map<const Node*, std::vector<std::size_t>> users_;
+  std::unordered_map<const Node*, std::vector<std::shared_ptr<Subgraph>>> bodies_;
+  std::unordered_set<const Node*> of_bodies_;
   /// Nodes of which the last visits told something new.
   std::vector<const Node*> learnt_;
 };
 
 }  // namespace
 
-bool infer_types(const std::vector<NodePtr>& order, bool train) { return Inference(order, train).run(); }
+PartialShape Inferred::shape_of(const Entry& e) const {
+  if (e.output < e.node->types.size()) return e.node->types[e.output].shape;
+  const auto found = partial.find(e.node.get());
+  return found == partial.end() || e.output >= found->second.size() ? PartialShape()
+                                                                    : found->second[e.output];
+}
+
+bool has_open_source(const std::vector<NodePtr>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const NodePtr& node) { return is_open(*node) || has_open_body(*node); });
+}
+
+Inferred infer_types(const std::vector<NodePtr>& order, bool train,
+                     const std::unordered_map<const Node*, GivenType>& given) {
+  return Inference(order, train, given).run();
+}
 
 }  // namespace kiln::ir

@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/attrs.h"
 #include "ir/primitives.h"
+#include "ir/shape_rule.h"
 
 #include <functional>
 #include <memory>
@@ -14,13 +15,6 @@ namespace kiln::ir {
 using Args = std::span<const Value>;
 struct Subgraph;
 using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
-
-/// Shapes of one node as far as they are known: rank 0 with `known == false` is nothing, a dimension 0 is
-/// unknown.
-struct PartialShape {
-  Shape shape;
-  bool known = false;
-};
 
 /// One operator: a row of facts and one function that composes primitives. Rows live in the explicit lists of
 /// frontend/ops, one list per family; nothing registers itself.
@@ -54,12 +48,12 @@ struct OpDef {
   std::vector<Value> (*compose_with)(Primitives& p, Args in, const Attrs& a, Bodies bodies) = nullptr;
   std::size_t bodies = 0;
 
-  /// Fills in input shapes that follow from others (weights from data), for deferred parameters and Symbol
-  /// inference. Unknown stays unknown. Null: all input shapes must be known.
-  void (*infer_inputs)(std::span<PartialShape> in, const Attrs& a) = nullptr;
-  /// The same from the first output's shape back to the inputs, where a recurrent state's batch is known by
-  /// its use only.
-  void (*infer_from_output)(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) = nullptr;
+  /// Relates the shapes of inputs and outputs as far as they are known: weights from data, a recurrent
+  /// state's batch from its use. Null: nothing follows until all input shapes are known.
+  void (*shape_rule)(ShapeFacts& f, const Attrs& a) = nullptr;
+  /// The rule of an operator that takes the result of this one sees the shapes of this one's inputs
+  /// (ShapeFacts::parts): RNN knows each part of its vector of parameters.
+  bool shows_parts = false;
   /// The dtype of an input that nothing declares, where the attributes say it (Embedding's weight). Null:
   /// that of the other inputs.
   std::optional<DType> (*undeclared_dtype)(std::size_t input, const Attrs& a) = nullptr;

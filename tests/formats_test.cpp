@@ -164,10 +164,32 @@ TEST_CASE("a form may be asked for whatever the name", "[formats]") {
   CHECK(load_arrays("list.weights")[0].name == "x");
   save_arrays("wrong.npy", list, {.format = ArrayFormat::params});
   CHECK(load_arrays("wrong.npy")[0].name == "x");
-  CHECK_THAT(error_of([] { save_arrays("x.npy", std::vector<NamedArray>(2, {"", arange(3)})); }),
+  CHECK_THAT(error_of([] {
+               save_arrays("x.npy", std::vector<NamedArray>(2, {"", arange(3)}));
+             }),
              Contains("x.npy") && Contains("one array, here are 2"));
-  CHECK_THAT(error_of([] { save_arrays("x.safetensors", std::vector<NamedArray>{{"\xFF", arange(3)}}); }),
+  CHECK_THAT(error_of([] {
+               save_arrays("x.safetensors", std::vector<NamedArray>{{"\xFF", arange(3)}});
+             }),
              Contains("UTF-8"));
+}
+
+TEST_CASE("a name that no form has is refused", "[formats]") {
+  const std::vector<NamedArray> list = {{"x", arange(3)}};
+  nn::Dense net(2, {.in_units = 3});
+  net.initialize();
+  for (const std::string file : {"p.onnx", "p.pt", "p.NPZ", "folder.npz/p.params2"}) {
+    const auto refused = Contains(file) && Contains(".params, .npy, .npz, .safetensors");
+    CHECK_THAT(error_of([&] { save_arrays(file, list); }), refused);
+    CHECK_THAT(error_of([&] { net.save_parameters(file); }), refused);
+    CHECK_THAT(error_of([&] { net.collect_params().save(file); }), refused);
+  }
+  // MXNet's programs save lists under names without an extension.
+  for (const std::string file : {"list", ".hidden"}) {
+    save_arrays(file, list);
+    CHECK(load_arrays(file)[0].name == "x");
+    CHECK(array_format_of(file) == ArrayFormat::params);
+  }
 }
 
 TEST_CASE("wide elements of a safetensors file are aligned", "[formats]") {

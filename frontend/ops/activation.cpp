@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <limits>
 #include <numbers>
@@ -61,11 +61,10 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
 int leaky_draws(const Attrs& a, bool train) { return train && a.word("act_type") == "rrelu" ? 1 : 0; }
-void infer_leaky(std::span<PartialShape> in, const Attrs&) {
-  if (in.size() < 2 || (in[1].known && in[1].shape.rank() > 0 && in[1].shape[0] != 0) || !in[0].known ||
-      in[0].shape.rank() < 2)
-    return;
-  in[1] = {{in[0].shape[1]}, true};
+/// A slope for each channel, where nothing says that there is one for all.
+void leaky_shape(ShapeFacts& f, const Attrs&) {
+  for (PartialShape& y : f.out) f.same(f.in[0], y);
+  if (f.in.size() > 1 && f.in[0].extents.rank() > 1) f.otherwise(f.in[1], Shape{f.in[0].extents[1]});
 }
 
 // Softmax.
@@ -112,6 +111,10 @@ Values log_softmax(Primitives& p, Args in, const Attrs& a) {
 std::size_t softmax_inputs(const Attrs& a) {
   return !a.is_none("use_length") && a.boolean("use_length") ? 2 : 1;
 }
+void softmax_shape(ShapeFacts& f, const Attrs& a) {
+  f.same(f.in[0], f.out[0]);
+  if (f.in.size() > 1) without_axis(f, f.in[0], f.in[1], a.integer("axis"));
+}
 Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
   Shape axes = a.word("mode") == "channel" ? Shape{1} : other_axes({0}, shape.rank());
@@ -136,7 +139,8 @@ std::span<const OpDef> activation_ops() {
                   std::nullopt,
                   false,
                   {"relu", "sigmoid", "softrelu", "softsign", "tanh"}}},
-       .compose = activation},
+       .compose = activation,
+       .shape_rule = elementwise_shape},
       {.name = "LeakyReLU",
        .aliases = {"_npx_leaky_relu"},
        .summary = "Activations with a slope below zero.",
@@ -147,7 +151,7 @@ std::span<const OpDef> activation_ops() {
        .counted_outputs = leaky_outputs,
        .visible_outputs = leaky_outputs,
        .compose = leaky_relu,
-       .infer_inputs = infer_leaky,
+       .shape_rule = leaky_shape,
        .train_sensitive = true,
        .random_draws = leaky_draws},
       {.name = "softmax",
@@ -156,25 +160,29 @@ std::span<const OpDef> activation_ops() {
        .inputs = {"data", "length"},
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
-       .compose = softmax<false>},
+       .compose = softmax<false>,
+       .shape_rule = softmax_shape},
       {.name = "softmin",
        .summary = "Softmax of -x.",
        .inputs = {"data", "length"},
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
-       .compose = softmax<true>},
+       .compose = softmax<true>,
+       .shape_rule = softmax_shape},
       {.name = "log_softmax",
        .aliases = {"_npx_log_softmax"},
        .summary = "The logarithm of softmax.",
        .inputs = {"data", "length"},
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
-       .compose = log_softmax},
+       .compose = log_softmax,
+       .shape_rule = softmax_shape},
       {.name = "SoftmaxActivation",
        .summary = "Softmax over all axes but the first, or over the channels.",
        .inputs = {"data"},
        .attrs = {word_attr("mode", "instance", {"channel", "instance"})},
-       .compose = softmax_activation},
+       .compose = softmax_activation,
+       .shape_rule = elementwise_shape},
   };
   return rows;
 }

@@ -77,23 +77,6 @@ std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b) {
   return {p.broadcast_to(a, to), p.broadcast_to(b, to)};
 }
 
-void infer_equal(std::span<PartialShape> in, const Attrs&) {
-  PartialShape joined;
-  for (const PartialShape& s : in) {
-    if (!s.known) continue;
-    if (!joined.known) joined = s;
-    if (joined.shape.rank() != s.shape.rank()) return;
-    for (std::size_t i = 0; i < joined.shape.size(); ++i)
-      if (joined.shape[i] == 0) joined.shape[i] = s.shape[i];
-  }
-  if (!joined.known) return;
-  for (PartialShape& s : in) {
-    if (!s.known) s = joined;
-    for (std::size_t i = 0; i < joined.shape.size(); ++i)
-      if (s.shape[i] == 0) s.shape[i] = joined.shape[i];
-  }
-}
-
 Value over_sum(Primitives& p, Value e, const Shape& axes) {
   const Shape shape = p.shape(e);
   Value sum = p.reduce(Reduce::sum, e, axes);

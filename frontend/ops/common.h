@@ -16,7 +16,6 @@ using ir::Binary;
 using ir::Compare;
 using ir::None;
 using ir::OpDef;
-using ir::PartialShape;
 using ir::Primitives;
 using ir::Reduce;
 using ir::Unary;
@@ -61,9 +60,6 @@ Value over_sum(Primitives& p, Value e, const Shape& axes);
 Value below_largest(Primitives& p, Value x, const Shape& axes);
 /// exp(x - max), over its sum.
 Value softmax_over(Primitives& p, Value x, const Shape& axes);
-
-/// Unifies shapes of operands that must be equal: unknown dimensions are taken from the others.
-void infer_equal(std::span<PartialShape> in, const Attrs&);
 
 /// For a row's counted_outputs where the attributes do not matter.
 template <int n>

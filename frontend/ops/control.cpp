@@ -1,7 +1,9 @@
 // Loops and branches over subgraphs. An operator's attributes say which of its inputs feeds which variable of
 // a subgraph.
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 #include "ir/compose.h"
+
+#include <algorithm>
 
 namespace kiln::ops {
 namespace {
@@ -82,6 +84,45 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   return last_then_stacked;
 }
 
+/// Whether all positions are below `limit`; those that are not, the operator itself complains of.
+bool fit(const Shape& positions, std::size_t limit) {
+  return std::all_of(positions.begin(), positions.end(),
+                     [&](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < limit; });
+}
+/// What a body gives in each step, stacked, and what it carries on.
+void stacked_and_carried(ShapeFacts& f, const ShapeFacts::Body& body, std::size_t stacked) {
+  for (std::size_t i = 0; i < f.out.size(); ++i)
+    if (i < stacked)
+      without_axis(f, f.out[i], body.outputs[i], 0);
+    else
+      f.same(body.outputs[i], f.out[i]);
+}
+
+void foreach_shape(ShapeFacts& f, const Attrs& a) {
+  const Shape* locations[] = {&a.tuple("in_data_locs"), &a.tuple("in_state_locs"), &a.tuple("remain_locs")};
+  const ShapeFacts::Body& body = f.bodies[0];
+  const std::size_t data = locations[0]->size(), states = locations[1]->size(), n = f.in.size();
+  const std::int64_t count = a.integer("num_out_data");
+  if (data + states + locations[2]->size() != n || body.variables.size() != n || count < 0 ||
+      body.outputs.size() != f.out.size() || static_cast<std::size_t>(count) + states != f.out.size())
+    return;
+  std::size_t input = 0;
+  for (const Shape* list : locations) {
+    if (!fit(*list, n)) return;
+    for (std::int64_t variable : *list) {
+      f.feeds(input, 0, static_cast<std::size_t>(variable), input < data);
+      if (input >= data && input < data + states)
+        f.same(body.variables[static_cast<std::size_t>(variable)],
+               body.outputs[static_cast<std::size_t>(count) + input - data]);
+      ++input;
+    }
+  }
+  stacked_and_carried(f, body, static_cast<std::size_t>(count));
+  for (std::size_t i = 1; i < data; ++i) f.same(Axis{f.in[0], 0}, Axis{f.in[i], 0});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count) && data > 0; ++i)
+    f.same(Axis{f.in[0], 0}, Axis{f.out[i], 0});
+}
+
 Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   const Subgraph &condition = *bodies[0], &body = *bodies[1];
   const Shape &condition_inputs = a.tuple("cond_input_locs"), &body_inputs = a.tuple("func_input_locs"),
@@ -130,6 +171,25 @@ Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   return last_then_stacked;
 }
 
+void while_shape(ShapeFacts& f, const Attrs& a) {
+  const Shape &condition = a.tuple("cond_input_locs"), &inputs = a.tuple("func_input_locs"),
+              &carried = a.tuple("func_var_locs");
+  const std::int64_t count = a.integer("num_out_data");
+  if (!fit(condition, f.in.size()) || !fit(inputs, f.in.size()) || !fit(carried, inputs.size()) ||
+      count < 0 || condition.size() != f.bodies[0].variables.size() ||
+      inputs.size() != f.bodies[1].variables.size() || f.bodies[1].outputs.size() != f.out.size() ||
+      static_cast<std::size_t>(count) + carried.size() != f.out.size())
+    return;
+  for (std::size_t i = 0; i < condition.size(); ++i) f.feeds(static_cast<std::size_t>(condition[i]), 0, i);
+  for (std::size_t i = 0; i < inputs.size(); ++i) f.feeds(static_cast<std::size_t>(inputs[i]), 1, i);
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    f.same(f.bodies[1].variables[static_cast<std::size_t>(carried[i])],
+           f.bodies[1].outputs[static_cast<std::size_t>(count) + i]);
+  stacked_and_carried(f, f.bodies[1], static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    f.is(Axis{f.out[static_cast<std::size_t>(i)], 0}, a.integer("max_iterations"));
+}
+
 Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   const std::string_view names[] = {"cond_input_locs", "then_input_locs", "else_input_locs"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -143,7 +203,20 @@ Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
     return compose(p, *bodies[i], values);
   };
   Value condition = truth(p, compose_body(0)[0]);
-  return p.branch(condition, [&] { return compose_body(1); }, [&] { return compose_body(2); });
+  return p.branch(
+      condition, [&] { return compose_body(1); }, [&] { return compose_body(2); });
+}
+
+void either_shape(ShapeFacts& f, const Attrs& a) {
+  const std::string_view names[] = {"cond_input_locs", "then_input_locs", "else_input_locs"};
+  for (std::size_t body = 0; body < 3; ++body) {
+    const Shape& locations = a.tuple(names[body]);
+    if (!fit(locations, f.in.size()) || locations.size() != f.bodies[body].variables.size()) return;
+    for (std::size_t i = 0; i < locations.size(); ++i)
+      f.feeds(static_cast<std::size_t>(locations[i]), body, i);
+    if (body > 0 && f.bodies[body].outputs.size() != f.out.size()) return;
+    for (std::size_t i = 0; body > 0 && i < f.out.size(); ++i) f.same(f.bodies[body].outputs[i], f.out[i]);
+  }
 }
 
 AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
@@ -164,6 +237,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = foreach_steps,
        .bodies = 1,
+       .shape_rule = foreach_shape,
        .train_sensitive = true},
       {.name = "_while_loop",
        .summary =
@@ -177,6 +251,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = while_steps,
        .bodies = 2,
+       .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
        .summary = "One of two subgraphs, by a number that a third one gives; the other is not run.",
@@ -189,6 +264,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = either,
        .bodies = 3,
+       .shape_rule = either_shape,
        .train_sensitive = true},
   };
   return rows;

@@ -1,3 +1,4 @@
+#include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
 #include <algorithm>
@@ -31,15 +32,23 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }
-void infer_convolution(std::span<PartialShape> in, const Attrs& a) {
-  std::int64_t groups = std::max<std::int64_t>(1, a.integer("num_group")), filters = a.integer("num_filter");
-  Shape weight{filters, in[0].known && in[0].shape.rank() > 1 ? in[0].shape[1] / groups : 0};
-  for (std::int64_t k : a.tuple("kernel")) weight.push_back(k);
-  if (!in[1].known) in[1] = {weight, true};
-  if (in[1].shape.rank() == weight.rank())
-    for (std::size_t i = 0; i < weight.size(); ++i)
-      if (in[1].shape[i] == 0) in[1].shape[i] = weight[i];
-  if (in.size() > 2 && (!in[2].known || in[2].shape == Shape{0})) in[2] = {{filters}, true};
+void convolution_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
+  const ir::ConvSpec spec = conv_spec(a);
+  const ir::Window& w = spec.window;
+  const int n = w.kernel.rank();
+  if (spec.groups < 1 || n + 2 > Shape::max_rank) return;
+  for (PartialShape* x : {&data, &weight, &out}) f.rank(*x, n + 2);
+  f.same(Axis{data, 0}, Axis{out, 0});
+  f.linear({weight, 1}, {data, 1}, spec.groups, 0);
+  f.is(Axis{weight, 0}, a.integer("num_filter"));
+  f.is(Axis{out, 1}, a.integer("num_filter"));
+  if (f.in.size() > 2) f.is(f.in[2], Shape{a.integer("num_filter")});
+  for (int i = 0; i < n; ++i) {
+    f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
+    window_shape(f, {data, i + 2}, {out, i + 2}, w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1, w.stride[at(i)],
+                 w.pad_low[at(i)], false);
+  }
 }
 
 // Deconvolution: the weight is (C, num_filter / num_group, kernel...).
@@ -78,15 +87,27 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }
-void infer_deconvolution(std::span<PartialShape> in, const Attrs& a) {
-  std::int64_t groups = std::max<std::int64_t>(1, a.integer("num_group")), filters = a.integer("num_filter");
-  Shape weight{in[0].known && in[0].shape.rank() > 1 ? in[0].shape[1] : 0, filters / groups};
-  for (std::int64_t k : a.tuple("kernel")) weight.push_back(k);
-  if (!in[1].known) in[1] = {weight, true};
-  if (in[1].shape.rank() == weight.rank())
-    for (std::size_t i = 0; i < weight.size(); ++i)
-      if (in[1].shape[i] == 0) in[1].shape[i] = weight[i];
-  if (in.size() > 2 && (!in[2].known || in[2].shape == Shape{0})) in[2] = {{filters}, true};
+void deconvolution_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
+  const ir::ConvSpec spec = conv_spec(a);
+  const ir::Window& w = spec.window;
+  const int n = w.kernel.rank();
+  if (spec.groups < 1 || a.integer("num_filter") % spec.groups != 0 || n + 2 > Shape::max_rank) return;
+  for (PartialShape* x : {&data, &weight, &out}) f.rank(*x, n + 2);
+  f.same(Axis{data, 0}, Axis{out, 0});
+  f.same(Axis{data, 1}, Axis{weight, 0});
+  f.is(Axis{weight, 1}, a.integer("num_filter") / spec.groups);
+  f.is(Axis{out, 1}, a.integer("num_filter"));
+  if (f.in.size() > 2) f.is(f.in[2], Shape{a.integer("num_filter")});
+  const Shape adjust = or_all(a.tuple("adj"), n, 0), &target = a.tuple("target_shape");
+  for (int i = 0; i < n; ++i) {
+    f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
+    if (target.rank() == n) f.is(Axis{out, i + 2}, target[at(i)]);
+    if (!target.empty() || adjust.rank() != n) continue;
+    const std::int64_t reach = w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1;
+    f.linear({data, i + 2}, {out, i + 2}, w.stride[at(i)],
+             reach - w.stride[at(i)] - 2 * w.pad_low[at(i)] + adjust[at(i)]);
+  }
 }
 
 /// The pixels under each window as columns: (N, C * prod(kernel), windows).
@@ -145,7 +166,7 @@ std::span<const OpDef> conv_ops() {
                  library_hint(or_none("cudnn_tune", AttrKind::text)),
                  library_hint(bool_attr("cudnn_off", false)), layout_attr()},
        .compose = convolution,
-       .infer_inputs = infer_convolution},
+       .shape_rule = convolution_shape},
       {.name = "Deconvolution",
        .aliases = {"_npx_deconvolution"},
        .summary = "The transposed convolution, with a bias, in one to three dimensions.",
@@ -158,7 +179,7 @@ std::span<const OpDef> conv_ops() {
                  library_hint(or_none("cudnn_tune", AttrKind::text)),
                  library_hint(bool_attr("cudnn_off", false)), layout_attr()},
        .compose = deconvolution,
-       .infer_inputs = infer_deconvolution},
+       .shape_rule = deconvolution_shape},
       {.name = "im2col",
        .summary = "The elements under each position of a sliding window, as columns.",
        .inputs = {"data"},

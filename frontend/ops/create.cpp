@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <cmath>
 
@@ -59,6 +59,12 @@ Values arange_like(Primitives& p, Args in, const Attrs& a) {
   if (!a.is_none("axis")) shape = {like[at(axis_of(a.integer("axis"), like.rank()))]};
   Value x = ramp(p, shape.elements(), a.real("start"), a.real("step"), a.integer("repeat"), p.dtype(in[0]));
   return {p.reshape(x, shape)};
+}
+void arange_like_shape(ShapeFacts& f, const Attrs& a) {
+  if (a.is_none("axis")) return f.same(f.in[0], f.out[0]);
+  f.rank(f.out[0], 1);
+  if (const auto i = axis_in(a.integer("axis"), f.in[0].extents.rank()))
+    f.same(Axis{f.in[0], *i}, Axis{f.out[0], 0});
 }
 Values eye(Primitives& p, Args, const Attrs& a) {
   std::int64_t rows = a.integer("N"), columns = a.integer("M") > 0 ? a.integer("M") : rows;
@@ -128,7 +134,8 @@ std::span<const OpDef> create_ops() {
        .inputs = {"data"},
        .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), context_attr(),
                  or_none("axis", AttrKind::integer)},
-       .compose = arange_like},
+       .compose = arange_like,
+       .shape_rule = arange_like_shape},
       {.name = "_eye",
        .summary = "Ones on a diagonal, else zeros.",
        .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), context_attr(),

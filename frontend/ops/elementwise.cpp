@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <array>
 #include <cmath>
@@ -115,6 +115,17 @@ Values where(Primitives& p, Args in, const Attrs&) {
   return {p.select(holds, in[1], in[2])};
 }
 
+void where_shape(ShapeFacts& f, const Attrs&) {
+  PartialShape &condition = f.in[0], &out = f.out[0];
+  f.same(f.in[1], out);
+  f.same(f.in[2], out);
+  if (!condition.ranked || !out.ranked) return;
+  if (condition.extents.rank() == 1 && out.extents.rank() > 1)
+    f.same(Axis{condition, 0}, Axis{out, 0});
+  else
+    f.same(condition, out);
+}
+
 const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
 
 OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
@@ -125,7 +136,7 @@ OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::str
           .inputs = one,
           .attrs = std::move(attrs),
           .compose = compose,
-          .infer_inputs = nullptr};
+          .shape_rule = elementwise_shape};
 }
 
 /// A function of two in its forms: of equal shapes, and broadcasting.
@@ -144,12 +155,13 @@ void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std:
                   .summary = summary,
                   .inputs = two,
                   .compose = compose(std::false_type{}),
-                  .infer_inputs = infer_equal});
+                  .shape_rule = elementwise_shape});
   rows.push_back({.name = broadcast,
                   .aliases = std::move(broadcast_aliases),
                   .summary = summary,
                   .inputs = two,
-                  .compose = compose(std::true_type{})});
+                  .compose = compose(std::true_type{}),
+                  .shape_rule = broadcast_shape});
 }
 
 std::vector<OpDef> make() {
@@ -257,11 +269,12 @@ std::vector<OpDef> make() {
                   .count_attr = "num_args",
                   .attrs = {required("num_args", AttrKind::integer)},
                   .compose = add_n,
-                  .infer_inputs = infer_equal});
+                  .shape_rule = elementwise_shape});
   rows.push_back({.name = "where",
                   .summary = "x where the condition is not 0, else y.",
                   .inputs = {"condition", "x", "y"},
-                  .compose = where});
+                  .compose = where,
+                  .shape_rule = where_shape});
   return rows;
 }
 

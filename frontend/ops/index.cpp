@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <limits>
 
@@ -16,6 +16,20 @@ Value indices_of_mode(Primitives& p, Value indices, const std::string& mode, std
 Values take(Primitives& p, Args in, const Attrs& a) {
   int axis = axis_of(a.integer("axis"), p.shape(in[0]).rank());
   return {p.gather(in[0], indices_of_mode(p, in[1], a.word("mode"), p.shape(in[0])[at(axis)]), axis)};
+}
+void take_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &x = f.in[0], &indices = f.in[1], &out = f.out[0];
+  const int rank = x.extents.rank(), more = indices.extents.rank();
+  const auto axis = axis_in(a.integer("axis"), rank);
+  if (!x.ranked || !indices.ranked || !axis || rank - 1 + more > Shape::max_rank) return;
+  f.rank(out, rank - 1 + more);
+  for (int i = 0; i < rank; ++i)
+    if (i != *axis) f.same(Axis{x, i}, Axis{out, i < *axis ? i : i - 1 + more});
+  for (int i = 0; i < more; ++i) f.same(Axis{indices, i}, Axis{out, *axis + i});
+}
+void one_hot_shape(ShapeFacts& f, const Attrs& a) {
+  without_axis(f, f.out[0], f.in[0], -1);
+  f.is(Axis{f.out[0], -1}, a.integer("depth"));
 }
 Values one_hot(Primitives& p, Args in, const Attrs& a) {
   Shape to = p.shape(in[0]);
@@ -163,14 +177,16 @@ std::span<const OpDef> index_ops() {
        .summary = "Parts along an axis chosen by indices.",
        .inputs = {"a", "indices"},
        .attrs = {int_attr("axis", 0), word_attr("mode", "clip", {"clip", "raise", "wrap"})},
-       .compose = take},
+       .compose = take,
+       .shape_rule = take_shape},
       {.name = "one_hot",
        .aliases = {"_npx_one_hot"},
        .summary = "A row with one on_value for each index.",
        .inputs = {"indices"},
        .attrs = {required("depth", AttrKind::integer), real_attr("on_value", 1), real_attr("off_value", 0),
                  dtype_attr("float32")},
-       .compose = one_hot},
+       .compose = one_hot,
+       .shape_rule = one_hot_shape},
       {.name = "pick",
        .aliases = {"_npx_pick", "choose_element_0index"},
        .summary = "One element along an axis for each index.",

@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -32,24 +32,21 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
     to[to.size() - 1] = hidden;
   return {p.reshape(convert(p, y, d), to)};
 }
-void infer_fully_connected(std::span<PartialShape> in, const Attrs& a) {
-  std::int64_t hidden = a.integer("num_hidden"), k = 0;
-  if (in[0].known && in[0].shape.rank() > 0) {
-    const Shape& s = in[0].shape;
-    k = a.boolean("flatten") ? Shape(s.dims().subspan(1)).elements() : s.back();
+void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
+  const std::int64_t hidden = a.integer("num_hidden");
+  f.is(weight, Shape{hidden, unknown});
+  if (f.in.size() > 2) f.is(f.in[2], Shape{hidden});
+  if (a.boolean("flatten")) {
+    f.is(out, Shape{unknown, hidden});
+    f.same(Axis{data, 0}, Axis{out, 0});
+    if (data.ranked) f.same_product(axes_between(data, 1, data.extents.rank()), {{weight, 1}});
+    return;
   }
-  if (!in[1].known) in[1] = {{hidden, k}, true};
-  if (in[1].shape.rank() == 2 && in[1].shape[0] == 0) in[1].shape[0] = hidden;
-  if (in[1].shape.rank() == 2 && in[1].shape[1] == 0) in[1].shape[1] = k;
-  if (in.size() > 2 && (!in[2].known || in[2].shape == Shape{0})) in[2] = {{hidden}, true};
-}
-
-void infer_fully_connected_data(std::span<PartialShape> in, const PartialShape& out, const Attrs& a) {
-  if (!in[0].known || !out.known) return;
-  // All axes but the contracted ones are those of the result.
-  int shared = a.boolean("flatten") ? 1 : in[0].shape.rank() - 1;
-  for (int i = 0; i < shared && i < out.shape.rank(); ++i)
-    if (in[0].shape[at(i)] == 0) in[0].shape[at(i)] = out.shape[at(i)];
+  f.ranks(data, out);
+  for (int i = 0; i + 1 < data.extents.rank(); ++i) f.same(Axis{data, i}, Axis{out, i});
+  f.is(Axis{out, -1}, hidden);
+  f.same(Axis{data, -1}, Axis{weight, 1});
 }
 
 // Embedding: rows of a table.
@@ -60,8 +57,10 @@ Values embedding(Primitives& p, Args in, const Attrs& a) {
     fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
   return {p.gather(in[1], convert(p, in[0], DType::i64), 0)};
 }
-void infer_embedding(std::span<PartialShape> in, const Attrs& a) {
-  in[1] = {{a.integer("input_dim"), a.integer("output_dim")}, true};
+void embedding_shape(ShapeFacts& f, const Attrs& a) {
+  f.is(f.in[1], Shape{a.integer("input_dim"), a.integer("output_dim")});
+  without_axis(f, f.out[0], f.in[0], -1);
+  f.is(Axis{f.out[0], -1}, a.integer("output_dim"));
 }
 std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
   return input == 1 ? std::optional(a.dtype("dtype")) : std::nullopt;
@@ -92,19 +91,24 @@ Values softmax_output(Primitives& p, Args in, const Attrs& a) {
     axes = other_axes({0}, rank);
   return {convert(p, softmax_over(p, widen(p, in[0]), axes), p.dtype(in[0]))};
 }
-void infer_softmax_output(std::span<PartialShape> in, const Attrs& a) {
-  if (!in[0].known || in.size() < 2 || in[1].known) return;
-  const Shape& s = in[0].shape;
+/// A label for each place; MXNet takes other shapes of as many elements, too.
+void softmax_output_shape(ShapeFacts& f, const Attrs& a) {
+  f.same(f.in[0], f.out[0]);
+  if (!f.in[0].complete()) return;
+  const Shape& data = f.in[0].extents;
   Shape label;
-  if (a.boolean("multi_output")) {
-    for (int i = 0; i < s.rank(); ++i)
-      if (i != 1) label.push_back(s[at(i)]);
-  } else if (a.boolean("preserve_shape")) {
-    for (int i = 0; i + 1 < s.rank(); ++i) label.push_back(s[at(i)]);
-  } else if (s.rank() > 0) {
-    label.push_back(s[0]);
+  for (int i = 0; i < data.rank(); ++i) {
+    const bool places = a.boolean("multi_output")     ? i != 1
+                        : a.boolean("preserve_shape") ? i + 1 < data.rank()
+                                                      : i == 0;
+    if (places) label.push_back(data[at(i)]);
   }
-  in[1] = {label, true};
+  f.otherwise(f.in[1], label);
+}
+/// The label of a regression has the shape of data, unless it has another of as many elements.
+void regression_shape(ShapeFacts& f, const Attrs&) {
+  f.same(f.in[0], f.out[0]);
+  f.otherwise(f.in[1], f.in[0]);
 }
 Values data_itself(Primitives&, Args in, const Attrs&) { return {in[0]}; }
 Values logistic(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
@@ -136,8 +140,7 @@ std::span<const OpDef> nn_ops() {
        .attrs = {required("num_hidden", AttrKind::integer), bool_attr("no_bias", false),
                  bool_attr("flatten", true)},
        .compose = fully_connected,
-       .infer_inputs = infer_fully_connected,
-       .infer_from_output = infer_fully_connected_data},
+       .shape_rule = fully_connected_shape},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
        .summary = "Rows of the weight chosen by indices.",
@@ -145,7 +148,7 @@ std::span<const OpDef> nn_ops() {
        .attrs = {required("input_dim", AttrKind::integer), required("output_dim", AttrKind::integer),
                  dtype_attr("float32"), of_gradient(bool_attr("sparse_grad", false))},
        .compose = embedding,
-       .infer_inputs = infer_embedding,
+       .shape_rule = embedding_shape,
        .undeclared_dtype = dtype_of_table},
       {.name = "Dropout",
        .aliases = {"_npx_dropout"},
@@ -155,6 +158,7 @@ std::span<const OpDef> nn_ops() {
                  tuple_attr("axes"), library_hint({"cudnn_off", AttrKind::boolean, false, true})},
        .counted_outputs = outputs<2>,
        .compose = dropout,
+       .shape_rule = first_shape,
        .train_sensitive = true,
        .random_draws = dropout_draws},
       {.name = "SoftmaxOutput",
@@ -167,25 +171,25 @@ std::span<const OpDef> nn_ops() {
                  of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"})),
                  of_gradient(bool_attr("out_grad", false)), of_gradient(real_attr("smooth_alpha", 0))},
        .compose = softmax_output,
-       .infer_inputs = infer_softmax_output},
+       .shape_rule = softmax_output_shape},
       {.name = "LinearRegressionOutput",
        .summary = "data; its gradient is that of the squared error.",
        .inputs = labelled,
        .attrs = {of_gradient(real_attr("grad_scale", 1))},
        .compose = data_itself,
-       .infer_inputs = infer_equal},
+       .shape_rule = regression_shape},
       {.name = "MAERegressionOutput",
        .summary = "data; its gradient is that of the absolute error.",
        .inputs = labelled,
        .attrs = {of_gradient(real_attr("grad_scale", 1))},
        .compose = data_itself,
-       .infer_inputs = infer_equal},
+       .shape_rule = regression_shape},
       {.name = "LogisticRegressionOutput",
        .summary = "sigmoid(data); its gradient is that of the logistic loss.",
        .inputs = labelled,
        .attrs = {of_gradient(real_attr("grad_scale", 1))},
        .compose = logistic,
-       .infer_inputs = infer_equal},
+       .shape_rule = regression_shape},
       {.name = "softmax_cross_entropy",
        .summary = "The sum of -log softmax(data) at the labels.",
        .inputs = labelled,

@@ -1,4 +1,5 @@
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 
@@ -12,17 +13,6 @@ Value inverse_deviation(Primitives& p, Value variance, double eps) {
 
 int visible_statistics(const Attrs& a) {
   return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
-}
-
-/// Unknown per-channel inputs take the extent of one axis of the data.
-void infer_channels(std::span<PartialShape> in, std::int64_t axis) {
-  if (!in[0].known) return;
-  int rank = in[0].shape.rank();
-  std::int64_t a = axis < 0 ? axis + rank : axis;
-  if (a < 0 || a >= rank) return;
-  std::int64_t channels = in[0].shape[static_cast<std::size_t>(a)];
-  for (PartialShape& s : in.subspan(1))
-    if (!s.known || s.shape == Shape{0}) s = {{channels}, true};
 }
 
 /// x * scale + shift, rounded once; scale and shift lie along `axis`.
@@ -74,7 +64,6 @@ Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
         a.integer("ndev"), a.integer("ndev"));
   return batch_norm(p, in, a);
 }
-void infer_batch_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, channel_axis(a)); }
 OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
                 std::vector<AttrSpec> attrs, decltype(OpDef::compose) compose,
                 decltype(OpDef::counted_outputs) counted_outputs,
@@ -89,7 +78,7 @@ OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, st
           .visible_outputs = visible_statistics,
           .output_names = std::move(output_names),
           .compose = compose,
-          .infer_inputs = infer_batch_norm,
+          .shape_rule = channels_shape,
           .train_sensitive = true};
 }
 
@@ -122,7 +111,6 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   auto kept = [&](Value v) { return convert(p, p.keep_dims(v, shape, {axis}), p.dtype(in[0])); };
   return {convert(p, y, p.dtype(in[0])), kept(s.mean), kept(deviation(p, s, a.real("eps")))};
 }
-void infer_layer_norm(std::span<PartialShape> in, const Attrs& a) { infer_channels(in, a.integer("axis")); }
 
 Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
@@ -133,7 +121,6 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, y, p.dtype(in[0])), s.mean, s.variance};
 }
-void infer_instance_norm(std::span<PartialShape> in, const Attrs&) { infer_channels(in, 1); }
 
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
@@ -149,9 +136,9 @@ Values group_norm(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, p.reshape(y, shape), p.dtype(in[0])), convert(p, s.mean, p.dtype(in[0])),
           convert(p, deviation(p, s, a.real("eps")), p.dtype(in[0]))};
 }
-void infer_group_norm(std::span<PartialShape> in, const Attrs& a) {
-  for (PartialShape& s : in.subspan(1))
-    if (!s.known || s.shape == Shape{0}) s = {{a.integer("num_groups")}, true};
+void group_norm_shape(ShapeFacts& f, const Attrs& a) {
+  f.same(f.in[0], f.out[0]);
+  for (PartialShape& x : f.in.subspan(1)) f.is(x, Shape{a.integer("num_groups")});
 }
 
 Values l2_normalization(Primitives& p, Args in, const Attrs& a) {
@@ -217,14 +204,14 @@ std::span<const OpDef> norm_ops() {
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = layer_norm,
-       .infer_inputs = infer_layer_norm},
+       .shape_rule = channels_shape},
       {.name = "InstanceNorm",
        .summary = "Each channel of each sample normalised.",
        .inputs = affine,
        .attrs = {real_attr("eps", 0.001f)},
        .counted_outputs = outputs<3>,
        .compose = instance_norm,
-       .infer_inputs = infer_instance_norm},
+       .shape_rule = channels_shape},
       {.name = "GroupNorm",
        .summary = "Groups of channels of each sample normalised.",
        .inputs = affine,
@@ -233,20 +220,22 @@ std::span<const OpDef> norm_ops() {
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = group_norm,
-       .infer_inputs = infer_group_norm},
+       .shape_rule = group_norm_shape},
       {.name = "L2Normalization",
        .summary = "x / sqrt(sum(x^2) + eps)",
        .inputs = {"data"},
        .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
        .counted_outputs = outputs<2>,
-       .compose = l2_normalization},
+       .compose = l2_normalization,
+       .shape_rule = first_shape},
       {.name = "LRN",
        .summary = "Each element divided by a power of its neighbouring channels' size.",
        .inputs = {"data"},
        .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
                  required("nsize", AttrKind::integer)},
        .counted_outputs = outputs<2>,
-       .compose = lrn},
+       .compose = lrn,
+       .shape_rule = first_shape},
   };
   return rows;
 }

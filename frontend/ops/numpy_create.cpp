@@ -1,4 +1,5 @@
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -25,7 +26,8 @@ std::span<const OpDef> numpy_create_ops() {
        .summary = "An array of one value, of the shape of another.",
        .inputs = {"a"},
        .attrs = {required("fill_value", AttrKind::real), context_attr(), dtype_or_none()},
-       .compose = full_like},
+       .compose = full_like,
+       .shape_rule = elementwise_shape},
       renamed(create_ops(), "_arange", "_npi_arange", {}),
   };
   return rows;

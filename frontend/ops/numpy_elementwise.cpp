@@ -1,4 +1,5 @@
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -54,7 +55,7 @@ const std::vector<std::string_view> x{"x"}, data{"data"}, two{"lhs", "rhs"};
 
 OpDef pair(std::string_view name, std::string_view summary,
            Values (*compose)(Primitives&, Args, const Attrs&)) {
-  return {.name = name, .summary = summary, .inputs = two, .compose = compose};
+  return {.name = name, .summary = summary, .inputs = two, .compose = compose, .shape_rule = broadcast_shape};
 }
 OpDef with_number(std::string_view name, std::string_view summary,
                   Values (*compose)(Primitives&, Args, const Attrs&)) {
@@ -62,7 +63,8 @@ OpDef with_number(std::string_view name, std::string_view summary,
           .summary = summary,
           .inputs = data,
           .attrs = {real_attr("scalar", 1), bool_attr("is_int", true)},
-          .compose = compose};
+          .compose = compose,
+          .shape_rule = elementwise_shape};
 }
 
 std::vector<OpDef> make() {
@@ -124,7 +126,8 @@ std::vector<OpDef> make() {
       {.name = "_npi_where",
        .summary = "x where the condition is not 0, else y; broadcasting.",
        .inputs = {"condition", "x", "y"},
-       .compose = where},
+       .compose = where,
+       .shape_rule = broadcast_shape},
   };
   rows.insert(rows.end(), std::begin(more), std::end(more));
   return rows;

@@ -1,5 +1,6 @@
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -93,6 +94,11 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   return {keep ? p.keep_dims(place, shape, {axis}) : place};
 }
 
+void reduction_shape(ShapeFacts& f, const Attrs& a) {
+  if (f.in[0].ranked)
+    reduced(f, f.in[0], f.out[0], numpy_axes(a, f.in[0].extents.rank()), a.boolean("keepdims"), false);
+}
+
 OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Primitives&, Args, const Attrs&),
           std::vector<AttrSpec> attrs, std::vector<std::string_view> aliases = {}) {
   return {.name = name,
@@ -100,7 +106,8 @@ OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Pri
           .summary = summary,
           .inputs = {"a"},
           .attrs = std::move(attrs),
-          .compose = compose};
+          .compose = compose,
+          .shape_rule = reduction_shape};
 }
 
 }  // namespace
@@ -126,7 +133,10 @@ std::span<const OpDef> numpy_reduce_ops() {
         row("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
     };
     for (OpDef& op : all) {
-      if (op.name == "_npi_argmax" || op.name == "_npi_argmin") op.inputs = {"data"};
+      if (op.name == "_npi_argmax" || op.name == "_npi_argmin") {
+        op.inputs = {"data"};
+        op.shape_rule = nullptr;
+      }
       if (op.name != "_npi_var" && op.name != "_npi_std") continue;
       op.counted_outputs = outputs<2>;
       op.output_names = {op.name.substr(5), "mean"};

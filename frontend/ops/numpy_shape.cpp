@@ -1,4 +1,5 @@
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 
@@ -34,6 +35,13 @@ Values reshape(Primitives& p, Args in, const Attrs& a) {
     hole = i;
   }
   return {p.reshape(in[0], filled_in(from, code, code, hole))};
+}
+
+void reshape_shape(ShapeFacts& f, const Attrs& a) {
+  std::vector<ReshapeStep> steps;
+  for (std::int64_t c : a.tuple("newshape"))
+    steps.push_back(c < 0 ? ReshapeStep{ReshapeStep::hole} : ReshapeStep{ReshapeStep::fixed, c});
+  reshaped(f, f.in[0], f.out[0], steps, false);
 }
 
 /// The codes of npx.reshape: -1 is what is left, -2 keeps the extent here, -3 drops one of 1, -4 keeps all
@@ -105,6 +113,33 @@ Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(in[0], to)};
 }
 
+void extended_reshape_shape(ShapeFacts& f, const Attrs& a) {
+  using Step = ReshapeStep;
+  constexpr Step::Kind kinds[] = {Step::hole, Step::keep, Step::drop, Step::rest, Step::merge, Step::split};
+  Shape code = a.tuple("newshape");
+  if (a.boolean("reverse")) std::reverse(code.begin(), code.end());
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const std::int64_t c = code[i];
+    if (c < -6 || (c == -6 && i + 2 >= code.size())) return;
+    if (c >= 0)
+      steps.push_back({Step::fixed, c});
+    else
+      steps.push_back({kinds[-c - 1]});
+    if (c != -6) continue;
+    steps.back().first = code[++i];
+    steps.back().second = code[++i];
+  }
+  reshaped(f, f.in[0], f.out[0], steps, a.boolean("reverse"));
+}
+
+void transpose_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  if (!a.is_none("axes")) return permuted(f, f.in[0], f.out[0], a.tuple("axes"));
+  Shape order;
+  for (int i = f.in[0].extents.rank(); i-- > 0;) order.push_back(i);
+  if (f.in[0].ranked) permuted(f, f.in[0], f.out[0], order);
+}
 Values transpose(Primitives& p, Args in, const Attrs& a) {
   const int rank = p.shape(in[0]).rank();
   Shape order;
@@ -158,6 +193,10 @@ Values concatenate(Primitives& p, Args in, const Attrs& a) {
   return {p.concatenate(parts, a.is_none("axis") ? 0 : axis_of(a.integer("axis"), rank))};
 }
 
+void concatenate_shape(ShapeFacts& f, const Attrs& a) {
+  if (!a.is_none("axis")) joined_shape(f, a.integer("axis"));
+}
+
 /// In the shape -2 keeps the extent.
 Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
   const Shape from = p.shape(in[0]);
@@ -166,6 +205,16 @@ Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
     if (const int source = i - (to.rank() - from.rank()); to[at(i)] == -2 && source >= 0)
       to[at(i)] = from[at(source)];
   return {p.broadcast_to(in[0], to)};
+}
+void broadcast_to_shape(ShapeFacts& f, const Attrs& a) {
+  const Shape& to = a.tuple("shape");
+  f.rank(f.out[0], to.rank());
+  for (int i = 0; i < to.rank(); ++i) {
+    const int behind = i - to.rank();
+    f.is(Axis{f.out[0], i}, to[at(i)]);
+    if (to[at(i)] == -2 && f.in[0].extents.rank() >= -behind)
+      f.same(Axis{f.in[0], behind}, Axis{f.out[0], i});
+  }
 }
 
 }  // namespace
@@ -178,23 +227,27 @@ std::span<const OpDef> numpy_shape_ops() {
        .summary = "The elements in C order under another shape; -1 is what is left.",
        .inputs = one,
        .attrs = {required("newshape", AttrKind::tuple), order},
-       .compose = reshape},
+       .compose = reshape,
+       .shape_rule = reshape_shape},
       {.name = "_npx_reshape",
        .aliases = {"_npi_reshape"},
        .summary = "The elements in C order under another shape; -1 to -6 are codes.",
        .inputs = one,
        .attrs = {required("newshape", AttrKind::tuple), bool_attr("reverse", false), order},
-       .compose = extended_reshape},
+       .compose = extended_reshape,
+       .shape_rule = extended_reshape_shape},
       {.name = "_np_transpose",
        .summary = "The axes in another order, by default reversed.",
        .inputs = one,
        .attrs = {tuple_or_none("axes")},
-       .compose = transpose},
+       .compose = transpose,
+       .shape_rule = transpose_shape},
       {.name = "_np_squeeze",
        .summary = "Without axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_or_none("axis")},
-       .compose = squeeze},
+       .compose = squeeze,
+       .shape_rule = squeezed_shape},
       {.name = "_np_moveaxis",
        .summary = "Axes moved to other places; the others keep their order.",
        .inputs = one,
@@ -206,13 +259,15 @@ std::span<const OpDef> numpy_shape_ops() {
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {required("num_args", AttrKind::integer), {"axis", AttrKind::integer, std::int64_t{0}, true}},
-       .compose = concatenate},
+       .compose = concatenate,
+       .shape_rule = concatenate_shape},
       renamed(shape_ops(), "stack", "_npi_stack", {"data"}),
       {.name = "_npi_broadcast_to",
        .summary = "The array repeated along axes to a shape.",
        .inputs = {"array"},
        .attrs = {tuple_attr("shape")},
-       .compose = broadcast_to},
+       .compose = broadcast_to,
+       .shape_rule = broadcast_to_shape},
   };
   return rows;
 }

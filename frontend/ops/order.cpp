@@ -1,5 +1,5 @@
 // Sorted order, the first of it, and sums that run along an axis.
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -33,6 +33,10 @@ Values sort(Primitives& p, Args in, const Attrs& a) {
   Rows rows = rows_of(p, in[0], a);
   // MXNet counts the indices too, which nobody can name.
   return {in_place(p, rows, p.gather_last(rows.x, p.sort(rows.x, !a.boolean("is_ascend")))), Value{}};
+}
+/// Of one axis; all elements as one give a vector.
+void ordered_shape(ShapeFacts& f, const Attrs& a) {
+  if (!a.is_none("axis")) f.same(f.in[0], f.out[0]);
 }
 Values argsort(Primitives& p, Args in, const Attrs& a) {
   Rows rows = rows_of(p, in[0], a);
@@ -95,13 +99,15 @@ std::span<const OpDef> order_ops() {
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true)},
        .counted_outputs = outputs<2>,
-       .compose = sort},
+       .compose = sort,
+       .shape_rule = ordered_shape},
       {.name = "argsort",
        .aliases = {"_npi_argsort"},
        .summary = "The indices that put an axis in order; equal elements keep theirs, NaN last.",
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true), dtype_attr("float32")},
-       .compose = argsort},
+       .compose = argsort,
+       .shape_rule = ordered_shape},
       {.name = "topk",
        .aliases = {"_npx_topk"},
        .summary = "The k greatest, or least, along an axis: their indices, values, both, or a mask.",
@@ -117,7 +123,8 @@ std::span<const OpDef> order_ops() {
        .summary = "The sum of the elements up to each, along an axis, in the order of the axis.",
        .inputs = {"a"},
        .attrs = {axis_or_none(None{}), dtype_or_none()},
-       .compose = cumsum},
+       .compose = cumsum,
+       .shape_rule = ordered_shape},
   };
   return rows;
 }

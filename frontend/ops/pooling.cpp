@@ -1,3 +1,4 @@
+#include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
 #include <algorithm>
@@ -101,6 +102,24 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   }
   return {convert(p, root(r), d), Value{}};
 }
+void pooling_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &data = f.in[0], &out = f.out[0];
+  f.ranks(data, out);
+  f.same(Axis{data, 0}, Axis{out, 0});
+  f.same(Axis{data, 1}, Axis{out, 1});
+  const bool global = a.boolean("global_pool");
+  const int n = data.extents.rank() - 2;
+  const Shape &kernel = a.tuple("kernel"), stride = or_all(a.tuple("stride"), n, 1),
+              pad = or_all(a.tuple("pad"), n, 0);
+  if (!global && (kernel.rank() != n || stride.rank() != n || pad.rank() != n)) return;
+  for (int i = 0; i < n; ++i) {
+    if (global)
+      f.is(Axis{out, i + 2}, 1);
+    else
+      window_shape(f, {data, i + 2}, {out, i + 2}, kernel[at(i)], stride[at(i)], pad[at(i)],
+                   a.word("pooling_convention") == "full");
+  }
+}
 int pooling_outputs(const Attrs& a) { return a.word("pool_type") == "max" ? 2 : 1; }
 Values pooling_rows(Primitives& p, Args in, const Attrs& a) {
   Values out = pooling(p, in, a);
@@ -158,7 +177,8 @@ std::span<const OpDef> pooling_ops() {
                  tuple_attr("pad"), or_none("p_value", AttrKind::integer),
                  or_none("count_include_pad", AttrKind::boolean), layout_attr()},
        .counted_outputs = pooling_outputs,
-       .compose = pooling_rows},
+       .compose = pooling_rows,
+       .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",
        .summary = "Averages over as many windows as the output has pixels.",
        .inputs = {"data"},

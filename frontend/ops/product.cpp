@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <cmath>
 
@@ -40,6 +40,18 @@ Values dot(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(product(p, x, y, ta, tb), to.empty() ? Shape{1} : to)};
 }
 
+void dot_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &l = f.in[0], &r = f.in[1];
+  const int m = l.extents.rank() - 1, n = r.extents.rank() - 1;
+  if (!l.ranked || !r.ranked || m < 0 || n < 0 || m + n > Shape::max_rank) return;
+  const bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  f.same(Axis{l, ta ? 0 : -1}, Axis{r, tb ? -1 : 0});
+  if (m + n == 0) return f.is(f.out[0], Shape{1});
+  f.rank(f.out[0], m + n);
+  for (int i = 0; i < m; ++i) f.same(Axis{l, i + ta}, Axis{f.out[0], i});
+  for (int i = 0; i < n; ++i) f.same(Axis{r, i + !tb}, Axis{f.out[0], m + i});
+}
+
 /// The last two axes multiplied, the leading ones in step.
 Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
   require_one_dtype(p, in[0], in[1], what);
@@ -47,6 +59,20 @@ Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
   if (l.rank() < 2 || l.rank() != r.rank())
     fail("{} takes stacks of matrices of one rank, got {} and {}", what, l.str(), r.str());
   return {product(p, in[0], in[1], a.boolean("transpose_a"), a.boolean("transpose_b"))};
+}
+void batched_shape(ShapeFacts& f, const Attrs& a) {
+  PartialShape &l = f.in[0], &r = f.in[1], &out = f.out[0];
+  f.ranks(l, out);
+  f.ranks(r, out);
+  for (int i = 0; i + 2 < out.extents.rank(); ++i) {
+    f.same(Axis{l, i}, Axis{out, i});
+    f.same(Axis{r, i}, Axis{out, i});
+  }
+  const int ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  f.same(Axis{l, -1 - ta}, Axis{r, -2 + tb});
+  f.same(Axis{l, -2 + ta}, Axis{out, -2});
+  f.same(Axis{r, -1 - tb}, Axis{out, -1});
+  if (f.in.size() > 2) f.same(f.in[2], out);
 }
 Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
 
@@ -135,27 +161,31 @@ std::span<const OpDef> product_ops() {
        .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
-       .compose = dot},
+       .compose = dot,
+       .shape_rule = dot_shape},
       {.name = "batch_dot",
        .aliases = {"_npx_batch_dot"},
        .summary = "Matrix products in step.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
-       .compose = batch_dot},
+       .compose = batch_dot,
+       .shape_rule = batched_shape},
       {.name = "_linalg_gemm2",
        .aliases = {"linalg_gemm2"},
        .summary = "alpha * A B",
        .inputs = {"A", "B"},
        .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
                  int_attr("axis", -2)},
-       .compose = gemm2},
+       .compose = gemm2,
+       .shape_rule = batched_shape},
       {.name = "_linalg_gemm",
        .aliases = {"linalg_gemm"},
        .summary = "alpha * A B + beta * C",
        .inputs = {"A", "B", "C"},
        .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
                  real_attr("beta", 1), int_attr("axis", -2)},
-       .compose = gemm},
+       .compose = gemm,
+       .shape_rule = batched_shape},
       {.name = "_linalg_syrk",
        .aliases = {"linalg_syrk"},
        .summary = "alpha * A A^T",

@@ -1,5 +1,7 @@
 #include "frontend/ops/random.h"
 
+#include "frontend/ops/shape_rules.h"
+
 namespace kiln::ops {
 namespace {
 
@@ -139,36 +141,42 @@ std::span<const OpDef> random_ops() {
        .inputs = {"data"},
        .attrs = uniform_attrs,
        .compose = like<uniform>,
+       .shape_rule = elementwise_shape,
        .random_draws = one},
       {.name = "_random_normal_like",
        .summary = "Normal, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = normal_attrs,
        .compose = like<normal>,
+       .shape_rule = elementwise_shape,
        .random_draws = two},
       {.name = "_random_exponential_like",
        .summary = "Exponential, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = rate,
        .compose = like<exponential>,
+       .shape_rule = elementwise_shape,
        .random_draws = one},
       {.name = "_random_gamma_like",
        .summary = "Gamma, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = gamma_attrs,
        .compose = like<gamma>,
+       .shape_rule = elementwise_shape,
        .random_draws = for_gamma},
       {.name = "_random_poisson_like",
        .summary = "Poisson, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = rate,
        .compose = like<poisson>,
+       .shape_rule = elementwise_shape,
        .random_draws = for_poisson},
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
        .summary = "The parts along the first axis in random order.",
        .inputs = {"data"},
        .compose = shuffle,
+       .shape_rule = elementwise_shape,
        .random_draws = one},
   };
   return rows;

@@ -1,5 +1,7 @@
 #include "frontend/ops/reduce.h"
 
+#include "frontend/ops/shape_rules.h"
+
 #include <limits>
 
 namespace kiln::ops {
@@ -43,6 +45,14 @@ Shape named_axes(const Attrs& a, int rank, std::string_view name = "axis") {
     return axes.empty() ? other_axes(other_axes({}, rank), rank) : other_axes(axes, rank);
   return axes.empty() ? other_axes({}, rank) : axes;
 }
+
+template <char const* name>
+void reduction_shape(ShapeFacts& f, const Attrs& a) {
+  if (!f.in[0].ranked) return;
+  const Shape axes = named_axes(a, f.in[0].extents.rank(), name);
+  for (PartialShape& y : f.out) reduced(f, f.in[0], y, axes, a.boolean("keepdims"), true);
+}
+constexpr char axis_name[] = "axis", axes_name[] = "axes";
 
 /// The reduction over `axes` as MXNet shapes it: axes kept with extent 1, or gone, but never rank 0.
 Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
@@ -103,6 +113,13 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   Value place = arg_extreme(p, x, axis, op);
   return {convert(p, keep ? p.keep_dims(place, shape, {axis}) : at_least_1d(p, place), p.dtype(x))};
 }
+void arg_shape(ShapeFacts& f, const Attrs& a) {
+  if (!f.in[0].ranked) return;
+  const int rank = f.in[0].extents.rank();
+  const auto axis = a.is_none("axis") ? std::nullopt : axis_in(a.integer("axis"), rank);
+  if (a.is_none("axis") || axis)
+    reduced(f, f.in[0], f.out[0], axis ? Shape{*axis} : other_axes({}, rank), a.boolean("keepdims"), true);
+}
 Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).rank() < 2) fail("argmax_channel needs two axes, got {}", p.shape(in[0]).str());
   return {convert(p, arg_extreme(p, in[0], 1, Reduce::max), p.dtype(in[0]))};
@@ -121,58 +138,73 @@ std::span<const OpDef> reduce_ops() {
        .summary = "The sum over axes.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::sum>},
-      {.name = "mean", .summary = "The mean over axes.", .inputs = one, .attrs = attrs, .compose = mean},
+       .compose = plain<Reduce::sum>,
+       .shape_rule = reduction_shape<axis_name>},
+      {.name = "mean",
+       .summary = "The mean over axes.",
+       .inputs = one,
+       .attrs = attrs,
+       .compose = mean,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "prod",
        .summary = "The product over axes.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::prod>},
+       .compose = plain<Reduce::prod>,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "nansum",
        .summary = "The sum over axes, NaN as 0.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::sum, NaN::is_neutral>},
+       .compose = plain<Reduce::sum, NaN::is_neutral>,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "nanprod",
        .summary = "The product over axes, NaN as 1.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::prod, NaN::is_neutral>},
+       .compose = plain<Reduce::prod, NaN::is_neutral>,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "max",
        .aliases = {"max_axis"},
        .summary = "The greatest over axes; NaN wins.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::max>},
+       .compose = plain<Reduce::max>,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "min",
        .aliases = {"min_axis"},
        .summary = "The least over axes; NaN wins.",
        .inputs = one,
        .attrs = attrs,
-       .compose = plain<Reduce::min>},
+       .compose = plain<Reduce::min>,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "norm",
        .summary = "The 1-norm or 2-norm over axes.",
        .inputs = one,
        .attrs = {int_attr("ord", 2), tuple_or_none("axis"), or_none("out_dtype", AttrKind::dtype),
                  bool_attr("keepdims", false)},
-       .compose = norm},
+       .compose = norm,
+       .shape_rule = reduction_shape<axis_name>},
       {.name = "moments",
        .summary = "Mean and variance over axes.",
        .inputs = one,
        .attrs = {tuple_or_none("axes"), bool_attr("keepdims", false)},
        .counted_outputs = outputs<2>,
        .visible_outputs = outputs<2>,
-       .compose = moments},
+       .compose = moments,
+       .shape_rule = reduction_shape<axes_name>},
       {.name = "argmax",
        .summary = "The index of the greatest, in the dtype of data.",
        .inputs = one,
        .attrs = place,
-       .compose = arg_reduce<Reduce::max>},
+       .compose = arg_reduce<Reduce::max>,
+       .shape_rule = arg_shape},
       {.name = "argmin",
        .summary = "The index of the least, in the dtype of data.",
        .inputs = one,
        .attrs = place,
-       .compose = arg_reduce<Reduce::min>},
+       .compose = arg_reduce<Reduce::min>,
+       .shape_rule = arg_shape},
       {.name = "argmax_channel", .summary = "argmax over axis 1.", .inputs = one, .compose = argmax_channel},
   };
   return rows;

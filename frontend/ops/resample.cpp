@@ -1,4 +1,5 @@
 // Images in another size.
+#include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
 #include <algorithm>
@@ -62,11 +63,15 @@ Values upsampling(Primitives& p, Args in, const Attrs& a) {
   }
   return {sum};
 }
-void infer_upsampling(std::span<PartialShape> in, const Attrs& a) {
-  if (a.word("sample_type") != "bilinear" || in.size() != 2 || in[1].known || !in[0].known) return;
-  if (in[0].shape.rank() != 4) return;
+void upsampling_shape(ShapeFacts& f, const Attrs& a) {
+  f.rank(f.in[0], 4);
+  f.rank(f.out[0], 4);
+  f.same(Axis{f.in[0], 0}, Axis{f.out[0], 0});
+  for (int i = 2; i < 4; ++i) f.linear({f.in[0], i}, {f.out[0], i}, scale_of(a), 0);
+  if (a.word("sample_type") != "bilinear" || f.in.size() != 2) return;
   const std::int64_t kernel = bilinear_kernel(scale_of(a));
-  in[1] = {{in[0].shape[1], 1, kernel, kernel}, true};
+  f.is(f.in[1], Shape{unknown, 1, kernel, kernel});
+  f.same(Axis{f.in[0], 1}, Axis{f.in[1], 0});
 }
 
 /// Along one axis: between the two nearest pixels, in proportion.
@@ -167,7 +172,7 @@ std::span<const OpDef> resample_ops() {
                  required("num_args", AttrKind::integer),
                  library_hint(int_attr("workspace", 512))},
        .compose = upsampling,
-       .infer_inputs = infer_upsampling},
+       .shape_rule = upsampling_shape},
       {.name = "_contrib_BilinearResize2D",
        .summary = "Images in another size, bilinearly interpolated.",
        .inputs = {"data", "like"},

@@ -1,7 +1,7 @@
 // The fused recurrent layers: RNN. All weights are one vector: for every layer and direction the input's
 // weight, the state's and the projection's, then for every layer and direction the input's bias and the
 // state's.
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 #include <limits>
@@ -219,21 +219,49 @@ int rnn_draws(const Attrs& a, bool train) {
   return train && a.real("p") > 0 ? static_cast<int>(a.integer("num_layers") - 1) : 0;
 }
 
-void infer_rnn(std::span<PartialShape> in, const Attrs& a) {
-  if (!in[0].known || in[0].shape.rank() != 3) return;
+/// The parts that were joined to the vector of parameters, in the order in which take_apart() has them.
+void parts_shape(ShapeFacts& f, const Layout& r) {
+  const auto parts = f.parts[1];
+  const std::int64_t units = r.layers * r.directions, weights = r.projected ? 3 : 2;
+  if (static_cast<std::int64_t>(parts.size()) != units * (weights + 2)) return;
+  const auto part = [&](std::int64_t i) -> PartialShape& { return parts[at(static_cast<int>(i))]; };
+  for (std::int64_t i = 0; i < units; ++i) {
+    PartialShape& input = part(i * weights);
+    f.rank(input, 1);
+    if (i < r.directions)
+      f.linear({f.in[0], 2}, {input, 0}, r.gates * r.hidden, 0);
+    else
+      f.is(input, Shape{r.gates * r.hidden * r.input(1, 0)});
+    f.is(part(i * weights + 1), Shape{r.gates * r.hidden * r.out});
+    if (r.projected) f.is(part(i * weights + 2), Shape{r.out * r.hidden});
+    for (std::int64_t bias : {0, 1}) f.is(part(units * weights + 2 * i + bias), Shape{r.gates * r.hidden});
+  }
+}
+
+void rnn_shape(ShapeFacts& f, const Attrs& a) {
   const Layout r(a);
-  const std::int64_t batch = in[0].shape[1], channels = in[0].shape[2];
-  auto fill = [](PartialShape& s, const Shape& expected) {
-    if (!s.known) s = {expected, true};
-    if (s.shape.rank() != expected.rank()) return;
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      if (s.shape[i] == 0) s.shape[i] = expected[i];
+  const Axis batch{f.in[0], 1}, channels{f.in[0], 2};
+  f.rank(f.in[0], 3);
+  // The vector of parameters grows by as many with each channel.
+  const std::int64_t least = r.parameters(0);
+  f.rank(f.in[1], 1);
+  f.linear(channels, {f.in[1], 0}, r.parameters(1) - least, least);
+  const auto state = [&](PartialShape& x, std::int64_t size) {
+    f.is(x, Shape{r.layers * r.directions, unknown, size});
+    f.same(Axis{x, 1}, batch);
   };
-  if (channels > 0) fill(in[1], {r.parameters(channels)});
-  if (batch == 0) return;
-  fill(in[2], {r.layers * r.directions, batch, r.out});
-  if (r.lstm()) fill(in[3], {r.layers * r.directions, batch, r.hidden});
-  if (a.boolean("use_sequence_length")) fill(in.back(), {batch});
+  state(f.in[2], r.out);
+  if (r.lstm()) state(f.in[3], r.hidden);
+  if (a.boolean("use_sequence_length")) {
+    f.rank(f.in.back(), 1);
+    f.same(Axis{f.in.back(), 0}, batch);
+  }
+  f.is(f.out[0], Shape{unknown, unknown, r.out * r.directions});
+  f.same(Axis{f.out[0], 0}, Axis{f.in[0], 0});
+  f.same(Axis{f.out[0], 1}, batch);
+  if (f.out.size() > 1) state(f.out[1], r.out);
+  if (f.out.size() > 2) state(f.out[2], r.hidden);
+  parts_shape(f, r);
 }
 
 }  // namespace
@@ -260,7 +288,7 @@ std::span<const OpDef> rnn_ops() {
        .visible_outputs = rnn_outputs,
        .output_names = {"output", "state_output", "statecell_output"},
        .compose = rnn,
-       .infer_inputs = infer_rnn,
+       .shape_rule = rnn_shape,
        .train_sensitive = true,
        .random_draws = rnn_draws},
   };

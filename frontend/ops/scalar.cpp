@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -23,7 +23,8 @@ OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::str
           .aliases = std::move(aliases),
           .summary = summary,
           .inputs = {"data"},
-          .attrs = {real_attr("scalar", 1), bool_attr("is_int", true)}};
+          .attrs = {real_attr("scalar", 1), bool_attr("is_int", true)},
+          .shape_rule = elementwise_shape};
   if constexpr (std::is_same_v<decltype(op), Binary>)
     r.compose = binary<op, number_first>;
   else

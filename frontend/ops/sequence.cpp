@@ -1,5 +1,5 @@
 // Steps of sequences of different lengths: data is (T, N, ...), or (N, T, ...) with axis 1.
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
@@ -15,6 +15,20 @@ int time_axis(Primitives& p, Args in, const Attrs& a) {
     fail("{} sequences need as many lengths, got {}", shape[at(1 - static_cast<int>(axis))],
          p.shape(in[1]).str());
   return static_cast<int>(axis);
+}
+
+/// Whether data keeps its shape or loses the axis of time; a length for each sequence.
+template <bool loses_time>
+void sequence_shape(ShapeFacts& f, const Attrs& a) {
+  const std::int64_t axis = a.integer("axis");
+  if (axis != 0 && axis != 1) return;
+  if (loses_time)
+    without_axis(f, f.in[0], f.out[0], axis);
+  else
+    f.same(f.in[0], f.out[0]);
+  if (f.in.size() < 2) return;
+  f.rank(f.in[1], 1);
+  f.same(Axis{f.in[1], 0}, Axis{f.in[0], 1 - static_cast<int>(axis)});
 }
 
 Value lengths(Primitives& p, Args in) { return convert(p, in[1], DType::i64); }
@@ -81,19 +95,22 @@ std::span<const OpDef> sequence_ops() {
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
-       .compose = mask},
+       .compose = mask,
+       .shape_rule = sequence_shape<false>},
       {.name = "SequenceLast",
        .summary = "The last step of each sequence.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,
-       .compose = last},
+       .compose = last,
+       .shape_rule = sequence_shape<true>},
       {.name = "SequenceReverse",
        .summary = "The steps of each sequence the other way round; those behind its end stay.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,
-       .compose = reverse},
+       .compose = reverse,
+       .shape_rule = sequence_shape<false>},
   };
   return rows;
 }

@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 #include <numeric>
@@ -83,6 +83,33 @@ Values reshape(Primitives& p, Args in, const Attrs& a) {
                                   : reshape_target(from, code);
   return {p.reshape(in[0], to)};
 }
+void reshape_shape(ShapeFacts& f, const Attrs& a) {
+  using Step = ReshapeStep;
+  const bool legacy = a.tuple("shape").empty() && !a.tuple("target_shape").empty();
+  Shape code = legacy ? a.tuple("target_shape") : a.tuple("shape");
+  if (legacy)
+    for (std::size_t i = 0; i < code.size(); ++i)
+      if (code[i] == 0 && !(i == 0 && a.boolean("keep_highest"))) code[i] = -1;
+  if (legacy && a.boolean("keep_highest")) code[0] = 0;
+  if (a.boolean("reverse")) code = reversed(code);
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const std::int64_t c = code[i];
+    if (c < -4 || (c == -4 && i + 2 >= code.size())) return;
+    if (c == -4) {
+      steps.push_back({Step::split, code[i + 1], code[i + 2]});
+      i += 2;
+    } else {
+      steps.push_back({c > 0     ? Step::fixed
+                       : c == 0  ? Step::keep
+                       : c == -1 ? Step::hole
+                       : c == -2 ? Step::rest
+                                 : Step::merge,
+                       c > 0 ? c : unknown});
+    }
+  }
+  reshaped(f, f.in[0], f.out[0], steps, a.boolean("reverse"));
+}
 Values reshape_like(Primitives& p, Args in, const Attrs& a) {
   const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
   auto bound = [&](std::string_view name, int rank, int fallback) {
@@ -103,6 +130,12 @@ Values flatten(Primitives& p, Args in, const Attrs&) {
   if (s.empty()) return {p.reshape(in[0], {1, 1})};
   return {p.reshape(in[0], {s[0], Shape(s.dims().subspan(1)).elements()})};
 }
+void flatten_shape(ShapeFacts& f, const Attrs&) {
+  f.rank(f.out[0], 2);
+  f.same(Axis{f.in[0], 0}, Axis{f.out[0], 0});
+  if (f.in[0].ranked && f.in[0].extents.rank() > 0)
+    f.same_product(axes_between(f.in[0], 1, f.in[0].extents.rank()), {{f.out[0], 1}});
+}
 Values expand_dims(Primitives& p, Args in, const Attrs& a) {
   const Shape& s = p.shape(in[0]);
   int axis = axis_of(a.integer("axis"), s.rank() + 1);
@@ -112,6 +145,10 @@ Values expand_dims(Primitives& p, Args in, const Attrs& a) {
     if (i < s.rank()) to.push_back(s[at(i)]);
   }
   return {p.reshape(in[0], to)};
+}
+void expand_dims_shape(ShapeFacts& f, const Attrs& a) {
+  without_axis(f, f.out[0], f.in[0], a.integer("axis"));
+  if (const auto i = axis_in(a.integer("axis"), f.out[0].extents.rank())) f.is(Axis{f.out[0], *i}, 1);
 }
 Values squeeze(Primitives& p, Args in, const Attrs& a) {
   const Shape& s = p.shape(in[0]);
@@ -143,6 +180,25 @@ Values swap_axes(Primitives& p, Args in, const Attrs& a) {
   std::swap(order[at(axis_of(a.integer("dim1"), rank))], order[at(axis_of(a.integer("dim2"), rank))]);
   return {p.transpose(in[0], order)};
 }
+Shape swapped_order(const Attrs& a, int rank) {
+  Shape order;
+  for (int i = 0; i < rank; ++i) order.push_back(i);
+  const auto first = axis_in(a.integer("dim1"), rank), second = axis_in(a.integer("dim2"), rank);
+  if (first && second) std::swap(order[at(*first)], order[at(*second)]);
+  return order;
+}
+void swap_axes_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  if (f.in[0].ranked) permuted(f, f.in[0], f.out[0], swapped_order(a, f.in[0].extents.rank()));
+}
+void transpose_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  Shape order = a.tuple("axes");
+  if (order.empty() && !f.in[0].ranked) return;
+  if (order.empty())
+    for (int i = f.in[0].extents.rank(); i-- > 0;) order.push_back(i);
+  permuted(f, f.in[0], f.out[0], order);
+}
 Values reverse(Primitives& p, Args in, const Attrs& a) {
   return {p.reverse(in[0], axes_of(a.tuple("axis"), p.shape(in[0]).rank()))};
 }
@@ -157,6 +213,17 @@ Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
     if (int source = i - (to.rank() - from.rank()); to[at(i)] == 0 && source >= 0)
       to[at(i)] = from[at(source)];
   return {p.broadcast_to(in[0], to)};
+}
+void broadcast_to_shape(ShapeFacts& f, const Attrs& a) {
+  const Shape& to = a.tuple("shape");
+  f.rank(f.out[0], to.rank());
+  for (int i = 0; i < to.rank(); ++i) {
+    const int behind = i - to.rank();
+    if (to[at(i)] != 0)
+      f.is(Axis{f.out[0], i}, to[at(i)]);
+    else if (f.in[0].extents.rank() >= -behind)
+      f.same(Axis{f.in[0], behind}, Axis{f.out[0], i});
+  }
 }
 Values broadcast_axis(Primitives& p, Args in, const Attrs& a) {
   Shape to = p.shape(in[0]);
@@ -182,6 +249,25 @@ Values broadcast_like(Primitives& p, Args in, const Attrs& a) {
       to[at(axis_of(l[i], to.rank()))] = p.shape(in[1])[at(axis_of(r[i], p.shape(in[1]).rank()))];
   }
   return {p.broadcast_to(in[0], to)};
+}
+void broadcast_axis_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  const Shape &axes = a.tuple("axis"), &sizes = a.tuple("size");
+  const int rank = f.in[0].extents.rank();
+  if (!f.in[0].ranked || axes.size() != sizes.size()) return;
+  std::vector<bool> named(at(rank));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = axis_in(axes[i], rank);
+    if (!axis) return;
+    named[at(*axis)] = true;
+    f.is(Axis{f.in[0], *axis}, 1);
+    f.is(Axis{f.out[0], *axis}, sizes[i]);
+  }
+  for (int i = 0; i < rank; ++i)
+    if (!named[at(i)]) f.same(Axis{f.in[0], i}, Axis{f.out[0], i});
+}
+void broadcast_like_shape(ShapeFacts& f, const Attrs& a) {
+  if (a.is_none("lhs_axes") || a.is_none("rhs_axes")) f.same(f.in[1], f.out[0]);
 }
 Values tile(Primitives& p, Args in, const Attrs& a) {
   // (d0, d1) tiled (r0, r1): broadcast to (r0, d0, r1, d1) and merge.
@@ -215,6 +301,29 @@ Values repeat(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(p.broadcast(x, split, dims), to)};
 }
 
+void repeat_shape(ShapeFacts& f, const Attrs& a) {
+  if (a.is_none("axis")) return;
+  f.ranks(f.in[0], f.out[0]);
+  const int rank = f.in[0].extents.rank();
+  const auto axis = axis_in(a.integer("axis"), rank);
+  for (int i = 0; axis && i < rank; ++i)
+    f.linear({f.in[0], i}, {f.out[0], i}, i == *axis ? a.integer("repeats") : 1, 0);
+}
+void tile_shape(ShapeFacts& f, const Attrs& a) {
+  const Shape& reps = a.tuple("reps");
+  if (!f.in[0].ranked) return;
+  const int rank = std::max(f.in[0].extents.rank(), reps.rank());
+  f.rank(f.out[0], rank);
+  for (int i = -1; i >= -rank; --i) {
+    const std::int64_t count = -i <= reps.rank() ? reps[at(reps.rank() + i)] : 1;
+    if (count < 0) return;
+    if (-i <= f.in[0].extents.rank())
+      f.linear({f.in[0], i}, {f.out[0], i}, count, 0);
+    else
+      f.is(Axis{f.out[0], i}, count);
+  }
+}
+
 // Joining.
 
 void require_parts(Primitives& p, Args in, std::string_view what) {
@@ -244,6 +353,9 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
   }
   return {p.concatenate(parts, axis)};
 }
+
+void concat_shape(ShapeFacts& f, const Attrs& a) { joined_shape(f, a.integer("dim")); }
+void stack_shape(ShapeFacts& f, const Attrs& a) { stacked_shape(f, a.integer("axis")); }
 
 // Blocks of pixels.
 
@@ -317,7 +429,8 @@ std::span<const OpDef> shape_ops() {
        .inputs = one,
        .attrs = {tuple_attr("shape"), bool_attr("reverse", false), tuple_attr("target_shape"),
                  bool_attr("keep_highest", false)},
-       .compose = reshape},
+       .compose = reshape,
+       .shape_rule = reshape_shape},
       {.name = "reshape_like",
        .aliases = {"_npx_reshape_like"},
        .summary = "lhs under the shape of rhs, or of parts of it.",
@@ -329,63 +442,74 @@ std::span<const OpDef> shape_ops() {
        .aliases = {"_npx_batch_flatten", "flatten"},
        .summary = "All axes but the first become one.",
        .inputs = one,
-       .compose = flatten},
+       .compose = flatten,
+       .shape_rule = flatten_shape},
       {.name = "expand_dims",
        .aliases = {"_npi_expand_dims"},
        .summary = "One more axis of extent 1.",
        .inputs = one,
        .attrs = {required("axis", AttrKind::integer)},
-       .compose = expand_dims},
+       .compose = expand_dims,
+       .shape_rule = expand_dims_shape},
       {.name = "squeeze",
        .summary = "Without axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_or_none("axis")},
-       .compose = squeeze},
+       .compose = squeeze,
+       .shape_rule = squeezed_shape},
       {.name = "transpose",
        .summary = "The axes in another order, by default reversed.",
        .inputs = one,
        .attrs = {tuple_attr("axes")},
-       .compose = transpose},
+       .compose = transpose,
+       .shape_rule = transpose_shape},
       {.name = "SwapAxis",
        .aliases = {"_npi_swapaxes", "swapaxes"},
        .summary = "Two axes exchanged.",
        .inputs = one,
        .attrs = {int_attr("dim1", 0), int_attr("dim2", 0)},
-       .compose = swap_axes},
+       .compose = swap_axes,
+       .shape_rule = swap_axes_shape},
       {.name = "reverse",
        .aliases = {"flip"},
        .summary = "The elements in opposite order along axes.",
        .inputs = one,
        .attrs = {required("axis", AttrKind::tuple)},
-       .compose = reverse},
+       .compose = reverse,
+       .shape_rule = elementwise_shape},
       {.name = "broadcast_to",
        .summary = "Repeated to a shape; 0 keeps an extent.",
        .inputs = one,
        .attrs = {tuple_attr("shape")},
-       .compose = broadcast_to},
+       .compose = broadcast_to,
+       .shape_rule = broadcast_to_shape},
       {.name = "broadcast_axis",
        .aliases = {"broadcast_axes"},
        .summary = "Repeated along axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_attr("axis"), tuple_attr("size")},
-       .compose = broadcast_axis},
+       .compose = broadcast_axis,
+       .shape_rule = broadcast_axis_shape},
       {.name = "broadcast_like",
        .summary = "Repeated to the shape of rhs.",
        .inputs = two,
        .attrs = {tuple_or_none("lhs_axes"), tuple_or_none("rhs_axes")},
-       .compose = broadcast_like},
+       .compose = broadcast_like,
+       .shape_rule = broadcast_like_shape},
       {.name = "tile",
        .aliases = {"_npi_tile"},
        .summary = "The whole array repeated along each axis.",
        .inputs = one,
        .attrs = {required("reps", AttrKind::tuple)},
-       .compose = tile},
+       .compose = tile,
+       .shape_rule = tile_shape},
       {.name = "repeat",
        .aliases = {"_np_repeat"},
        .summary = "Each element repeated.",
        .inputs = one,
        .attrs = {required("repeats", AttrKind::integer), int_or_none("axis")},
-       .compose = repeat},
+       .compose = repeat,
+       .shape_rule = repeat_shape},
       {.name = "Concat",
        .aliases = {"concat"},
        .summary = "Arrays one after the other along an axis.",
@@ -393,7 +517,8 @@ std::span<const OpDef> shape_ops() {
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {required("num_args", AttrKind::integer), int_attr("dim", 1)},
-       .compose = concat},
+       .compose = concat,
+       .shape_rule = concat_shape},
       {.name = "_rnn_param_concat",
        .aliases = {"_npi_rnn_param_concat"},
        .summary = "The parameters of RNN, flattened, one after the other.",
@@ -401,14 +526,17 @@ std::span<const OpDef> shape_ops() {
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {required("num_args", AttrKind::integer), int_attr("dim", 1)},
-       .compose = concat},
+       .compose = concat,
+       .shape_rule = concat_shape,
+       .shows_parts = true},
       {.name = "stack",
        .summary = "Arrays along a new axis.",
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
        .attrs = {int_attr("axis", 0), required("num_args", AttrKind::integer)},
-       .compose = stack},
+       .compose = stack,
+       .shape_rule = stack_shape},
       {.name = "diag",
        .summary = "A diagonal of matrices, or a matrix with a vector as its diagonal.",
        .inputs = one,

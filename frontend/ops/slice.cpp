@@ -1,4 +1,4 @@
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 
@@ -32,42 +32,73 @@ std::int64_t bound(const std::optional<std::int64_t>& v, std::int64_t missing, s
   return std::clamp(*v < 0 ? *v + extent : *v, low, high);
 }
 
-Values slice(Primitives& p, Args in, const Attrs& a) {
-  auto list = [&](std::string_view name) -> const ir::OptionalInts& {
+/// The elements of an axis that begin:end:step takes; with `mirrored`, of the axis the other way round.
+struct Range {
+  std::int64_t start, limit, step;
+  bool mirrored;
+  std::int64_t count() const { return (limit - start + step - 1) / step; }
+};
+Range range_of(std::int64_t n, const std::optional<std::int64_t>& begin,
+               const std::optional<std::int64_t>& end, std::int64_t step) {
+  // A longer step takes one element too.
+  const std::int64_t s = std::clamp(step, -std::max<std::int64_t>(n, 1), std::max<std::int64_t>(n, 1));
+  if (s == 0) fail("slice needs steps that are not 0");
+  if (s > 0) {
+    const std::int64_t b = bound(begin, 0, n, 0, n);
+    return {b, std::max(b, bound(end, n, n, 0, n)), s, false};
+  }
+  // Backwards from the first down to above the last: the same elements in the mirrored axis, forwards.
+  const std::int64_t first = bound(begin, n - 1, n, -1, n - 1), last = bound(end, -1, n, -1, n - 1);
+  const std::int64_t b = n - 1 - first;
+  return {b, std::max(b, n - 1 - last), -s, true};
+}
+
+/// begin, end and step of the leading axes.
+struct Bounds {
+  explicit Bounds(const Attrs& a) : begin(list(a, "begin")), end(list(a, "end")), step(list(a, "step")) {}
+  static const ir::OptionalInts& list(const Attrs& a, std::string_view name) {
     const ir::AttrValue* v = a.find(name);
     if (!v || !std::holds_alternative<ir::OptionalInts>(*v)) fail_internal("slice has no list '{}'", name);
     return std::get<ir::OptionalInts>(*v);
-  };
-  const ir::OptionalInts &begin = list("begin"), &end = list("end"), &step = list("step");
+  }
+  bool fit(std::size_t rank) const {
+    return begin.size() <= rank && end.size() == begin.size() &&
+           (step.empty() || step.size() == begin.size());
+  }
+  std::int64_t step_of(std::size_t i) const { return i < step.size() ? step[i].value_or(1) : 1; }
+  Range of(std::size_t i, std::int64_t n) const { return range_of(n, begin[i], end[i], step_of(i)); }
+  const ir::OptionalInts &begin, &end, &step;
+};
+
+Values slice(Primitives& p, Args in, const Attrs& a) {
+  const Bounds bounds(a);
   Shape from = p.shape(in[0]), start = Shape::filled(from.rank(), 0), limit = from,
         stride = Shape::filled(from.rank(), 1), mirrored;
-  if (begin.size() > from.size() || end.size() != begin.size() ||
-      (!step.empty() && step.size() != begin.size()))
+  if (!bounds.fit(from.size()))
     fail("slice of {} needs begin, end and step for its leading axes, got {}, {} and {}", from.str(),
-         begin.size(), end.size(), step.size());
-  for (std::size_t i = 0; i < begin.size(); ++i) {
-    std::int64_t n = from[i], s = i < step.size() && step[i] ? *step[i] : 1;
-    // A longer step takes one element too.
-    s = std::clamp(s, -std::max<std::int64_t>(n, 1), std::max<std::int64_t>(n, 1));
-    if (s == 0) fail("slice needs steps that are not 0");
-    std::int64_t b, e;
-    if (s > 0) {
-      b = bound(begin[i], 0, n, 0, n);
-      e = std::max(b, bound(end[i], n, n, 0, n));
-    } else {
-      // Backwards from b down to above e: the same elements in the mirrored axis, forwards.
-      std::int64_t first = bound(begin[i], n - 1, n, -1, n - 1), last = bound(end[i], -1, n, -1, n - 1);
-      mirrored.push_back(static_cast<std::int64_t>(i));
-      b = n - 1 - first;
-      e = std::max(b, n - 1 - last);
-      s = -s;
-    }
-    start[i] = b;
-    limit[i] = e;
-    stride[i] = s;
+         bounds.begin.size(), bounds.end.size(), bounds.step.size());
+  for (std::size_t i = 0; i < bounds.begin.size(); ++i) {
+    const Range range = bounds.of(i, from[i]);
+    if (range.mirrored) mirrored.push_back(static_cast<std::int64_t>(i));
+    start[i] = range.start;
+    limit[i] = range.limit;
+    stride[i] = range.step;
   }
   Value x = mirrored.empty() ? in[0] : p.reverse(in[0], mirrored);
   return {p.slice(x, start, limit, stride)};
+}
+void slice_shape(ShapeFacts& f, const Attrs& a) {
+  const Bounds bounds(a);
+  f.ranks(f.in[0], f.out[0]);
+  if (!f.in[0].ranked || !bounds.fit(f.in[0].extents.size())) return;
+  for (int i = 0; i < f.in[0].extents.rank(); ++i) {
+    const Axis from{f.in[0], i}, to{f.out[0], i};
+    const bool bounded = at(i) < bounds.begin.size();
+    if (!bounded || (!bounds.begin[at(i)] && !bounds.end[at(i)] && bounds.step_of(at(i)) == 1))
+      f.same(from, to);
+    else if (from.get() != unknown)
+      f.is(to, bounds.of(at(i), from.get()).count());
+  }
 }
 Values slice_axis(Primitives& p, Args in, const Attrs& a) {
   const Shape& s = p.shape(in[0]);
@@ -78,6 +109,21 @@ Values slice_axis(Primitives& p, Args in, const Attrs& a) {
   if (begin < 0 || end > n || begin >= end)
     fail("slice_axis [{}, {}) leaves axis {} of {}", begin, end, axis, s.str());
   return {cut(p, in[0], axis, begin, end)};
+}
+void slice_axis_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  const auto axis = axis_in(a.integer("axis"), f.in[0].extents.rank());
+  if (!f.in[0].ranked || !axis) return;
+  for (int i = 0; i < f.in[0].extents.rank(); ++i)
+    if (i != *axis) f.same(Axis{f.in[0], i}, Axis{f.out[0], i});
+  const Axis from{f.in[0], *axis}, to{f.out[0], *axis};
+  const std::int64_t begin = a.integer("begin"), end = a.is_none("end") ? 0 : a.integer("end");
+  const bool from_back = a.is_none("end") || end < 0;
+  // Both ends counted from one side, or from the two sides of the whole.
+  if ((begin < 0) == from_back)
+    f.is(to, end - begin);
+  else if (begin >= 0)
+    f.linear(from, to, 1, end - begin);
 }
 Values slice_like(Primitives& p, Args in, const Attrs& a) {
   const Shape &from = p.shape(in[0]), &like = p.shape(in[1]);
@@ -91,6 +137,15 @@ Values slice_like(Primitives& p, Args in, const Attrs& a) {
     limit[at(i)] = like[at(i)];
   }
   return {p.slice(in[0], Shape::filled(from.rank(), 0), limit, Shape::filled(from.rank(), 1))};
+}
+
+void slice_like_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  const int rank = f.in[0].extents.rank();
+  std::vector<bool> cut(at(rank), a.tuple("axes").empty());
+  for (std::int64_t axis : a.tuple("axes"))
+    if (const auto i = axis_in(axis, rank)) cut[at(*i)] = true;
+  for (int i = 0; i < rank; ++i) f.same(Axis{f.in[cut[at(i)] ? 1u : 0u], i}, Axis{f.out[0], i});
 }
 
 /// Parts along an axis that begin at `begins`; without the axis where it is to be squeezed.
@@ -128,6 +183,32 @@ Values slice_channel(Primitives& p, Args in, const Attrs& a) {
 int slice_channel_outputs(const Attrs& a) {
   return static_cast<int>(std::clamp<std::int64_t>(a.integer("num_outputs"), 1, 1 << 20));
 }
+/// All axes but that of the split.
+void parts_shape(ShapeFacts& f, std::int64_t split_axis, bool squeeze) {
+  for (PartialShape& part : f.out) {
+    if (!squeeze) {
+      f.ranks(f.in[0], part);
+      const auto axis = axis_in(split_axis, f.in[0].extents.rank());
+      for (int i = 0; axis && i < f.in[0].extents.rank(); ++i)
+        if (i != *axis) f.same(Axis{f.in[0], i}, Axis{part, i});
+    } else if (f.in[0].extents.rank() == 1) {
+      f.is(part, Shape{1});  // a vector's elements are vectors
+    } else if (f.in[0].ranked || part.extents.rank() > 1) {
+      without_axis(f, f.in[0], part, split_axis);
+    }
+  }
+}
+void equal_parts_shape(ShapeFacts& f, std::int64_t split_axis, bool squeeze) {
+  parts_shape(f, split_axis, squeeze);
+  const auto axis = axis_in(split_axis, f.in[0].extents.rank());
+  if (!axis) return;
+  const auto count = static_cast<std::int64_t>(f.out.size());
+  if (squeeze) return f.is(Axis{f.in[0], *axis}, count);
+  for (PartialShape& part : f.out) f.linear({part, *axis}, {f.in[0], *axis}, count, 0);
+}
+void slice_channel_shape(ShapeFacts& f, const Attrs& a) {
+  equal_parts_shape(f, a.integer("axis"), a.boolean("squeeze_axis"));
+}
 Values split_v2(Primitives& p, Args in, const Attrs& a) {
   int axis = axis_of(a.integer("axis"), p.shape(in[0]).rank());
   std::vector<std::int64_t> begins;
@@ -141,6 +222,19 @@ int split_v2_outputs(const Attrs& a) {
   std::int64_t sections = a.integer("sections");
   return static_cast<int>(sections > 0 ? std::min<std::int64_t>(sections, 1 << 20)
                                        : long_tuple(a, "indices").size());
+}
+
+void split_v2_shape(ShapeFacts& f, const Attrs& a) {
+  const bool squeeze = a.boolean("squeeze_axis");
+  if (a.integer("sections") > 0) return equal_parts_shape(f, a.integer("axis"), squeeze);
+  parts_shape(f, a.integer("axis"), squeeze);
+  const auto axis = axis_in(a.integer("axis"), f.in[0].extents.rank());
+  if (!axis || squeeze) return;
+  std::vector<Axis> parts;
+  for (PartialShape& part : f.out) parts.push_back({part, *axis});
+  // Where the first part does not begin at 0, the elements before it are in none.
+  if (const auto begins = long_tuple(a, "indices"); !begins.empty() && begins[0] == 0)
+    f.sum(parts, {f.in[0], *axis});
 }
 
 Values pad(Primitives& p, Args in, const Attrs& a) {
@@ -179,6 +273,14 @@ Values pad(Primitives& p, Args in, const Attrs& a) {
   }
   return {x};
 }
+void pad_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
+  const std::vector<std::int64_t> width = long_tuple(a, "pad_width");
+  const int rank = f.in[0].extents.rank();
+  if (width.size() != 2 * at(rank)) return;
+  for (int i = 0; i < rank; ++i)
+    f.linear({f.in[0], i}, {f.out[0], i}, 1, width[at(2 * i)] + width[at(2 * i + 1)]);
+}
 
 }  // namespace
 
@@ -192,19 +294,22 @@ std::span<const OpDef> slice_ops() {
        .attrs = {required("begin", AttrKind::optional_ints),
                  required("end", AttrKind::optional_ints),
                  {"step", AttrKind::optional_ints, ir::OptionalInts{}}},
-       .compose = slice},
+       .compose = slice,
+       .shape_rule = slice_shape},
       {.name = "slice_axis",
        .summary = "begin:end of one axis.",
        .inputs = one,
        .attrs = {required("axis", AttrKind::integer),
                  required("begin", AttrKind::integer),
                  {"end", AttrKind::integer, std::nullopt, true}},
-       .compose = slice_axis},
+       .compose = slice_axis,
+       .shape_rule = slice_axis_shape},
       {.name = "slice_like",
        .summary = "data cut to the extents of another array.",
        .inputs = {"data", "shape_like"},
        .attrs = {tuple_attr("axes")},
-       .compose = slice_like},
+       .compose = slice_like,
+       .shape_rule = slice_like_shape},
       {.name = "SliceChannel",
        .aliases = {"split"},
        .summary = "Equal parts along an axis.",
@@ -213,7 +318,8 @@ std::span<const OpDef> slice_ops() {
                  bool_attr("squeeze_axis", false)},
        .counted_outputs = slice_channel_outputs,
        .visible_outputs = slice_channel_outputs,
-       .compose = slice_channel},
+       .compose = slice_channel,
+       .shape_rule = slice_channel_shape},
       {.name = "_split_v2",
        .aliases = {"_npi_split"},
        .summary = "Parts along an axis, equal or at given places.",
@@ -222,7 +328,8 @@ std::span<const OpDef> slice_ops() {
                  bool_attr("squeeze_axis", false), int_attr("sections", 0)},
        .counted_outputs = split_v2_outputs,
        .visible_outputs = split_v2_outputs,
-       .compose = split_v2},
+       .compose = split_v2,
+       .shape_rule = split_v2_shape},
       {.name = "Pad",
        .aliases = {"pad"},
        .summary = "More elements around: a constant, the edge, or the reflection.",
@@ -230,7 +337,8 @@ std::span<const OpDef> slice_ops() {
        .attrs = {{"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
                  required("pad_width", AttrKind::optional_ints),
                  real_attr("constant_value", 0)},
-       .compose = pad},
+       .compose = pad,
+       .shape_rule = pad_shape},
   };
   return rows;
 }

@@ -1,5 +1,5 @@
 // Functions that are compositions of their own: computed in float64, rounded once to the dtype.
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 #include <limits>
 #include <numbers>
@@ -134,19 +134,19 @@ std::span<const OpDef> special_ops() {
        .summary = "The inverse of erf.",
        .inputs = {"data"},
        .compose = in_double<erfinv_of>,
-       .infer_inputs = infer_equal},
+       .shape_rule = elementwise_shape},
       {.name = "gamma",
        .aliases = {"_npx_gamma"},
        .summary = "The gamma function.",
        .inputs = {"data"},
        .compose = in_double<gamma_of>,
-       .infer_inputs = infer_equal},
+       .shape_rule = elementwise_shape},
       {.name = "gammaln",
        .aliases = {"_npx_gammaln"},
        .summary = "The logarithm of the gamma function's magnitude.",
        .inputs = {"data"},
        .compose = in_double<gammaln_of>,
-       .infer_inputs = infer_equal},
+       .shape_rule = elementwise_shape},
   };
   return rows;
 }

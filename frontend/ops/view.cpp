@@ -1,5 +1,6 @@
 // What a write through a view becomes in a graph: a new array with a slice replaced. MXNet has the same
 // internal operators.
+#include "frontend/ops/shape_rules.h"
 #include "ir/op_def.h"
 #include "runtime/fail.h"
 
@@ -69,7 +70,8 @@ const OpDef rows[] = {
      .attrs = {{"begin", AttrKind::optional_ints, std::nullopt},
                {"end", AttrKind::optional_ints, std::nullopt},
                {"step", AttrKind::optional_ints, OptionalInts{}}},
-     .compose = slice_assign},
+     .compose = slice_assign,
+     .shape_rule = first_shape},
     {.name = "_slice_assign_scalar",
      .aliases = {"_crop_assign_scalar"},
      .summary = "data with the slice begin:end:step replaced by a number.",
@@ -78,7 +80,8 @@ const OpDef rows[] = {
                {"begin", AttrKind::optional_ints, std::nullopt},
                {"end", AttrKind::optional_ints, std::nullopt},
                {"step", AttrKind::optional_ints, OptionalInts{}}},
-     .compose = slice_assign_scalar},
+     .compose = slice_assign_scalar,
+     .shape_rule = first_shape},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Arguments {
 };
 
 int run(const Arguments& a) {
+  if (!a.output.empty()) array_format_of(a.output);  // throws before anything is computed
   Model model = a.model.load();
   RunOptions options;
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;

@@ -22,7 +22,8 @@ enum class ArrayFormat {
   npz,         ///< an archive of .npy files
   safetensors  ///< arrays by name
 };
-/// The form that a file's name asks for: .npy, .npz, .safetensors, and any other is MXNet's list.
+/// The form that a file's name asks for: .params, .npy, .npz, .safetensors, and without an extension MXNet's
+/// list. Throws kiln::Error, listing these, for another extension.
 KILN_API ArrayFormat array_format_of(std::string_view path);
 
 /// Reads a file of arrays, in the file's order. Its first bytes tell the form; where they tell nothing, its

@@ -64,14 +64,12 @@ class KILN_API Dense : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {});
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
   Parameter weight, bias;
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
-  bool flatten_;
   std::shared_ptr<Activation> act_;
 };
 
@@ -95,7 +93,6 @@ struct ConvOptions {
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
   Parameter weight, bias;
 
  protected:
@@ -105,7 +102,6 @@ class KILN_API Conv : public Layer {
  private:
   Shape kernel_, stride_, pad_, dilate_;
   std::int64_t groups_;
-  bool transposed_;
   std::shared_ptr<Activation> act_;
 };
 struct KILN_API Conv1D : Conv {
@@ -219,7 +215,6 @@ class KILN_API BatchNorm : public Layer {
  public:
   explicit BatchNorm(const BatchNormOptions& options = {});
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
   /// Statistics stay float32 under float16, as in MXNet.
   void cast(DType dtype) override;
   Parameter gamma, beta, running_mean, running_var;
@@ -254,7 +249,6 @@ class KILN_API LayerNorm : public Layer {
  public:
   explicit LayerNorm(const NormOptions& options = {});
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
   Parameter gamma, beta;
 
  protected:
@@ -268,7 +262,6 @@ class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const NormOptions& options = {.axis = 1, .scale = false});
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
   Parameter gamma, beta;
 
  protected:

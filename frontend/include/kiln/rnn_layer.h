@@ -49,7 +49,6 @@ class KILN_API Layer : public HybridBlock {
     return begin_state(BeginStateOptions{.batch_size = batch_size});
   }
   std::string str() const override;
-  void infer_shape(const Tensors& inputs) override;
 
  protected:
   Layer(std::string_view kind, std::string mode, std::int64_t gates, std::int64_t hidden_size,
