@@ -4,6 +4,9 @@
 
 #include <kiln/tensor.h>
 
+#include <atomic>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -35,6 +38,31 @@ struct Array final : Storage {
   Shape shape;  // of the whole array; traced only
   bool shape_known = true;
   std::vector<View> views;
+
+  /// How many of the references to this array are those of recordings and bound calls (KeptArray).
+  std::atomic<std::uint32_t> kept{0};
+};
+
+/// A reference of the library's own: it keeps an array alive, and the program still can be seen to have let
+/// go of it. Thread rule: as shared_ptr.
+class KeptArray {
+ public:
+  explicit KeptArray(std::shared_ptr<Array> array) : array_(std::move(array)) { ++array_->kept; }
+  KeptArray(const KeptArray& o) : KeptArray(o.array_) {}
+  KeptArray(KeptArray&&) = default;
+  KeptArray& operator=(const KeptArray&) = delete;
+  ~KeptArray() {
+    if (array_) --array_->kept;
+  }
+  const std::shared_ptr<Array>& get() const { return array_; }
+  Array* operator->() const { return array_.get(); }
+  /// Whether the program has a handle of the array.
+  bool in_use() const {
+    return array_.use_count() > static_cast<long>(array_->kept.load(std::memory_order_relaxed));
+  }
+
+ private:
+  std::shared_ptr<Array> array_;
 };
 
 struct TensorAccess {

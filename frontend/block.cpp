@@ -128,6 +128,15 @@ BlockScope::~BlockScope() {
 
 // --- construction and the tree
 
+std::shared_ptr<CachedCall> detail::ObjectCalls::get(BlockState& state) {
+  const std::lock_guard lock(state.recordings_mutex);
+  if (!owned_) {
+    owned_ = std::make_shared<CachedCall>();
+    published_.store(owned_.get(), std::memory_order_release);
+  }
+  return owned_;
+}
+
 Block::Block(const BlockOptions& options) : state_(std::make_shared<BlockState>()) {
   static std::atomic<std::uint64_t> made{0};
   state_->serial = ++made;
@@ -144,6 +153,28 @@ Block::Block(const BlockOptions& options, std::string_view kind) : Block(options
 }
 
 Block::~Block() = default;
+
+void Block::leave_for(const Block& o) {
+  if (!state_ || !o.state_ || state_ == o.state_) return;
+  state_->structure->left_for = o.state_->structure;
+  // While recording, handles are hybrid_forward's own variables.
+  if (!Trace::current()) state_->structure->changed();
+}
+bool Block::left_for(const Block& o) const {
+  return state_->structure->left_for.lock() == o.state_->structure;
+}
+Block& Block::operator=(const Block& o) {
+  leave_for(o);
+  state_ = o.state_;
+  calls_ = o.calls_;
+  return *this;
+}
+Block& Block::operator=(Block&& o) {
+  leave_for(o);
+  state_ = std::move(o.state_);
+  calls_ = std::move(o.calls_);
+  return *this;
+}
 
 BlockState& Block::state() const {
   if (!state_) fail("This block was moved from and cannot be used");
@@ -175,6 +206,7 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
         block->str(), block->class_name());
   if (block->state_ == state_) fail("A block cannot be its own child");
   block->state();
+  s.structure->changed();
   const std::string key = name.empty() ? std::to_string(s.children.size()) : name;
   for (auto& [other, child] : s.children) {
     if (other != key) continue;
@@ -234,6 +266,7 @@ void Block::apply(const std::function<void(Block&)>& fn) {
 void Block::cast(DType dtype) {
   for (const auto& [key, child] : children()) child->cast(dtype);
   params().cast(dtype);
+  state().structure->changed();
 }
 
 void Block::hybridize(const HybridizeOptions& options) const {
@@ -257,6 +290,7 @@ HookHandle Block::register_forward_pre_hook(PreHook hook) const {
   HookHandle handle;
   handle.block_ = state_;
   handle.id_ = state_->next_hook++;
+  state_->structure->changed();
   state_->hooks.push_back({handle.id_, std::move(hook), nullptr});
   return handle;
 }
@@ -265,13 +299,15 @@ HookHandle Block::register_forward_hook(Hook hook) const {
   HookHandle handle;
   handle.block_ = state_;
   handle.id_ = state_->next_hook++;
+  state_->structure->changed();
   state_->hooks.push_back({handle.id_, nullptr, std::move(hook)});
   return handle;
 }
 
 void HookHandle::detach() {
   if (const auto block = block_.lock())
-    std::erase_if(block->hooks, [&](const auto& h) { return h.id == id_; });
+    if (std::erase_if(block->hooks, [&](const auto& h) { return h.id == id_; }) != 0)
+      block->structure->changed();
   block_.reset();
 }
 
@@ -292,7 +328,6 @@ bool is_symbolic(std::span<const Tensor> inputs) {
 Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
-  if (inputs.empty()) fail("{}The block {} is called without a tensor", line_prefix(line), name());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
       fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
@@ -308,9 +343,10 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   // A program's own forward gives its operators their own lines; those of the library's belong to the
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
+  detail::depend_on_tree(s);
   const Tensors in(inputs.begin(), inputs.end());
-  if (s.hooks.empty() || detail::VariableScope::current())
-    return forward(in);  // no hooks while shapes are inferred
+  if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
+    return forward(in);  // no hooks while shapes are inferred, and once for a call and its checks
   const auto hooks = s.hooks;
   for (const auto& h : hooks)
     if (h.before) h.before(*this, in);
@@ -323,8 +359,8 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
 Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
   return at_line(where, [&] {
     Tensor out;
-    if (state_ && state_->active && state_->hooks.empty() && !Trace::current() &&
-        state_->cached->hit(inputs, out))
+    if (const CachedCall* calls = calls_.find();
+        calls && state_->active && state_->hooks.empty() && !Trace::current() && calls->hit(inputs, out))
       return out;
     Tensors all = call(inputs, where);
     if (all.size() != 1)
@@ -334,6 +370,7 @@ Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
   });
 }
 
+Tensor Block::operator()(Where where) { return call_for_one({}, where); }
 Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }
 Tensor Block::operator()(const Tensor& x, const Tensor& y, Where where) {
   const Tensor inputs[] = {x, y};
@@ -347,6 +384,7 @@ Tensors Block::operator()(const Tensors& inputs, Where where) {
   return at_line(where, [&] { return call(inputs, where); });
 }
 
+Tensor Block::forward() { fail("{} defines no forward() without tensors", class_name()); }
 Tensor Block::forward(const Tensor&) { fail("{} defines no forward() of one tensor", class_name()); }
 Tensor Block::forward(const Tensor&, const Tensor&) {
   fail("{} defines no forward() of two tensors", class_name());
@@ -356,6 +394,8 @@ Tensor Block::forward(const Tensor&, const Tensor&, const Tensor&) {
 }
 Tensors Block::forward(const Tensors& in) {
   switch (in.size()) {
+    case 0:
+      return {forward()};
     case 1:
       return {forward(in[0])};
     case 2:

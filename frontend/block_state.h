@@ -1,4 +1,5 @@
 #pragma once
+#include "frontend/revision.h"
 #include "runtime/fork_gate.h"
 
 #include <kiln/block.h>
@@ -13,14 +14,16 @@
 #include <utility>
 #include <vector>
 
-namespace kiln {
-class CachedCall;
-}
-
 namespace kiln::detail {
+
+struct TracedCall;
 
 /// What the copies of one block share.
 struct BlockState {
+  BlockState() = default;
+  ~BlockState() { structure->ended(); }
+  BlockState(const BlockState&) = delete;
+
   // Names. The prefix of a program's own class is made when it is first needed: only then, inside its
   // constructor or after, is the class known from whose name it is made.
   std::optional<std::string> given_prefix;
@@ -59,7 +62,16 @@ struct BlockState {
 
   // hybridize().
   bool active = false;
-  std::shared_ptr<CachedCall> cached;
+  HybridizeOptions options;
+  /// Raised by changes of the children, the hooks, the dtype and the Attrs.
+  const std::shared_ptr<Revision> structure = std::make_shared<Revision>();
+  /// Raised by hybridize(), of which networks around this block know nothing.
+  const std::shared_ptr<Revision> hybridized = std::make_shared<Revision>();
+
+  /// The recordings of all copies, and the latest of them.
+  std::mutex recordings_mutex;
+  std::vector<std::weak_ptr<const TracedCall>> recordings;
+  std::shared_ptr<const TracedCall> latest;
 };
 
 /// The innermost open name scope of this thread; null outside of all.
@@ -68,14 +80,17 @@ std::shared_ptr<BlockState> current_block_scope();
 /// The library's own door into a Block.
 struct BlockAccess {
   static BlockState& state(const Block& b) { return b.state(); }
+  /// The same inside constructors, where the class is not known yet from whose name the block's is made.
+  static BlockState& unnamed_state(const Block& b) { return *b.state_; }
   /// hybrid_forward on values of this thread's trace, or at once when there is none; deferred parameters get
   /// their values.
   static Tensors run(HybridBlock& b, const Tensors& inputs);
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }
-  /// The trace of the latest hybridized call; null when there was none.
-  static std::shared_ptr<const struct TracedCall> latest(const HybridBlock& b);
+  /// The trace of the latest hybridized call; null when there was none. Throws when the block has changed
+  /// since.
+  static std::shared_ptr<const TracedCall> latest(const HybridBlock& b);
 };
 
 }  // namespace kiln::detail

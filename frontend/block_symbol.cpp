@@ -51,7 +51,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch) const 
   for (const Parameter& p : collect_params()) add(p.name(), p.is_initialized() ? p.data() : Tensor());
   // Other tensors that hybrid_forward used are parameters to whoever reads the file.
   for (const auto& c : latest->captures)
-    if (!c.parameter) add(c.name, c.whole);
+    if (!c.parameter) add(c.name, c.whole());
   symbol.save(path_prefix + "-symbol.json");
   save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
               {.numpy_mode = in_numpy_mode(file_order(latest->graph.outputs))});

@@ -20,6 +20,8 @@ using detail::TracedCall;
 struct BoundCall::State {
   std::string block;
   std::shared_ptr<const TracedCall> call;
+  std::shared_ptr<const detail::Revision> origin;  // of the block
+  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found to hold
   Tensors inputs;
   Tensors results;
   std::vector<Argument> arguments;
@@ -28,6 +30,13 @@ struct BoundCall::State {
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
+  }
+  /// Whether the block computes the same as when the call was bound. A block that is gone changes no more.
+  bool current() {
+    const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
+    if (confirmed != epoch && !call->dependencies.unchanged()) return false;
+    confirmed = epoch;
+    return !origin->alive() || call->captures_in_use();
   }
   void bind(const Tensors& to) {
     inputs = to;
@@ -49,9 +58,11 @@ const Tensors& BoundCall::run(Where where) {
   if (s.call->signature.numpy != NumpyScope::program())
     fail("{}The call of {} was bound {} numpy mode: bind one for each mode", line_prefix(where), s.block,
          s.call->signature.numpy ? "in" : "outside of");
-  if (!s.call->current())
-    fail("{}A parameter of {} has another array than when the call was bound: bind it again",
-         line_prefix(where), s.block);
+  if (!s.current())
+    fail(
+        "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
+        "that it holds): bind it again",
+        line_prefix(where), s.block);
   at_line(where, [&] { s.call->execute(s.arguments, s.made); });
   for (const auto& array : s.arrays) array->touch();
   return s.results;
@@ -89,16 +100,18 @@ void BoundCall::set_inputs(const Tensors& inputs, Where where) {
 }
 
 BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
-  const detail::BlockState& s = state();
+  detail::BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
   if (!s.active)
     fail("{}bind() is for a compiled call: hybridize() the block {} first", line_prefix(line), name());
   if (!s.hooks.empty())
     fail("{}The block {} has hooks, which a bound call would not run: detach them, or call the block",
          line_prefix(line), name());
+  if (!records_alone())
+    fail("{}{} keeps tensors from step to step: a call of it by itself is not compiled and cannot be bound",
+         line_prefix(line), name());
   if (Trace::current())
     fail("{}bind() cannot be traced: call the block {} instead", line_prefix(line), name());
-  if (inputs.empty()) fail("{}The block {} is bound without a tensor", line_prefix(line), name());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
       fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
@@ -106,7 +119,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
   auto bound = std::make_shared<BoundCall::State>();
   bound->block = name();
-  bound->call = at_line(line, [&] { return s.cached->prepare(*this, inputs); });
+  bound->call = at_line(line, [&] { return calls_.get(s)->prepare(*this, inputs); });
+  bound->origin = s.structure;
   const TracedCall& call = *bound->call;
   if (!call.executable || call.overlaps(inputs))
     fail(

@@ -78,12 +78,14 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   return true;
 }
 
-std::string CallSignature::str() const {
+std::string CallSignature::inputs_str() const {
   std::string out;
   for (const Input& in : inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
-  if (numpy) out += ", numpy mode";
-  return train ? out + ", training" : out;
+  if (numpy) out += out.empty() ? "no inputs, numpy mode" : ", numpy mode";
+  return out.empty() ? "no inputs" : out;
 }
+
+std::string CallSignature::str() const { return inputs_str() + (train ? ", training" : ""); }
 
 bool CallSignature::shares_arrays() const {
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -92,9 +94,18 @@ bool CallSignature::shares_arrays() const {
 }
 
 bool TracedCall::current() const {
-  for (const Capture& c : captures)
-    if (c.parameter && TensorAccess::array(c.parameter->data) != TensorAccess::array(c.whole)) return false;
-  return true;
+  const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
+  if (confirmed.load(std::memory_order_relaxed) != epoch) {
+    if (!dependencies.unchanged() || !dependencies.alive() || !hybridized.unchanged()) return false;
+    confirmed.store(epoch, std::memory_order_relaxed);
+  }
+  return captures_in_use();
+}
+
+bool TracedCall::captures_in_use() const {
+  if (watched_captures == 0) return true;
+  return std::all_of(captures.begin(), captures.end(),
+                     [](const Capture& c) { return !c.watched || c.array.in_use(); });
 }
 
 bool TracedCall::overlaps(std::span<const Tensor> inputs) const {
@@ -102,12 +113,12 @@ bool TracedCall::overlaps(std::span<const Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Storage& in = *TensorAccess::array(inputs[i]);
     for (const std::uint32_t w : written_captures)
-      if (memory_overlaps(in, *TensorAccess::array(captures[w].whole))) return true;
+      if (memory_overlaps(in, *captures[w].array.get())) return true;
     if (!writes_inputs) continue;
     for (std::size_t j = 0; j < i; ++j)
       if (memory_overlaps(in, *TensorAccess::array(inputs[j]))) return true;
     for (const Capture& c : captures)
-      if (memory_overlaps(in, *TensorAccess::array(c.whole))) return true;
+      if (memory_overlaps(in, *c.array.get())) return true;
   }
   return false;
 }
@@ -127,7 +138,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
 
 void TracedCall::fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const {
   for (const Tensor& t : inputs) *arguments++ = {TensorAccess::array(t).get(), byte_offset(t)};
-  for (const Capture& c : captures) *arguments++ = {TensorAccess::array(c.whole).get(), 0};
+  for (const Capture& c : captures) *arguments++ = {c.array.get().get(), 0};
 }
 
 void TracedCall::execute(std::span<const Argument> arguments, std::span<void* const> made) const {
@@ -148,15 +159,15 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<const st
                              TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
         break;
       case Result::Of::capture:
-        TensorAccess::assign(outputs[i], TensorAccess::array(captures[r.index].whole), r.offset, r.shape,
-                             r.dtype);
+        TensorAccess::assign(outputs[i], captures[r.index].array.get(), r.offset, r.shape, r.dtype);
         break;
     }
   }
 }
 
 const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
-  for (const TracedCall* c = head_.load(std::memory_order_acquire); c; c = c->next)
+  for (const TracedCall* c = head_.load(std::memory_order_acquire); c;
+       c = c->next.load(std::memory_order_relaxed))
     if (c->signature.matches(inputs, train)) return c->current() ? c : nullptr;
   return nullptr;
 }
@@ -165,18 +176,20 @@ bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced()) return false;
   const TracedCall* c = find(inputs, is_training());
-  if (!c || !c->executable || c->results.size() != 1 || c->overlaps(inputs)) return false;
+  if (!c || !c->executable || c->checked || c->results.size() != 1 || c->overlaps(inputs)) return false;
   c->run(inputs, {&out, 1});
   return true;
 }
 
 Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   refuse_traced(block, inputs);
-  const TracedCall& c = find_or_trace(block, inputs, is_training());
+  const TracedCall* const found = find(inputs, is_training());
+  const TracedCall& c = found ? *found : find_or_trace(block, inputs, is_training());
   // The recording assumes that what is written is seen through one argument only; else each operator runs by
   // itself.
   if (!c.executable || c.overlaps(inputs))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
+  if (c.checked) return detail::run_checked(block, c, !found, inputs);
   Tensors out(c.results.size());
   c.run(inputs, out);
   return out;
@@ -202,18 +215,18 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
   }
   const ForkGuard guard;  // a child of fork() would wait for ever for what is in progress
   in_progress_.push_back(&signature);
-  const bool stale = std::any_of(published_.begin(), published_.end(),
-                                 [&](const auto& c) { return c->signature == signature; });
-  const char* const reason = published_.empty() ? "first call"
-                             : stale            ? "a parameter has a new array"
-                                                : "new signature";
+  const bool first = published_.empty();
+  const bool changed = drop_stale();
   lock.unlock();
-  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(), reason);
+  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(),
+           first     ? "first call"
+           : changed ? "the network has changed"
+                     : "new signature");
 
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;
   try {
-    made = trace(block, signature, inputs);
+    made = detail::trace_call(block, signature, inputs);
   } catch (...) {
     error = std::current_exception();
   }
@@ -221,41 +234,29 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
   std::erase(in_progress_, &signature);
   done_.notify_all();
   if (error) std::rethrow_exception(error);
-  made->next = head_.load(std::memory_order_relaxed);
-  published_.push_back(made);
-  head_.store(made.get(), std::memory_order_release);
+  publish(made);
   return *made;
 }
 
-std::vector<CompiledCall> CachedCall::describe() const {
-  std::lock_guard lock(mutex_);
-  std::vector<CompiledCall> out;
-  for (const auto& call : published_) {
-    CompiledCall c;
-    for (const auto& in : call->signature.inputs)
-      c.inputs += (c.inputs.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
-    c.train = call->signature.train;
-    c.compiled = call->executable != nullptr;
-    if (c.compiled) {
-      const ExecutablePlan& plan = call->executable->plan();
-      c.kernels = kernel_count(plan);
-      c.arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
-      c.compile_ms = plan.compile_ms;
-    }
-    out.push_back(std::move(c));
+bool CachedCall::drop_stale() {
+  const auto stale =
+      std::stable_partition(published_.begin(), published_.end(), [](const auto& c) { return c->current(); });
+  if (stale == published_.end()) return false;
+  retired_.assign(std::move_iterator(stale), std::move_iterator(published_.end()));
+  published_.erase(stale, published_.end());
+  const TracedCall* older = nullptr;
+  for (const auto& c : published_) {
+    c->next.store(older, std::memory_order_relaxed);
+    older = c.get();
   }
-  return out;
+  head_.store(older, std::memory_order_release);
+  return true;
 }
 
-void CachedCall::clear() {
-  std::lock_guard lock(mutex_);
-  head_.store(nullptr, std::memory_order_release);
-  published_.clear();
-}
-
-std::shared_ptr<const TracedCall> CachedCall::latest() const {
-  std::lock_guard lock(mutex_);
-  return published_.empty() ? nullptr : published_.back();
+void CachedCall::publish(std::shared_ptr<const TracedCall> call) {
+  call->next.store(head_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  head_.store(call.get(), std::memory_order_release);
+  published_.push_back(std::move(call));
 }
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/parameter_state.h"
+#include "frontend/revision.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
 
@@ -38,25 +39,36 @@ struct CallSignature {
   /// The comparison of a hit: no allocation.
   bool matches(std::span<const Tensor> inputs, bool train) const;
   bool shares_arrays() const;
+  /// "float32 (1, 512)"
+  std::string inputs_str() const;
   /// "float32 (1, 512), training"
   std::string str() const;
 };
 
 namespace detail {
 
-/// A recording and its code. Immutable once it is published.
+/// A recording and its code. Immutable once it is published, but for `confirmed` and `next`.
 struct TracedCall : std::enable_shared_from_this<TracedCall> {
-  explicit TracedCall(CallSignature s) : signature(std::move(s)) {}
+  TracedCall(CallSignature s, const HybridizeOptions& o)
+      : signature(std::move(s)), options(o), checked(o.check != Check::none) {}
 
   CallSignature signature;
+  HybridizeOptions options;
+  bool checked;
   ir::Graph graph;  // as recorded: what export_model() writes
   /// The arrays that hybrid_forward used besides its inputs, bound to the executable's inputs after those.
   struct Capture {
     std::shared_ptr<ParameterState> parameter;  // null for any other tensor
-    Tensor whole;
+    KeptArray array;
+    Shape shape;
+    DType dtype;
     std::string name;
+    /// Whether the program had a handle when hybrid_forward was through; else hybrid_forward made the array.
+    bool watched = false;
+    Tensor whole() const { return TensorAccess::make(array.get(), 0, shape, dtype); }
   };
   std::vector<Capture> captures;
+  std::size_t watched_captures = 0;
 
   /// Null where the recording cannot stand for the call: hybrid_forward writes to an array that it also sees
   /// through another argument. Such calls run eagerly.
@@ -71,16 +83,24 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     std::int64_t offset;
     Shape shape;
     DType dtype;
+    bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;
   /// Arrays other than inputs that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
 
-  const TracedCall* next = nullptr;
+  /// What else hybrid_forward read, and the hybridize() of its block.
+  Dependencies dependencies, hybridized;
+  /// The epoch in which the dependencies were last found unchanged.
+  mutable std::atomic<std::uint64_t> confirmed{0};
+  mutable std::atomic<const TracedCall*> next{nullptr};
 
-  /// Whether all parameters still have the arrays that were bound.
+  /// Whether hybrid_forward would still read the same. Takes no lock; after a change of anything that any
+  /// recording depends on, goes through the dependencies once.
   bool current() const;
+  /// Whether the program still has a handle of each captured array.
+  bool captures_in_use() const;
   /// Whether this call's arguments overlap in a way that the code does not allow for.
   bool overlaps(std::span<const Tensor> inputs) const;
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
@@ -96,35 +116,66 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
 }  // namespace detail
 
-/// The compiled forms of one hybridized block, one per signature. A hit compares signatures in an immutable
-/// list and takes no lock; a miss records and compiles while threads with the same signature wait and others
-/// go on.
+/// What KILN_CHECK asks for. A word that it does not know is a warning.
+Check check_from_environment();
+
+/// The recordings of one block object, one per signature. A hit compares signatures in a list and takes no
+/// lock; a miss records and compiles while threads with the same signature wait and others go on. Copies of
+/// the block share code where their recordings are the same.
 class CachedCall {
  public:
-  explicit CachedCall(HybridizeOptions options) : options_(std::move(options)) {}
-
   /// Runs a block of one result if code for the call is there.
   bool hit(std::span<const Tensor> inputs, Tensor& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   /// What such a call runs; recorded and compiled if it is not there.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
-  std::shared_ptr<const detail::TracedCall> latest() const;
-  std::vector<CompiledCall> describe() const;
-  /// Forgets everything; no call may be running.
-  void clear();
 
  private:
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
   const detail::TracedCall& find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train);
-  std::shared_ptr<detail::TracedCall> trace(HybridBlock& block, CallSignature signature,
-                                            std::span<const Tensor> inputs) const;
+  /// Under the lock: whether there were any.
+  bool drop_stale();
+  void publish(std::shared_ptr<const detail::TracedCall> call);
 
-  HybridizeOptions options_;
   std::atomic<const detail::TracedCall*> head_{nullptr};  // newest first; all are in published_
   mutable Mutex mutex_;
   std::condition_variable_any done_;
   std::vector<std::shared_ptr<const detail::TracedCall>> published_;
+  /// What the latest change made stale. Calls that began after that change may still be comparing their
+  /// signatures; those from before a change are over when it happens, so the next change frees these.
+  std::vector<std::shared_ptr<const detail::TracedCall>> retired_;
   std::vector<const CallSignature*> in_progress_;
+};
+
+namespace detail {
+
+/// hybrid_forward recorded for `signature`, with its code; the code of an earlier recording of the block that
+/// is the same is taken.
+std::shared_ptr<TracedCall> trace_call(HybridBlock& block, CallSignature signature,
+                                       std::span<const Tensor> inputs);
+/// The same without code.
+struct Recorded {
+  std::shared_ptr<TracedCall> call;
+  ir::Graph to_compile;  // the graph, with the arrays that the call makes as outputs
+};
+Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs);
+
+/// Runs a call together with the checks that its options ask for. Throws where they find a difference.
+Tensors run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
+                    std::span<const Tensor> inputs);
+
+}  // namespace detail
+
+/// While it lives, this thread runs a block for a check: without hooks, and children as they are.
+class CheckScope {
+ public:
+  CheckScope();
+  ~CheckScope();
+  CheckScope(const CheckScope&) = delete;
+  static bool active();
+
+ private:
+  bool outer_;
 };
 
 }  // namespace kiln

@@ -2,10 +2,12 @@
 #include "codegen/compile.h"
 #include "frontend/block_state.h"
 #include "frontend/cached_call.h"
+#include "frontend/recording_difference.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace kiln {
 
@@ -94,6 +96,14 @@ void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   }
 }
 
+/// The parameters of a block by the arrays that they have now.
+std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& block) {
+  std::unordered_map<const Array*, Parameter> out;
+  for (const Parameter& p : block.collect_params())
+    if (p.is_initialized()) out.emplace(TensorAccess::array(p.data()).get(), p);
+  return out;
+}
+
 /// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
 /// whose outputs are the arrays that the call makes.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
@@ -112,12 +122,13 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   ir::Graph compiled = out.graph;
   compiled.outputs = ResultViews(trace, traced).place(results, out);
 
-  const ParameterDict parameters = block.collect_params();
+  const auto parameters = parameters_of(block);
   for (const Trace::Captured& c : trace.captured()) {
-    TracedCall::Capture capture{nullptr, c.tensor, c.variable->name};
-    for (const Parameter& p : parameters)
-      if (p.is_initialized() && TensorAccess::array(p.data()) == TensorAccess::array(c.tensor))
-        capture.parameter = detail::ParameterAccess::handle(p);
+    TracedCall::Capture capture{nullptr, detail::KeptArray(TensorAccess::array(c.tensor)),
+                                TensorAccess::shape(c.tensor), TensorAccess::dtype(c.tensor),
+                                c.variable->name};
+    if (const auto p = parameters.find(capture.array.get().get()); p != parameters.end())
+      capture.parameter = detail::ParameterAccess::handle(p->second);
     // Whether hybrid_forward named the parameter or took its array.
     if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
     out.captures.push_back(std::move(capture));
@@ -125,21 +136,60 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   return compiled;
 }
 
+/// Code for the recording: that of an earlier one of the block if it is the same.
+std::shared_ptr<const Executable> code_of(detail::BlockState& block, const TracedCall& call,
+                                          const ir::Graph& graph) {
+  const HybridizeOptions& o = call.options;
+  {
+    const std::lock_guard lock(block.recordings_mutex);
+    for (const auto& weak : block.recordings)
+      if (const auto other = weak.lock(); other && other->executable && other->options.fuse == o.fuse &&
+                                          other->options.dump_dir == o.dump_dir &&
+                                          other->signature == call.signature &&
+                                          !detail::code_difference(*other, call))
+        return other->executable;
+  }
+  CompileOptions options = default_options();
+  options.fuse = options.fuse && o.fuse;
+  if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
+  return compile(graph, options);
+}
+
 }  // namespace
 
-std::shared_ptr<TracedCall> CachedCall::trace(HybridBlock& block, CallSignature signature,
-                                              std::span<const Tensor> inputs) const {
-  auto out = std::make_shared<TracedCall>(std::move(signature));
-  const ir::Graph compiled = record(block, inputs, *out);
-  find_writes(out->graph, inputs.size(), *out);
-  // Writing to an array that is an argument twice: see TracedCall::executable.
-  if ((out->writes_inputs && out->signature.shares_arrays()) || out->overlaps(inputs)) return out;
-
-  CompileOptions options = default_options();
-  options.fuse = options.fuse && options_.fuse;
-  if (!options_.dump_dir.empty()) options.dump_dir = options_.dump_dir;
-  out->executable = compile(compiled, options);
+detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature,
+                                     std::span<const Tensor> inputs) {
+  BlockState& state = BlockAccess::state(block);
+  Recorded out{std::make_shared<TracedCall>(std::move(signature), state.options), {}};
+  TracedCall& call = *out.call;
+  call.confirmed = structure_epoch.load(std::memory_order_relaxed);
+  call.hybridized.add(state.hybridized);
+  {
+    const DependencyScope scope(call.dependencies);
+    depend_on_tree(state);
+    out.to_compile = record(block, inputs, call);
+  }
+  call.dependencies.settle();
+  for (TracedCall::Capture& c : call.captures) {
+    c.watched = !c.parameter && c.array.in_use();
+    call.watched_captures += c.watched;
+  }
+  find_writes(call.graph, inputs.size(), call);
   return out;
+}
+
+std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature signature,
+                                               std::span<const Tensor> inputs) {
+  const auto [call, graph] = record_call(block, std::move(signature), inputs);
+  BlockState& state = BlockAccess::state(block);
+  // Writing to an array that is an argument twice: see TracedCall::executable.
+  if (!(call->writes_inputs && call->signature.shares_arrays()) && !call->overlaps(inputs))
+    call->executable = code_of(state, *call, graph);
+  const std::lock_guard lock(state.recordings_mutex);
+  std::erase_if(state.recordings, [](const auto& weak) { return weak.expired(); });
+  state.recordings.push_back(call);
+  state.latest = call;
+  return call;
 }
 
 }  // namespace kiln

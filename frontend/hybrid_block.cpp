@@ -26,23 +26,16 @@ HybridBlock::HybridBlock(const BlockOptions& options, std::string_view kind) : B
 void HybridBlock::set_active(const HybridizeOptions& options) const {
   BlockState& s = state();
   s.active = options.active;
-  s.cached = options.active ? std::make_shared<CachedCall>(options) : nullptr;
-}
-
-void HybridBlock::cast(DType dtype) {
-  Block::cast(dtype);
-  BlockState& s = state();
-  if (s.cached) s.cached->clear();
-}
-
-std::vector<CompiledCall> HybridBlock::compiled_calls() const {
-  const BlockState& s = state();
-  return s.active ? s.cached->describe() : std::vector<CompiledCall>();
+  s.options = options;
+  s.options.check = options.check | check_from_environment();
+  s.hybridized->changed();
+  s.latest = nullptr;
 }
 
 Tensors HybridBlock::forward(const Tensors& inputs) {
-  const BlockState& s = state();
-  if (s.active && !Trace::current()) return s.cached->call(*this, inputs);
+  BlockState& s = state();
+  if (s.active && !Trace::current() && !CheckScope::active() && records_alone())
+    return calls_.get(s)->call(*this, inputs);
   return BlockAccess::run(*this, inputs);
 }
 
@@ -81,9 +74,37 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
   return b.hybrid_forward(f, inputs);
 }
 
+std::vector<CompiledCall> HybridBlock::compiled_calls() const {
+  BlockState& s = state();
+  std::vector<CompiledCall> out;
+  std::vector<const Executable*> codes;
+  const std::lock_guard lock(s.recordings_mutex);
+  for (const auto& weak : s.recordings) {
+    const auto call = weak.lock();
+    if (!s.active || !call || !call->current()) continue;
+    const Executable* const code = call->executable.get();
+    if (code && std::find(codes.begin(), codes.end(), code) != codes.end()) continue;  // a copy's
+    codes.push_back(code);
+    CompiledCall& c = out.emplace_back();
+    c.inputs = call->signature.inputs_str();
+    c.train = call->signature.train;
+    c.compiled = code != nullptr;
+    if (!code) continue;
+    const ExecutablePlan& plan = code->plan();
+    c.kernels = kernel_count(plan);
+    c.arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
+    c.compile_ms = plan.compile_ms;
+  }
+  return out;
+}
+
 std::shared_ptr<const detail::TracedCall> BlockAccess::latest(const HybridBlock& b) {
-  const BlockState& s = b.state();
-  return s.active ? s.cached->latest() : nullptr;
+  BlockState& s = b.state();
+  const std::lock_guard lock(s.recordings_mutex);
+  if (!s.active || !s.latest) return nullptr;
+  if (!s.latest->current())
+    fail("{} has changed since its latest call: call it once more before export_model()", b.name());
+  return s.latest;
 }
 
 void HybridBlock::infer_shape(const Tensors& inputs) {
@@ -123,6 +144,7 @@ namespace {
 
 }  // namespace
 
+Tensor HybridBlock::hybrid_forward(F&) { no_form(*this, "no tensor"); }
 Tensor HybridBlock::hybrid_forward(F&, const Tensor&) { no_form(*this, "one tensor"); }
 Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&) { no_form(*this, "two tensors"); }
 Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&, const Tensor&) {
@@ -130,6 +152,8 @@ Tensor HybridBlock::hybrid_forward(F&, const Tensor&, const Tensor&, const Tenso
 }
 Tensors HybridBlock::hybrid_forward(F& F, const Tensors& in) {
   switch (in.size()) {
+    case 0:
+      return {hybrid_forward(F)};
     case 1:
       return {hybrid_forward(F, in[0])};
     case 2:

@@ -39,18 +39,30 @@ std::vector<std::shared_ptr<Block>> sliced(const Block& block, Slice s) {
   return out;
 }
 
+/// Calls `run` with each child. A child may change the children: it lives as long as its call, and those
+/// added behind it are run too.
+template <class Run>
+void for_each_child(const Block& block, Run run) {
+  const auto& children = detail::BlockAccess::state(block).children;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const std::shared_ptr<Block> child = children[i].second;
+    run(*child);
+  }
+}
+
 Tensors run_in_order(const Block& block, const Tensors& inputs) {
   Tensors x = inputs;
-  for (const auto& [key, child] : detail::BlockAccess::state(block).children)
-    x = detail::BlockAccess::call(*child, x, std::source_location::current());
+  for_each_child(
+      block, [&](Block& child) { x = detail::BlockAccess::call(child, x, std::source_location::current()); });
   return x;
 }
 
 Tensors join(const Block& block, const Tensors& inputs, int axis) {
   Tensors parts;
-  for (const auto& [key, child] : detail::BlockAccess::state(block).children)
-    for (Tensor& t : detail::BlockAccess::call(*child, inputs, std::source_location::current()))
+  for_each_child(block, [&](Block& child) {
+    for (Tensor& t : detail::BlockAccess::call(child, inputs, std::source_location::current()))
       parts.push_back(std::move(t));
+  });
   if (parts.empty()) fail("{} has no children", block.class_name());
   return {F::concat(parts, {.dim = axis})};
 }

@@ -196,6 +196,14 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
   if (!options.differentiable) state_->options.grad_req = GradReq::null;
 }
 
+Parameter& Parameter::operator=(const Parameter& o) { return *this = Parameter(o); }
+Parameter& Parameter::operator=(Parameter&& o) {
+  // While recording, handles are hybrid_forward's own variables.
+  if (state_ && state_ != o.state_ && !Trace::current()) state_->revision->changed();
+  state_ = std::move(o.state_);
+  return *this;
+}
+
 const std::string& Parameter::name() const { return state_->name; }
 Shape Parameter::shape() const {
   if (state_->ready.load(std::memory_order_acquire)) return state_->shape;
@@ -214,7 +222,10 @@ void Parameter::set_shape(const Shape& shape) {
   state_->shape = *both;
 }
 
-DType Parameter::dtype() const { return state_->options.dtype; }
+DType Parameter::dtype() const {
+  detail::depend_on(state_->revision);
+  return state_->options.dtype;
+}
 GradReq Parameter::grad_req() const { return state_->options.grad_req; }
 void Parameter::set_grad_req(GradReq req) {
   state_->options.grad_req = state_->options.differentiable ? req : GradReq::null;
@@ -261,6 +272,7 @@ bool Parameter::is_deferred() const {
 const Tensor& Parameter::data() const {
   if (!defined()) fail("This Parameter is empty: it was never assigned one made by params().get()");
   if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_);
+  detail::depend_on(state_->revision);
   return state_->data;
 }
 
@@ -289,6 +301,7 @@ void Parameter::cast(DType dtype) {
   s.symbol.reset();
   if (s.options.dtype == dtype) return;
   s.options.dtype = dtype;
+  s.revision->changed();
   if (!s.ready) return;
   Tensor converted = detail::TensorAccess::empty(s.shape, dtype);
   convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->data(), dtype,

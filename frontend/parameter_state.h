@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/array.h"
+#include "frontend/revision.h"
 #include "ir/graph.h"
 
 #include <kiln/parameter.h>
@@ -16,6 +17,12 @@ using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 
 /// What the handles of one parameter share.
 struct ParameterState {
+  ParameterState() = default;
+  ~ParameterState() { revision->ended(); }
+  ParameterState(const ParameterState&) = delete;
+
+  /// Raised by another array or dtype, and by handles that leave the parameter for another.
+  const std::shared_ptr<Revision> revision = std::make_shared<Revision>();
   std::string name;
   Shape shape;
   ParameterOptions options;

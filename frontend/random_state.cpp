@@ -41,7 +41,8 @@ RandomState reserve_random(std::int64_t draws) {
   return take(all.streams[static_cast<int>(current)], draws);
 }
 
-RandomBlock::RandomBlock(std::int64_t draws) : block_(reserve_random(draws)), outer_(current_block) {
+RandomBlock::RandomBlock(std::int64_t draws) : RandomBlock(reserve_random(draws)) {}
+RandomBlock::RandomBlock(RandomState first) : block_(first), outer_(current_block) {
   current_block = &block_;
 }
 RandomBlock::~RandomBlock() { current_block = outer_; }

@@ -16,6 +16,8 @@ RandomState reserve_random(std::int64_t draws);
 class RandomBlock {
  public:
   explicit RandomBlock(std::int64_t draws);
+  /// Counters taken before, from `first` on.
+  explicit RandomBlock(RandomState first);
   ~RandomBlock();
   RandomBlock(const RandomBlock&) = delete;
 

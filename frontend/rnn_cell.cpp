@@ -52,18 +52,19 @@ void RecurrentCell::reset() {
   CellMemory& memory = CellAccess::memory(*this);
   memory = {};
   if (const Trace* trace = Trace::current()) memory.reset_in = trace->serial();
-  for (RecurrentCell* cell : kiln::detail::cells_of(block())) cell->reset();
+  for (const auto& cell : kiln::detail::cells_of(block())) cell->reset();
 }
 
 bool RecurrentCell::keeps_tensors() const {
   const auto cells = kiln::detail::cells_of(const_cast<RecurrentCell*>(this)->block());
-  return std::any_of(cells.begin(), cells.end(), [](const RecurrentCell* c) { return c->keeps_tensors(); });
+  return std::any_of(cells.begin(), cells.end(), [](const auto& c) { return c->keeps_tensors(); });
 }
 
 UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, const UnrollOptions& options,
                                    Where where) {
   const std::source_location line = CallSite::resolve(where);
   const CallSite site(line, line);
+  kiln::detail::depend_on_tree(kiln::detail::BlockAccess::state(block()));
   const auto run = [&] {
     try {
       kiln::detail::check_length(length, inputs, options);
@@ -149,11 +150,7 @@ void HybridRecurrentCell::infer_shape(const Tensors& inputs) {
   CellAccess::memory(*this) = before;
 }
 
-void HybridRecurrentCell::set_active(const HybridizeOptions& options) const {
-  HybridizeOptions own = options;
-  own.active = options.active && !keeps_tensors();
-  HybridBlock::set_active(own);
-}
+bool HybridRecurrentCell::records_alone() const { return !keeps_tensors(); }
 
 }  // namespace rnn
 
@@ -174,10 +171,10 @@ CellMemory& CellAccess::memory(const rnn::RecurrentCell& cell) {
   return entry.memory;
 }
 
-std::vector<rnn::RecurrentCell*> cells_of(const Block& block) {
-  std::vector<rnn::RecurrentCell*> cells;
+std::vector<std::shared_ptr<rnn::RecurrentCell>> cells_of(const Block& block) {
+  std::vector<std::shared_ptr<rnn::RecurrentCell>> cells;
   for (const auto& [key, child] : BlockAccess::state(block).children)
-    if (auto* cell = dynamic_cast<rnn::RecurrentCell*>(child.get())) cells.push_back(cell);
+    if (auto cell = std::dynamic_pointer_cast<rnn::RecurrentCell>(child)) cells.push_back(std::move(cell));
   return cells;
 }
 

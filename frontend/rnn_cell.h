@@ -45,8 +45,8 @@ class Unmodified {
   const rnn::RecurrentCell& cell_;
 };
 
-/// The children of a block of cells.
-std::vector<rnn::RecurrentCell*> cells_of(const Block& block);
+/// The children of a block of cells. They live as long as the result, whatever a step does to the block.
+std::vector<std::shared_ptr<rnn::RecurrentCell>> cells_of(const Block& block);
 
 /// Refuses to go on for a cell that a modifier holds.
 void check_not_modified(const rnn::RecurrentCell& cell);

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<StateInfo> joined_info(const Block& block, std::int64_t batch_size) {
   std::vector<StateInfo> all;
-  for (const RecurrentCell* cell : cells_of(block))
+  for (const auto& cell : cells_of(block))
     for (StateInfo& info : cell->state_info(batch_size)) all.push_back(std::move(info));
   return all;
 }
@@ -20,7 +20,7 @@ std::vector<StateInfo> joined_info(const Block& block, std::int64_t batch_size) 
 Tensors joined_states(const RecurrentCell& owner, const Block& block, const BeginStateOptions& options) {
   kiln::detail::check_not_modified(owner);
   Tensors all;
-  for (RecurrentCell* cell : cells_of(block))
+  for (const auto& cell : cells_of(block))
     for (Tensor& t : cell->begin_state(options)) all.push_back(std::move(t));
   return all;
 }
@@ -50,7 +50,7 @@ class Shares {
 StepOutput step_all(const Block& block, const Tensor& x, const Tensors& states) {
   Shares shares(states);
   StepOutput out{x, {}};
-  for (RecurrentCell* cell : cells_of(block)) {
+  for (const auto& cell : cells_of(block)) {
     StepOutput step = (*cell)(out.output, shares.next(*cell));
     out.output = std::move(step.output);
     for (Tensor& t : step.states) out.states.push_back(std::move(t));

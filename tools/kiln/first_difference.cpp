@@ -1,6 +1,6 @@
 #include "tools/kiln/first_difference.h"
 
-#include "tools/kiln/bits.h"
+#include "frontend/bits.h"
 
 #include <kiln/random.h>
 
@@ -54,7 +54,7 @@ class Bisection {
     std::vector<Tensor> expected = values(reference_, nodes), got = values(options_, nodes);
     std::vector<Difference> found;
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (auto element = first_difference(expected[i], got[i]))
+      if (auto element = detail::first_difference(expected[i], got[i]))
         found.push_back({nodes[i], *element, expected[i], got[i]});
     return found;
   }

@@ -1,5 +1,5 @@
 // kiln verify: whether eager and compiled runs agree bit by bit, and if not, from which node on.
-#include "tools/kiln/bits.h"
+#include "frontend/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
 #include "tools/kiln/model_arguments.h"
@@ -41,7 +41,7 @@ void report(const Difference& d, const std::string& what) {
                d.got.shape().str(), name_of(d.got.dtype()));
   else
     fmt::print(", element {} of {}: {} and {}\n", d.element, d.expected.size(),
-               element_text(d.expected, d.element), element_text(d.got, d.element));
+               detail::element_text(d.expected, d.element), detail::element_text(d.got, d.element));
 }
 
 int verify(const Arguments& a) {
@@ -53,7 +53,7 @@ int verify(const Arguments& a) {
       RunOptions options{.mode = mode, .threads = threads, .train = a.train};
       std::vector<NamedArray> got = results(model, inputs, options);
       for (std::size_t i = 0; i < expected.size(); ++i) {
-        auto element = first_difference(expected[i].array, got[i].array);
+        auto element = detail::first_difference(expected[i].array, got[i].array);
         if (!element) continue;
         fmt::print("{} on {} threads differs from eager on {}\n", word(mode), threads, reference.threads);
         report({expected[i].name, *element, expected[i].array, got[i].array}, "output");

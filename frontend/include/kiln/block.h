@@ -6,6 +6,7 @@
 #include <kiln/symbol.h>
 #include <kiln/tensor.h>
 
+#include <atomic>
 #include <concepts>
 #include <functional>
 #include <initializer_list>
@@ -21,10 +22,34 @@
 namespace kiln {
 
 class Block;
+class CachedCall;
 
 namespace detail {
 struct BlockState;  // what the copies of one block share; frontend/block_state.h
 struct BlockAccess;
+
+/// The recordings of one object. Not copied with it: plain members of a copy may differ, so a copy records
+/// for itself (and shares the code where the recording is the same).
+class KILN_API ObjectCalls {
+ public:
+  ObjectCalls() = default;
+  ObjectCalls(const ObjectCalls&) {}
+  ObjectCalls(ObjectCalls&& o) noexcept { *this = std::move(o); }
+  ObjectCalls& operator=(const ObjectCalls& o) { return this == &o ? *this : *this = ObjectCalls(); }
+  ObjectCalls& operator=(ObjectCalls&& o) noexcept {
+    published_.store(o.published_.exchange(nullptr));
+    owned_ = std::move(o.owned_);
+    return *this;
+  }
+  /// Null before the first hybridized call.
+  CachedCall* find() const { return published_.load(std::memory_order_acquire); }
+  /// Made if need be, under the state's lock.
+  std::shared_ptr<CachedCall> get(BlockState& state);
+
+ private:
+  std::shared_ptr<CachedCall> owned_;
+  std::atomic<CachedCall*> published_{nullptr};
+};
 }  // namespace detail
 
 using Tensors = std::vector<Tensor>;
@@ -62,15 +87,17 @@ class KILN_API HookHandle {
 /// rather from HybridBlock), makes its children and parameters in the constructor and overrides forward(). A
 /// block is a handle: copies share parameters, children, hooks and compiled code; only plain members of a
 /// program's own class are copied. `net.add(Residual(8))` thus keeps a copy that is the same block. Thread
-/// rule: calls may come from many threads at once; everything else is the program's to order.
+/// rule: calls may come from many threads at once; everything else is the program's to order, and so is
+/// letting go of an array that hybrid_forward reads.
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
   virtual ~Block();
   Block(const Block&) = default;
   Block(Block&&) = default;
-  Block& operator=(const Block&) = default;
-  Block& operator=(Block&&) = default;
+  /// Another block in this one's place. Compiled calls that used this one record again.
+  Block& operator=(const Block& o);
+  Block& operator=(Block&& o);
 
   /// "hybridsequential0_": what names of parameters begin with.
   const std::string& prefix() const;
@@ -137,6 +164,7 @@ class KILN_API Block {
 
   // Calls. The forms with one result throw where the block gives several: pass a vector then.
   using Where = std::source_location;
+  Tensor operator()(Where where = Where::current());
   Tensor operator()(const Tensor& x, Where where = Where::current());
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current());
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current());
@@ -163,6 +191,7 @@ class KILN_API Block {
   Block(const BlockOptions& options, std::string_view kind);
 
   // Override the one that fits. Calls with a vector, and several results, take the last.
+  virtual Tensor forward();
   virtual Tensor forward(const Tensor& x);
   virtual Tensor forward(const Tensor& x, const Tensor& y);
   virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z);
@@ -178,11 +207,14 @@ class KILN_API Block {
   friend class Child;
   detail::BlockState& state() const;
   [[noreturn]] void wrong_type(const std::type_info& wanted) const;
+  void leave_for(const Block& o);
+  bool left_for(const Block& o) const;
   Tensors call(std::span<const Tensor> inputs, Where where);
   Symbol compose(std::span<const Symbol> inputs, Where where);
   Tensor call_for_one(std::span<const Tensor> inputs, Where where);
 
   std::shared_ptr<detail::BlockState> state_;
+  detail::ObjectCalls calls_;
 };
 
 /// One recording of a hybridized block: what it was made for and what came of it.
@@ -201,7 +233,14 @@ struct CompiledCall {
 /// tensors as the block takes (with a vector for more than three, or for several results), and computes with
 /// `F` and the tensors' operators. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs
 /// once for each combination of input shapes, dtypes and mode, on values to come, and the recording is
-/// compiled. What it reads besides tensors (a flag, a float) is then part of the recording.
+/// compiled. A plain member that it reads (a flag, a float) is then part of the recording: make it an Attr,
+/// and a call records again after an assignment. Hooks of children belong to the recording, too.
+///
+/// The next call records again after changes of: children, hooks, dtype and Attrs of any block below or
+/// called, a member that is a parameter or a block, a captured tensor of which the program has no handle any
+/// more, hybridize(). It cannot see other state of the program: another value of a plain member or global, a
+/// captured tensor replaced by another while something else holds the old one. KILN_CHECK=recording finds
+/// where that matters.
 class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});
@@ -209,9 +248,8 @@ class KILN_API HybridBlock : public Block {
   /// Writes the graph of the latest hybridized call as PREFIX-symbol.json and the parameters as
   /// PREFIX-000N.params. Throws before hybridize() and a first call.
   void export_model(const std::string& path_prefix, int epoch = 0) const;
-  void cast(DType dtype) override;
-  /// The recordings that hybridized calls of this block made, oldest first: one for each signature, and a
-  /// further one where a parameter got another array.
+  /// The recordings that calls of this block and its copies can run, oldest first: one for each signature.
+  /// Those that a change made stale are not among them.
   std::vector<CompiledCall> compiled_calls() const;
 
   /// The call on these arrays, ready to run again and again: `auto step = net.bind({x}); step();` computes
@@ -229,6 +267,7 @@ class KILN_API HybridBlock : public Block {
  protected:
   HybridBlock(const BlockOptions& options, std::string_view kind);
 
+  virtual Tensor hybrid_forward(F& F);
   virtual Tensor hybrid_forward(F& F, const Tensor& x);
   virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y);
   virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y, const Tensor& z);
@@ -237,6 +276,8 @@ class KILN_API HybridBlock : public Block {
   Tensors forward(const Tensors& inputs) final;
   bool is_hybrid() const final { return true; }
   void set_active(const HybridizeOptions& options) const override;
+  /// Whether a call of this block by itself can be compiled. Asked for each recording.
+  virtual bool records_alone() const { return true; }
 
  private:
   friend struct detail::BlockAccess;
@@ -248,26 +289,40 @@ template <class B>
 class Child {
  public:
   Child(Block* owner, std::string name) : owner_(*owner), name_(std::move(name)) {}
-  Child& operator=(const B& block) { return assign(block); }
+  Child(const Child&) = default;
+  Child(Child&&) = default;
+  Child& operator=(Child&&) = default;
+  /// The other's child becomes this one's too: the same block, with the same parameters.
+  Child& operator=(const Child& o) {
+    if (owner_.left_for(o.owner_)) {  // the block around was assigned: its members follow
+      owner_ = o.owner_;
+      block_ = o.block_;
+    } else if (o.block_) {
+      assign(o.block_);
+    }
+    return *this;
+  }
+  Child& operator=(const B& block) { return assign(std::make_shared<B>(block)); }
   /// A block of a class derived from B stays what it is: `Child<HybridBlock> output` takes any HybridBlock.
   template <std::derived_from<B> D>
   Child& operator=(const D& block) {
-    return assign(block);
+    return assign(std::make_shared<D>(block));
   }
   bool defined() const { return block_ != nullptr; }
   B& operator*() const { return *block_; }
   B* operator->() const { return block_.get(); }
 
   using Where = std::source_location;
-  Tensor operator()(const Tensor& x, Where where = Where::current()) const { return get()(x, where); }
+  Tensor operator()(Where where = Where::current()) const { return (*get())(where); }
+  Tensor operator()(const Tensor& x, Where where = Where::current()) const { return (*get())(x, where); }
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const {
-    return get()(x, y, where);
+    return (*get())(x, y, where);
   }
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current()) const {
-    return get()(x, y, z, where);
+    return (*get())(x, y, z, where);
   }
   Tensors operator()(const Tensors& inputs, Where where = Where::current()) const {
-    return get()(inputs, where);
+    return (*get())(inputs, where);
   }
   template <BracedInput T>
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
@@ -275,15 +330,15 @@ class Child {
   }
 
  private:
-  template <class D>
-  Child& assign(const D& block) {
-    block_ = std::make_shared<D>(block);
+  Child& assign(std::shared_ptr<B> block) {
+    block_ = std::move(block);
     owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
     return *this;
   }
-  Block& get() const {
+  /// Holds the block: the call may put another one in its place.
+  std::shared_ptr<Block> get() const {
     if (!block_) throw Error("The child '" + name_ + "' is used before a block was assigned to it.");
-    return *block_;
+    return block_;
   }
   Block owner_;  // shares the owner's state
   std::string name_;

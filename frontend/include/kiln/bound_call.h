@@ -23,9 +23,9 @@ class KILN_API BoundCall {
   using Where = std::source_location;
   /// Runs a block of one result and returns that. Throws for a block of several: use run(). Throws as run().
   const Tensor& operator()(Where where = Where::current());
-  /// Runs the block and returns the results, always the same tensors. Throws when a parameter has another
-  /// array than at bind() (it was cast), in another mode of training than at bind(), and while a network is
-  /// traced.
+  /// Runs the block and returns the results, always the same tensors. Throws when the block has
+  /// changed since bind() (a child, a hook, an Attr, a cast, an array that it captured), in another mode of
+  /// training than at bind(), and while a network is traced.
   const std::vector<Tensor>& run(Where where = Where::current());
 
   const std::vector<Tensor>& inputs() const;

@@ -1,5 +1,6 @@
 #pragma once
 /// All of Kiln's public interface.
+#include <kiln/attr.h>
 #include <kiln/block.h>
 #include <kiln/bound_call.h>
 #include <kiln/containers.h>

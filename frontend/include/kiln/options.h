@@ -16,6 +16,23 @@ struct BlockOptions {
   const ParameterDict* params = nullptr;
 };
 
+/// Which checks a hybridized call runs besides its code; for debugging. KILN_CHECK=recording,bits adds them
+/// to every hybridize() of a program.
+enum class Check : unsigned {
+  none = 0,
+  /// Records hybrid_forward again at each call and compares: finds state that hybrid_forward reads and Kiln
+  /// does not see change.
+  recording = 1,
+  /// Runs hybrid_forward eagerly too and compares results and written arrays bit by bit.
+  bits = 2,
+};
+constexpr Check operator|(Check a, Check b) {
+  return static_cast<Check>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr Check operator&(Check a, Check b) {
+  return static_cast<Check>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+
 /// How a hybridized network runs. Names and defaults of the first block are MXNet's; Kiln plans all memory
 /// and knows all shapes in any case, so that most of them are accepted and change nothing, as each says.
 struct HybridizeOptions {
@@ -28,6 +45,9 @@ struct HybridizeOptions {
   // Kiln's own.
   bool fuse = true;  ///< false: one kernel per primitive, to see what fusion does. Bits never depend on it.
   std::string dump_dir = {};  ///< a folder that gets every stage of each compilation as a file (as KILN_DUMP)
+  /// Checks of every call; a difference is an Error that names the first node that differs, its line, both
+  /// values and the remedy. Hooks run once, as without checks. Bound calls are not checked.
+  Check check = Check::none;
 };
 
 struct InitializeOptions {

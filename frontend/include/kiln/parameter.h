@@ -48,6 +48,12 @@ class KILN_API Parameter {
   /// No parameter: only defined() and assignment.
   Parameter() = default;
   explicit Parameter(const std::string& name, const Shape& shape = {}, const ParameterOptions& options = {});
+  Parameter(const Parameter&) = default;
+  Parameter(Parameter&&) = default;
+  /// Another parameter in this one's place. Compiled calls that used this one record again.
+  Parameter& operator=(const Parameter& o);
+  Parameter& operator=(Parameter&& o);
+  ~Parameter() = default;
 
   bool defined() const { return state_ != nullptr; }
   const std::string& name() const;

@@ -131,7 +131,7 @@ class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
   virtual StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states);
   Tensors hybrid_forward(F& F, const Tensors& inputs) final;
   Block& block() final { return *this; }
-  void set_active(const HybridizeOptions& options) const override;
+  bool records_alone() const override;
   friend struct detail::CellAccess;
 };
 

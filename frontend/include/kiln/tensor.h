@@ -21,6 +21,8 @@ namespace kiln {
 
 class IndexedTensor;
 class Operand;
+template <std::equality_comparable T>
+class Attr;
 class Parameter;
 class Tensor;
 
@@ -242,6 +244,10 @@ class Operand {
       : number_(v), integral_(true), where_(where) {}
   Operand(std::int64_t v, std::source_location where = std::source_location::current())
       : number_(static_cast<double>(v)), integral_(true), where_(where) {}
+  /// A number that hybrid_forward reads; see Attr.
+  template <class T>
+  Operand(const Attr<T>& a, std::source_location where = std::source_location::current())
+      : Operand(a.get(), where) {}
   bool is_tensor() const { return tensor_ || owned_.defined(); }
   const Tensor& tensor() const { return tensor_ ? *tensor_ : owned_; }
   double number() const { return number_; }

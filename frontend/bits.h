@@ -1,15 +1,17 @@
 #pragma once
+#include <kiln/export.h>
 #include <kiln/tensor.h>
 
 #include <optional>
+#include <string>
 
-namespace kiln::tool {
+namespace kiln::detail {
 
 /// The first element in which two arrays differ, or -1 where they differ in shape or dtype. Nothing when they
 /// are equal bit for bit; all NaNs count as one value.
-std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b);
+KILN_API std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b);
 
 /// One element as text with its bits: "0.5 (0x3f000000)".
-std::string element_text(const Tensor& t, std::int64_t index);
+KILN_API std::string element_text(const Tensor& t, std::int64_t index);
 
-}  // namespace kiln::tool
+}  // namespace kiln::detail

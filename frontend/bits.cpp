@@ -1,10 +1,10 @@
-#include "tools/kiln/bits.h"
+#include "frontend/bits.h"
 
 #include <bit>
 #include <cstring>
 #include <fmt/format.h>
 
-namespace kiln::tool {
+namespace kiln::detail {
 namespace {
 
 std::uint64_t bits_at(const void* data, std::size_t width, std::int64_t i) {
@@ -55,4 +55,4 @@ std::string element_text(const Tensor& t, std::int64_t index) {
                      hex);
 }
 
-}  // namespace kiln::tool
+}  // namespace kiln::detail

@@ -1,0 +1,165 @@
+// Check: calls that are recorded again, or run eagerly too, and compared.
+#include "function_net.h"
+
+#include <kiln/log.h>
+
+using namespace kiln;
+using Catch::Matchers::Contains;
+using Floats = std::vector<float>;
+
+namespace {
+
+Floats floats(const Tensor& t) { return t.to_vector<float>(); }
+
+struct Scaled : HybridBlock {
+  float scale = 2;
+  explicit Scaled(const BlockOptions& o = {}) : HybridBlock(o) {}
+  Tensor hybrid_forward(F& F, const Tensor& x) override {
+    Tensor y = F.relu(x);
+    return y * scale;
+  }
+};
+
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    CHECK(e.kind() == Error::Kind::user);
+    return e.what();
+  }
+  return "no error";
+}
+
+constexpr Check all = Check::recording | Check::bits;
+
+}  // namespace
+
+TEST_CASE("a plain member that has changed is found") {
+  for (const Check check : {Check::recording, Check::bits, all}) {
+    Scaled net({.prefix = "net_"});
+    net.hybridize({.check = check});
+    const Tensor x = ones({2});
+    CHECK(floats(net(x)) == Floats{2, 2});
+    CHECK(floats(net(x)) == Floats{2, 2});
+    net.scale = 3;
+    const std::string text = error_of([&] { net(x); });
+    CHECK_THAT(text, Contains("check_test.cpp:22: net does not compute what was recorded") &&
+                         Contains("_mul_scalar") && Contains("scalar was 2.0 and is 3.0 now") &&
+                         Contains("Attr<T>") && Contains("hybridize() after the change"));
+    net.hybridize({.check = check});
+    CHECK(floats(net(x)) == Floats{3, 3});
+  }
+  Scaled net;
+  net.hybridize();
+  net(ones({2}));
+  net.scale = 3;
+  CHECK(floats(net(ones({2}))) == Floats{2, 2});  // what the documentation says of plain members
+}
+
+TEST_CASE("whatever else a recording holds is compared") {
+  const Tensor x = ones({3});
+  const auto changed = [&](Net::Body body, int& state) {
+    Net net(std::move(body));
+    net.hybridize({.check = Check::recording});
+    net(x);
+    net(x);
+    ++state;
+    return error_of([&] { net(x); });
+  };
+  int n = 0;
+  CHECK_THAT(changed([&](F& F, const Tensors& in) { return Tensors{n ? F.exp(in[0]) : F.log(in[0])}; }, n),
+             Contains("the operator was log and is exp now"));
+  n = 0;
+  CHECK_THAT(changed(
+                 [&](F&, const Tensors& in) {
+                   Tensor y = in[0] + 1;
+                   for (int i = 0; i < n; ++i) y = y * 2;
+                   return Tensors{y};
+                 },
+                 n),
+             Contains("the operator was nothing and is _mul_scalar now"));
+  n = 0;
+  CHECK_THAT(changed([&](F&, const Tensors& in) { return Tensors{in[0] * Tensor({1, 2, double(n)})}; }, n),
+             Contains("elements"));
+  n = 0;
+  const Tensor held[] = {ones({3}), zeros({3})};
+  CHECK_THAT(changed([&](F&, const Tensors& in) { return Tensors{in[0] * held[n]}; }, n),
+             Contains("another array"));
+  n = 0;
+  CHECK_THAT(changed(
+                 [&](F&, const Tensors& in) {
+                   const Tensor a = in[0] + 1, b = in[0] + 2;
+                   return n ? Tensors{b, a} : Tensors{a, b};
+                 },
+                 n),
+             Contains("result 0"));
+  n = 0;
+  CHECK_THAT(changed(
+                 [&](F&, const Tensors& in) {
+                   Tensor a = in[0] + 1;
+                   const Tensor b = in[0] + 2;
+                   return Tensors{n ? b - a : a - b};
+                 },
+                 n),
+             Contains("input 0"));
+}
+
+TEST_CASE("code that asks whether it is recorded is found") {
+  Net net([](F&, const Tensors& in) { return Tensors{in[0].is_traced() ? in[0] + 1 : in[0] + 2}; });
+  net.hybridize({.check = Check::bits});
+  const std::string text = error_of([&] { net(ones({2})); });
+  CHECK_THAT(text, Contains("eagerly") && Contains("3 (0x40400000)") && Contains("2 (0x40000000)") &&
+                       Contains("is_traced()") && Contains("check_test.cpp:"));
+}
+
+TEST_CASE("a checked call does what a call does, once") {
+  const Tensor x = random::normal(0, 1, {6, 4});
+  Floats results[2], means[2], next[2], written[2];
+  for (const bool checked : {false, true}) {
+    nn::HybridSequential net;
+    net.add(nn::Dropout(0.5), nn::BatchNorm({.in_channels = 4}));
+    net.initialize();
+    int hooks = 0, of_child = 0;
+    net.register_forward_hook([&](Block&, const Tensors&, const Tensors&) { ++hooks; });
+    net[0].register_forward_hook([&](Block&, const Tensors&, const Tensors&) { ++of_child; });
+    net.hybridize({.check = checked ? all : Check::none});
+    const autograd::TrainMode train;
+    random::seed(4);
+    for (int i = 0; i < 3; ++i) results[checked] = floats(net(x));
+    means[checked] = floats(net[1].as<nn::BatchNorm>().running_mean.data());
+    next[checked] = floats(random::uniform(0, 1, {3}));
+    CHECK(hooks == 3);
+    CHECK(of_child == 1);
+
+    Tensor state = zeros({2});
+    Net writes([state](F&, const Tensors& in) {
+      Tensor s = state, y = in[0];
+      s += 1;
+      y += s;
+      return Tensors{y, y * 2};
+    });
+    writes.hybridize({.check = checked ? all : Check::none});
+    Tensor y = zeros({2});
+    for (int i = 0; i < 3; ++i) CHECK(writes(Tensors{y})[0].data() == y.data());
+    written[checked] = floats(y);
+    CHECK(floats(state) == Floats{3, 3});
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(means[0] == means[1]);
+  CHECK(next[0] == next[1]);
+  CHECK(written[1] == Floats{6, 6});
+}
+
+// Run by itself, with KILN_CHECK=recording,colour.
+TEST_CASE("KILN_CHECK checks every hybridized call, and lists its words", "[.environment]") {
+  std::string said;
+  set_log_sink([&](LogLevel, const std::string& line) { said += line; });
+  Scaled net;
+  net.hybridize();
+  net(ones({2}));
+  net.scale = 3;
+  CHECK_THROWS_WITH(net(ones({2})), Contains("is 3.0 now"));
+  CHECK_THAT(said, Contains("KILN_CHECK: no check is called \"colour\"") && Contains("recording and bits"));
+  set_log_sink({});
+}
