@@ -216,6 +216,7 @@ class Inference {
       if (shown)
         for (const Entry& part : e.node->inputs) s.add(part);
     }
+    if (node.subgraphs.empty()) return s;
     for (const auto& body : bodies_of(node)) {
       s.layout.bodies.emplace_back(body->inputs.size(), body->outputs.size());
       for (const NodePtr& variable : body->inputs) s.places.push_back({variable.get(), 0});
