@@ -342,12 +342,14 @@ class Scheduler {
   }
 
   void schedule_check(ir::CheckBoundsOp check) {
-    const std::vector<std::string> lines = source_lines(check.getLoc());
+    const auto at = check.getLoc()->findInstanceOf<mlir::FileLineColLoc>();
     add(check,
-        make_bounds_check({.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
-                           .extent = static_cast<std::int64_t>(check.getExtent()),
-                           .node = check.getNode().str(),
-                           .line = lines.empty() ? std::string() : lines.front()}),
+        make_bounds_check(
+            {.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
+             .extent = static_cast<std::int64_t>(check.getExtent()),
+             .node = check.getNode().str(),
+             .line = at ? SourceLocation(at.getFilename().str(), at.getLine(), at.getColumn()).str()
+                        : std::string()}),
         {place(check.getIndices())});
   }
 

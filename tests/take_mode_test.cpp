@@ -39,7 +39,7 @@ TEST_CASE("an index out of range throws alike eagerly and compiled", "[take]") {
     for (const bool hybrid : {false, true}) {
       if (hybrid) net.hybridize();
       const std::string message = error_of([&] { net({table, indices}); });
-      CHECK_THAT(message, Catch::Contains(line(line_of_body)));
+      CHECK_THAT(message, Catch::StartsWith(line(line_of_body)));
       CHECK_THAT(message, Catch::Contains("take"));
       CHECK_THAT(message, Catch::Contains(std::string("the index ") + wrong));
       CHECK_THAT(message, Catch::Contains(std::string("element ") + place));
@@ -55,9 +55,8 @@ TEST_CASE("each line that takes is named, though all share one kernel", "[take]"
   const auto first = [&] { F::np().take(table, far, 0); };
   const int first_line = __LINE__ - 1;
   const auto second = [&] { F::np().take(table, far, 0); };
-  CHECK_THAT(error_of(first), Catch::StartsWith(std::string(__FILE__) + ":" + std::to_string(first_line)));
-  CHECK_THAT(error_of(second),
-             Catch::StartsWith(std::string(__FILE__) + ":" + std::to_string(first_line + 2)));
+  CHECK_THAT(error_of(first), Catch::StartsWith(line(first_line)));
+  CHECK_THAT(error_of(second), Catch::StartsWith(line(first_line + 2)));
   CHECK(error_of(first).find(".cpp", error_of(first).find(".cpp") + 1) == std::string::npos);
 }
 
