@@ -172,12 +172,25 @@ const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) c
   return nullptr;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
+const TracedCall* CachedCall::ready(std::span<const Tensor> inputs) const {
   for (const Tensor& t : inputs)
-    if (!t.defined() || TensorAccess::array(t)->traced()) return false;
+    if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
   const TracedCall* c = find(inputs, is_training());
-  if (!c || !c->executable || c->checked || c->results.size() != 1 || c->overlaps(inputs)) return false;
+  return c && c->executable && !c->checked && !c->overlaps(inputs) ? c : nullptr;
+}
+
+bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
+  const TracedCall* c = ready(inputs);
+  if (!c || c->results.size() != 1) return false;
   c->run(inputs, {&out, 1});
+  return true;
+}
+
+bool CachedCall::hit(std::span<const Tensor> inputs, Tensors& out) const {
+  const TracedCall* c = ready(inputs);
+  if (!c) return false;
+  out.resize(c->results.size());
+  c->run(inputs, out);
   return true;
 }
 

@@ -126,12 +126,16 @@ class CachedCall {
  public:
   /// Runs a block of one result if code for the call is there.
   bool hit(std::span<const Tensor> inputs, Tensor& out) const;
+  /// The same for any number of results.
+  bool hit(std::span<const Tensor> inputs, Tensors& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   /// What such a call runs; recorded and compiled if it is not there.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
 
  private:
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
+  /// The recording whose code these inputs can run as it is.
+  const detail::TracedCall* ready(std::span<const Tensor> inputs) const;
   const detail::TracedCall& find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train);
   /// Under the lock: whether there were any.
   bool drop_stale();

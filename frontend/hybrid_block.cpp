@@ -34,9 +34,10 @@ void HybridBlock::set_active(const HybridizeOptions& options) const {
 
 Tensors HybridBlock::forward(const Tensors& inputs) {
   BlockState& s = state();
-  if (s.active && !Trace::current() && !CheckScope::active() && records_alone())
-    return calls_.get(s)->call(*this, inputs);
-  return BlockAccess::run(*this, inputs);
+  if (!s.active || Trace::current() || CheckScope::active()) return BlockAccess::run(*this, inputs);
+  Tensors out;
+  if (const CachedCall* calls = calls_.find(); calls && calls->hit(inputs, out)) return out;
+  return records_alone() ? calls_.get(s)->call(*this, inputs) : BlockAccess::run(*this, inputs);
 }
 
 namespace {

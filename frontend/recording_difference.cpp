@@ -1,9 +1,10 @@
 #include "frontend/recording_difference.h"
 
+#include "frontend/bits.h"
+
 #include <kiln/attr.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 #include <type_traits>
 #include <unordered_map>
@@ -149,13 +150,15 @@ Found captured_arrays(const TracedCall& was, const TracedCall& now) {
   for (std::size_t i = 0; i < was.captures.size(); ++i) {
     const TracedCall::Capture &a = was.captures[i], &b = now.captures[i];
     const ir::Node& variable = *now.graph.inputs[inputs + i];
-    const Array &x = *a.array.get(), &y = *b.array.get();
-    if (&x == &y) continue;
+    if (a.array.get() == b.array.get()) continue;
     if (a.watched || b.watched || a.parameter || b.parameter)
-      return at(variable, "its memory", a.parameter ? a.parameter->name : "one array",
+      return at(variable, "the memory", a.parameter ? a.parameter->name : "one array",
                 b.parameter ? b.parameter->name : "another array");
-    if (x.bytes() != y.bytes() || std::memcmp(x.data(), y.data(), x.bytes()) != 0)
-      return at(variable, "its elements, which hybrid_forward makes,", "others", "these");
+    // hybrid_forward makes the array anew each time.
+    const Tensor x = a.whole(), y = b.whole();
+    if (const auto element = first_difference(x, y))
+      return at(variable, fmt::format("element {}", *element), element_text(x, *element),
+                element_text(y, *element));
   }
   return {};
 }

@@ -217,7 +217,7 @@ TEST_CASE("a block that defines no forward says so") {
   TwoInputs two({.prefix = "two_"});
   CHECK_THROWS_WITH(two(ones({1})), Contains("TwoInputs") && Contains("one tensor"));
   CHECK_THROWS_WITH(two(Tensor()), Contains("undefined"));
-  CHECK_THROWS_WITH(two(Tensors{}), Contains("without a tensor"));
+  CHECK_THROWS_WITH(two(Tensors{}), Contains("no tensor"));
 }
 
 TEST_CASE("blocks take and give several tensors") {

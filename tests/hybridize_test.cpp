@@ -22,7 +22,7 @@ nn::HybridSequential mlp() {
 
 }  // namespace
 
-TEST_CASE("hybrid_forward runs once for each signature") {
+TEST_CASE("hybrid_forward runs once for each signature", "[runs]") {
   Net net([](F&, const Tensors& in) { return Tensors{in[0] * 2 + 1}; });
   net.hybridize();
   CHECK(net(ones({2})).to_vector<float>() == Floats{3, 3});
@@ -245,7 +245,7 @@ TEST_CASE("reading a value while tracing names the line") {
   CHECK(net(ones({2})).to_vector<float>() == Floats{1, 1});
 }
 
-TEST_CASE("a plain block hybridizes its hybrid children") {
+TEST_CASE("a plain block hybridizes its hybrid children", "[runs]") {
   nn::Sequential net({.prefix = "plain_"});
   Net inner([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });
   net.add(inner, nn::Lambda([](const Tensor& x) { return x * x.item<float>(); }));
@@ -255,7 +255,7 @@ TEST_CASE("a plain block hybridizes its hybrid children") {
   CHECK(inner.runs() == 1);
 }
 
-TEST_CASE("hybridized children are part of their parent's recording") {
+TEST_CASE("hybridized children are part of their parent's recording", "[runs]") {
   Net inner([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });
   nn::HybridSequential net;
   net.add(inner, inner);
@@ -267,7 +267,7 @@ TEST_CASE("hybridized children are part of their parent's recording") {
   CHECK(net.compiled_calls().size() == 1);
 }
 
-TEST_CASE("many threads may call one network") {
+TEST_CASE("many threads may call one network", "[runs]") {
   auto net = mlp();
   net.initialize(init::Xavier());
   std::vector<Tensor> inputs, expected;
@@ -317,4 +317,72 @@ TEST_CASE("what a program holds is exported with the rest") {
   const Tensor y = net(ones({3}));
   net.export_model("held");
   CHECK(same_bits(SymbolBlock::imports("held-symbol.json", {"data"}, "held-0000.params")(ones({3})), y));
+}
+
+TEST_CASE("a network may have no inputs", "[runs]") {
+  struct Noise : HybridBlock {
+    Parameter mean = params().get("mean", {3});
+    Tensor hybrid_forward(F& F) override { return F.random().normal(0, 1, {3}) + mean; }
+  };
+  Noise net;
+  net.initialize(init::One());
+  random::seed(2);
+  const Tensor first = net(), second = net();
+  net.hybridize();
+  for (const int threads : {1, 2}) {
+    const ThreadLimit limit(threads);
+    random::seed(2);
+    CHECK(same_bits(net(), first));
+    CHECK(same_bits(net(Tensors{})[0], second));
+  }
+  CHECK(net.compiled_calls().size() == 1);
+  CHECK(net.compiled_calls()[0].inputs == "no inputs");
+  auto step = net.bind({});
+  random::seed(2);
+  CHECK(same_bits(step(), first));
+
+  // The same block in a network with inputs, of constants, of states alone, and without any tensor of its own
+  Tensor count = zeros({1});
+  Net counts([count](F&, const Tensors&) {
+    Tensor c = count;
+    c += 1;
+    return Tensors{c * 2, zeros({2}) + 5};
+  });
+  nn::HybridSequential inside;
+  for (const bool hybridized : {false, true}) {
+    counts.hybridize(hybridized);
+    count[slice()] = 0;
+    CHECK(counts(Tensors{})[0].to_vector<float>() == Floats{2});
+    CHECK(counts(Tensors{})[0].to_vector<float>() == Floats{4});
+    CHECK(counts(Tensors{})[1].to_vector<float>() == Floats{5, 5});
+    CHECK(count.to_vector<float>() == Floats{3});
+  }
+  Net outer([&net](F&, const Tensors& in) { return Tensors{in[0] + net()}; });
+  random::seed(2);
+  const Tensor eager = outer(ones({3}));
+  outer.hybridize();
+  random::seed(2);
+  CHECK(same_bits(outer(ones({3})), eager));
+
+  struct Plain : Block {
+    Tensor forward() override { return ones({2}); }
+  } plain;
+  CHECK(plain().to_vector<float>() == Floats{1, 1});
+}
+
+TEST_CASE("a network without inputs is exported") {
+  struct Table : HybridBlock {
+    Parameter table = params().get("table", {2, 2});
+    Tensor hybrid_forward(F& F) override { return F.softmax(table); }
+  } net;
+  net.initialize();
+  const Tensor eager = net();
+  net.hybridize();
+  CHECK(same_bits(net(), eager));
+  net.export_model("table");
+  auto imported = SymbolBlock::imports("table-symbol.json", {}, "table-0000.params");
+  CHECK(same_bits(imported(), eager));
+  imported.hybridize();
+  CHECK(same_bits(imported(), eager));
+  CHECK(same_bits(Model::load("table-symbol.json", "table-0000.params").run({})[0], eager));
 }

@@ -116,20 +116,20 @@ TEST_CASE("an array that a block holds may be another one") {
 }
 
 TEST_CASE("what a network let go of is freed") {
-  constexpr std::int64_t size = 1 << 18;
+  constexpr std::int64_t elements = 1 << 18;
   struct Holds : HybridBlock {
-    Tensor array = ones({size});
+    Tensor array = ones({elements});
     Tensor hybrid_forward(F&, const Tensor& x) override { return x + array; }
   } net;
   net.hybridize();
-  const Tensor x = ones({size});
+  const Tensor x = ones({elements});
   net(x);
   const std::size_t before = memory_report().live_bytes;
   for (int i = 0; i < 10; ++i) {
-    net.array = full({size}, i);
+    net.array = full({elements}, i);
     CHECK(floats(net(x)[slice(0, 1)]) == Floats{static_cast<float>(i + 1)});
   }
-  CHECK(memory_report().live_bytes <= before + 2 * size * sizeof(float));
+  CHECK(memory_report().live_bytes <= before + 2 * elements * sizeof(float));
 }
 
 TEST_CASE("arrays that hybrid_forward makes for itself are recorded once") {
