@@ -2,6 +2,7 @@
 #include "codegen/compile.h"
 #include "frontend/block_state.h"
 #include "frontend/cached_call.h"
+#include "frontend/numpy_scope.h"
 #include "frontend/recording_difference.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
@@ -167,6 +168,7 @@ detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature
   {
     const DependencyScope scope(call.dependencies);
     depend_on_tree(state);
+    depend_on(NumpyScope::program_revision());
     out.to_compile = record(block, inputs, call);
   }
   call.dependencies.settle();

@@ -1,4 +1,7 @@
 #pragma once
+#include "frontend/revision.h"
+
+#include <memory>
 #include <string_view>
 
 namespace kiln {
@@ -15,6 +18,8 @@ class NumpyScope {
   /// Whether the whole program is: npx::set_np().
   static bool program();
   static void set_program(bool on);
+  /// Changes with the program's mode, in which every recording is made.
+  static const std::shared_ptr<detail::Revision>& program_revision();
   static std::string_view hint();
 
  private:

@@ -276,6 +276,22 @@ TEST_CASE("casts and plain members that are blocks are seen") {
   CHECK(net(one).dtype() == DType::f32);
 }
 
+TEST_CASE("numpy mode of the program is seen") {
+  Net net([](F&, const Tensors& in) { return Tensors{in[0].reshape({-1}) + 1, in[0] == in[0]}; });
+  net.hybridize();
+  const auto runs = [&] {
+    net(Tensors{one});
+    return net.runs();
+  };
+  CHECK(runs() == 1);
+  npx::set_np();
+  CHECK(runs() == 2);
+  npx::set_np();
+  CHECK(runs() == 2);
+  npx::reset_np();
+  CHECK(runs() == 3);
+}
+
 TEST_CASE("a cell that comes to keep tensors is not compiled by itself") {
   rnn::HybridSequentialRNNCell stack;
   rnn::RNNCell first(3, {.input_size = 2});
