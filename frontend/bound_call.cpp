@@ -123,11 +123,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
   bound->origin = s.structure;
   const TracedCall& call = *bound->call;
   if (!call.executable || call.overlaps(inputs))
-    fail(
-        "{}hybrid_forward of {} writes to an array that it also sees as another one: such a call is not "
-        "compiled "
-        "and cannot be bound",
-        line_prefix(line), name());
+    fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
+         call.executable ? "it writes to an array that it also sees as another one" : call.eager_because);
   for (const TensorType& type : call.fresh) {
     bound->arrays.push_back(at_line(line, [&] { return std::make_shared<Array>(Buffer(type)); }));
     bound->made.push_back(bound->arrays.back()->data());

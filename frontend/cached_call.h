@@ -70,9 +70,10 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::vector<Capture> captures;
   std::size_t watched_captures = 0;
 
-  /// Null where the recording cannot stand for the call: hybrid_forward writes to an array that it also sees
-  /// through another argument. Such calls run eagerly.
+  /// Null where the recording cannot stand for the call. Such calls run eagerly.
   std::shared_ptr<const Executable> executable;
+  /// Then: why.
+  std::string eager_because;
   /// The arrays that the executable makes, and their sizes.
   std::vector<TensorType> fresh;
   std::vector<std::size_t> fresh_bytes;

@@ -6,6 +6,7 @@
 #include "frontend/recording_difference.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
+#include "runtime/log.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -119,6 +120,7 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   for (const Tensor& r : results)
     if (!r.defined()) fail("hybrid_forward of {} returned an undefined Tensor", block.name());
   out.graph = trace.finish(results);
+  out.eager_because = trace.eager_because();
   out.graph.name = block.name();
   ir::Graph compiled = out.graph;
   compiled.outputs = ResultViews(trace, traced).place(results, out);
@@ -184,9 +186,13 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
                                                std::span<const Tensor> inputs) {
   const auto [call, graph] = record_call(block, std::move(signature), inputs);
   BlockState& state = BlockAccess::state(block);
-  // Writing to an array that is an argument twice: see TracedCall::executable.
-  if (!(call->writes_inputs && call->signature.shares_arrays()) && !call->overlaps(inputs))
+  if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs))
+    call->eager_because = "it writes to an array that it also sees as another one";
+  if (call->eager_because.empty())
     call->executable = code_of(state, *call, graph);
+  else
+    log_line(LogCategory::compile, "{}: calls for {} run eagerly: {}", block.name(), call->signature.str(),
+             call->eager_because);
   const std::lock_guard lock(state.recordings_mutex);
   std::erase_if(state.recordings, [](const auto& weak) { return weak.expired(); });
   state.recordings.push_back(call);

@@ -1,7 +1,9 @@
 // Loops and branches of a program: run as they are, or recorded as one node with subgraphs.
+#include "frontend/body_aliases.h"
 #include "frontend/invoke.h"
 #include "frontend/numpy_scope.h"
 #include "frontend/random_state.h"
+#include "frontend/step_outputs.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
 #include "ir/primitives.h"
@@ -10,6 +12,7 @@
 #include <kiln/control_flow.h>
 
 #include <algorithm>
+#include <exception>
 #include <unordered_map>
 
 namespace kiln {
@@ -49,6 +52,11 @@ Shape row_shape(const Shape& stacked) {
 /// As a value of the trace around, if there is one.
 Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
 
+void check_defined(const Tensors& results, std::source_location where) {
+  for (const Tensor& t : results)
+    if (!t.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where));
+}
+
 /// A body under construction and how its variables are fed from outside.
 class Recorder {
  public:
@@ -63,7 +71,12 @@ class Recorder {
     return trace_->input(name, {TensorAccess::dtype(outer), row ? row_shape(shape) : shape});
   }
 
-  bool writes_outside() const { return trace_->written_outside() != nullptr; }
+  bool wrote_outside() const { return trace_->written_outside() != nullptr; }
+  bool wrote_input() const { return trace_->wrote_input(); }
+  BodyAliases aliases(const Tensors& results, std::source_location where) {
+    check_defined(results, where);
+    return aliases_of(*trace_, results);
+  }
   void abandon() { trace_.reset(); }
 
   /// Ends the body. A result that is a variable itself, stands for a value from outside, or was returned
@@ -71,8 +84,8 @@ class Recorder {
   ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true) {
     Tensors heads;
     std::vector<ir::Entry> seen;
+    check_defined(results, where);
     for (const Tensor& result : results) {
-      if (!result.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where));
       Tensor head = trace_->resolve(result);
       const ir::Entry value = value_of(head, where);
       const bool known = std::any_of(seen.begin(), seen.end(), [&](const ir::Entry& e) {
@@ -199,18 +212,21 @@ Tensors copies(const Tensors& list) {
   return out;
 }
 
-/// Outputs of the steps so far, each (steps, ...).
-Tensors stacked(const std::vector<Tensors>& steps, std::int64_t rows, std::source_location where) {
-  Tensors out;
-  for (std::size_t i = 0; i < steps[0].size(); ++i) {
-    Tensors parts;
-    for (const Tensors& step : steps) parts.push_back(step[i]);
-    for (auto k = static_cast<std::int64_t>(parts.size()); k < rows; ++k)
-      parts.push_back(F::zeros_like(parts[0]));
-    out.push_back(F::stack(parts, {}, where));
+/// While it lives, an error that leaves the recording of a loop or branch is noted: a program that catches it
+/// has run a part of the body, which no node stands for.
+class CaughtErrors {
+ public:
+  CaughtErrors() = default;
+  ~CaughtErrors() {
+    if (around_ && std::uncaught_exceptions() > errors_)
+      around_->run_eagerly("it catches an error of the body of a loop or branch");
   }
-  return out;
-}
+  CaughtErrors(const CaughtErrors&) = delete;
+
+ private:
+  Trace* const around_ = Trace::current();
+  const int errors_ = std::uncaught_exceptions();
+};
 
 /// foreach as it is written, on arrays or in a trace that knows shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
@@ -220,7 +236,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
       fail("{}foreach needs data with one number of steps, at least 1, along the first axis; got {} and {}",
            line_prefix(where), data[0].shape().str(), t.shape().str());
   Tensors now = copies(states);
-  std::vector<Tensors> outputs;
+  StepOutputs outputs(data[0].shape()[0], where);
   for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
     Tensors rows;
     for (const Tensor& t : data) {
@@ -230,25 +246,29 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     }
     Results step = body(rows, now);
     check_states(now, step.states, "states", where);
-    outputs.push_back(std::move(step.outputs));
+    outputs.add(step.outputs);
     now = std::move(step.states);
   }
-  return {stacked(outputs, 0, where), now};
+  return {outputs.stacked(), now};
 }
 
 Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                        std::source_location where) {
+  const CaughtErrors errors;
   Tensors rows, carried;
   Tensors outer_data, outer_states;
   for (const Tensor& t : data) outer_data.push_back(resolved(t));
   for (const Tensor& t : states) outer_states.push_back(resolved(t));
-  Recorder recorder(subgraph_name("foreach"), shapes_known({&data, &states}));
+  const bool known = shapes_known({&data, &states});
+  Recorder recorder(subgraph_name("foreach"), known);
   for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));
   for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
   const Results step = body(rows, carried);
   check_states(carried, step.states, "states", where);
-  // What a body writes outside must be seen by the next step: then the steps are recorded one by one.
-  if (recorder.writes_outside() && shapes_known({&data, &states})) {
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where) : BodyAliases();
+  // What a body writes outside, or into a state that it shares, must be seen by the next step: then the steps
+  // are recorded one by one.
+  if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
@@ -272,11 +292,14 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   node.set("in_state_locs", state_positions);
   node.set("in_data_locs", data_positions);
   node.set("remain_locs", other_positions);
-  return split(node.record("_foreach", {subgraph}, where), step.outputs.size());
+  Results out = split(node.record("_foreach", {subgraph}, where), step.outputs.size());
+  if (known) share_arrays(out.states, {&aliases, 1}, /*may_not_run=*/false);
+  return out;
 }
 
 Results record_while(const F::contrib::Condition& condition, const F::contrib::LoopBody& body,
                      const Tensors& variables, std::int64_t max_iterations, std::source_location where) {
+  const CaughtErrors errors;
   Tensors outer;
   for (const Tensor& t : variables) outer.push_back(resolved(t));
   ControlNode node;
@@ -298,11 +321,19 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   };
   Shape condition_positions, body_positions, variable_positions;
   Recorder test(subgraph_name("while_loop_cond"), known);
-  const ir::SubgraphPtr tested = test.finish({condition(variables_of(test))}, where, /*keep_unused=*/false);
+  const Tensor holds = condition(variables_of(test));
+  const bool condition_writes = test.wrote_input();
+  const ir::SubgraphPtr tested = test.finish({holds}, where, /*keep_unused=*/false);
   Recorder recorder(subgraph_name("while_loop_func"), known);
   const Tensors own = variables_of(recorder);
   const Results step = body(own);
   check_states(own, step.states, "loop variables", where);
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where) : BodyAliases();
+  if (known && (condition_writes || (recorder.wrote_input() && aliases.any())))
+    Trace::current()->run_eagerly(
+        condition_writes
+            ? "the condition of a while_loop writes into a loop variable"
+            : "the body of a while_loop writes into a loop variable that it shares with another array");
   const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
   feed(test, condition_positions);
   feed(recorder, body_positions);
@@ -315,18 +346,24 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   node.set("cond_input_locs", condition_positions);
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
-  return split(node.record("_while_loop", {tested, subgraph}, where), step.outputs.size());
+  Results out = split(node.record("_while_loop", {tested, subgraph}, where), step.outputs.size());
+  if (known) share_arrays(out.states, {&aliases, 1}, /*may_not_run=*/true);
+  return out;
 }
 
 Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
                     const F::contrib::Branch& otherwise, std::source_location where) {
+  const CaughtErrors errors;
   ControlNode node;
   const Tensor tested = resolved(condition);
   const Tensors conditions{tested};
   const bool known = shapes_known({&conditions});
+  std::vector<BodyAliases> ways;
   const auto record = [&](const char* kind, const F::contrib::Branch& body, std::string_view positions) {
     Recorder recorder(subgraph_name(kind), known);
-    const ir::SubgraphPtr subgraph = recorder.finish(body(), where);
+    const Tensors results = body();
+    if (known) ways.push_back(recorder.aliases(results, where));
+    const ir::SubgraphPtr subgraph = recorder.finish(results, where);
     Shape list;
     for (const ir::NodePtr& variable : subgraph->inputs)
       list.push_back(node.input(recorder.outside(variable)));
@@ -341,7 +378,9 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     fail("{}one branch returns {} tensors, the other {}", line_prefix(where), a->outputs.size(),
          b->outputs.size());
   node.set("num_outputs", static_cast<std::int64_t>(a->outputs.size()));
-  return node.record("_cond", {test, a, b}, where);
+  Tensors out = node.record("_cond", {test, a, b}, where);
+  if (known) share_arrays(out, std::span(ways).subspan(1), /*may_not_run=*/false);  // without the condition
+  return out;
 }
 
 }  // namespace
@@ -360,14 +399,14 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   if (recording({&variables}, where)) return record_while(condition, body, variables, max_iterations, where);
   const RandomBlock random(ir::Primitives::control_draws);
   Tensors now = copies(variables);
-  std::vector<Tensors> outputs;
+  StepOutputs outputs(max_iterations, where);
   for (std::int64_t i = 0; i < max_iterations && holds(condition(now), where); ++i) {
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
-    outputs.push_back(std::move(step.outputs));
+    outputs.add(step.outputs);
     now = std::move(step.states);
   }
-  if (!outputs.empty()) return {stacked(outputs, max_iterations, where), now};
+  if (!outputs.empty()) return {outputs.stacked(), now};
   // No step was taken: what the outputs would have been is known from a recording.
   Trace trace(/*shapes_known=*/true);
   Tensors own, zeros;

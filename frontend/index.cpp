@@ -182,19 +182,19 @@ void IndexedTensor::operator=(const IndexedTensor& value) {
   write(base_, index_, Operand(value, where_), where_);
 }
 void IndexedTensor::operator+=(const Operand& v) {
-  write(base_, index_, python_operator(Arithmetic::add, get(), v, where_), where_);
+  write(base_, index_, in_place(Arithmetic::add, get(), v, where_), where_);
 }
 void IndexedTensor::operator-=(const Operand& v) {
-  write(base_, index_, python_operator(Arithmetic::sub, get(), v, where_), where_);
+  write(base_, index_, in_place(Arithmetic::sub, get(), v, where_), where_);
 }
 void IndexedTensor::operator*=(const Operand& v) {
-  write(base_, index_, python_operator(Arithmetic::mul, get(), v, where_), where_);
+  write(base_, index_, in_place(Arithmetic::mul, get(), v, where_), where_);
 }
 void IndexedTensor::operator/=(const Operand& v) {
-  write(base_, index_, python_operator(Arithmetic::div, get(), v, where_), where_);
+  write(base_, index_, in_place(Arithmetic::div, get(), v, where_), where_);
 }
 void IndexedTensor::operator%=(const Operand& v) {
-  write(base_, index_, arithmetic(Arithmetic::mod, get(), v, where_), where_);
+  write(base_, index_, in_place(Arithmetic::mod, get(), v, where_), where_);
 }
 
 IndexedTensor Tensor::operator()(std::vector<Index> index, std::source_location where) {

@@ -244,17 +244,28 @@ Tensor operator-(const Operand& a) {
   return arithmetic(Arithmetic::mul, a, Operand(-1.0, a.where()), a.where());
 }
 
+Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::source_location where) {
+  Tensor result = python_operator(op, Operand(target, where), b, where);
+  if (shapes_unknown(target)) return result;
+  const char* const symbol = table[static_cast<std::size_t>(op)].symbol;
+  const Shape &to = TensorAccess::shape(target), &shape = TensorAccess::shape(result);
+  if (shape != to)
+    fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(where),
+         to.str(), shape.str(), symbol);
+  // As MXNet, whose operators do not write into an array of another dtype.
+  const DType kept = TensorAccess::dtype(target), dtype = TensorAccess::dtype(result);
+  if (dtype != kept)
+    fail(
+        "{}an in-place operator cannot change the dtype {} to {}: write x = x {} y for a new array, or "
+        "x[slice()] = x {} y to convert the result to {}",
+        line_prefix(where), name_of(kept), name_of(dtype), symbol, symbol, name_of(kept));
+  return result;
+}
+
 namespace {
 
 Tensor& assign(Tensor& target, Arithmetic op, const Operand& b) {
-  const Tensor result = python_operator(op, Operand(target, b.where()), b, b.where());
-  const bool unknown = shapes_unknown(target);
-  if (!unknown && TensorAccess::shape(result) != TensorAccess::shape(target)) {
-    fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(b.where()),
-         TensorAccess::shape(target).str(), TensorAccess::shape(result).str(),
-         table[static_cast<std::size_t>(op)].symbol);
-  }
-  write_view(target, result, b.where());
+  write_view(target, in_place(op, target, b, b.where()), b.where());
   return target;
 }
 

@@ -34,6 +34,8 @@ enum class Arithmetic {
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where);
 /// The same as an operator in the program's text, `a + b`: numpy's in a program in numpy mode.
 Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b, std::source_location where);
+/// The value of `target op= b`. Throws where it has another shape or dtype than the target.
+Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::source_location where);
 
 /// The operator on two tensors that computes what an operator with a number does, when the number is an array
 /// of shape (1,): the same roundings, for float32 and float64.

@@ -13,10 +13,12 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
-// An operator that updates an input counts the updates in the entry's version, as MXNet's files do.
+// An operator that updates a variable counts the updates in the entry's version, as MXNet's files do.
 void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tensor, ir::Entry& entry) {
+  if (!entry.node->is_variable()) return;
   if (std::find(op.aux.begin(), op.aux.end(), static_cast<int>(input)) == op.aux.end()) return;
   Array& array = *TensorAccess::array(tensor);
+  if (Trace* const trace = Trace::current(); trace && is_training()) trace->will_write(array);
   entry.version = ++array.value.version;
 }
 
@@ -27,6 +29,21 @@ std::string_view hint_of(const Call& call) {
     for (std::string_view alias : call.op.aliases)
       if (alias.starts_with("_npx_")) return alias;
   return call.hint.empty() ? call.op.name : call.hint;
+}
+
+// An auxiliary state that is no variable but a view of one, or an array that the program made: what the
+// operator makes of it is written there.
+void write_computed_states(const Call& call, Trace* trace, const ir::NodePtr& node) {
+  const auto counted = static_cast<std::size_t>(call.op.outputs_counted(node->attrs));
+  for (std::size_t k = 0; counted + k < node->types.size(); ++k) {
+    const auto input = static_cast<std::size_t>(call.op.aux[k]);
+    if (node->inputs[input].node->is_variable()) continue;
+    const auto output = static_cast<std::uint32_t>(counted + k);
+    const TensorType& type = node->types[output];
+    auto array = std::make_shared<Array>(trace, ir::Entry{node, output, 0}, type.shape, true);
+    write_view(*call.inputs[input], TensorAccess::make(std::move(array), 0, type.shape, type.dtype),
+               call.where);
+  }
 }
 
 bool infer(const ir::NodePtr& node) {
@@ -62,6 +79,7 @@ std::vector<Tensor> record_node(const Call& call) {
   node->name = NameScope::node_name(call.name, hint_of(call));
   if (known) known = infer(node);
   if (trace) trace->record(node);
+  if (known) write_computed_states(call, trace, node);
 
   std::vector<Tensor> out;
   for (int i = 0; i < call.op.outputs_visible(node->attrs); ++i) {

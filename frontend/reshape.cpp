@@ -1,6 +1,7 @@
-// Tensor::reshape and the rules of MXNet's reshape codes.
+// Tensor::reshape: a view, recorded under the codes that the program wrote.
 #include "frontend/invoke.h"
 #include "frontend/numpy_scope.h"
+#include "frontend/ops/reshape_target.h"
 #include "frontend/trace.h"
 #include "frontend/view.h"
 #include "runtime/fail.h"
@@ -10,61 +11,15 @@ namespace kiln {
 using detail::Array;
 using detail::TensorAccess;
 
-Shape reshaped(const Shape& from, const Shape& spec, std::source_location where) {
-  const auto refuse = [&](std::string_view why) {
-    fail("{}reshape: cannot make {} of shape {}: {}", line_prefix(where), spec.str(), from.str(), why);
-  };
-  Shape out;
-  std::size_t at = 0;  // the next axis of `from`
-  int inferred = -1;   // where -1 stands
-  const std::size_t rank = from.size();
-  for (std::size_t i = 0; i < spec.size(); ++i) {
-    const std::int64_t code = spec[i];
-    if (code > 0) {
-      out.push_back(code);
-      ++at;
-    } else if (code == 0) {
-      if (at >= rank) refuse("0 keeps an extent that is not there");
-      out.push_back(from[at++]);
-    } else if (code == -1) {
-      if (inferred >= 0) refuse("only one extent can be -1");
-      inferred = out.rank();
-      out.push_back(1);
-      ++at;
-    } else if (code == -2) {
-      while (at < rank) out.push_back(from[at++]);
-    } else if (code == -3) {
-      if (at + 1 >= rank) refuse("-3 merges two extents that are not there");
-      out.push_back(from[at] * from[at + 1]);
-      at += 2;
-    } else if (code == -4) {
-      if (at >= rank) refuse("-4 splits an extent that is not there");
-      if (i + 2 >= spec.size()) refuse("-4 needs the two extents that it splits into");
-      std::int64_t first = spec[++i];
-      std::int64_t second = spec[++i];
-      const std::int64_t extent = from[at++];
-      if (first == -1 && second == -1) refuse("-4 with two -1");
-      if (first == -1 && second > 0) first = extent / second;
-      if (second == -1 && first > 0) second = extent / first;
-      if (first <= 0 || second <= 0 || first * second != extent)
-        refuse("-4 does not split the extent evenly");
-      out.push_back(first);
-      out.push_back(second);
-    } else {
-      refuse("codes go from -4 to 0");
-    }
-  }
-  const std::int64_t n = from.elements();
-  if (inferred >= 0) {
-    const std::int64_t known = out.elements();
-    if (known == 0 || n % known != 0) refuse("the elements do not fill it");
-    out[static_cast<std::size_t>(inferred)] = n / known;
-  }
-  if (out.elements() != n) refuse(fmt::format("{} elements cannot become {}", n, out.elements()));
-  return out;
-}
-
 namespace {
+
+Shape reshaped(const Shape& from, const Shape& spec, std::source_location where) {
+  try {
+    return ops::reshape_target(from, spec);
+  } catch (const Error& e) {
+    fail("{}reshape: {}", line_prefix(where), e.what());
+  }
+}
 
 /// numpy's rule: -1 is what the other extents leave.
 Shape numpy_reshaped(const Shape& from, const Shape& spec, std::source_location where) {

@@ -13,6 +13,7 @@ namespace {
 
 using detail::Array;
 using detail::TensorAccess;
+using Tensors = std::vector<Tensor>;
 using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 
 thread_local Trace* current_trace = nullptr;
@@ -24,6 +25,13 @@ ir::NodePtr make_variable(const std::string& name, const HiddenAttrs& hidden, co
   for (const auto& [key, value] : hidden) node->attr_text[key] = value;
   if (type) node->types = {*type};
   return node;
+}
+
+/// Whether the array of a variable holds another value. A version is an operator's update, which happens in
+/// training.
+bool has_written_to(const Tensor& array, const ir::NodePtr& variable) {
+  const ir::Entry& now = TensorAccess::array(array)->value;
+  return now.node != variable || (now.version > 0 && is_training());
 }
 
 }  // namespace
@@ -153,6 +161,31 @@ bool Trace::has_written(const detail::Array* array) const {
          captured_[found->second].variable;
 }
 
+void Trace::run_eagerly(std::string_view reason) {
+  if (body_ && outer_) return outer_->run_eagerly(reason);
+  if (eager_because_.empty()) eager_because_ = reason;
+}
+
+void Trace::will_write(const Array& array) {
+  if (possible_aliases_.has_another(array))
+    run_eagerly("it writes into an array of which values decide whether it is another one too");
+}
+
+void Trace::check_escapes(std::span<const Tensor> results) {
+  if (possible_aliases_.empty()) return;
+  Tensors seen;
+  for (const InputSlot& slot : inputs_) seen.push_back(slot.tensor);
+  seen.insert(seen.end(), captured_traced_.begin(), captured_traced_.end());
+  for (const Tensor& result : results) {
+    const Tensor r = resolve(result);
+    for (const Tensor& other : seen)
+      if (TensorAccess::array(r) != TensorAccess::array(other) &&
+          possible_aliases_.may_be_one(*TensorAccess::array(r), *TensorAccess::array(other)))
+        run_eagerly("values decide whether a result is another array that the caller has");
+    seen.push_back(r);
+  }
+}
+
 ir::Graph Trace::finish(std::span<const Tensor> results) {
   ir::Graph graph;
   graph.train = is_training();
@@ -170,6 +203,7 @@ ir::Graph Trace::finish(std::span<const Tensor> results) {
     }
     graph.outputs.push_back(value_of(t, {}));
   }
+  check_escapes(results);
   const auto add_input = [&](const Tensor& traced, const ir::NodePtr& variable, bool parameter) {
     const ir::Entry& now = TensorAccess::array(traced)->value;
     if (now.node != variable) graph.writes.push_back({graph.inputs.size(), now});
@@ -183,13 +217,27 @@ ir::Graph Trace::finish(std::span<const Tensor> results) {
   return graph;
 }
 
+Tensor Trace::outside_of(const Tensor& t) const {
+  for (std::size_t i = 0; i < outside_.size(); ++i)
+    if (TensorAccess::array(captured_traced_[i]) == TensorAccess::array(t))
+      return view_of(outside_[i].tensor, TensorAccess::offset(t), TensorAccess::shape(t));
+  return {};
+}
+
+std::vector<std::pair<Tensor, Tensor>> Trace::brought_in() const {
+  std::vector<std::pair<Tensor, Tensor>> out;
+  for (std::size_t i = 0; i < outside_.size(); ++i) out.emplace_back(captured_traced_[i], outside_[i].tensor);
+  return out;
+}
+
+bool Trace::wrote_input() const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [](const InputSlot& slot) { return has_written_to(slot.tensor, slot.variable); });
+}
+
 const ir::Node* Trace::written_outside() const {
-  for (std::size_t i = 0; i < outside_.size(); ++i) {
-    const ir::Entry& now = TensorAccess::array(captured_traced_[i])->value;
-    // A version is an operator's update, which happens in training.
-    if (now.node != outside_[i].variable || (now.version > 0 && is_training()))
-      return outside_[i].variable.get();
-  }
+  for (std::size_t i = 0; i < outside_.size(); ++i)
+    if (has_written_to(captured_traced_[i], outside_[i].variable)) return outside_[i].variable.get();
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "frontend/array.h"
 #include "frontend/naming.h"
+#include "frontend/possible_aliases.h"
 
 #include <kiln/tensor.h>
 
@@ -80,12 +81,30 @@ class Trace {
   /// The nodes recorded so far, in program order.
   const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
 
+  /// Says that the recording cannot stand for the call, and why: the program does something that depends on
+  /// values in a way that no graph expresses. The call then runs eagerly, each time. A body says it of the
+  /// trace around it.
+  void run_eagerly(std::string_view reason);
+  /// The first reason; empty where the recording stands.
+  const std::string& eager_because() const { return eager_because_; }
+
+  PossibleAliases& possible_aliases() { return possible_aliases_; }
+  const PossibleAliases& possible_aliases() const { return possible_aliases_; }
+  /// To be called where a program writes into an array of this trace.
+  void will_write(const detail::Array& array);
+
   /// Of a body: a value from outside and the variable that stands for it.
   struct Outside {
     Tensor tensor;
     ir::NodePtr variable;
   };
   const std::vector<Outside>& outside() const { return outside_; }
+  /// Of a body: the tensor from outside that a tensor of the body is a handle to; undefined for others.
+  Tensor outside_of(const Tensor& t) const;
+  /// Of a body: the arrays from outside, as the body's and as those of the trace around it.
+  std::vector<std::pair<Tensor, Tensor>> brought_in() const;
+  /// Of a body: whether it wrote into one of its inputs, in place or as an operator's auxiliary state.
+  bool wrote_input() const;
   /// Of a body: a variable for an array from outside that it wrote into, in place or as an operator's
   /// auxiliary state; null if there is none.
   const ir::Node* written_outside() const;
@@ -97,6 +116,8 @@ class Trace {
   std::vector<ir::NodePtr> input_variables() const;
 
  private:
+  /// Says so where a result may be the same array as another that the caller has.
+  void check_escapes(std::span<const Tensor> results);
   /// In a body: the array of a value from outside as a variable, and the same view of it.
   Tensor bring_in(const Tensor& outer);
 
@@ -116,6 +137,8 @@ class Trace {
   std::vector<Outside> outside_;
   std::vector<ir::NodePtr> nodes_;
   std::unordered_map<std::string, Tensor> variables_;
+  PossibleAliases possible_aliases_;
+  std::string eager_because_;
 };
 
 /// While it lives, its thread is not tracing: what runs inside computes at once (initialising a parameter,

@@ -5,6 +5,7 @@
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kiln {
@@ -13,10 +14,15 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
-bool same_value(const ir::Entry& a, const ir::Entry& b) { return a.node == b.node && a.output == b.output; }
+/// An operator that updates an auxiliary state leaves its entry, with another version.
+bool same_value(const ir::Entry& a, const ir::Entry& b) {
+  return a.node == b.node && a.output == b.output && a.version == b.version;
+}
 
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
-  const bool numpy = NumpyScope::program();
+  // An extent 0 would be a code of Reshape; numpy's operator takes it as it is.
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  const bool numpy = empty || NumpyScope::program();
   Given<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(shape));
   const Tensor* inputs[] = {&x};
@@ -24,7 +30,8 @@ Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location 
                       .inputs = inputs,
                       .given = given.items(),
                       .where = where,
-                      .hint = "reshape"})[0];
+                      .hint = "reshape",
+                      .np_shape = empty || NumpyScope::active()})[0];
 }
 
 Tensor record_slice(const Tensor& x, std::int64_t begin, std::int64_t end, std::source_location where) {
@@ -89,6 +96,8 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
   const std::int64_t offset = TensorAccess::offset(view);
   const Shape& shape = TensorAccess::shape(view);
   const std::int64_t n = shape.elements();
+  if (n == 0) return;
+  if (Trace* const trace = Trace::current()) trace->will_write(array);
   Tensor next = value;
   if (n == array.shape.elements()) {
     if (TensorAccess::shape(next) != array.shape) next = record_reshape(next, array.shape, where);
@@ -169,6 +178,9 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
 }
 
 void write_view(const Tensor& view, const Tensor& value, std::source_location where) {
+  if (TensorAccess::dtype(view) != TensorAccess::dtype(value) && TensorAccess::array(view)->shape_known)
+    fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
+                  name_of(TensorAccess::dtype(view)));
   Trace* const trace = Trace::current();
   if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
   if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);

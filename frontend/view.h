@@ -26,9 +26,6 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape);
 /// handle of the array sees it.
 void write_view(const Tensor& view, const Tensor& value, std::source_location where);
 
-/// The shape that MXNet's reshape makes of `from`: 0, -1, -2, -3, -4 as Tensor::reshape says.
-Shape reshaped(const Shape& from, const Shape& spec, std::source_location where);
-
 /// The shape, or an error that says why there is none (a symbol without shapes, an undefined tensor). `what`
 /// is what the program asked for.
 const Shape& known_shape(const Tensor& t, const char* what, std::source_location where);

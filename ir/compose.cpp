@@ -71,10 +71,9 @@ std::vector<AuxUpdate> Composition::run(const Node& node) {
   const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
   std::vector<AuxUpdate> updates;
   for (std::size_t k = 0; k < node.op->aux.size() && counted + k < out.size(); ++k)
-    if (out[counted + k].valid())
-      updates.push_back(
-          {node.inputs[static_cast<std::size_t>(node.op->aux[k])].node.get(), out[counted + k]});
-  out.resize(counted);
+    if (const Node& state = *node.inputs[static_cast<std::size_t>(node.op->aux[k])].node;
+        state.is_variable() && out[counted + k].valid())
+      updates.push_back({&state, out[counted + k]});
   values_[&node] = std::move(out);
   return updates;
 }

@@ -23,7 +23,8 @@ class Composition {
   void set(const Node& variable, Value value) { values_[&variable] = {value}; }
   /// Throws for a node that has no such value.
   Value value_of(const Entry& e) const;
-  /// Composes an operator's node from the values of its inputs. Returns what it updates.
+  /// Composes an operator's node from the values of its inputs. Returns the variables that it updates; of a
+  /// computed auxiliary input the new contents are one of the node's values.
   std::vector<AuxUpdate> run(const Node& node);
 
  private:

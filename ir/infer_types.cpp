@@ -293,6 +293,15 @@ class Inference {
       types.push_back(out[i].valid() ? shapes.type(out[i]) : TensorType{});
       if (out[i].valid()) check_use({&node, i}, types.back().shape);
     }
+    std::vector<TensorType> states;
+    bool computed = false;
+    for (std::size_t k = 0; k < node.op->aux.size() && counted + k < out.size(); ++k) {
+      const Value updated = out[counted + k];
+      states.push_back(updated.valid() ? shapes.type(updated) : TensorType{});
+      const Entry& state = node.inputs[static_cast<std::size_t>(node.op->aux[k])];
+      computed = computed || (updated.valid() && !state.node->is_variable());
+    }
+    if (computed) types.insert(types.end(), states.begin(), states.end());
     node.types = std::move(types);
     partial_.erase(&node);
     learnt_.push_back(&node);

@@ -1,3 +1,4 @@
+#include "frontend/ops/reshape_target.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -5,61 +6,6 @@
 
 namespace kiln::ops {
 namespace {
-
-/// MXNet's codes in the target of Reshape: 0 keeps the extent here, -1 is what is left, -2 all extents left,
-/// -3 two merged, -4 one split in the two that follow.
-Shape reshape_target(const Shape& from, const Shape& code) {
-  Shape to;
-  int hole = -1;
-  std::size_t next = 0;
-  auto take = [&] {
-    if (next >= from.size())
-      fail("reshape {} to {}: the codes use more axes than there are", from.str(), code.str());
-    return from[next++];
-  };
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    std::int64_t c = code[i];
-    if (c > 0) {
-      to.push_back(c);
-      next = std::min(next + 1, from.size());
-    } else if (c == 0) {
-      to.push_back(take());
-    } else if (c == -1) {
-      if (hole >= 0) fail("reshape to {}: -1 may stand once", code.str());
-      hole = to.rank();
-      to.push_back(1);
-      next = std::min(next + 1, from.size());
-    } else if (c == -2) {
-      while (next < from.size()) to.push_back(from[next++]);
-    } else if (c == -3) {
-      std::int64_t first = take();
-      to.push_back(times(first, take()));
-    } else if (c == -4) {
-      if (i + 2 >= code.size()) fail("reshape to {}: -4 is followed by two extents", code.str());
-      std::int64_t whole = take(), a = code[i + 1], b = code[i + 2];
-      i += 2;
-      if (a == -1 && b == -1) fail("reshape to {}: -4 cannot be followed by two -1", code.str());
-      if (a == -1 && b > 0) a = whole / b;
-      if (b == -1 && a > 0) b = whole / a;
-      if (a < 0 || b < 0 || times(a, b) != whole)
-        fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, a, b);
-      to.push_back(a);
-      to.push_back(b);
-    } else {
-      fail("reshape to {}: {} is no code", code.str(), c);
-    }
-  }
-  if (hole >= 0) {
-    std::int64_t known = to.elements();
-    if (known == 0 || from.elements() % known != 0)
-      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
-    to[at(hole)] = from.elements() / known;
-  }
-  if (to.elements() != from.elements())
-    fail("reshape {} to {}: {} elements cannot become {}", from.str(), to.str(), from.elements(),
-         to.elements());
-  return to;
-}
 
 /// The older attribute: 0 is what is left, and the first axis may stay as it is.
 Shape legacy_target(const Shape& from, Shape target, bool keep_highest) {

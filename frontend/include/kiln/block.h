@@ -221,8 +221,8 @@ class KILN_API Block {
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", several with commas between
   bool train = false;
-  /// False where hybrid_forward writes to an array that it also sees through another argument: such calls run
-  /// eagerly.
+  /// False where such calls run eagerly, since no recording does the same: hybrid_forward writes to an array
+  /// that it also sees through another argument, or values decide which array it writes to.
   bool compiled = true;
   std::size_t kernels = 0;      ///< launches of one call
   std::size_t arena_bytes = 0;  ///< temporaries of one call
@@ -255,8 +255,7 @@ class KILN_API HybridBlock : public Block {
   /// The call on these arrays, ready to run again and again: `auto step = net.bind({x}); step();` computes
   /// what net(x) does at a part of a call's fixed cost, into the same result each time (BoundCall). Records
   /// and compiles if need be. Bound for the mode of training of this thread. Throws before hybridize(), for a
-  /// block with hooks, for parameters without values, and where hybrid_forward writes to an array that it
-  /// also sees through another argument.
+  /// block with hooks, for parameters without values, and where calls run eagerly (CompiledCall::compiled).
   [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current());
 
   /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them

@@ -11,7 +11,9 @@ namespace kiln {
 /// are decided by values at run time. Both give the same bits.
 ///
 /// A body may use any tensor or parameter of the program around it; it must not write into one (return it as
-/// a state).
+/// a state). It may write into its own arguments, which are copies. A result that is a tensor from around the
+/// body, or another result again, shares that array in both modes. Where values decide whether it does (one
+/// branch returns it, the other a new one) and a write could tell, calls of the network run eagerly.
 struct KILN_API F::contrib : F::contrib_operators {
   struct Results {
     Tensors outputs;

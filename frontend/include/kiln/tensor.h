@@ -148,6 +148,8 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
 
+  /// In place: every handle and view of the array sees the result. Throws where that has another shape or
+  /// dtype than this tensor, as a bool array with a number has (int64).
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);
   Tensor& operator*=(const Operand& b);
