@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace kiln {
@@ -14,6 +16,16 @@ class Trace;
 }
 
 namespace kiln::detail {
+
+/// A range of the first axis in the program's own terms: counted from the end where negative, open without
+/// `end`. The axis of an integer index goes away.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end = {};
+  bool drop_axis = false;
+};
+/// How a program made one view out of another: a range of rows, or the codes given to reshape.
+using ViewStep = std::variant<RowRange, Shape>;
 
 /// What all handles and views of one array share. Concrete: the storage holds the elements. Traced: the
 /// storage is empty and `value` is the node output that holds the whole array's contents at this point of the
@@ -32,12 +44,23 @@ struct Array final : Storage {
     ir::Entry value;
   };
 
+  /// How a view of a traced array was made, so that the graph holds the program's open ends and codes and not
+  /// the numbers that they stand for at the sizes of this recording.
+  struct Origin {
+    std::int64_t offset;
+    Shape shape;
+    std::int64_t base_offset;
+    Shape base_shape;
+    ViewStep step;
+  };
+
   Trace* trace = nullptr;    // null for a traced array that belongs to a Symbol
   std::uint64_t serial = 0;  // tells the trace from later ones at the same address
   ir::Entry value;
   Shape shape;  // of the whole array; traced only
   bool shape_known = true;
   std::vector<View> views;
+  std::vector<Origin> origins;  // a base stands before the views that were made out of it
 
   /// How many of the references to this array are those of recordings and bound calls (KeptArray).
   std::atomic<std::uint32_t> kept{0};

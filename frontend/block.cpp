@@ -90,7 +90,7 @@ void collect_made(BlockState& block, std::uint64_t since, std::vector<BlockState
 
 }  // namespace
 
-void Block::number_in_order(std::initializer_list<const Block*> arguments) {
+void Block::number_in_order(const std::vector<const Block*>& arguments) {
   std::vector<BlockState*> roots;
   for (const Block* b : arguments)
     if (b) roots.push_back(&b->state());
@@ -214,6 +214,42 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
     return;
   }
   s.children.emplace_back(key, std::move(block));
+}
+
+void Block::claim_child_name(const std::string& name, Where where) const {
+  if (!state_->child_names.insert(name).second)
+    fail(
+        "{}this block has two Child members called '{}': files and printed forms tell them by the name, so "
+        "give each "
+        "its own, as in Child<nn::Dense> {}2{{this, \"{}2\"}}",
+        line_prefix(where), name, name, name);
+}
+
+namespace {
+
+bool has_descendant(const BlockState& block, const BlockState& wanted) {
+  return &block == &wanted ||
+         std::any_of(block.children.begin(), block.children.end(), [&](const auto& child) {
+           return has_descendant(BlockAccess::state(*child.second), wanted);
+         });
+}
+
+}  // namespace
+
+std::string detail::unregistered_block() {
+  const std::vector<const Block*> calls = CallSite::blocks();
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    const Block &inner = *calls[i], &outer = *calls[i + 1];
+    if (has_descendant(BlockAccess::state(outer), BlockAccess::state(inner))) continue;
+    const std::string type = detail::type_name_of(typeid(inner).name());
+    return fmt::format(
+        "{} uses the block {} ({}), which is no child of it, so initialize(), save_parameters() and the like "
+        "do not "
+        "reach it. Make it a child: the member Child<{}> fc{{this, \"fc\"}}, and in the constructor fc = "
+        "{}(...)",
+        outer.class_name(), inner.name(), inner.class_name(), type, type);
+  }
+  return {};
 }
 
 std::size_t Block::size() const { return state_->children.size(); }
@@ -342,7 +378,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   }
   // A program's own forward gives its operators their own lines; those of the library's belong to the
   // caller's.
-  const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
+  const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
   const Tensors in(inputs.begin(), inputs.end());
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
@@ -384,13 +420,17 @@ Tensors Block::operator()(const Tensors& inputs, Where where) {
   return at_line(where, [&] { return call(inputs, where); });
 }
 
-Tensor Block::forward() { fail("{} defines no forward() without tensors", class_name()); }
-Tensor Block::forward(const Tensor&) { fail("{} defines no forward() of one tensor", class_name()); }
+Tensor Block::forward() {
+  fail("{}{} defines no forward() without tensors", line_prefix(CallSite::caller()), class_name());
+}
+Tensor Block::forward(const Tensor&) {
+  fail("{}{} defines no forward() of one tensor", line_prefix(CallSite::caller()), class_name());
+}
 Tensor Block::forward(const Tensor&, const Tensor&) {
-  fail("{} defines no forward() of two tensors", class_name());
+  fail("{}{} defines no forward() of two tensors", line_prefix(CallSite::caller()), class_name());
 }
 Tensor Block::forward(const Tensor&, const Tensor&, const Tensor&) {
-  fail("{} defines no forward() of three tensors", class_name());
+  fail("{}{} defines no forward() of three tensors", line_prefix(CallSite::caller()), class_name());
 }
 Tensors Block::forward(const Tensors& in) {
   switch (in.size()) {
@@ -403,8 +443,8 @@ Tensors Block::forward(const Tensors& in) {
     case 3:
       return {forward(in[0], in[1], in[2])};
     default:
-      fail("{} defines no forward() of {} tensors; override forward(const Tensors&)", class_name(),
-           in.size());
+      fail("{}{} defines no forward() of {} tensors; override forward(const Tensors&)",
+           line_prefix(CallSite::caller()), class_name(), in.size());
   }
 }
 

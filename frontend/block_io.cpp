@@ -31,11 +31,11 @@ void collect_paths(const Block& block, const std::string& path, std::vector<Path
 
 }  // namespace
 
-void Block::save_parameters(const std::string& path) const {
+void Block::save_parameters(const std::string& path, std::source_location where) const {
   std::vector<PathParameter> params;
   collect_paths(*this, "", params);
   std::vector<NamedArray> arrays;
-  for (const auto& p : params) arrays.push_back({p.path, p.parameter.data()});
+  for (const auto& p : params) arrays.push_back({p.path, p.parameter.data(where)});
   save_arrays(path, arrays);
 }
 
@@ -62,10 +62,10 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
       });
       if (!found)
         fail(
-            "Parameter '{}' is missing in file '{}', which contains parameters: {}. Set allow_missing=True "
-            "to ignore missing "
-            "parameters.",
-            p.path, path, detail::brief_list(names));
+            "{}: there are no values for parameter '{}', but for {}; load with {{.allow_missing = true}} to "
+            "keep those "
+            "that it has",
+            path, p.path, detail::brief_list(names));
     }
   }
   for (const NamedArray& a : loaded) {
@@ -80,11 +80,8 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
     } else if (!options.ignore_extra) {
       std::vector<std::string> known;
       for (const auto& p : params) known.push_back(p.path);
-      fail(
-          "Parameter '{}' loaded from file '{}' is not present in ParameterDict, which contains parameters "
-          "{}. Set "
-          "ignore_extra=True to ignore. ",
-          a.name, path, detail::brief_list(known));
+      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out", path,
+           a.name, detail::brief_list(known));
     }
   }
 }

@@ -9,10 +9,17 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+namespace kiln {
+class Trace;
+struct TensorType;
+}  // namespace kiln
 
 namespace kiln::detail {
 
@@ -49,8 +56,11 @@ struct BlockState {
 
   // The tree.
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children;
-  bool hybrid = false;   // a HybridBlock: all its children are
-  bool library = false;  // one of Kiln's own: operators inside belong to the line that called it
+  /// The program's lines that added them, as far as it did so by add().
+  std::unordered_map<const Block*, std::source_location> added_at;
+  std::set<std::string> child_names;  // of the members that are a Child
+  bool hybrid = false;                // a HybridBlock: all its children are
+  bool library = false;               // one of Kiln's own: operators inside belong to the line that called it
 
   struct Hook {
     std::uint64_t id;
@@ -77,6 +87,10 @@ struct BlockState {
 /// The innermost open name scope of this thread; null outside of all.
 std::shared_ptr<BlockState> current_block_scope();
 
+/// Of the calls that this thread is in: a block that was called by another without being a child of it, and
+/// the remedy. Empty where there is none.
+std::string unregistered_block();
+
 /// The library's own door into a Block.
 struct BlockAccess {
   static BlockState& state(const Block& b) { return b.state(); }
@@ -85,6 +99,14 @@ struct BlockAccess {
   /// hybrid_forward on values of this thread's trace, or at once when there is none; deferred parameters get
   /// their values.
   static Tensors run(HybridBlock& b, const Tensors& inputs);
+  static void add(Block& container, const std::shared_ptr<Block>& child, std::source_location where) {
+    container.register_child(child);
+    container.state_->added_at[child.get()] = where;
+  }
+  static void number_in_order(const std::vector<const Block*>& blocks) { Block::number_in_order(blocks); }
+  /// The results of hybrid_forward on inputs of `trace`, this thread's, with these types: "data", or "data0",
+  /// "data1", ... They are appended to `traced`.
+  static Tensors record(HybridBlock& b, Trace& trace, std::span<const TensorType> types, Tensors& traced);
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }

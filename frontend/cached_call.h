@@ -74,6 +74,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::shared_ptr<const Executable> executable;
   /// Then: why.
   std::string eager_because;
+  /// Whether that is because the recording computes other values than the call did.
+  bool other_values = false;
   /// The arrays that the executable makes, and their sizes.
   std::vector<TensorType> fresh;
   std::vector<std::size_t> fresh_bytes;

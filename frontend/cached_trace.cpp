@@ -2,6 +2,8 @@
 #include "codegen/compile.h"
 #include "frontend/block_state.h"
 #include "frontend/cached_call.h"
+#include "frontend/call_site.h"
+#include "frontend/invoke.h"
 #include "frontend/numpy_scope.h"
 #include "frontend/recording_difference.h"
 #include "frontend/trace.h"
@@ -106,21 +108,35 @@ std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& blo
   return out;
 }
 
+}  // namespace
+
+Tensors detail::BlockAccess::record(HybridBlock& block, Trace& trace, std::span<const TensorType> types,
+                                    Tensors& traced) {
+  for (std::size_t i = 0; i < types.size(); ++i)
+    traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i]));
+  const Tensors results = run(block, traced);
+  if (results.empty())
+    fail("{}hybrid_forward of {} returned no tensor", line_prefix(CallSite::caller()), block.name());
+  for (const Tensor& r : results)
+    if (!r.defined())
+      fail("{}hybrid_forward of {} returned an undefined Tensor", line_prefix(CallSite::caller()),
+           block.name());
+  return results;
+}
+
+namespace {
+
 /// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
 /// whose outputs are the arrays that the call makes.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
   Trace trace(/*shapes_known=*/true);
+  std::vector<TensorType> types;
+  for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
   Tensors traced;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string name = inputs.size() == 1 ? "data" : "data" + std::to_string(i);
-    traced.push_back(trace.input(name, {TensorAccess::dtype(inputs[i]), TensorAccess::shape(inputs[i])}));
-  }
-  const Tensors results = detail::BlockAccess::run(block, traced);
-  if (results.empty()) fail("hybrid_forward of {} returned no tensor", block.name());
-  for (const Tensor& r : results)
-    if (!r.defined()) fail("hybrid_forward of {} returned an undefined Tensor", block.name());
+  const Tensors results = detail::BlockAccess::record(block, trace, types, traced);
   out.graph = trace.finish(results);
   out.eager_because = trace.eager_because();
+  out.other_values = trace.other_values();
   out.graph.name = block.name();
   ir::Graph compiled = out.graph;
   compiled.outputs = ResultViews(trace, traced).place(results, out);
@@ -186,8 +202,10 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
                                                std::span<const Tensor> inputs) {
   const auto [call, graph] = record_call(block, std::move(signature), inputs);
   BlockState& state = BlockAccess::state(block);
-  if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs))
+  if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
     call->eager_because = "it writes to an array that it also sees as another one";
+    call->other_values = true;
+  }
   if (call->eager_because.empty())
     call->executable = code_of(state, *call, graph);
   else

@@ -32,6 +32,11 @@ void HybridBlock::set_active(const HybridizeOptions& options) const {
   s.latest = nullptr;
 }
 
+Tensor HybridBlock::forward(const Tensor& x) { return forward(Tensors{x}).at(0); }
+Tensor HybridBlock::forward(const Tensor& x, const Tensor& y) { return forward(Tensors{x, y}).at(0); }
+Tensor HybridBlock::forward(const Tensor& x, const Tensor& y, const Tensor& z) {
+  return forward(Tensors{x, y, z}).at(0);
+}
 Tensors HybridBlock::forward(const Tensors& inputs) {
   BlockState& s = state();
   if (!s.active || Trace::current() || CheckScope::active()) return BlockAccess::run(*this, inputs);

@@ -1,3 +1,4 @@
+#include "frontend/invoke.h"
 #include "runtime/fail.h"
 
 #include <kiln/initializer.h>
@@ -16,7 +17,7 @@ struct Initializer::Impl {
 Initializer::Initializer(std::string text, Fill fill)
     : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill)})) {}
 
-Initializer::Initializer(const std::string& name) {
+Initializer::Initializer(const std::string& name, std::source_location where) {
   struct Named {
     std::string_view name;
     Initializer (*make)();
@@ -33,9 +34,9 @@ Initializer::Initializer(const std::string& name) {
     return;
   }
   fail(
-      "'{}' is no initializer; there are zeros, ones, uniform, normal, xavier and msraprelu, and those of "
+      "{}'{}' is no initializer; there are zeros, ones, uniform, normal, xavier and msraprelu, and those of "
       "kiln::init",
-      name);
+      line_prefix(where), name);
 }
 
 const std::string& Initializer::text() const {
@@ -107,7 +108,10 @@ Initializer Xavier(const XavierOptions& o) {
     fail("Incorrect factor type '{}' of Xavier; there are avg, in and out", o.factor_type);
   auto fill = [gaussian, o](std::span<double> out, const Shape& shape,
                             const std::function<double()>& uniform) {
-    if (shape.rank() < 2) fail("Xavier initializer cannot be applied to vector. It requires at least 2D.");
+    if (shape.rank() < 2)
+      fail(
+          "Xavier takes its scale from two axes: choose another initializer, as in bias_initializer = "
+          "\"zeros\"");
     double window = 1;
     for (std::size_t i = 2; i < shape.size(); ++i) window *= static_cast<double>(shape[i]);
     const double fan_in = static_cast<double>(shape[1]) * window,

@@ -5,10 +5,12 @@ namespace kiln::nn {
 using detail::layer_config;
 using detail::word;
 
-LeakyReLU::LeakyReLU(double alpha, const BlockOptions& options)
+LeakyReLU::LeakyReLU(double alpha, const BlockOptions& options, Where where) try
     : Layer(options, "leakyrelu", layer_config("LeakyReLU", {{"act_type", word("leaky")}, {"slope", alpha}})),
       alpha_(alpha) {
   if (alpha < 0) throw Error("Slope coefficient for LeakyReLU must be no less than 0.");
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string LeakyReLU::str() const { return "LeakyReLU(" + ir::python_float(alpha_) + ")"; }
 Tensor LeakyReLU::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }

@@ -21,9 +21,10 @@ void require_operator(std::string_view kind, const std::string& name) {
        nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
 }
 
-/// The children that a Python slice means.
-std::vector<std::shared_ptr<Block>> sliced(const Block& block, Slice s) {
+/// The children that a slice means, with the lines that added them.
+std::vector<detail::Added> sliced(const Block& block, Slice s) {
   const auto children = block.children();
+  const auto& lines = detail::BlockAccess::state(block).added_at;
   const auto n = static_cast<std::int64_t>(children.size());
   const std::int64_t step = s.step.value_or(1);
   if (step == 0) fail("slice step cannot be zero");
@@ -33,9 +34,12 @@ std::vector<std::shared_ptr<Block>> sliced(const Block& block, Slice s) {
   };
   const std::int64_t begin = s.begin ? clamp(*s.begin) : step > 0 ? 0 : n - 1;
   const std::int64_t end = s.end ? clamp(*s.end) : step > 0 ? n : -1;
-  std::vector<std::shared_ptr<Block>> out;
-  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
-    out.push_back(children[static_cast<std::size_t>(i)].second);
+  std::vector<detail::Added> out;
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+    const std::shared_ptr<Block>& child = children[static_cast<std::size_t>(i)].second;
+    const auto line = lines.find(child.get());
+    out.emplace_back(child, line == lines.end() ? s.where : line->second);
+  }
   return out;
 }
 
@@ -50,29 +54,48 @@ void for_each_child(const Block& block, Run run) {
   }
 }
 
+/// The child's operators belong to the line that added it to the container. Where one of Kiln's own blocks
+/// runs the container (a network of the model zoo), they belong to the line that called that one.
+Tensors call_child(const Block& container, Block& child, const Tensors& inputs) {
+  const auto& added = detail::BlockAccess::state(container).added_at;
+  const auto line = added.find(&child);
+  if (line == added.end() || !CallSite::called_by_program())
+    return detail::BlockAccess::call(child, inputs, std::source_location::current());
+  const CallSite own_line(std::nullopt, CallSite::caller());
+  return detail::BlockAccess::call(child, inputs, line->second);
+}
+
 Tensors run_in_order(const Block& block, const Tensors& inputs) {
   Tensors x = inputs;
-  for_each_child(
-      block, [&](Block& child) { x = detail::BlockAccess::call(child, x, std::source_location::current()); });
+  for_each_child(block, [&](Block& child) { x = call_child(block, child, x); });
   return x;
 }
 
 Tensors join(const Block& block, const Tensors& inputs, int axis) {
   Tensors parts;
   for_each_child(block, [&](Block& child) {
-    for (Tensor& t : detail::BlockAccess::call(child, inputs, std::source_location::current()))
-      parts.push_back(std::move(t));
+    for (Tensor& t : call_child(block, child, inputs)) parts.push_back(std::move(t));
   });
   if (parts.empty()) fail("{} has no children", block.class_name());
   return {F::concat(parts, {.dim = axis})};
 }
 
 }  // namespace
+}  // namespace kiln::nn
+
+void kiln::detail::add_children(Block& container, std::vector<Added> blocks) {
+  std::vector<const Block*> made;
+  for (const Added& a : blocks) made.push_back(a.made_for_call ? a.block.get() : nullptr);
+  if (made.size() > 1) BlockAccess::number_in_order(made);
+  for (const Added& a : blocks) at_line(a.where, [&] { BlockAccess::add(container, a.block, a.where); });
+}
+
+namespace kiln::nn {
 
 Sequential::Sequential(const BlockOptions& options) : Block(options, "sequential") {}
 Sequential Sequential::operator[](Slice s) const {
   Sequential out(BlockOptions{.prefix = prefix()});
-  for (auto& child : sliced(*this, s)) out.add(std::move(child));
+  detail::add_children(out, sliced(*this, s));
   return out;
 }
 Tensors Sequential::forward(const Tensors& inputs) { return run_in_order(*this, inputs); }
@@ -89,7 +112,7 @@ void Sequential::set_active(const HybridizeOptions& options) const {
 HybridSequential::HybridSequential(const BlockOptions& options) : HybridBlock(options, "hybridsequential") {}
 HybridSequential HybridSequential::operator[](Slice s) const {
   HybridSequential out(BlockOptions{.prefix = prefix()});
-  for (auto& child : sliced(*this, s)) out.add(std::move(child));
+  detail::add_children(out, sliced(*this, s));
   return out;
 }
 Tensors HybridSequential::hybrid_forward(F&, const Tensors& inputs) { return run_in_order(*this, inputs); }

@@ -55,7 +55,7 @@ std::shared_ptr<const detail::LayerConfig> pool_config(int rank, const char* typ
 
 }  // namespace
 
-Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o, bool transposed)
+Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o, bool transposed, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "conv", conv_config(rank, channels, o, transposed)),
       kernel_(o.kernel_size.of_rank(rank, "kernel_size")),
       stride_(o.strides.of_rank(rank, "strides")),
@@ -72,9 +72,11 @@ Conv::Conv(int rank, std::int64_t channels, const ConvOptions& o, bool transpose
   weight = params().get("weight", shape, {.init = o.weight_initializer});
   if (o.use_bias) bias = params().get("bias", {channels}, {.init = o.bias_initializer});
   if (!o.activation.empty()) {
-    act_ = std::make_shared<Activation>(o.activation, BlockOptions{.prefix = o.activation + "_"});
+    act_ = std::make_shared<Activation>(o.activation, BlockOptions{.prefix = o.activation + "_"}, where);
     register_child(act_, "act");
   }
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 std::string Conv::str() const {

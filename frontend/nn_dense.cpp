@@ -17,15 +17,17 @@ Tensor Layer::apply_op(std::initializer_list<Tensor> inputs) const {
                      .name = "fwd"});
 }
 
-Activation::Activation(const std::string& act_type, const BlockOptions& options)
+Activation::Activation(const std::string& act_type, const BlockOptions& options, Where where) try
     : Layer(options, act_type, layer_config("Activation", {{"act_type", word(act_type)}})),
       act_type_(act_type) {
   config_->op->complete(config_->attrs);  // an unknown activation is refused here, and not at the first call
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string Activation::str() const { return "Activation(" + act_type_ + ")"; }
 Tensor Activation::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }
 
-Dense::Dense(std::int64_t units, const DenseOptions& o)
+Dense::Dense(std::int64_t units, const DenseOptions& o, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "dense",
             layer_config("FullyConnected",
                          {{"no_bias", !o.use_bias}, {"num_hidden", units}, {"flatten", o.flatten}})) {
@@ -37,9 +39,11 @@ Dense::Dense(std::int64_t units, const DenseOptions& o)
     bias =
         params().get("bias", {units}, {.dtype = o.dtype, .init = o.bias_initializer, .dtype_by_name = true});
   if (!o.activation.empty()) {
-    act_ = std::make_shared<Activation>(o.activation, BlockOptions{.prefix = o.activation + "_"});
+    act_ = std::make_shared<Activation>(o.activation, BlockOptions{.prefix = o.activation + "_"}, where);
     register_child(act_, "act");
   }
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 std::string Dense::str() const {
@@ -62,12 +66,14 @@ Flatten::Flatten(const BlockOptions& options) : Layer(options, "flatten", layer_
 std::string Flatten::str() const { return "Flatten"; }
 Tensor Flatten::hybrid_forward(F& F, const Tensor& x) { return F.flatten(x); }
 
-Dropout::Dropout(double rate, const DropoutOptions& o)
+Dropout::Dropout(double rate, const DropoutOptions& o, Where where) try
     : Layer({.prefix = o.prefix}, "dropout",
             layer_config("Dropout", {{"p", rate}, {"axes", o.axes}, {"cudnn_off", false}})),
       rate_(rate),
       axes_(o.axes) {
   if (!(rate >= 0 && rate < 1)) fail("Dropout needs a rate of at least 0 and less than 1, not {}", rate);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string Dropout::str() const {
   return fmt::format("Dropout(p = {}, axes={})", ir::python_float(rate_), axes_.str());

@@ -94,13 +94,15 @@ Tensor InstanceNorm::hybrid_forward(F& F, const Tensor& x) {
   return F.swapaxes(apply_op({channels_first, gamma, beta}), {.dim1 = 1, .dim2 = options_.axis});
 }
 
-GroupNorm::GroupNorm(const GroupNormOptions& o)
+GroupNorm::GroupNorm(const GroupNormOptions& o, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "groupnorm",
             layer_config("GroupNorm", {{"num_groups", o.num_groups}, {"eps", o.epsilon}})),
       options_(o) {
   if (o.num_groups < 1) fail("GroupNorm needs a positive num_groups, not {}", o.num_groups);
   gamma = per_channel(*this, "gamma", o.num_groups, o.gamma_initializer, o.scale, true);
   beta = per_channel(*this, "beta", o.num_groups, o.beta_initializer, o.center, true);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string GroupNorm::str() const {
   return fmt::format("{}(eps={}, num_groups={}, center={}, scale={})", class_name(),

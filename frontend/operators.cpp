@@ -137,6 +137,12 @@ bool shapes_unknown(const Tensor& t) {
 
 }  // namespace
 
+std::string_view broadcasting_form(std::string_view op_name) {
+  for (const Names& names : table)
+    if (op_name == names.same_shape) return names.broadcast;
+  return op_name;
+}
+
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
   const Names& names = table[static_cast<std::size_t>(op)];
   const Rows& found = rows_of(op);

@@ -37,6 +37,10 @@ Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b, std::s
 /// The value of `target op= b`. Throws where it has another shape or dtype than the target.
 Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::source_location where);
 
+/// The operator that computes what `op_name` does, where that is one on equal shapes (elemwise_add), for all
+/// shapes (broadcast_add); else `op_name`.
+std::string_view broadcasting_form(std::string_view op_name);
+
 /// The operator on two tensors that computes what an operator with a number does, when the number is an array
 /// of shape (1,): the same roundings, for float32 and float64.
 struct TensorForm {

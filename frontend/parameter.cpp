@@ -1,3 +1,4 @@
+#include "frontend/block_state.h"
 #include "frontend/call_site.h"
 #include "frontend/convert.h"
 #include "frontend/invoke.h"
@@ -71,22 +72,16 @@ void publish(ParameterState& p, Tensor data) {
   p.ready.store(true, std::memory_order_release);
 }
 
-[[noreturn]] void no_values(const ParameterState& p) {
+[[noreturn]] void no_values(const ParameterState& p, std::source_location where) {
   if (p.deferred)
-    throw DeferredInitializationError(
-        line_prefix(CallSite::caller()) + "Parameter '" + p.name +
-        "' has not been initialized yet because initialization was deferred. Actual initialization happens "
-        "during the first "
-        "forward pass. Please pass one batch of data through the network before accessing Parameters. You "
-        "can also avoid "
-        "deferred initialization by specifying in_units, num_features, etc., for network layers.");
-  fail(
-      "{}Parameter '{}' has not been initialized. Call initialize() on the block first. Note that you should "
-      "initialize parameters and create "
-      "Trainer with "
-      "Block.collect_params() instead of Block.params because the later does not include Parameters of "
-      "nested child Blocks",
-      line_prefix(CallSite::caller()), p.name);
+    throw DeferredInitializationError(fmt::format(
+        "{}Parameter '{}' has not been initialized yet because initialization was deferred: its shape {} "
+        "follows from the first call. Call the network on one batch first, or give the sizes where its "
+        "layer is made (in_units, in_channels)",
+        line_prefix(where), p.name, p.shape.str()));
+  const std::string unregistered = detail::unregistered_block();
+  fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
+       unregistered.empty() ? "call initialize() on the network first" : unregistered);
 }
 
 const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
@@ -170,14 +165,14 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
   std::unique_lock lock(s.mutex);
   const auto shape = merged(s.shape, values.shape());
   if (!shape)
-    fail("Failed loading Parameter '{}' from saved params: shape incompatible expected {} vs saved {}",
-         s.name, s.shape.str(), values.shape().str());
+    fail("Parameter '{}' has the shape {} and cannot take the saved values, of shape {}", s.name,
+         s.shape.str(), values.shape().str());
   if (values.dtype() != s.options.dtype && !cast_dtype)
     fail(
-        "Failed loading Parameter '{}' from saved params: dtype incompatible expected {} vs saved {}. Set "
-        "cast_dtype=True to "
-        "cast the dtype of saved params.",
-        s.name, name_of(s.options.dtype), name_of(values.dtype()));
+        "Parameter '{}' is {} and the saved values are {}: cast() the network to {}, or load with "
+        "{{.cast_dtype = "
+        "true}}",
+        s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
   s.shape = *shape;
   if (!s.ready) publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
   lock.unlock();
@@ -215,8 +210,8 @@ void Parameter::set_shape(const Shape& shape) {
   std::lock_guard lock(state_->mutex);
   const auto both = merged(state_->shape, shape);
   if (!both || (state_->ready && *both != state_->shape))
-    fail("Expected shape {} of Parameter '{}' is incompatible with given shape {}.", state_->shape.str(),
-         name(), shape.str());
+    fail("Parameter '{}' has the shape {} and cannot get the shape {}", name(), state_->shape.str(),
+         shape.str());
   if (*both == state_->shape) return;
   fix_variable_attrs(*state_);
   state_->shape = *both;
@@ -240,9 +235,10 @@ void Parameter::set_init(const Initializer& v) { state_->options.init = v; }
 void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit) {
   ParameterState& s = *state_;
   if (s.ready && !force_reinit) {
-    warn_once("initialize " + s.name,
-              "Parameter '" + s.name +
-                  "' is already initialized, ignoring. Set force_reinit=True to re-initialize.");
+    warn_once(
+        "initialize " + s.name,
+        "Parameter '" + s.name +
+            "' has values already and keeps them; initialize(init, {.force_reinit = true}) gives new ones");
     return;
   }
   const Initializer& chosen = init.defined()             ? init
@@ -252,7 +248,11 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   std::unique_lock lock(s.mutex);
   if (!s.shape_known()) {
     if (!s.options.allow_deferred_init)
-      fail("Cannot initialize Parameter '{}' because it has invalid shape: {}.", s.name, s.shape.str());
+      fail(
+          "Parameter '{}' cannot be initialized: its shape {} has extents that are not known. Give them "
+          "where it is "
+          "made, or make it with {{.allow_deferred_init = true}}",
+          s.name, s.shape.str());
     s.deferred = chosen;
     return;
   }
@@ -269,9 +269,10 @@ bool Parameter::is_deferred() const {
   return state_->deferred.has_value();
 }
 
-const Tensor& Parameter::data() const {
-  if (!defined()) fail("This Parameter is empty: it was never assigned one made by params().get()");
-  if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_);
+const Tensor& Parameter::data(std::source_location where) const {
+  if (!defined())
+    fail("{}this Parameter is empty: it was never assigned one made by params().get()", line_prefix(where));
+  if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_, where);
   detail::depend_on(state_->revision);
   return state_->data;
 }
@@ -285,7 +286,7 @@ void Parameter::set_data(const Tensor& data) {
       fail("Parameter '{}' has shape {} and cannot take values of shape {}", s.name, s.shape.str(),
            data.shape().str());
     if (!s.ready) {
-      if (!s.deferred) no_values(s);
+      if (!s.deferred) no_values(s, {});
       s.shape = *shape;
       publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
     }
@@ -311,10 +312,10 @@ void Parameter::cast(DType dtype) {
 
 Parameter::operator Tensor() const {
   Trace* trace = Trace::current();
-  if (!trace) return data();
+  if (!trace) return data(CallSite::caller());
   if (auto* scope = detail::VariableScope::current()) return scope->variable(*this);
   if (trace->shapes_known())
-    return trace->capture(data(), name(), true, ParameterAccess::variable_attrs(*this));
+    return trace->capture(data(CallSite::caller()), name(), true, ParameterAccess::variable_attrs(*this));
   ir::NodePtr fresh = make_variable(*state_);
   std::lock_guard lock(state_->mutex);
   if (!state_->symbol) state_->symbol = std::move(fresh);

@@ -36,11 +36,7 @@ namespace {
 
 [[noreturn]] void mismatch(const std::string& name, const char* attribute, const std::string& desired,
                            const std::string& stored) {
-  fail(
-      "Cannot retrieve Parameter '{}' because desired attribute does not match with stored for attribute "
-      "'{}': desired '{}' "
-      "vs stored '{}'.",
-      name, attribute, desired, stored);
+  fail("there is a parameter '{}' already, and its {} is {}, not {}", name, attribute, stored, desired);
 }
 
 bool agree(const Shape& a, const Shape& b) {
@@ -72,8 +68,9 @@ void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOp
 }
 
 constexpr const char* naming_advice =
-    " Please make sure source and target networks have the same prefix. For more info on naming, please see "
-    "the README.";
+    ". Names begin with the prefixes of their blocks: give both networks the same, or use save_parameters() "
+    "and "
+    "load_parameters(), which go by the place in the network";
 
 }  // namespace
 
@@ -149,8 +146,7 @@ void ParameterDict::add(const Parameter& p) const {
   if (it == state_->index.end()) {
     state_->add(p);
   } else if (!(state_->items[it->second] == p)) {
-    fail("Cannot update self with other because they have different Parameters with the same name '{}'",
-         p.name());
+    fail("there are two parameters of the name '{}': a dictionary holds one of each name", p.name());
   }
 }
 void ParameterDict::update(const ParameterDict& other) const {
@@ -178,12 +174,11 @@ void ParameterDict::save(const std::string& path, const std::string& strip_prefi
   for (const Parameter& p : items()) {
     if (!p.name().starts_with(strip_prefix))
       fail(
-          "Prefix '{}' is to be striped before saving, but Parameter's name '{}' does not start with '{}'. "
-          "this may be due to "
-          "your Block shares parameters from other Blocks or you forgot to use 'with name_scope()' when "
-          "creating child blocks.",
-          strip_prefix, p.name(), strip_prefix);
-    arrays.push_back({p.name().substr(strip_prefix.size()), p.data()});
+          "save() is to strip '{}' from the names of parameters, and '{}' does not begin with it: it is "
+          "shared from "
+          "another block, or its block was made outside of name_scope()",
+          strip_prefix, p.name());
+    arrays.push_back({p.name().substr(strip_prefix.size()), p.data({})});
   }
   save_arrays(path, arrays);
 }
@@ -203,17 +198,15 @@ void ParameterDict::load(const std::string& path, const LoadOptions& options,
   if (!options.allow_missing)
     for (const Parameter& p : items())
       if (!by_name.contains(p.name()))
-        fail("Parameter '{}' is missing in file: {}, which contains parameters: {}.{}", p.name(), path,
+        fail("{}: there are no values for parameter '{}', but for {}{}", path, p.name(),
              detail::brief_list(names), naming_advice);
   for (const NamedArray& a : loaded) {
     const auto it = state_->index.find(a.name);
     if (it != state_->index.end()) {
       detail::ParameterAccess::load(state_->items[it->second], a.array, options.cast_dtype);
     } else if (!options.ignore_extra) {
-      fail(
-          "Parameter '{}' loaded from file: {} is not present in ParameterDict, choices are: {}. Set "
-          "ignore_extra to True to ignore.{}",
-          a.name, path, detail::brief_list(keys()), naming_advice);
+      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out{}",
+           path, a.name, detail::brief_list(keys()), naming_advice);
     }
   }
 }

@@ -17,12 +17,12 @@ std::int64_t read_dimension(ByteReader& in, const Header& header) {
   return in.number<std::int64_t>("a dimension");
 }
 
-Shape read_shape(ByteReader& in, const Header& header) {
+/// Nothing for an array without a value.
+std::optional<Shape> read_shape(ByteReader& in, const Header& header) {
   const std::int64_t rank =
       header.old() ? std::int64_t{header.magic} : std::int64_t{in.number<std::int32_t>("the number of axes")};
   const bool none = header.magic == magic_v3 ? rank == none_rank_v3 : rank == 0;
-  if (none)
-    in.error("it has no value (MXNet saved an array that was never initialized); save it again with values");
+  if (none) return std::nullopt;
   if (rank < 0 || rank > absurd_rank)
     in.error("it declares {} axes: this is no array, or the file is damaged", rank);
   if (rank > Shape::max_rank)
@@ -36,6 +36,7 @@ Shape read_shape(ByteReader& in, const Header& header) {
   return shape;
 }
 
+/// Undefined where the file has no value for it.
 Tensor read_array(ByteReader& in) {
   Header header{in.number<std::uint32_t>("the array's magic number")};
   if (header.magic == magic_v2 || header.magic == magic_v3) {
@@ -48,13 +49,14 @@ Tensor read_array(ByteReader& in) {
     }
     if (storage != 0) in.error("it has the unknown storage type {}", storage);
   }
-  const Shape shape = read_shape(in, header);
+  const std::optional<Shape> shape = read_shape(in, header);
+  if (!shape) return {};
   in.number<std::int32_t>("the device");
   in.number<std::int32_t>("the device's number");
   const auto flag = in.number<std::int32_t>("the dtype");
   const std::optional<DType> dtype = dtype_from_flag(flag);
   if (!dtype) in.error("it has the unknown dtype flag {}", flag);
-  return make_array(shape, *dtype, in.elements(shape, *dtype));
+  return make_array(*shape, *dtype, in.elements(*shape, *dtype));
 }
 
 void read_names(ByteReader& in, std::vector<NamedArray>& arrays) {
@@ -94,6 +96,12 @@ std::vector<NamedArray> parse_params(std::span<const std::byte> bytes, const std
   }
   in.set_part("");
   read_names(in, arrays);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].array.defined()) continue;
+    in.set_part(fmt::format("array {} of {}{}", i + 1, count,
+                            arrays[i].name.empty() ? "" : fmt::format(", '{}'", arrays[i].name)));
+    in.error("it has no value (MXNet saved an array that was never initialized); save it again with values");
+  }
   return arrays;
 }
 

@@ -66,7 +66,7 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   const Shape shape = target();
   const Tensor node = invoke_one(call);
   array_->views.push_back({offset_, shape, array_->value, TensorAccess::array(node)->value});
-  return view_of(*this, offset_, shape);
+  return view_of(*this, offset_, shape, spec);
 }
 
 }  // namespace kiln

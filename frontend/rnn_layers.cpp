@@ -201,8 +201,12 @@ std::string rnn_mode(const std::string& activation) {
 
 }  // namespace
 
-RNN::RNN(std::int64_t hidden_size, const LayerOptions& options, const std::string& activation)
-    : Layer("rnn", rnn_mode(activation), 1, hidden_size, options) {}
+RNN::RNN(std::int64_t hidden_size, const LayerOptions& options, const std::string& activation,
+         Where where) try
+    : Layer("rnn", rnn_mode(activation), 1, hidden_size, options) {
+} catch (const Error&) {
+  rethrow_at_line(where);
+}
 LSTM::LSTM(std::int64_t hidden_size, const LayerOptions& options)
     : Layer("lstm", "lstm", 4, hidden_size, options) {}
 GRU::GRU(std::int64_t hidden_size, const LayerOptions& options)

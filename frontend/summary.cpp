@@ -25,7 +25,7 @@ Layer describe(const Block& block, std::size_t number, const Tensors& outputs,
                std::unordered_set<const detail::ParameterState*>& seen) {
   Layer layer{block.class_name() + "-" + std::to_string(number), shapes_of(outputs)};
   for (const Parameter& p : block.params()) {
-    const std::int64_t n = p.data().size();
+    const std::int64_t n = p.data({}).size();
     layer.params += n;
     if (p.grad_req() != GradReq::null) layer.trainable += n;
     if (!seen.insert(&detail::ParameterAccess::state(p)).second) layer.shared += n;

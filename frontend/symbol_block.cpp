@@ -1,5 +1,6 @@
 #include "frontend/array.h"
 #include "frontend/block_state.h"
+#include "frontend/fixed_shape.h"
 #include "frontend/naming.h"
 #include "frontend/parameter_state.h"
 #include "frontend/symbol_access.h"
@@ -76,6 +77,15 @@ std::vector<std::string> names_of(const std::vector<Symbol>& inputs) {
   std::vector<std::string> names;
   for (const Symbol& s : inputs) names.push_back(s.name());
   return names;
+}
+
+// "node 'fc1' (FullyConnected, weight 'fc1_weight', bias 'fc1_bias')"
+std::string describe(const ir::Node& node) {
+  std::string text = fmt::format("node '{}' ({}", node.name, node.op_name);
+  for (std::size_t i = 0; i < node.inputs.size() && i < node.op->inputs.size() && !node.op->variadic; ++i)
+    if (node.inputs[i].node->is_variable())
+      text += fmt::format(", {} '{}'", node.op->inputs[i], node.inputs[i].node->name);
+  return text + ")";
 }
 
 [[noreturn]] void with_file(const std::string& file, const Error& e) {
@@ -224,7 +234,10 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
   Tensors arguments;
   for (const ir::NodePtr& node : s.order) {
     if (const auto input = s.input_of.find(node.get()); input != s.input_of.end()) {
-      values[node.get()] = {inputs[input->second]};
+      const Tensor& given = inputs[input->second];
+      const ir::PartialShape shape = TensorAccess::shape(given);
+      require_fixed_shape(*node, TensorAccess::array(given)->shape_known ? &shape : nullptr, s.file);
+      values[node.get()] = {given};
       continue;
     }
     if (node->is_variable()) {
@@ -239,7 +252,7 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
       outputs = invoke(*node->op, arguments, meant.attrs, {}, node->name, meant.subgraphs, node->np_shape);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user) throw;
-      fail("{}{}node '{}' ({}): {}", s.file, s.file.empty() ? "" : ": ", node->name, node->op_name, e.what());
+      fail("{}{}{}: {}", s.file, s.file.empty() ? "" : ": ", describe(*node), e.what());
     }
     // The recording shows the attributes as this one's file did, and where the node stands in it.
     if (!outputs.empty() && outputs[0].is_traced()) {

@@ -140,7 +140,7 @@ std::vector<ir::Entry> build_heads(const FileGraph& file_graph, const std::vecto
   for (const FileEntry& head : file_graph.heads) {
     heads.push_back({nodes[head.node], head.output, head.version});
     try {
-      check_output(heads.back(), "a head");
+      check_output(heads.back(), "an item of \"heads\"");
     } catch (const Error& e) {
       fail("{}: {}", file, e.what());
     }

@@ -1,5 +1,6 @@
 #include "frontend/symbol_infer.h"
 
+#include "frontend/fixed_shape.h"
 #include "frontend/symbol_graph.h"
 
 #include <unordered_set>
@@ -17,7 +18,10 @@ void infer_graph(TypedGraph& graph, const std::function<std::optional<ir::GivenT
   std::unordered_map<const ir::Node*, ir::GivenType> types;
   for (const ir::NodePtr& node : graph.order)
     if (node->is_variable())
-      if (std::optional<ir::GivenType> type = given(*node)) types.emplace(node.get(), std::move(*type));
+      if (std::optional<ir::GivenType> type = given(*node)) {
+        require_fixed_shape(*node, &type->shape, "");
+        types.emplace(node.get(), std::move(*type));
+      }
   graph.types = ir::infer_types(graph.order, train, types);
 }
 

@@ -122,7 +122,7 @@ FileGraph read_graph(JsonReader& in, int depth) {
       in.array("\"arg_nodes\"", [&] { graph.arg_nodes.push_back(in.index("an item of \"arg_nodes\"")); });
     } else if (key == "heads") {
       has_heads = true;
-      in.array("\"heads\"", [&] { graph.heads.push_back(read_entry(in, "a head")); });
+      in.array("\"heads\"", [&] { graph.heads.push_back(read_entry(in, "an item of \"heads\"")); });
     } else if (key == "node_row_ptr") {
       in.array("\"node_row_ptr\"",
                [&] { graph.node_row_ptr.push_back(in.index("an item of \"node_row_ptr\"")); });
@@ -138,9 +138,12 @@ FileGraph read_graph(JsonReader& in, int depth) {
   if (!has_heads) in.error("the key \"heads\" is missing");
   const std::size_t count = graph.nodes.size();
   for (const FileEntry& head : graph.heads)
-    if (head.node >= count) in.error("a head names node {}, but there are {} nodes", head.node, count);
-  for (const std::uint32_t arg : graph.arg_nodes)
+    if (head.node >= count) in.error("\"heads\" names node {}, but there are {} nodes", head.node, count);
+  for (const std::uint32_t arg : graph.arg_nodes) {
     if (arg >= count) in.error("\"arg_nodes\" names node {}, but there are {} nodes", arg, count);
+    if (graph.nodes[arg].op != "null")
+      in.error("\"arg_nodes\" names {}: it lists variables (op \"null\")", describe(arg, graph.nodes[arg]));
+  }
   return graph;
 }
 

@@ -98,6 +98,11 @@ void Tensor::copy_to(void* data, DType dtype, std::source_location where) const 
   convert_elements(from, dtype_, data, dtype, count(*this));
 }
 
+void Tensor::fill_vector(void* data, DType dtype, std::source_location where) const {
+  const std::byte* from = readable_elements(*this, "to_vector()", where);
+  convert_elements(from, dtype_, data, dtype, count(*this));
+}
+
 void Tensor::copy_from(const void* data, DType dtype, std::source_location where) {
   readable_elements(*this, "copy_from()", where);
   convert_elements(data, dtype, elements_of(*this), dtype_, count(*this));

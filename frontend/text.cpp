@@ -40,11 +40,16 @@ std::string brief_list(const std::vector<std::string>& names) {
   return out;
 }
 
-std::string class_name_of(const char* mangled) {
+std::string type_name_of(const char* mangled) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                     std::free);
-  std::string name = status == 0 ? text.get() : mangled;
+  const std::string name = status == 0 ? text.get() : mangled;
+  return name.starts_with("kiln::") ? name.substr(6) : name;
+}
+
+std::string class_name_of(const char* mangled) {
+  std::string name = type_name_of(mangled);
   if (const auto args = name.find('<'); args != std::string::npos) name.resize(args);
   if (const auto scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
   return name;

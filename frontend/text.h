@@ -11,6 +11,8 @@ std::string indent(const std::string& text, int blanks);
 std::string lower(std::string text);
 /// 'a', 'b', ..., 'z': at most seven names in quotes.
 std::string brief_list(const std::vector<std::string>& names);
+/// The name of a C++ type as a program that uses namespace kiln writes it: "nn::Dense".
+std::string type_name_of(const char* mangled);
 /// The name of a C++ type without namespaces and template arguments: what Python shows as the class.
 std::string class_name_of(const char* mangled);
 /// Whether `name` begins with a match of the regular expression. Throws kiln::Error for a malformed one.

@@ -92,6 +92,7 @@ Tensor Trace::bring_in(const Tensor& outer) {
   }
   const Tensor& traced = captured_traced_[found->second];
   if (!array->shape_known) return traced;
+  TensorAccess::array(traced)->origins = array->origins;
   return TensorAccess::make(TensorAccess::array(traced), TensorAccess::offset(outer),
                             TensorAccess::shape(outer), dtype);
 }
@@ -167,8 +168,9 @@ void Trace::run_eagerly(std::string_view reason) {
 }
 
 void Trace::will_write(const Array& array) {
-  if (possible_aliases_.has_another(array))
-    run_eagerly("it writes into an array of which values decide whether it is another one too");
+  if (!possible_aliases_.has_another(array)) return;
+  run_eagerly("it writes into an array of which values decide whether it is another one too");
+  for (Trace* t = this; t; t = t->body_ ? t->outer_ : nullptr) t->other_values_ = true;
 }
 
 void Trace::check_escapes(std::span<const Tensor> results) {

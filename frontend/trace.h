@@ -87,6 +87,8 @@ class Trace {
   void run_eagerly(std::string_view reason);
   /// The first reason; empty where the recording stands.
   const std::string& eager_because() const { return eager_because_; }
+  /// Whether the recorded graph then computes other values than the program.
+  bool other_values() const { return other_values_; }
 
   PossibleAliases& possible_aliases() { return possible_aliases_; }
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }
@@ -139,6 +141,7 @@ class Trace {
   std::unordered_map<std::string, Tensor> variables_;
   PossibleAliases possible_aliases_;
   std::string eager_because_;
+  bool other_values_ = false;
 };
 
 /// While it lives, its thread is not tracing: what runs inside computes at once (initialising a parameter,

@@ -21,6 +21,8 @@ ir::Entry value_of(const Tensor& t, std::source_location where);
 
 /// Another view of t's array.
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape);
+/// The same, which the program made out of t by `step`. A recording reads and writes it in these terms.
+Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step);
 
 /// Replaces the elements that `view` covers by those of `value`, which has as many and the same dtype. Every
 /// handle of the array sees it.

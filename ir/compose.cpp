@@ -6,7 +6,8 @@ namespace kiln::ir {
 
 namespace {
 
-// The inputs' types, unless the message tells all shapes already. A few are enough to see what is meant.
+// The inputs' types, and the names of those that are variables, unless the message tells all of that already.
+// A few are enough to see what is meant.
 std::string inputs_text(const Node& node, std::string_view message) {
   std::string text;
   bool told = true;
@@ -16,8 +17,13 @@ std::string inputs_text(const Node& node, std::string_view message) {
     const TensorType& type = e.node->types[e.output];
     told = told && message.find(type.shape.str()) != std::string_view::npos;
     const bool named = node.op && !node.op->variadic && i < node.op->inputs.size();
-    text += fmt::format("{}{} is {}", i ? ", " : "",
-                        named ? std::string(node.op->inputs[i]) : fmt::format("input {}", i), type.str());
+    const std::string slot = named ? std::string(node.op->inputs[i]) : fmt::format("input {}", i);
+    // A node of a file or a recording has another name than its operator, and variables with names of their
+    // own.
+    const bool variable = e.node->is_variable() && node.name != node.op_name;
+    told = told && !variable;
+    text += fmt::format("{}{}{} is {}", i ? ", " : "", slot, variable ? " '" + e.node->name + "'" : "",
+                        type.str());
   }
   return told ? std::string() : "; " + text;
 }

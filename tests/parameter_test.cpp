@@ -15,9 +15,7 @@ TEST_CASE("a parameter prints as MXNet's") {
   dict.get("w", {2, 3});
   CHECK(dict.str() == "p_ (\n  Parameter p_w (shape=(2, 3), dtype=<class 'numpy.float32'>)\n)");
   CHECK_THROWS_WITH(dict.get("w", {2, 4}),
-                    "Cannot retrieve Parameter 'p_w' because desired attribute does not match with stored "
-                    "for attribute 'shape': "
-                    "desired '(2, 4)' vs stored '(2, 3)'.");
+                    "there is a parameter 'p_w' already, and its shape is (2, 3), not (2, 4)");
   CHECK(dict.get("w", {2, 0}).shape() == Shape{2, 3});
   CHECK_THROWS_WITH(dict["q"], Contains("'p_w'"));
 }
@@ -30,12 +28,10 @@ TEST_CASE("values come with initialize, or with the first call") {
   }
   const Parameter& first = net[0].as<nn::Dense>().weight;
   const Parameter& second = net[1].as<nn::Dense>().weight;
-  CHECK_THROWS_WITH(
-      second.data(),
-      "Parameter 'net_dense1_weight' has not been initialized. Call initialize() on the block first. Note "
-      "that you should initialize parameters and "
-      "create Trainer with Block.collect_params() instead of Block.params because the later does not include "
-      "Parameters of nested child Blocks");
+  CHECK_THROWS_WITH(second.data(),
+                    Contains("parameter_test.cpp:") &&
+                        Contains("Parameter 'net_dense1_weight' has not been initialized: call "
+                                 "initialize() on the network first"));
   CHECK_THROWS_WITH(net(ones({2, 3})), Contains("'net_dense0_weight' has not been initialized"));
   net.initialize();
   CHECK(first.data().shape() == Shape{4, 3});
@@ -77,7 +73,7 @@ TEST_CASE("set_data keeps the array, and checks the shape") {
   CHECK(p.data().data() == array);
   CHECK(p.data().to_vector<float>() == std::vector<float>(6, 5));
   CHECK_THROWS_WITH(p.set_data(ones({3, 3})), Contains("(2, 3)") && Contains("(3, 3)"));
-  CHECK_THROWS_WITH(p.set_shape({2, 4}), Contains("incompatible"));
+  CHECK_THROWS_WITH(p.set_shape({2, 4}), Contains("(2, 3)") && Contains("cannot get the shape (2, 4)"));
   CHECK_THROWS_AS(Parameter("q", {-1, 2}), Error);
 }
 
@@ -131,12 +127,13 @@ TEST_CASE("a dictionary goes to a file and back") {
   dict.load("dict.params", {}, "p_");
   CHECK(w.data().to_vector<float>() == values);
   dict.get("more", {1});
-  CHECK_THROWS_WITH(dict.load("dict.params", {}, "p_"), Contains("'p_more' is missing in file: dict.params"));
+  CHECK_THROWS_WITH(dict.load("dict.params", {}, "p_"),
+                    Contains("dict.params: there are no values for parameter 'p_more'"));
   CHECK_NOTHROW(dict.load("dict.params", {.allow_missing = true}, "p_"));
   const ParameterDict small("p_");
   small.get("w", {2, 2});
   CHECK_THROWS_WITH(small.load("dict.params", {}, "p_"),
-                    Contains("'p_b' loaded from file") && Contains("choices are: 'p_w'"));
+                    Contains("dict.params: there is no parameter 'p_b', but 'p_w'"));
 }
 
 TEST_CASE("parameters of one's own take part in expressions and infer their shapes") {

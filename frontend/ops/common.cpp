@@ -93,6 +93,17 @@ Value softmax_over(Primitives& p, Value x, const Shape& axes) {
   return over_sum(p, p.unary(Unary::exp_nonpositive, below_largest(p, x, axes)), axes);
 }
 
+void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
+  if (p.dtype(a) != p.dtype(b))
+    fail("{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast)", what,
+         name_of(p.dtype(a)), name_of(p.dtype(b)));
+}
+std::int64_t count_of(const Attrs& a, std::string_view name) {
+  const std::int64_t count = a.integer(name);
+  if (count < 1) fail("{} must be 1 or more, not {}", name, count);
+  return count;
+}
+
 AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }
 AttrSpec int_attr(std::string_view name, std::int64_t fallback) {
   return {name, AttrKind::integer, fallback};

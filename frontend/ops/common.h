@@ -84,6 +84,11 @@ AttrSpec of_gradient(AttrSpec spec);   ///< only the operator's gradient depends
 AttrSpec library_hint(AttrSpec spec);  ///< how MXNet's libraries compute the same
 AttrSpec context_attr();               ///< "ctx"
 
+/// Throws where the arrays that `what` takes have two dtypes.
+void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
+/// The value of an integer attribute that counts something. Throws, naming it, where it is below 1.
+std::int64_t count_of(const Attrs& a, std::string_view name);
+
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace kiln::ops

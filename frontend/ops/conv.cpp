@@ -15,7 +15,7 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
   const Shape& kernel = spec.window.kernel;
   if (data.rank() != kernel.rank() + 2)
     fail("a kernel {} needs data of {} axes, got {}", kernel.str(), kernel.rank() + 2, data.str());
-  std::int64_t filters = a.integer("num_filter");
+  std::int64_t filters = count_of(a, "num_filter");
   if (spec.groups < 1 || data[1] % spec.groups != 0 || filters % spec.groups != 0)
     fail("num_group {} must divide the {} channels and the {} filters", spec.groups, data[1], filters);
   Shape expected{filters, data[1] / spec.groups};
@@ -28,7 +28,9 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
         times(2, spec.window.pad_low[at(i)]))
       fail("kernel size exceed input: kernel {} on data {} with pad {}", kernel.str(), data.str(),
            spec.window.pad_low.str());
-  Value y = p.convolution(widen(p, in[0]), widen(p, in[1]), spec);
+  Value image = widen(p, in[0]), filter = widen(p, in[1]);
+  require_one_dtype(p, image, filter, "Convolution");
+  Value y = p.convolution(image, filter, spec);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }
@@ -41,9 +43,9 @@ void convolution_shape(ShapeFacts& f, const Attrs& a) {
   for (PartialShape* x : {&data, &weight, &out}) f.rank(*x, n + 2);
   f.same(Axis{data, 0}, Axis{out, 0});
   f.linear({weight, 1}, {data, 1}, spec.groups, 0);
-  f.is(Axis{weight, 0}, a.integer("num_filter"));
-  f.is(Axis{out, 1}, a.integer("num_filter"));
-  if (f.in.size() > 2) f.is(f.in[2], Shape{a.integer("num_filter")});
+  f.is(Axis{weight, 0}, count_of(a, "num_filter"));
+  f.is(Axis{out, 1}, count_of(a, "num_filter"));
+  if (f.in.size() > 2) f.is(f.in[2], Shape{count_of(a, "num_filter")});
   for (int i = 0; i < n; ++i) {
     f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
     window_shape(f, {data, i + 2}, {out, i + 2}, w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1, w.stride[at(i)],
@@ -61,7 +63,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
   const int n = kernel.rank();
   if (data.rank() != n + 2)
     fail("a kernel {} needs data of {} axes, got {}", kernel.str(), n + 2, data.str());
-  std::int64_t filters = a.integer("num_filter");
+  std::int64_t filters = count_of(a, "num_filter");
   if (spec.groups < 1 || filters < 1 || data[1] % spec.groups != 0 || filters % spec.groups != 0)
     fail("num_group {} must divide the {} channels and the {} filters", spec.groups, data[1], filters);
   Shape expected{data[1], filters / spec.groups};
@@ -92,13 +94,13 @@ void deconvolution_shape(ShapeFacts& f, const Attrs& a) {
   const ir::ConvSpec spec = conv_spec(a);
   const ir::Window& w = spec.window;
   const int n = w.kernel.rank();
-  if (spec.groups < 1 || a.integer("num_filter") % spec.groups != 0 || n + 2 > Shape::max_rank) return;
+  if (spec.groups < 1 || count_of(a, "num_filter") % spec.groups != 0 || n + 2 > Shape::max_rank) return;
   for (PartialShape* x : {&data, &weight, &out}) f.rank(*x, n + 2);
   f.same(Axis{data, 0}, Axis{out, 0});
   f.same(Axis{data, 1}, Axis{weight, 0});
-  f.is(Axis{weight, 1}, a.integer("num_filter") / spec.groups);
-  f.is(Axis{out, 1}, a.integer("num_filter"));
-  if (f.in.size() > 2) f.is(f.in[2], Shape{a.integer("num_filter")});
+  f.is(Axis{weight, 1}, count_of(a, "num_filter") / spec.groups);
+  f.is(Axis{out, 1}, count_of(a, "num_filter"));
+  if (f.in.size() > 2) f.is(f.in[2], Shape{count_of(a, "num_filter")});
   const Shape adjust = or_all(a.tuple("adj"), n, 0), &target = a.tuple("target_shape");
   for (int i = 0; i < n; ++i) {
     f.is(Axis{weight, i + 2}, w.kernel[at(i)]);

@@ -9,7 +9,7 @@ std::size_t with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 
 Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
-  std::int64_t hidden = a.integer("num_hidden");
+  std::int64_t hidden = count_of(a, "num_hidden");
   if (data.empty()) fail("FullyConnected needs data of at least one axis");
   if (weight.rank() != 2 || weight[0] != hidden)
     fail("weight must have the shape ({}, k), got {}", hidden, weight.str());
@@ -23,7 +23,9 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   DType d = p.dtype(in[0]);
   std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
   Value x = p.reshape(in[0], {rows, k});
-  Value y = p.dot(widen(p, x), widen(p, in[1]), {false, true});
+  Value lhs = widen(p, x), rhs = widen(p, in[1]);
+  require_one_dtype(p, lhs, rhs, "FullyConnected");
+  Value y = p.dot(lhs, rhs, {false, true});
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   Shape to = flat ? Shape{data[0]} : data;
   if (flat)
@@ -34,7 +36,7 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
 }
 void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
-  const std::int64_t hidden = a.integer("num_hidden");
+  const std::int64_t hidden = count_of(a, "num_hidden");
   f.is(weight, Shape{hidden, unknown});
   if (f.in.size() > 2) f.is(f.in[2], Shape{hidden});
   if (a.boolean("flatten")) {
@@ -52,15 +54,15 @@ void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
 // Embedding: rows of a table.
 
 Values embedding(Primitives& p, Args in, const Attrs& a) {
-  Shape table{a.integer("input_dim"), a.integer("output_dim")};
+  Shape table{count_of(a, "input_dim"), count_of(a, "output_dim")};
   if (!(p.shape(in[1]) == table))
     fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
   return {p.gather(in[1], convert(p, in[0], DType::i64), 0)};
 }
 void embedding_shape(ShapeFacts& f, const Attrs& a) {
-  f.is(f.in[1], Shape{a.integer("input_dim"), a.integer("output_dim")});
+  f.is(f.in[1], Shape{count_of(a, "input_dim"), count_of(a, "output_dim")});
   without_axis(f, f.out[0], f.in[0], -1);
-  f.is(Axis{f.out[0], -1}, a.integer("output_dim"));
+  f.is(Axis{f.out[0], -1}, count_of(a, "output_dim"));
 }
 std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
   return input == 1 ? std::optional(a.dtype("dtype")) : std::nullopt;

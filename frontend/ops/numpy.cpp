@@ -35,8 +35,7 @@ Shape numpy_axes(const Attrs& a, int rank) {
 }
 
 Value contract(Primitives& p, Value a, const Shape& a_axes, Value b, const Shape& b_axes) {
-  if (p.dtype(a) != p.dtype(b))
-    fail("the product takes arrays of one dtype, got {} and {}", name_of(p.dtype(a)), name_of(p.dtype(b)));
+  require_one_dtype(p, a, b, "the product");
   const Shape l = p.shape(a), r = p.shape(b);
   if (a_axes.size() != b_axes.size())
     fail("{} axes of {} cannot be paired with {} axes of {}", a_axes.size(), l.str(), b_axes.size(), r.str());

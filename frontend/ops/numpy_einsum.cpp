@@ -168,8 +168,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
   std::vector<Operand> operands;
   std::map<char, std::int64_t> extents;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (p.dtype(in[i]) != d)
-      fail("einsum takes arrays of one dtype, got {} and {}", name_of(d), name_of(p.dtype(in[i])));
+    require_one_dtype(p, in[0], in[i], "einsum");
     operands.push_back(without_repeats(p, {widen(p, in[i]), plan.operands[i]}));
     const Operand& x = operands.back();
     for (std::size_t k = 0; k < x.labels.size(); ++k) {

@@ -9,8 +9,7 @@ Values dot(Primitives& p, Args in, const Attrs&) {
   const int l = p.shape(in[0]).rank(), r = p.shape(in[1]).rank();
   if (l == 0 || r == 0) {
     auto [a, b] = broadcast_pair(p, in[0], in[1]);
-    if (p.dtype(a) != p.dtype(b))
-      fail("dot takes arrays of one dtype, got {} and {}", name_of(p.dtype(a)), name_of(p.dtype(b)));
+    require_one_dtype(p, a, b, "dot");
     return {p.mul(a, b)};
   }
   return {contract(p, in[0], {l - 1}, in[1], {std::max(r - 2, 0)})};
@@ -26,8 +25,7 @@ Values matmul(Primitives& p, Args in, const Attrs&) {
          r.str());
   // A matrix on the right, or a vector on the left: no axes to broadcast.
   if (r.rank() <= 2 || l.rank() == 1) return {contract(p, a, {l.rank() - 1}, b, {std::max(r.rank() - 2, 0)})};
-  if (p.dtype(a) != p.dtype(b))
-    fail("matmul takes arrays of one dtype, got {} and {}", name_of(p.dtype(a)), name_of(p.dtype(b)));
+  require_one_dtype(p, a, b, "matmul");
   const auto leading = [](const Shape& s) { return Shape(s.dims().first(s.size() - 2)); };
   const Shape batch = ir::broadcast_shapes(leading(l), leading(r));
   const auto spread = [&](Value v) {

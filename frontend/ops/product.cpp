@@ -5,12 +5,6 @@
 namespace kiln::ops {
 namespace {
 
-void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
-  if (p.dtype(a) != p.dtype(b))
-    fail("{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast)", what,
-         name_of(p.dtype(a)), name_of(p.dtype(b)));
-}
-
 /// Half precision is multiplied in float32 and rounded once.
 Value product(Primitives& p, Value a, Value b, bool transpose_a, bool transpose_b) {
   DType d = p.dtype(a);

@@ -166,9 +166,7 @@ Values rnn(Primitives& p, Args in, const Attrs& a) {
   if (data.rank() != 3) fail("RNN needs data of (steps, batch, channels), got {}", data.str());
   const std::int64_t batch = data[1];
   for (std::size_t i = 1; i < in.size(); ++i)
-    if (i < (r.lstm() ? 4u : 3u) && p.dtype(in[i]) != p.dtype(in[0]))
-      fail("data is {}, but input {} is {}: all must have one dtype", p.type(in[0]).str(), i,
-           p.type(in[i]).str());
+    if (i < (r.lstm() ? 4u : 3u)) require_one_dtype(p, in[0], in[i], "RNN");
   auto check_state = [&](std::size_t i, const char* what, std::int64_t size) {
     Shape expected{r.layers * r.directions, batch, size};
     if (!(p.shape(in[i]) == expected))

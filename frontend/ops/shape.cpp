@@ -274,9 +274,7 @@ void tile_shape(ShapeFacts& f, const Attrs& a) {
 
 void require_parts(Primitives& p, Args in, std::string_view what) {
   if (in.empty()) fail("{} needs an array", what);
-  for (Value v : in)
-    if (p.dtype(v) != p.dtype(in[0]))
-      fail("{} takes arrays of one dtype, got {} and {}", what, name_of(p.dtype(in[0])), name_of(p.dtype(v)));
+  for (Value v : in) require_one_dtype(p, in[0], v, what);
 }
 Values concat(Primitives& p, Args in, const Attrs& a) {
   require_parts(p, in, "Concat");

@@ -28,3 +28,16 @@ TEST_CASE("groups that do not divide the channels", "[error]") {
   CHECK_THAT(text, Contains("num_group 2 must divide the 3 channels and the 4 filters") &&
                        Contains("data is float32 (1, 3, 5, 5)"));
 }
+
+TEST_CASE("a number of units below one", "[error]") {
+  const Model model =
+      model_of("FullyConnected", R"("num_hidden": "-4")", "[[0, 0, 0], [1, 0, 0], [1, 0, 0]]");
+  const std::string in_file = message_of([&] { model.run({{"x", ones({2, 3})}, {"w", ones({4, 3})}}); });
+  CHECK_THAT(in_file,
+             Contains("net-symbol.json:5: FullyConnected 'node': num_hidden must be 1 or more, not -4"));
+  const std::string line = line_below();
+  const std::string called = message_of([&] {
+    F::FullyConnected(ones({2, 3}), ones({4, 3}), {}, {.num_hidden = 0});
+  });
+  CHECK_THAT(called, Contains(line) && Contains("num_hidden must be 1 or more, not 0"));
+}

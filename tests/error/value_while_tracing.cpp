@@ -30,6 +30,17 @@ TEST_CASE("a value read while a network is traced", "[error]") {
                        Contains("F.where"));
 }
 
+TEST_CASE("values read while a network is traced", "[error]") {
+  struct ReadsVector : HybridBlock {
+    Tensor hybrid_forward(F&, const Tensor& x) override { return x * x.to_vector<float>()[0]; }
+  };
+  ReadsVector net;
+  net.hybridize();
+  CHECK_THAT(message_of([&] { net(ones({2})); }),
+             Contains("value_while_tracing.cpp:35: to_vector() needs a value") &&
+                 Contains("call to_vector() outside"));
+}
+
 TEST_CASE("a traced tensor used after the trace", "[error]") {
   KeepsTensor net;
   net.hybridize();

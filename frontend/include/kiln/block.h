@@ -145,9 +145,13 @@ class KILN_API Block {
   void apply(const std::function<void(Block&)>& fn);
 
   /// Values of all parameters by their path in the tree: "0.weight", "features.1.gamma".
-  void save_parameters(const std::string& path) const;
+  void save_parameters(const std::string& path,
+                       std::source_location where = std::source_location::current()) const;
   void load_parameters(const std::string& path, const LoadOptions& options = {}) const;
-  void save_params(const std::string& path) const { save_parameters(path); }
+  void save_params(const std::string& path,
+                   std::source_location where = std::source_location::current()) const {
+    save_parameters(path, where);
+  }
   void load_params(const std::string& path, const LoadOptions& options = {}) const {
     load_parameters(path, options);
   }
@@ -186,7 +190,7 @@ class KILN_API Block {
  protected:
   /// Numbers blocks that were made as arguments of one call from left to right, whatever the order in which
   /// the compiler made them. Null: one that the program made before. Their names must not have been used yet.
-  static void number_in_order(std::initializer_list<const Block*> arguments);
+  static void number_in_order(const std::vector<const Block*>& arguments);
   /// `kind`: what names are made from ("dense"); the library's layers know it before their class is complete.
   Block(const BlockOptions& options, std::string_view kind);
 
@@ -209,6 +213,7 @@ class KILN_API Block {
   [[noreturn]] void wrong_type(const std::type_info& wanted) const;
   void leave_for(const Block& o);
   bool left_for(const Block& o) const;
+  void claim_child_name(const std::string& name, Where where) const;
   Tensors call(std::span<const Tensor> inputs, Where where);
   Symbol compose(std::span<const Symbol> inputs, Where where);
   Tensor call_for_one(std::span<const Tensor> inputs, Where where);
@@ -245,9 +250,13 @@ class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});
 
-  /// Writes the graph of the latest hybridized call as PREFIX-symbol.json and the parameters as
-  /// PREFIX-000N.params. Throws before hybridize() and a first call.
-  void export_model(const std::string& path_prefix, int epoch = 0) const;
+  /// Writes the graph of the latest recording as PREFIX-symbol.json and the parameters as PREFIX-000N.params.
+  /// Throws before hybridize() and a first call, and where hybrid_forward writes into its inputs or into
+  /// other arrays from outside. To find out whether the graph is the same at other sizes, hybrid_forward is
+  /// recorded again at larger extents of each axis. Where it is not, because hybrid_forward computes with
+  /// x.shape(), a warning names the operators with their lines, and the file declares the extents that it is
+  /// for: importing it and calling it with others is an error.
+  void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current());
   /// The recordings that calls of this block and its copies can run, oldest first: one for each signature.
   /// Those that a change made stale are not among them.
   std::vector<CompiledCall> compiled_calls() const;
@@ -272,7 +281,10 @@ class KILN_API HybridBlock : public Block {
   virtual Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& y, const Tensor& z);
   virtual Tensors hybrid_forward(F& F, const Tensors& inputs);
 
-  Tensors forward(const Tensors& inputs) final;
+  Tensor forward(const Tensor& x) final;  // a HybridBlock computes in hybrid_forward(F& F, const Tensor& x)
+  Tensor forward(const Tensor& x, const Tensor& y) final;  // override hybrid_forward(F&, x, y)
+  Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z) final;  // override hybrid_forward
+  Tensors forward(const Tensors& inputs) final;  // override hybrid_forward(F& F, const Tensors& inputs)
   bool is_hybrid() const final { return true; }
   void set_active(const HybridizeOptions& options) const override;
   /// Whether a call of this block by itself can be compiled. Asked for each recording.
@@ -287,7 +299,11 @@ class KILN_API HybridBlock : public Block {
 template <class B>
 class Child {
  public:
-  Child(Block* owner, std::string name) : owner_(*owner), name_(std::move(name)) {}
+  /// Throws where the owner has a Child of that name already.
+  Child(Block* owner, std::string name, std::source_location where = std::source_location::current())
+      : owner_(*owner), name_(std::move(name)) {
+    owner_.claim_child_name(name_, where);
+  }
   Child(const Child&) = default;
   Child(Child&&) = default;
   Child& operator=(Child&&) = default;

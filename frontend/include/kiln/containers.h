@@ -4,6 +4,31 @@
 #include <type_traits>
 
 namespace kiln {
+
+namespace detail {
+
+/// What add() takes: a block, and the line of the program that adds it.
+struct Added {
+  template <class B>
+  requires std::derived_from<std::remove_cvref_t<B>, Block> Added(
+      B&& b, std::source_location line = std::source_location::current())
+      : block(std::make_shared<std::remove_cvref_t<B>>(b)),
+        made_for_call(!std::is_lvalue_reference_v<B>),
+        where(line) {}
+  template <std::derived_from<Block> B>
+  Added(std::shared_ptr<B> b, std::source_location line = std::source_location::current())
+      : block(std::move(b)), where(line) {}
+
+  std::shared_ptr<Block> block;
+  bool made_for_call = false;
+  std::source_location where;
+};
+
+/// Registers children, numbered from left to right. Errors and nodes of a child show the line that added it.
+KILN_API void add_children(Block& container, std::vector<Added> blocks);
+
+}  // namespace detail
+
 namespace nn {
 
 /// Runs its children one after the other. Children may be any blocks.
@@ -11,14 +36,12 @@ class KILN_API Sequential : public Block {
  public:
   explicit Sequential(const BlockOptions& options = {});
   /// Adds children, numbered from 0.
-  template <class... B>
-    requires(std::derived_from<std::remove_cvref_t<B>, Block> && ...)
-  void add(B&&... blocks) {
-    if constexpr (sizeof...(B) > 1)
-      number_in_order({(std::is_lvalue_reference_v<B> ? nullptr : static_cast<const Block*>(&blocks))...});
-    (register_child(blocks), ...);
+  template <std::convertible_to<detail::Added>... B>
+  void add(detail::Added first, B&&... others) {
+    std::vector<detail::Added> blocks{std::move(first)};
+    (blocks.emplace_back(std::forward<B>(others), blocks[0].where), ...);
+    detail::add_children(*this, std::move(blocks));
   }
-  void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
   using Block::operator[];
   /// The children [begin, end) as a network of their own; they are shared.
   Sequential operator[](Slice s) const;
@@ -33,14 +56,12 @@ class KILN_API Sequential : public Block {
 class KILN_API HybridSequential : public HybridBlock {
  public:
   explicit HybridSequential(const BlockOptions& options = {});
-  template <class... B>
-    requires(std::derived_from<std::remove_cvref_t<B>, Block> && ...)
-  void add(B&&... blocks) {
-    if constexpr (sizeof...(B) > 1)
-      number_in_order({(std::is_lvalue_reference_v<B> ? nullptr : static_cast<const Block*>(&blocks))...});
-    (register_child(blocks), ...);
+  template <std::convertible_to<detail::Added>... B>
+  void add(detail::Added first, B&&... others) {
+    std::vector<detail::Added> blocks{std::move(first)};
+    (blocks.emplace_back(std::forward<B>(others), blocks[0].where), ...);
+    detail::add_children(*this, std::move(blocks));
   }
-  void add(std::shared_ptr<Block> block) { register_child(std::move(block)); }
   using Block::operator[];
   HybridSequential operator[](Slice s) const;
 
@@ -95,13 +116,15 @@ class KILN_API HybridLambda : public HybridBlock {
   explicit HybridLambda(const char* op_name, const BlockOptions& options = {})
       : HybridLambda(std::string(op_name), options) {}
   template <class Fn>
-    requires std::is_invocable_v<Fn, F&, const Tensor&>
+  requires std::is_invocable_v<Fn, F&, const Tensor&>
   explicit HybridLambda(Fn fn, const BlockOptions& options = {})
-      : HybridLambda(1, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0])}; }, options) {}
+      : HybridLambda(
+            1, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0])}; }, options) {}
   template <class Fn>
-    requires std::is_invocable_v<Fn, F&, const Tensor&, const Tensor&>
+  requires std::is_invocable_v<Fn, F&, const Tensor&, const Tensor&>
   explicit HybridLambda(Fn fn, const BlockOptions& options = {})
-      : HybridLambda(2, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0], in[1])}; }, options) {}
+      : HybridLambda(
+            2, [fn](F& f, const Tensors& in) { return Tensors{fn(f, in[0], in[1])}; }, options) {}
   std::string str() const override;
 
  protected:

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 
@@ -23,8 +24,9 @@ class KILN_API Initializer {
   Initializer() = default;
   /// By MXNet's name: "zeros", "ones", "uniform", "normal", "xavier", ... Throws for another word, listing
   /// them.
-  Initializer(const char* name) : Initializer(std::string(name)) {}
-  Initializer(const std::string& name);
+  Initializer(const char* name, std::source_location where = std::source_location::current())
+      : Initializer(std::string(name), where) {}
+  Initializer(const std::string& name, std::source_location where = std::source_location::current());
   /// A program's own. `text` is what exported files say of it (`__init__`).
   Initializer(std::string text, Fill fill);
 

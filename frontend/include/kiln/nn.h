@@ -38,7 +38,8 @@ class KILN_API Layer : public HybridBlock {
 /// activation(x): "relu", "sigmoid", "tanh", "softrelu" or "softsign".
 class KILN_API Activation : public Layer {
  public:
-  explicit Activation(const std::string& act_type, const BlockOptions& options = {});
+  explicit Activation(const std::string& act_type, const BlockOptions& options = {},
+                      Where where = Where::current());
   std::string str() const override;
 
  protected:
@@ -62,7 +63,7 @@ struct DenseOptions {
 /// x weight^T + bias: (batch, in) -> (batch, units). weight is (units, in), bias (units).
 class KILN_API Dense : public Layer {
  public:
-  explicit Dense(std::int64_t units, const DenseOptions& options = {});
+  explicit Dense(std::int64_t units, const DenseOptions& options = {}, Where where = Where::current());
   std::string str() const override;
   Parameter weight, bias;
 
@@ -96,7 +97,7 @@ class KILN_API Conv : public Layer {
   Parameter weight, bias;
 
  protected:
-  Conv(int rank, std::int64_t channels, const ConvOptions& options, bool transposed = false);
+  Conv(int rank, std::int64_t channels, const ConvOptions& options, bool transposed, Where where);
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
@@ -105,28 +106,37 @@ class KILN_API Conv : public Layer {
   std::shared_ptr<Activation> act_;
 };
 struct KILN_API Conv1D : Conv {
-  Conv1D(std::int64_t channels, const ConvOptions& options) : Conv(1, channels, options) {}
-  Conv1D(std::int64_t channels, int kernel_size) : Conv(1, channels, {.kernel_size = kernel_size}) {}
+  Conv1D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(1, channels, options, false, where) {}
+  Conv1D(std::int64_t channels, int kernel_size, Where where = Where::current())
+      : Conv(1, channels, {.kernel_size = kernel_size}, false, where) {}
 };
 struct KILN_API Conv2D : Conv {
-  Conv2D(std::int64_t channels, const ConvOptions& options) : Conv(2, channels, options) {}
-  Conv2D(std::int64_t channels, int kernel_size) : Conv(2, channels, {.kernel_size = kernel_size}) {}
+  Conv2D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(2, channels, options, false, where) {}
+  Conv2D(std::int64_t channels, int kernel_size, Where where = Where::current())
+      : Conv(2, channels, {.kernel_size = kernel_size}, false, where) {}
 };
 struct KILN_API Conv3D : Conv {
-  Conv3D(std::int64_t channels, const ConvOptions& options) : Conv(3, channels, options) {}
-  Conv3D(std::int64_t channels, int kernel_size) : Conv(3, channels, {.kernel_size = kernel_size}) {}
+  Conv3D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(3, channels, options, false, where) {}
+  Conv3D(std::int64_t channels, int kernel_size, Where where = Where::current())
+      : Conv(3, channels, {.kernel_size = kernel_size}, false, where) {}
 };
 /// What a convolution of the same options came from: (in - 1) * stride - 2 * padding + dilation * (kernel -
 /// 1)
 /// + output_padding + 1 along each axis of the window.
 struct KILN_API Conv1DTranspose : Conv {
-  Conv1DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(1, channels, options, true) {}
+  Conv1DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(1, channels, options, true, where) {}
 };
 struct KILN_API Conv2DTranspose : Conv {
-  Conv2DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(2, channels, options, true) {}
+  Conv2DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(2, channels, options, true, where) {}
 };
 struct KILN_API Conv3DTranspose : Conv {
-  Conv3DTranspose(std::int64_t channels, const ConvOptions& options) : Conv(3, channels, options, true) {}
+  Conv3DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
+      : Conv(3, channels, options, true, where) {}
 };
 
 struct PoolOptions {
@@ -284,7 +294,7 @@ struct GroupNormOptions {
 /// The same per sample and group of channels. gamma and beta are (num_groups,).
 class KILN_API GroupNorm : public Layer {
  public:
-  explicit GroupNorm(const GroupNormOptions& options = {});
+  explicit GroupNorm(const GroupNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
   Parameter gamma, beta;
 
@@ -303,7 +313,7 @@ struct DropoutOptions {
 /// identity.
 class KILN_API Dropout : public Layer {
  public:
-  explicit Dropout(double rate, const DropoutOptions& options = {});
+  explicit Dropout(double rate, const DropoutOptions& options = {}, Where where = Where::current());
   std::string str() const override;
 
  protected:
@@ -348,7 +358,7 @@ class KILN_API Embedding : public Layer {
 /// x where x > 0, else alpha * x.
 class KILN_API LeakyReLU : public Layer {
  public:
-  explicit LeakyReLU(double alpha, const BlockOptions& options = {});
+  explicit LeakyReLU(double alpha, const BlockOptions& options = {}, Where where = Where::current());
   std::string str() const override;
 
  protected:

@@ -81,7 +81,7 @@ class KILN_API Parameter {
   bool is_deferred() const;
   /// The values. Throws DeferredInitializationError before the first call told the shape, Error before
   /// initialize().
-  const Tensor& data() const;
+  const Tensor& data(std::source_location where = std::source_location::current()) const;
   /// Copies the elements of `data` into the parameter (which keeps its array, so that compiled code sees the
   /// new values).
   void set_data(const Tensor& data);

@@ -73,7 +73,7 @@ class KILN_API Layer : public HybridBlock {
 class KILN_API RNN : public Layer {
  public:
   explicit RNN(std::int64_t hidden_size, const LayerOptions& options = {},
-               const std::string& activation = "relu");
+               const std::string& activation = "relu", Where where = Where::current());
 };
 /// As LSTMCell. Two states, h and c.
 class KILN_API LSTM : public Layer {

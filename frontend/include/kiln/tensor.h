@@ -120,7 +120,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   template <class T>
   std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
     std::vector<T> out(static_cast<std::size_t>(shape(where).elements()));
-    copy_to(out.data(), dtype_of<T>, where);
+    fill_vector(out.data(), dtype_of<T>, where);
     return out;
   }
   /// Writes size() elements, converted to `dtype`, to `data`.
@@ -164,6 +164,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   static Tensor from_list(std::initializer_list<double> values, DType dtype);
   static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape,
                           std::source_location where);
+  void fill_vector(void* data, DType dtype, std::source_location where) const;
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;
 
