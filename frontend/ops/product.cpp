@@ -54,18 +54,23 @@ Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
     fail("{} takes stacks of matrices of one rank, got {} and {}", what, l.str(), r.str());
   return {product(p, in[0], in[1], a.boolean("transpose_a"), a.boolean("transpose_b"))};
 }
+/// Matrices in the last axis and the attribute `axis`, the last but one where there is none.
 void batched_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &l = f.in[0], &r = f.in[1], &out = f.out[0];
   f.ranks(l, out);
   f.ranks(r, out);
-  for (int i = 0; i + 2 < out.extents.rank(); ++i) {
+  const int last = out.extents.rank() - 1;
+  const auto rows = axis_in(a.find("axis") ? a.integer("axis") : -2, last + 1);
+  if (!rows || *rows == last) return;
+  for (int i = 0; i < last; ++i) {
+    if (i == *rows) continue;
     f.same(Axis{l, i}, Axis{out, i});
     f.same(Axis{r, i}, Axis{out, i});
   }
-  const int ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
-  f.same(Axis{l, -1 - ta}, Axis{r, -2 + tb});
-  f.same(Axis{l, -2 + ta}, Axis{out, -2});
-  f.same(Axis{r, -1 - tb}, Axis{out, -1});
+  const bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  f.same(Axis{l, ta ? *rows : last}, Axis{r, tb ? last : *rows});
+  f.same(Axis{l, ta ? last : *rows}, Axis{out, *rows});
+  f.same(Axis{r, tb ? *rows : last}, Axis{out, last});
   if (f.in.size() > 2) f.same(f.in[2], out);
 }
 Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
