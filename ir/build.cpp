@@ -281,8 +281,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
     for (const AuxUpdate& update : composition.run(*node)) {
       auto at = input_index.find(update.state);
       if (at == input_index.end())
-        fail("'{}' ({}) updates its input '{}', which is computed and so cannot be updated", node->name,
-             node->op_name, update.state->name);
+        fail_internal("'{}' ({}) updates '{}', which is no input of the graph", node->name, node->op_name,
+                      update.state->name);
       written[at->second] = update.value;
       composition.set(*update.state, update.value);
     }

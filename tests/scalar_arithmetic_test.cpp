@@ -21,6 +21,7 @@ const std::vector<Written>& numbers() {
                                         {"0", 0, true},
                                         {"true", true, true},
                                         {"int64 7", std::int64_t{7}, true},
+                                        {"size_t 2", std::size_t{2}, true},
                                         {"0.5f", 0.5f, false},
                                         {"2.0", 2.0, false},
                                         {"-1.75", -1.75, false}};

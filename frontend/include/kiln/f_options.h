@@ -19,8 +19,8 @@ class Number {
  public:
   Number(double v) : value_(v) {}
   Number(float v) : value_(v) {}
-  Number(int v) : value_(v), integral_(true) {}
-  Number(std::int64_t v) : value_(static_cast<double>(v)), integral_(true) {}
+  template <std::integral I>
+  Number(I v) : value_(static_cast<double>(v)), integral_(true) {}
   double value() const { return value_; }
   bool integral() const { return integral_; }
 

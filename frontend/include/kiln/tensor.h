@@ -243,9 +243,8 @@ class Operand {
       : number_(v), where_(where) {}
   Operand(float v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
-  Operand(int v, std::source_location where = std::source_location::current())
-      : number_(v), integral_(true), where_(where) {}
-  Operand(std::int64_t v, std::source_location where = std::source_location::current())
+  template <std::integral I>
+  Operand(I v, std::source_location where = std::source_location::current())
       : number_(static_cast<double>(v)), integral_(true), where_(where) {}
   /// A number that hybrid_forward reads; see Attr.
   template <class T>
