@@ -20,10 +20,8 @@ const std::vector<Written>& numbers() {
                                         {"-2", -2, true},
                                         {"0", 0, true},
                                         {"true", true, true},
-                                        {"int64 7", std::int64_t{7}, true},
                                         {"size_t 2", std::size_t{2}, true},
                                         {"0.5f", 0.5f, false},
-                                        {"2.0", 2.0, false},
                                         {"-1.75", -1.75, false}};
   return all;
 }
@@ -164,8 +162,11 @@ TEST_CASE("an operator in place gives what the operator gives, in the array", "[
 
 TEST_CASE("in place, a bool array cannot become int64", "[scalar]") {
   const Tensor x = sample(DType::boolean);
-  const auto refused = Catch::Contains("scalar_arithmetic_test.cpp") &&
-                       Catch::Contains("the dtype bool to int64") && Catch::Contains("write x = x");
+  const auto check_refused = [&](Net& net) {
+    CHECK_THROWS_WITH(net(Tensors{x}), Catch::Contains("scalar_arithmetic_test.cpp") &&
+                                           Catch::Contains("the dtype bool to int64") &&
+                                           Catch::Contains("write x = x"));
+  };
   for (const Written& n : numbers())
     for (std::size_t op = 0; op < 5; ++op)
       for (const bool hybrid : {false, true}) {
@@ -182,8 +183,8 @@ TEST_CASE("in place, a bool array cannot become int64", "[scalar]") {
         });
         whole.hybridize(hybrid);
         part.hybridize(hybrid);
-        CHECK_THROWS_WITH(whole(Tensors{x}), refused);
-        CHECK_THROWS_WITH(part(Tensors{x}), refused);
+        check_refused(whole);
+        check_refused(part);
       }
   CHECK(same_bits(x, sample(DType::boolean)));
 }
