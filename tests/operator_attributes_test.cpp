@@ -15,9 +15,9 @@ namespace {
 
 /// Infers the types of a graph of this sample alone, which composes it. A refused sample is composed up to
 /// the refusal.
-void compose(const std::string& op, const Row& row, const Sample& sample, DType dtype) {
+void compose(const std::string& op, const Sample& sample, DType dtype, bool train) {
   Graph graph;
-  graph.train = row.train;
+  graph.train = train;
   std::vector<Ref> inputs;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
     const Input& input = sample.inputs[i];
@@ -51,7 +51,8 @@ TEST_CASE("every attribute is read by a sample, or says why nothing reads it", "
       const ir::AttrReads reads;
       for (const Sample& sample : row.samples)
         if (!sample.large)
-          for (const DType dtype : {DType::f32, DType::i32}) compose(op, row, sample, dtype);
+          for (const DType dtype : {DType::f32, DType::i32})
+            for (const bool train : {false, true}) compose(op, sample, dtype, train);
       for (const OpDoc::Attribute& attribute : doc.attributes) {
         INFO(op << "." << attribute.name << " ignored: " << attribute.ignored);
         // One that is read and said to be ignored fails too.

@@ -47,7 +47,7 @@ Values clip(Primitives& p, Args in, const Attrs& a) {
 Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
   double s2 = a.real("scalar") * a.real("scalar");
-  Value x = in[0], size = p.unary(Unary::abs, x);
+  Value x = widened_for_scalar(p, in[0], a), size = p.unary(Unary::abs, x);
   Value inner = p.mul(p.like(x, 0.5 * s2), p.mul(x, x));
   Value outer = p.sub(size, p.like(x, 0.5 / s2));
   return {p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer)};

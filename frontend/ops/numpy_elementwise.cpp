@@ -58,16 +58,18 @@ OpDef pair(std::string_view name, std::string_view summary,
   return {.name = name, .summary = summary, .inputs = two, .compose = compose, .shape_rule = broadcast_shape};
 }
 OpDef with_number(std::string_view name, std::string_view summary,
-                  Values (*compose)(Primitives&, Args, const Attrs&)) {
+                  Values (*compose)(Primitives&, Args, const Attrs&),
+                  AttrSpec is_int = bool_attr("is_int", true)) {
   return {.name = name,
           .summary = summary,
           .inputs = data,
-          .attrs = {real_attr("scalar", 1), bool_attr("is_int", true)},
+          .attrs = {real_attr("scalar", 1), std::move(is_int)},
           .compose = compose,
           .shape_rule = elementwise_shape};
 }
 
 std::vector<OpDef> make() {
+  const AttrSpec unused = ignored(bool_attr("is_int", true), "the quotient is a float in any case");
   std::vector<OpDef> rows{
       renamed(elementwise_ops(), "relu", "_npx_relu", data),
       renamed(elementwise_ops(), "sigmoid", "_npx_sigmoid", data),
@@ -113,10 +115,10 @@ std::vector<OpDef> make() {
       pair("_npi_greater_equal", "Whether lhs >= rhs.", compare<Compare::ge>),
       pair("_npi_less", "Whether lhs < rhs.", compare<Compare::lt>),
       pair("_npi_less_equal", "Whether lhs <= rhs.", compare<Compare::le>),
-      with_number("_npi_true_divide_scalar", "x / scalar; of integers in float32.",
-                  true_divide_scalar<false>),
-      with_number("_npi_rtrue_divide_scalar", "scalar / x; of integers in float32.",
-                  true_divide_scalar<true>),
+      with_number("_npi_true_divide_scalar", "x / scalar; of integers in float32.", true_divide_scalar<false>,
+                  unused),
+      with_number("_npi_rtrue_divide_scalar", "scalar / x; of integers in float32.", true_divide_scalar<true>,
+                  unused),
       with_number("_npi_equal_scalar", "Whether x == scalar.", compare_scalar<Compare::eq>),
       with_number("_npi_not_equal_scalar", "Whether x != scalar.", compare_scalar<Compare::ne>),
       with_number("_npi_greater_scalar", "Whether x > scalar.", compare_scalar<Compare::gt>),
