@@ -144,7 +144,7 @@ TEST_CASE("shapes pass through the bodies of loops and branches", "[inference]")
     {"op": "_zeros", "name": "begin", "attrs": {"shape": "(0, 6)"}, "inputs": []},
     {"op": "null", "name": "w", "inputs": []},
     {"op": "null", "name": "u", "attrs": {"__shape__": "(6, 0)"}, "inputs": []},
-    {"op": "_foreach", "name": "loop", "attrs": {"num_args": "4", "num_outputs": "2", "num_out_data": "1",
+    {"op": "_foreach", "name": "loop", "attrs": {"num_args": "5", "num_outputs": "2", "num_out_data": "1",
       "in_data_locs": "(0,)", "in_state_locs": "(1,)", "remain_locs": "(2, 3)"},
      "inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]],
      "subgraphs": [{"nodes": [
