@@ -79,7 +79,7 @@ struct BlockState {
   const std::shared_ptr<Revision> hybridized = std::make_shared<Revision>();
 
   /// The recordings of all copies, and the latest of them.
-  std::mutex recordings_mutex;
+  Mutex recordings_mutex;
   std::vector<std::weak_ptr<const TracedCall>> recordings;
   std::shared_ptr<const TracedCall> latest;
 };

@@ -9,6 +9,7 @@
 #include "frontend/text.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 
 #include <kiln/io.h>
 #include <kiln/symbol_block.h>
@@ -41,7 +42,7 @@ struct SymbolBlock::State {
   std::shared_ptr<const TypedGraph> typed_once(const Tensors& tensors);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<TensorType> last_types_;
   bool last_train_ = false;
   std::shared_ptr<const TypedGraph> last_;
