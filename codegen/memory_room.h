@@ -4,10 +4,10 @@
 
 /// LLVM and MLIR do not survive without memory: they end the process, write to a null pointer, or throw
 /// std::bad_alloc through code that does not release its locks. They are only called when there is room for
-/// what they do next. Room is not held, so that another thread may take it: then LLVM throws, if it can.
+/// their next step. Room is not held, so that another thread may take it: then LLVM throws, if it can.
 namespace kiln::codegen {
 
-/// What one kernel, or one step of linking, takes at most, measured at a tenth of it.
+/// For one kernel, or one step of linking: ten times the largest that was measured.
 inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
 
 /// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more.

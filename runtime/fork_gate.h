@@ -1,10 +1,10 @@
 #pragma once
 #include <mutex>
 
-/// fork() copies the thread that calls it and no other. What another thread had locked would stay locked in
-/// the child for ever, and what it was making would never be finished. The gate makes fork() wait until all
-/// other threads are outside of such places; they come in again when the child has been made. The child then
-/// computes on one thread if the parent had workers, since oneTBB's do not exist in it.
+/// fork() copies the thread that calls it and no other: a lock that another thread holds would stay locked in
+/// the child for ever, and a compilation in progress would never end there. The gate makes fork() wait until
+/// all other threads are outside of such places, which they enter again after it. The child then computes on
+/// one thread if the parent had workers: oneTBB's threads do not exist in it.
 namespace kiln {
 
 /// While one lives, another thread's fork() waits. Guards nest, and cost an atomic increment outermost.
