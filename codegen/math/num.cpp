@@ -1,6 +1,7 @@
 // The one place where the operations of num.h become operations of MLIR's arith and LLVM dialects.
 #include "codegen/math/num.h"
 
+#include <llvm/ADT/Sequence.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -137,17 +138,28 @@ Num broadcast(Num scalar, Num lanes) {
 }
 
 Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f) {
-  const int all = a.lanes();
-  if (all == lanes) return f(a, b);
-  const auto shuffle = [&](Num x, Num y, int first, int count) {
-    llvm::SmallVector<std::int32_t> mask;
-    for (int i = 0; i < count; ++i) mask.push_back(first + i);
+  const int all = a.lanes(), registers = all / lanes;
+  if (registers == 1) return f(a, b);
+  const auto shuffle = [&](Num x, Num y, llvm::ArrayRef<std::int32_t> mask) {
     return x.make(LLVM::ShuffleVectorOp::create(x.builder(), x.loc(), x.value(), y.value(), mask));
   };
-  const auto half = [&](int first) {
-    return by_registers(shuffle(a, a, first, all / 2), shuffle(b, b, first, all / 2), lanes, f);
+  const auto part = [&](int first, int count) {
+    const auto mask = llvm::to_vector(llvm::seq(first, first + count));
+    return by_registers(shuffle(a, a, mask), shuffle(b, b, mask), lanes, f);
   };
-  return shuffle(half(0), half(all / 2), 0, all);
+  const int left = registers / 2 * lanes, right = all - left;
+  Num low = part(0, left);
+  const Num high = part(left, right);
+  // A shuffle takes two vectors of one length; -1 is a lane that nobody reads.
+  llvm::SmallVector<std::int32_t> both;
+  for (int i = 0; i < left; ++i) both.push_back(i);
+  if (left < right) {
+    auto longer = both;
+    longer.resize(static_cast<std::size_t>(right), -1);
+    low = shuffle(low, low, longer);
+  }
+  for (int i = 0; i < right; ++i) both.push_back(right + i);
+  return shuffle(low, high, both);
 }
 
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step) {

@@ -178,7 +178,7 @@ Num resize_unsigned(Num x, int width);
 /// A scalar in as many lanes as `lanes` has.
 Num broadcast(Num scalar, Num lanes);
 
-/// f of each `lanes` neighbouring lanes of a and b, for what takes one register only.
+/// f of each `lanes` neighbouring lanes of a and b, of which there is any multiple, for what takes one register only.
 Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f);
 
 /// x = step(x) in the lanes where active(x) holds, until it holds in none.
