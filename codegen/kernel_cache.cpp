@@ -4,6 +4,7 @@
 #include "codegen/jit.h"
 #include "codegen/progress.h"
 #include "codegen/stats.h"
+#include "ir/numerics.h"
 #include "runtime/disk_cache.h"
 #include "runtime/threads.h"
 
@@ -28,7 +29,9 @@ constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " l
 #endif
     ;
 
-std::string stamp_of(const Target& target) { return fmt::format("{} {}", code_version, target.id()); }
+std::string stamp_of(const Target& target) {
+  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+}
 
 CacheKey key_of(const KernelRequest& request, const Target& target) {
   return cache_key(fmt::format("{}|{}", stamp_of(target), request.key));

@@ -5,6 +5,8 @@
 #include "codegen/nest.h"
 #include "runtime/fail.h"
 
+#include <llvm/Support/MathExtras.h>
+
 #include <algorithm>
 
 namespace kiln::codegen {
@@ -74,12 +76,22 @@ struct Reduction {
   Dims steps;           // of the leaves of `before` along it
   int lanes;
   bool first_order;
+  int levels;  // first order: of blocks, of blocks of their results, and so on until one is left
   bool along;  // lanes run along the reduced axis, else along the last kept one
   bool few;    // what combines the elements is code without a loop
   bool far;    // more is read than caches near the core hold, and asked for in advance
 
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
+
+/// As many as `extent` elements take.
+int levels_for(std::int64_t extent) {
+  constexpr auto bits_of_level = static_cast<unsigned>(llvm::ConstantLog2<block_length>());
+  const unsigned bits = llvm::Log2_64_Ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)));
+  return static_cast<int>(std::max(llvm::divideCeil(bits, bits_of_level), 1u));
+}
+/// Elements that an element of that level stands for.
+std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
 
 /// Whether an expression is worth being repeated for some elements: a few operations and no function.
 bool is_light(const Body& body) { return body.operations() <= 4 && body.registers_at_once() == 1; }
@@ -165,35 +177,61 @@ class Emitter {
 /// Lanes along the reduced axis: one result at a time, in the first order.
 class Along : Emitter {
  public:
-  Along(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {}
+  Along(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
+  }
 
-  /// Blocks of 1024; in each 64 interleaved partials, combined pairwise.
   mlir::Value reduce(Nest::At& at) {
-    int lanes = red_.lanes, vectors = partials / lanes;
-    mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
-    mlir::Value zero = e_.index(0), stripe = e_.index(partials);
-    return e_.loop(
-        zero, extent_, e_.index(block_length), {start}, [&](mlir::Value block, mlir::ValueRange total) {
-          mlir::Value end = e_.min(e_.add(block, e_.index(block_length)), extent_);
-          mlir::Value whole = e_.add(block, e_.mul(e_.div(e_.sub(end, block), stripe), stripe));
-          load_fixed(at);
-          llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
-                                                 identity(e_, red_.kind, red_.dtype, lanes));
-          auto stripes = e_.loop(block, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
-            llvm::SmallVector<mlir::Value> next;
-            for (int v = 0; v < vectors; ++v)
-              next.push_back(take(carried[static_cast<unsigned>(v)],
-                                  element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
-            return next;
-          });
-          partial.assign(stripes.begin(), stripes.end());
-          partial = rest(at, partial, whole, end);
-          llvm::SmallVector<mlir::Value> result{combine(total[0], halve(partial))};
-          return result;
-        })[0];
+    const mlir::Value zero = e_.index(0);
+    if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
+    // Once, or where there are no elements never.
+    const mlir::Value none = identity(e_, red_.kind, red_.dtype, 1);
+    return e_.loop(zero, extent_, e_.index(block_length), {none},
+                   [&](mlir::Value, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
+                     return {block(at, zero, extent_)};
+                   })[0];
   }
 
  private:
+  /// The block of the elements [begin, end): 64 interleaved partials, combined pairwise.
+  mlir::Value block(Nest::At& at, mlir::Value begin, mlir::Value end) {
+    const int lanes = red_.lanes, vectors = partials / lanes;
+    const mlir::Value stripe = e_.index(partials);
+    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
+    load_fixed(at);
+    llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
+                                           identity(e_, red_.kind, red_.dtype, lanes));
+    auto stripes = e_.loop(begin, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
+      llvm::SmallVector<mlir::Value> next;
+      for (int v = 0; v < vectors; ++v)
+        next.push_back(take(carried[static_cast<unsigned>(v)],
+                            element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
+      return next;
+    });
+    partial.assign(stripes.begin(), stripes.end());
+    return halve(rest(at, partial, whole, end));
+  }
+
+  /// The same of the results of the level below, which come one by one: their partials are in memory.
+  mlir::Value block_of_results(Nest::At& at, int level, mlir::Value begin, mlir::Value end) {
+    const int lanes = red_.lanes;
+    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)],
+                      length = e_.index(elements_of(level));
+    const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
+    for (int j = 0; j < partials; j += lanes)
+      e_.store(identity(e_, red_.kind, red_.dtype, lanes), place(e_.index(j)), red_.dtype, lanes);
+    e_.loop(begin, end, length, [&](mlir::Value from) {
+      const mlir::Value to = e_.min(e_.add(from, length), end);
+      const mlir::Value result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
+      const mlir::Value own = place(e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials)));
+      e_.store(combine(e_.load(own, red_.dtype, 1), result), own, red_.dtype, 1);
+    });
+    llvm::SmallVector<mlir::Value> partial;
+    for (int j = 0; j < partials; j += lanes)
+      partial.push_back(e_.load(place(e_.index(j)), red_.dtype, lanes));
+    return halve(partial);
+  }
+
   /// What is the same for all elements of a result: once for a block, which has some, so that it may be read.
   void load_fixed(Nest::At& at) {
     fixed_.assign(red_.before.leaves().size(), {});
@@ -251,14 +289,17 @@ class Along : Emitter {
       v = combine(e_.sub_vector(v, 0, lanes / 2), e_.sub_vector(v, lanes / 2, lanes / 2));
     return v;
   }
+
+  llvm::SmallVector<mlir::Value> parts_;  // of the levels from the second on
 };
 
 /// Lanes along a kept axis, of which a strip is worked on at once. Strips have room for whole registers.
 class Across : Emitter {
  public:
   Across(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    totals_ = e.stack(red.dtype, width());
-    parts_ = e.stack(red.dtype, red.first_order ? partials * width() : width());
+    if (!red.first_order) totals_ = e.stack(red.dtype, width());
+    for (int level = 1; level <= red.levels; ++level)
+      parts_.push_back(e.stack(red.dtype, red.first_order ? partials * width() : width()));
   }
 
   using Result = std::function<void(Nest::At&, mlir::Value)>;
@@ -269,13 +310,9 @@ class Across : Emitter {
       first_column_ = from;
       columns_ = e_.sub(to, from);
       const auto each = [&](const Nest::Body& body) { row.each(from, to, body); };
-      fill(totals_, columns_);
-      const std::int64_t length = red_.first_order ? block_length : chain_length;
-      e_.loop(e_.index(0), extent_, e_.index(length), [&](mlir::Value begin) {
-        const mlir::Value end = e_.min(e_.add(begin, e_.index(length)), extent_);
-        red_.first_order ? block(each, begin, end) : chain(each, begin, end);
-      });
-      each([&](Nest::At& at) { result(at, load(totals_, column(at), at.lanes())); });
+      const mlir::Value totals =
+          red_.first_order ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
+      each([&](Nest::At& at) { result(at, load(totals, column(at), at.lanes())); });
     });
   }
 
@@ -320,37 +357,51 @@ class Across : Emitter {
     return is_light(red_.before) ? 4 : 1;
   }
 
-  /// Second order, the elements [begin, end) of a chain. The first chain's result is the total as it is.
+  /// Second order.
+  mlir::Value chains(Each each) {
+    const mlir::Value length = e_.index(chain_length);
+    fill(totals_, columns_);
+    e_.loop(e_.index(0), extent_, length,
+            [&](mlir::Value begin) { chain(each, begin, e_.min(e_.add(begin, length), extent_)); });
+    return totals_;
+  }
+
+  /// The elements [begin, end) of a chain. The first chain's result is the total as it is.
   void chain(Each each, mlir::Value begin, mlir::Value end) {
-    const mlir::Value later = e_.less(e_.index(0), begin);
-    const mlir::Value strip = e_.select(later, parts_, totals_);
-    e_.when(later, [&] { fill(parts_, columns_); });
+    const mlir::Value later = e_.less(e_.index(0), begin), parts = parts_.front();
+    const mlir::Value strip = e_.select(later, parts, totals_);
+    e_.when(later, [&] { fill(parts, columns_); });
     const int rows = rows_at_once();
     const mlir::Value step = e_.index(rows);
     const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
     e_.loop(begin, whole, step, [&](mlir::Value r) { add_rows(each, strip, r, rows); });
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { add_rows(each, strip, r, 1); });
-    e_.when(later, [&] { add_strip(totals_, parts_, columns_); });
+    e_.when(later, [&] { add_strip(totals_, parts, columns_); });
   }
 
-  /// First order, the elements [begin, end) of a block: partial results one strip behind the other.
-  void block(Each each, mlir::Value begin, mlir::Value end) {
-    const mlir::Value zero = e_.index(0), one = e_.index(1);
-    fill(parts_, e_.index(partials * width()));
-    e_.loop(begin, end, one, [&](mlir::Value r) {
-      const mlir::Value j = e_.rem(e_.sub(r, begin), e_.index(partials));
-      add_rows(each, behind(parts_, e_.mul(j, e_.index(width()))), r, 1);
+  /// First order, the elements [begin, end) of a block of that level, in whose first strip the result is
+  /// then: partial results one strip behind the other.
+  mlir::Value block(Each each, int level, mlir::Value begin, mlir::Value end) {
+    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 1)],
+                      length = e_.index(elements_of(level));
+    fill(parts, e_.index(partials * width()));
+    e_.loop(begin, end, length, [&](mlir::Value from) {
+      const mlir::Value j = e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials));
+      const mlir::Value own = behind(parts, e_.mul(j, e_.index(width())));
+      if (level == 1) return add_rows(each, own, from, 1);
+      add_strip(own, block(each, level - 1, from, e_.min(e_.add(from, length), end)), columns_);
     });
-    e_.loop(zero, e_.index(llvm::Log2_64(partials)), one, [&](mlir::Value level) {
+    e_.loop(e_.index(0), e_.index(llvm::Log2_64(partials)), e_.index(1), [&](mlir::Value step) {
       const mlir::Value half =
-          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), level);
-      add_strip(parts_, behind(parts_, half), half);
+          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), step);
+      add_strip(parts, behind(parts, half), half);
     });
-    add_strip(totals_, parts_, columns_);
+    return parts;
   }
 
-  mlir::Value totals_, parts_;
-  mlir::Value first_column_, columns_;  // of the strip
+  mlir::Value totals_;
+  llvm::SmallVector<mlir::Value> parts_;  // of each level
+  mlir::Value first_column_, columns_;    // of the strip
 };
 
 /// Lanes along a kept axis and few elements in the first order, in registers. Each partial result takes one;
@@ -470,13 +521,14 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
                 std::move(steps),
                 lanes,
                 first_order,
+                first_order ? levels_for(extent) : 1,
                 along,
                 few,
                 far};
 
   std::string key =
-      fmt::format("reduce {} {} order={} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
-                  name_of(dtype), first_order ? 1 : 2,
+      fmt::format("reduce {} {} order={}{} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
+                  name_of(dtype), first_order ? 1 : 2, red.levels > 1 ? fmt::format("x{}", red.levels) : "",
                   few      ? fmt::format("across={}", extent)
                   : !along ? std::string("across")
                   : far    ? "along far"

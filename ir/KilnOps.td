@@ -13,6 +13,8 @@
 //   function, listed in its attribute `kiln.writes`.
 // * Locations are NameLoc(node name, FileLineColLoc(the user's line)).
 //
+// A change of a rule here that changes bits raises numerics_version (ir/numerics.h), which tells code of two versions apart.
+//
 //===----------------------------------------------------------------------===//
 #ifndef KILN_OPS
 #define KILN_OPS
@@ -309,14 +311,14 @@ def ReduceOp : Kiln_Op<"reduce"> {
     logical shape alone:
 
     * nothing kept (of extent above 1) after the last reduced axis: blocks of 1024 consecutive r; in each, partial p[j] for j in 0..63 starts from
-      the identity and takes r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for j < 32, and so on down to p[0]; the blocks'
-      results are combined in order, from the identity.
+      the identity and takes r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for j < 32, and so on down to p[0]. Where
+      there are several blocks, their results are in turn elements r = 0, 1, ... of the same, until one is left.
     * else: blocks of 512 consecutive r; each block is one chain from the identity in order; block results are
       combined in order: the first block's result as it is, then the others.
 
-    The identity is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins; `max_nnan` is for
-    those who need no maximum where there is a NaN, as softmax, whose sum is NaN then. `sum_squares` adds x * x to p[j] or to the
-    chain in one rounding (kiln.fma), and those to each other as `sum` does.
+    The identity, also the result of no elements, is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins;
+    `max_nnan` is for those who need no maximum where there is a NaN, as softmax, whose sum is NaN then. `sum_squares` adds x * x to
+    p[j] or to the chain in one rounding (kiln.fma), and those to each other, as blocks' results, as `sum` does.
   }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);
@@ -329,8 +331,8 @@ def DotOp : Kiln_Op<"dot"> {
   let description = [{
     With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
     k is cut into chunks of 512 (the last is shorter); each chunk is one chain of fused multiply-adds from +0 in ascending
-    order, and the chunk sums are added in order, the first as it is. Where m * n < 16 it is instead the product, rounded, and then
-    the first order of `reduce`. Integers multiply and add with wrapping.
+    order, and the chunk sums are added in order, the first as it is. Where m * n < 16 (of one matrix, however many there are) it is
+    instead each product, rounded, and then `reduce` of those over k, by its tree. Integers multiply and add with wrapping.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs Kiln_Tensor:$result);
@@ -346,12 +348,12 @@ class Kiln_Window<dag operands> {
 def ConvolutionOp : Kiln_Op<"convolution"> {
   let summary = "cross-correlation: x (n, c, spatial...), w (o, c / groups, kernel...)";
   let description = [{
-    The contracted index runs over blocks of 16 input channels, then the kernel's axes, then the channel within the block, and is
-    summed as `dot` sums. A tap in the padding multiplies +0.
+    The contracted index runs over blocks of 16 input channels of the group, then the kernel's axes, then the channel within the block,
+    and is summed in chunks as `dot` sums, however few results there are. A tap in the padding multiplies +0.
 
     Where `by_winograd` (ir/dialect.h) holds it is computed by F(2x2, 3x3) (A. Lavin and S. Gray, "Fast Algorithms for Convolutional
     Neural Networks", 2015). A tile of 2x2 results comes from 4x4 inputs d and the kernels g: with U = G g G', in f64 and rounded
-    once, V = B' d B and M[p] the sum over c of V[p, c] * U[p, c] as `dot` sums, it is A' M A. Each row, then each column is transformed:
+    once, V = B' d B and M[p] the sum over c of V[p, c] * U[p, c] in chunks, it is A' M A. Each row, then each column is transformed:
       B': d0 - d2, d1 + d2, d2 - d1, d1 - d3    A': (m0 + m1) + m2, (m1 - m2) - m3    G: g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
   }];
   let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups)>.arguments;
@@ -363,8 +365,8 @@ def ConvolutionOp : Kiln_Op<"convolution"> {
 def ReduceWindowOp : Kiln_Op<"reduce_window"> {
   let summary = "sum or maximum over a window that slides over the spatial axes of (n, c, spatial...)";
   let description = [{
-    Along the last axis first: a chain over the taps in order; then the axis before it, and so on. Positions outside x
-    count as the identity.
+    Along the last axis first: a chain over the taps in order, the first as it is; then the axis before it, and so on. Positions
+    outside x count as the identity.
   }];
   let arguments = Kiln_Window<(ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$kernel)>.arguments;
   let results = (outs Kiln_Tensor:$result);

@@ -16,7 +16,7 @@ float add_square(float partial, float x) { return std::fma(x, x, partial); }
 /// Sums as ir/KilnOps.td says.
 template <Take take = add>
 float first_order(const std::vector<float>& x) {
-  float total = 0;
+  std::vector<float> results;  // of the blocks
   for (std::size_t begin = 0; begin < x.size(); begin += 1024) {
     std::vector<float> p(64, 0.f);
     for (std::size_t r = begin; r < std::min(begin + 1024, x.size()); ++r) {
@@ -25,9 +25,9 @@ float first_order(const std::vector<float>& x) {
     }
     for (std::size_t half = 32; half > 0; half /= 2)
       for (std::size_t j = 0; j < half; ++j) p[j] += p[j + half];
-    total += p[0];
+    results.push_back(p[0]);
   }
-  return total;
+  return results.empty() ? 0.f : results.size() == 1 ? results[0] : first_order<add>(results);
 }
 template <Take take = add>
 float second_order(const std::vector<float>& x) {
@@ -63,9 +63,11 @@ Tensors sum_of_middle(F& f, const Tensors& in) { return {f.sum(in[0], {.axis = 1
 
 Tensor drawn(const Shape& shape) { return random::normal(0, 1, shape); }
 
-const std::vector<Shape> kShapes = {{1, 1, 16},    {2, 7, 5},    {1, 49, 1280}, {3, 63, 17},
-                                    {2, 64, 64},   {2, 65, 130}, {1, 511, 33},  {1, 1024, 40},
-                                    {2, 1029, 70}, {1, 1500, 1}, {1, 513, 2100}};
+const std::vector<Shape> kShapes = {{1, 1, 16},     {2, 7, 5},    {1, 49, 1280}, {3, 63, 17},   {2, 64, 64},
+                                    {2, 65, 130},   {1, 511, 33}, {1, 1024, 40}, {2, 1029, 70}, {1, 1500, 1},
+                                    {1, 513, 2100}, {2, 2048, 3}, {3, 66000, 1}, {1, 67000, 17}};
+/// More than 1024 blocks: their blocks' results are combined once more.
+const std::vector<Shape> kLongShapes = {{1, (1 << 20) + 1500, 1}, {1, (1 << 20) + 3, 8}};
 
 }  // namespace
 
@@ -86,6 +88,27 @@ TEST_CASE("the last axis is reduced: 64 partial sums, also where its neighbours 
     const Tensor y = nd::transpose(x, {.axes = {0, 2, 1}}).copy();
     const auto last = [](F& f, const Tensors& in) { return Tensors{f.sum(in[0], {.axis = 2})}; };
     CHECK(same_bits(everywhere(last, {y})[0], sums(x, first_order<>)));
+  }
+}
+
+TEST_CASE("blocks of blocks of blocks", "[reduce]") {
+  for (const Shape& shape : kLongShapes) {
+    INFO(shape.str());
+    const Tensor x = drawn(shape);
+    CHECK(same_bits(everywhere(sum_of_transpose, {x})[0], sums(x, first_order<>)));
+  }
+}
+
+TEST_CASE("a product of few results sums as a reduction does", "[reduce]") {
+  for (const std::int64_t k : {1, 5, 1024, 1025, 70000}) {
+    INFO(k);
+    const Tensor x = drawn({k}), y = drawn({k});
+    const auto dot = [](F& f, const Tensors& in) {
+      return Tensors{f.dot(in[0], in[1]), f.sum(in[0] * in[1])};
+    };
+    const Tensors got = everywhere(dot, {x, y});
+    CHECK(same_bits(got[0], got[1]));
+    CHECK(got[0].item<float>() == first_order((x * y).to_vector<float>()));
   }
 }
 
