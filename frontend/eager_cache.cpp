@@ -35,9 +35,7 @@ class Key {
     spill_.append(static_cast<const char*>(data), n);
   }
   template <class T>
-  void add(const T& v)
-    requires std::is_trivially_copyable_v<T>
-  {
+  void add(const T& v) requires std::is_trivially_copyable_v<T> {
     add(&v, sizeof v);
   }
   void add_text(std::string_view s) {
@@ -78,7 +76,7 @@ void build_key(Key& key, const Call& call, bool with_values) {
   key.add(&call.op);
   key.add(with_values);
   key.add(call.np_shape);
-  key.add(static_cast<std::uint8_t>((call.op.train_sensitive || call.op.random_draws) && is_training()));
+  key.add(static_cast<std::uint8_t>(call.op.train_sensitive && is_training()));
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
     key.add_text(item.name);

@@ -1,3 +1,4 @@
+#include "frontend/ops/random.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -54,13 +55,12 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   double low = a.real("lower_bound"), high = a.real("upper_bound");
   Value slope = p.like(x, (low + high) / 2);
   if (p.train()) {
-    Value drawn = p.random_uniform(p.shape(x));
+    Value drawn = p.random_uniform(p.shape(x), drawn_in(p.dtype(x)));
     slope = convert(p, p.add(times(high - low, drawn), p.like(drawn, low)), p.dtype(x));
     slope = where_positive(p, x, p.like(x, 1), slope);
   }
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
-int leaky_draws(const Attrs& a, bool train) { return train && a.word("act_type") == "rrelu" ? 1 : 0; }
 /// A slope for each channel, where nothing says that there is one for all.
 void leaky_shape(ShapeFacts& f, const Attrs&) {
   for (PartialShape& y : f.out) f.same(f.in[0], y);
@@ -152,8 +152,7 @@ std::span<const OpDef> activation_ops() {
        .visible_outputs = leaky_outputs,
        .compose = leaky_relu,
        .shape_rule = leaky_shape,
-       .train_sensitive = true,
-       .random_draws = leaky_draws},
+       .train_sensitive = true},
       {.name = "softmax",
        .aliases = {"_npx_softmax"},
        .summary = "exp(x) / sum(exp(x)) over an axis.",

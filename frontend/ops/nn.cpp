@@ -71,7 +71,6 @@ std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
 // Dropout.
 
 bool drops(const Attrs& a, bool train) { return (train || a.word("mode") == "always") && a.real("p") > 0; }
-int dropout_draws(const Attrs& a, bool train) { return drops(a, train) ? 1 : 0; }
 
 Values dropout(Primitives& p, Args in, const Attrs& a) {
   if (!(a.real("p") >= 0 && a.real("p") <= 1))
@@ -161,8 +160,7 @@ std::span<const OpDef> nn_ops() {
        .counted_outputs = outputs<2>,
        .compose = dropout,
        .shape_rule = first_shape,
-       .train_sensitive = true,
-       .random_draws = dropout_draws},
+       .train_sensitive = true},
       {.name = "SoftmaxOutput",
        .aliases = {"Softmax"},
        .summary = "Softmax; its gradient is that of the cross entropy with label.",

@@ -5,38 +5,38 @@
 namespace kiln::ops {
 namespace {
 
-// Numbers are made in float32 (counts in int64) and converted.
+// Numbers are made in float32, or in float64 where they are to be that (counts in int64), and converted.
 
-/// What an operator draws, of a shape, with its attributes.
-using Sample = Value (*)(Primitives&, const Shape&, const Attrs&);
+/// What an operator draws, of a shape, made in f32 or f64, with its attributes.
+using Sample = Value (*)(Primitives&, const TensorType&, const Attrs&);
 
-Value uniform(Primitives& p, const Shape& shape, const Attrs& a) {
+Value uniform(Primitives& p, const TensorType& type, const Attrs& a) {
   const double low = a.real("low"), high = a.real("high");
-  Value u = p.random_uniform(shape);
+  Value u = p.random_uniform(type.shape, type.dtype);
   return p.add(p.mul(u, p.like(u, high - low)), p.like(u, low));
 }
-Value normal(Primitives& p, const Shape& shape, const Attrs& a) {
-  Value u = p.random_uniform(shape), v = p.random_uniform(shape), z = normal_from(p, u, v);
+Value normal(Primitives& p, const TensorType& type, const Attrs& a) {
+  Value z = normal_sample(p, type);
   return p.add(p.mul(z, p.like(z, a.real("scale"))), p.like(z, a.real("loc")));
 }
 /// -log(1 - u) / lam
-Value exponential(Primitives& p, const Shape& shape, const Attrs& a) {
+Value exponential(Primitives& p, const TensorType& type, const Attrs& a) {
   if (!(a.real("lam") > 0))
     fail("the exponential distribution needs a rate lam above 0, got {}", a.real("lam"));
-  Value u = p.random_uniform(shape);
+  Value u = p.random_uniform(type.shape, type.dtype);
   return p.div(p.unary(Unary::neg, p.unary(Unary::log, p.sub(p.like(u, 1), u))), p.like(u, a.real("lam")));
 }
-Value gamma(Primitives& p, const Shape& shape, const Attrs& a) {
+Value gamma(Primitives& p, const TensorType& type, const Attrs& a) {
   if (!(a.real("beta") > 0))
     fail("the gamma distribution needs a scale beta above 0, got {}", a.real("beta"));
-  Value x = gamma_sample(p, shape, a.real("alpha"));
+  Value x = gamma_sample(p, type, a.real("alpha"));
   return p.mul(x, p.like(x, a.real("beta")));
 }
-Value poisson(Primitives& p, const Shape& shape, const Attrs& a) {
-  return poisson_sample(p, shape, a.real("lam"));
+Value poisson(Primitives& p, const TensorType& type, const Attrs& a) {
+  return poisson_sample(p, type, a.real("lam"));
 }
-Value randint(Primitives& p, const Shape& shape, const Attrs& a) {
-  return integer_sample(p, shape, a.integer("low"), a.integer("high"));
+Value randint(Primitives& p, const TensorType& type, const Attrs& a) {
+  return integer_sample(p, type.shape, a.integer("low"), a.integer("high"));
 }
 
 /// The attribute `shape`, or numpy's `size`. Without one a single number.
@@ -48,17 +48,20 @@ Shape shape_of(const Primitives& p, const Attrs& a, std::string_view attr = "sha
   return s;
 }
 
+Value drawn(Primitives& p, Sample sample, const TensorType& type, const Attrs& a) {
+  return convert(p, sample(p, {drawn_in(type.dtype), type.shape}, a), type.dtype);
+}
 template <Sample sample, DType fallback = DType::f32>
 Values of_shape(Primitives& p, Args, const Attrs& a) {
-  return {convert(p, sample(p, shape_of(p, a), a), a.is_none("dtype") ? fallback : a.dtype("dtype"))};
+  return {drawn(p, sample, {a.is_none("dtype") ? fallback : a.dtype("dtype"), shape_of(p, a)}, a)};
 }
 template <Sample sample>
 Values of_size(Primitives& p, Args, const Attrs& a) {
-  return {convert(p, sample(p, shape_of(p, a, "size"), a), a.dtype("dtype"))};
+  return {drawn(p, sample, {a.dtype("dtype"), shape_of(p, a, "size")}, a)};
 }
 template <Sample sample>
 Values like(Primitives& p, Args in, const Attrs& a) {
-  return {convert(p, sample(p, p.shape(in[0]), a), p.dtype(in[0]))};
+  return {drawn(p, sample, p.type(in[0]), a)};
 }
 
 /// Rows in the order of random numbers of 64 bits, one for each.
@@ -67,11 +70,6 @@ Values shuffle(Primitives& p, Args in, const Attrs&) {
   if (shape.empty()) fail("shuffle needs an array of at least one axis");
   return {p.gather(in[0], p.sort(p.random_uniform({shape[0]}, DType::i64), /*descending=*/false), 0)};
 }
-
-int one(const Attrs&, bool) { return 1; }
-int two(const Attrs&, bool) { return 2; }
-int for_gamma(const Attrs&, bool) { return gamma_draws; }
-int for_poisson(const Attrs& a, bool) { return poisson_draws(a.real("lam")); }
 
 std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
   own.push_back(tuple_or_none("shape"));
@@ -92,92 +90,78 @@ std::span<const OpDef> random_ops() {
        .aliases = {"random_uniform", "uniform"},
        .summary = "Uniform in [low, high).",
        .attrs = attrs(uniform_attrs),
-       .compose = of_shape<uniform>,
-       .random_draws = one},
+       .compose = of_shape<uniform>},
       {.name = "_random_normal",
        .aliases = {"normal", "random_normal"},
        .summary = "Normal with mean loc and deviation scale.",
        .attrs = attrs(normal_attrs),
-       .compose = of_shape<normal>,
-       .random_draws = two},
+       .compose = of_shape<normal>},
       {.name = "_random_exponential",
        .aliases = {"random_exponential"},
        .summary = "Exponential with rate lam.",
        .attrs = attrs(rate),
-       .compose = of_shape<exponential>,
-       .random_draws = one},
+       .compose = of_shape<exponential>},
       {.name = "_random_gamma",
        .aliases = {"random_gamma"},
        .summary = "Gamma with shape parameter alpha and scale beta.",
        .attrs = attrs(gamma_attrs),
-       .compose = of_shape<gamma>,
-       .random_draws = for_gamma},
+       .compose = of_shape<gamma>},
       {.name = "_random_poisson",
        .aliases = {"random_poisson"},
        .summary = "Poisson with mean lam.",
        .attrs = attrs(rate),
-       .compose = of_shape<poisson>,
-       .random_draws = for_poisson},
+       .compose = of_shape<poisson>},
       {.name = "_random_randint",
        .aliases = {"_npi_random_randint", "random_randint"},
        .summary = "Integers in [low, high).",
        .attrs = attrs({required("low", AttrKind::integer), required("high", AttrKind::integer)}),
-       .compose = of_shape<randint, DType::i32>,
-       .random_draws = one},
+       .compose = of_shape<randint, DType::i32>},
       {.name = "_npi_uniform",
        .summary = "Uniform in [low, high).",
        .attrs = {required("low", AttrKind::real), required("high", AttrKind::real), tuple_or_none("size"),
                  context_attr(), dtype_attr("float32")},
-       .compose = of_size<uniform>,
-       .random_draws = one},
+       .compose = of_size<uniform>},
       {.name = "_npi_normal",
        .summary = "Normal with mean loc and deviation scale.",
        .attrs = {required("loc", AttrKind::real), required("scale", AttrKind::real), tuple_or_none("size"),
                  context_attr(), dtype_attr("float32")},
-       .compose = of_size<normal>,
-       .random_draws = two},
+       .compose = of_size<normal>},
       {.name = "_random_uniform_like",
        .summary = "Uniform in [low, high), of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = uniform_attrs,
        .compose = like<uniform>,
-       .shape_rule = elementwise_shape,
-       .random_draws = one},
+       .shape_rule = elementwise_shape},
       {.name = "_random_normal_like",
        .summary = "Normal, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = normal_attrs,
        .compose = like<normal>,
-       .shape_rule = elementwise_shape,
-       .random_draws = two},
+       .shape_rule = elementwise_shape},
       {.name = "_random_exponential_like",
        .summary = "Exponential, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = rate,
        .compose = like<exponential>,
-       .shape_rule = elementwise_shape,
-       .random_draws = one},
+       .shape_rule = elementwise_shape},
       {.name = "_random_gamma_like",
        .summary = "Gamma, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = gamma_attrs,
        .compose = like<gamma>,
-       .shape_rule = elementwise_shape,
-       .random_draws = for_gamma},
+       .shape_rule = elementwise_shape},
       {.name = "_random_poisson_like",
        .summary = "Poisson, of the shape and dtype of data.",
        .inputs = {"data"},
        .attrs = rate,
        .compose = like<poisson>,
-       .shape_rule = elementwise_shape,
-       .random_draws = for_poisson},
+       .shape_rule = elementwise_shape},
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
        .summary = "The parts along the first axis in random order.",
        .inputs = {"data"},
        .compose = shuffle,
-       .shape_rule = elementwise_shape,
-       .random_draws = one},
+       .shape_rule = elementwise_shape},
   };
   return rows;
 }

@@ -213,9 +213,6 @@ Values rnn(Primitives& p, Args in, const Attrs& a) {
 bool is_lstm(const Attrs& a) { return a.word("mode") == "lstm"; }
 std::size_t rnn_inputs(const Attrs& a) { return 3 + is_lstm(a) + a.boolean("use_sequence_length"); }
 int rnn_outputs(const Attrs& a) { return a.boolean("state_outputs") ? (is_lstm(a) ? 3 : 2) : 1; }
-int rnn_draws(const Attrs& a, bool train) {
-  return train && a.real("p") > 0 ? static_cast<int>(a.integer("num_layers") - 1) : 0;
-}
 
 /// The parts that were joined to the vector of parameters, in the order in which take_apart() has them.
 void parts_shape(ShapeFacts& f, const Layout& r) {
@@ -287,8 +284,7 @@ std::span<const OpDef> rnn_ops() {
        .output_names = {"output", "state_output", "statecell_output"},
        .compose = rnn,
        .shape_rule = rnn_shape,
-       .train_sensitive = true,
-       .random_draws = rnn_draws},
+       .train_sensitive = true},
   };
   return rows;
 }

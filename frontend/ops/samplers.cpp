@@ -24,11 +24,27 @@ Value first_above(Primitives& p, Value row, Value level) {
 
 constexpr double largest_table_mean = 1 << 24;
 
-}  // namespace
-
+/// Box and Muller's normal numbers from two uniform ones: sqrt(-2 log(1 - u)) cos(2 pi v).
 Value normal_from(Primitives& p, Value u, Value v) {
   Value radius = p.unary(Unary::sqrt, p.mul(p.unary(Unary::log, p.sub(p.like(u, 1), u)), p.like(u, -2)));
   return p.mul(radius, p.unary(Unary::cos, p.mul(v, p.like(v, 2 * std::numbers::pi))));
+}
+
+/// Four independent uniform numbers; of float32 from the words of one counter.
+std::array<Value, 4> four_uniforms(Primitives& p, const TensorType& type) {
+  if (type.dtype == DType::f32) return p.random_uniforms(type.shape);
+  std::array<Value, 4> drawn;
+  for (Value& u : drawn) u = p.random_uniform(type.shape, type.dtype);
+  return drawn;
+}
+
+}  // namespace
+
+DType drawn_in(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+Value normal_sample(Primitives& p, const TensorType& type) {
+  Value u = p.random_uniform(type.shape, type.dtype), v = p.random_uniform(type.shape, type.dtype);
+  return normal_from(p, u, v);
 }
 
 // Marsaglia and Tsang, "A simple method for generating gamma variables", 2000: with d = alpha - 1/3 and
@@ -36,45 +52,43 @@ Value normal_from(Primitives& p, Value u, Value v) {
 // try fails with probability below 0.05. All tries are made and the first that holds counts; that none of 8
 // does has a probability below 4e-11, and then the number is d, near the distribution's mode. Below 1,
 // gamma(alpha) = gamma(alpha + 1) u^(1/alpha).
-Value gamma_sample(Primitives& p, const Shape& shape, double alpha) {
+Value gamma_sample(Primitives& p, const TensorType& type, double alpha) {
+  constexpr int tries = 8;
   if (!(alpha > 0) || !std::isfinite(alpha))
     fail("the gamma distribution needs a shape parameter alpha above 0, got {}", alpha);
   const double d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
-  Value factor = p.full({DType::f64, shape}, 1), spare;
-  for (int i = 0; i < gamma_draws; ++i) {
-    auto [u, v, w, rest] = p.random_uniforms(shape);
+  Value factor = p.full({DType::f64, type.shape}, 1), spare;
+  for (int i = 0; i < tries; ++i) {
+    auto [u, v, w, rest] = four_uniforms(p, type);
     spare = rest;
     // In float64: for large alpha the terms on the right nearly cancel.
-    Value x = p.cast(normal_from(p, u, v), DType::f64);
+    Value x = convert(p, normal_from(p, u, v), DType::f64);
     Value root = p.add(p.mul(x, p.like(x, c)), p.like(x, 1));
     Value cube = p.mul(p.mul(root, root), root);
     // Where the cube is not positive its logarithm is NaN or -inf, and the comparison false.
     Value right = p.add(p.mul(p.sub(p.add(p.unary(Unary::log, cube), p.like(x, 1)), cube), p.like(x, d)),
                         p.mul(p.mul(x, x), p.like(x, 0.5)));
     Value one_minus = p.sub(p.like(w, 1), w);
-    Value holds = p.compare(Compare::lt, p.cast(p.unary(Unary::log, one_minus), DType::f64), right);
+    Value holds = p.compare(Compare::lt, convert(p, p.unary(Unary::log, one_minus), DType::f64), right);
     factor = p.select(holds, cube, factor);
   }
   Value sample = p.mul(factor, p.like(factor, d));
   if (alpha < 1) {
-    Value u = p.cast(p.sub(p.like(spare, 1), spare), DType::f64);
+    Value u = convert(p, p.sub(p.like(spare, 1), spare), DType::f64);
     sample = p.mul(sample, p.binary(Binary::pow, u, p.like(u, 1 / alpha)));
   }
-  return p.cast(sample, DType::f32);
+  return convert(p, sample, type.dtype);
 }
-
-int poisson_draws(double mean) { return mean > largest_table_mean ? 2 : 1; }
 
 // By inversion: the weights m^k / k!, up to a factor, of all k that a number of 53 bits can tell from
 // nothing, are running products of m / k, and the distribution their running sums. Chernoff's bound puts
 // less than 2^-54 outside of [m - 9 sqrt m, m + 9 sqrt m + 30]. Where float32 no longer tells neighbours
 // apart a normal number stands in, with the skewness' term of Cornish and Fisher's expansion.
-Value poisson_sample(Primitives& p, const Shape& shape, double mean) {
+Value poisson_sample(Primitives& p, const TensorType& type, double mean) {
   if (!(mean >= 0) || !(mean <= 0x1p62))
     fail("the Poisson distribution needs a mean lam from 0 to 2^62, got {}", mean);
   if (mean > largest_table_mean) {
-    Value u = p.random_uniform(shape), v = p.random_uniform(shape);
-    Value z = p.cast(normal_from(p, u, v), DType::f64);
+    Value z = convert(p, normal_sample(p, type), DType::f64);
     Value skew = p.div(p.sub(p.mul(z, z), p.like(z, 1)), p.like(z, 6));
     Value x = p.add(p.add(p.mul(z, p.like(z, std::sqrt(mean))), skew), p.like(z, mean));
     return p.cast(p.unary(Unary::rint, x), DType::i64);
@@ -88,9 +102,9 @@ Value poisson_sample(Primitives& p, const Shape& shape, double mean) {
   ratio = p.select(p.compare(Compare::eq, k, p.full(table, 0)), p.full(table, 1), ratio);
   Value sums = p.cumulative(Reduce::sum, p.cumulative(Reduce::prod, ratio, 0), 0);
   Value total = p.slice(sums, {high - low}, {high - low + 1}, {1});
-  Value u = p.random_uniform(shape, DType::f64);
+  Value u = p.random_uniform(type.shape, DType::f64);
   // Below the total: u <= 1 - 2^-53, and the product rounds to at most the number before it.
-  Value level = p.mul(u, p.broadcast_to(p.reshape(total, {}), shape));
+  Value level = p.mul(u, p.broadcast_to(p.reshape(total, {}), type.shape));
   Value place = first_above(p, sums, level);
   return p.add(place, p.full_integer(p.type(place), low));
 }
