@@ -23,22 +23,20 @@ Shape reshaped(const Shape& from, const Shape& spec, std::source_location where)
 
 /// numpy's rule: -1 is what the other extents leave.
 Shape numpy_reshaped(const Shape& from, const Shape& spec, std::source_location where) {
-  Shape out = spec;
-  std::int64_t others = 1;
-  int open = -1;
-  for (int i = 0; i < spec.rank(); ++i) {
-    const std::int64_t extent = spec[static_cast<std::size_t>(i)];
+  Shape out = spec, others;
+  std::int64_t* open = nullptr;
+  for (std::int64_t& extent : out) {
     if (extent >= 0)
-      others *= extent;
-    else if (extent == -1 && open < 0)
-      open = i;
+      others.push_back(extent);
+    else if (extent == -1 && !open)
+      open = &extent;
     else
       fail("{}reshape: {} is no shape: one extent may be -1, for what is left", line_prefix(where),
            spec.str());
   }
-  const std::int64_t n = from.elements();
-  if (open >= 0 && others > 0) out[static_cast<std::size_t>(open)] = n / others;
-  if ((open >= 0 && others == 0) || out.elements() != n)
+  const std::int64_t n = from.elements(), known = others.elements();
+  if (open && known > 0) *open = n / known;
+  if ((open && known == 0) || out.elements() != n)
     fail("{}reshape: {} elements of shape {} do not fill {}", line_prefix(where), n, from.str(), spec.str());
   return out;
 }

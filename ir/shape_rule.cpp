@@ -196,9 +196,9 @@ void ShapeFacts::feeds(std::size_t input, std::size_t body, std::size_t variable
   PartialShape &from = in[input], &to = bodies[body].variables[variable];
   if (!row) return same(from, to);
   if (from.ranked && from.extents.empty()) return;  // the operator itself says that there are no rows
-  // The row of a vector is an array of one element.
+  // The row of a vector is an array of one element, in numpy mode one without axes.
   const bool vector = from.ranked && from.extents.rank() == 1;
-  if (vector) return is(to, Shape{1});
+  if (vector) return is(to, np_shape ? Shape{} : Shape{1});
   if (from.ranked || (to.ranked && to.extents.rank() > 1)) ranks(to, from, 1);
   for (int i = 0; i < to.extents.rank() && from.ranked; ++i) same({to, i}, {from, i + 1});
 }
