@@ -9,6 +9,8 @@
 
 #include <kiln/f.h>
 
+#include <algorithm>
+
 namespace kiln {
 namespace {
 
@@ -188,7 +190,9 @@ Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::sou
     for (const std::int64_t d : given()) aligned.push_back(d);
     v = records(v) ? F::expand_dims(v, 0, where) : v.reshape(aligned, where);
   }
-  if (given() == shape) return v;
+  // An extent of 1 may be another at other sizes of the recording's inputs.
+  const bool ones = std::find(given().begin(), given().end(), 1) != given().end();
+  if (given() == shape && !(ones && records(v))) return v;
   return records(v) ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
 }
 

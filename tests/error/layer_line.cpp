@@ -14,7 +14,7 @@ TEST_CASE("a layer in a container carries the line that added it", "[error]") {
   nn::HybridConcurrent side(1);
   const std::string second = line_below();
   side.add(nn::Dense(3, {.in_units = 9}));
-  joined.add(side[0], side);
+  joined.add(nn::Identity(), side);
   joined.initialize();
   CHECK_THAT(message_of([&] { side(ones({1, 2})); }), Contains(second));
   CHECK_THAT(message_of([&] { joined[slice(1, 2)](ones({1, 2})); }), Contains(second));
