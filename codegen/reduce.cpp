@@ -186,9 +186,10 @@ class Along : Emitter {
     if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
     // Once, or where there are no elements never.
     const mlir::Value none = identity(e_, red_.kind, red_.dtype, 1);
-    return e_.loop(zero, extent_, e_.index(block_length), {none},
-                   [&](mlir::Value, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-                     return {block(at, zero, extent_)};
+    const mlir::Value length = e_.index(block_length);
+    return e_.loop(zero, extent_, length, {none},
+                   [&](mlir::Value begin, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
+                     return {block(at, begin, e_.min(e_.add(begin, length), extent_))};
                    })[0];
   }
 
@@ -212,24 +213,30 @@ class Along : Emitter {
     return halve(rest(at, partial, whole, end));
   }
 
-  /// The same of the results of the level below, which come one by one: their partials are in memory.
+  /// The same of the results of the level below, which come one by one: their partials are in memory, and few
+  /// as a rule. Those that take no result are left out, as in Tree.
   mlir::Value block_of_results(Nest::At& at, int level, mlir::Value begin, mlir::Value end) {
-    const int lanes = red_.lanes;
-    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)],
-                      length = e_.index(elements_of(level));
+    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
+                      length = e_.index(elements_of(level)), all = e_.index(partials);
     const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
-    for (int j = 0; j < partials; j += lanes)
-      e_.store(identity(e_, red_.kind, red_.dtype, lanes), place(e_.index(j)), red_.dtype, lanes);
+    const auto add = [&](mlir::Value to, mlir::Value x) {
+      e_.store(combine(e_.load(to, red_.dtype, 1), x), to, red_.dtype, 1);
+    };
+    const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
+    const mlir::Value used = red_.kind == ir::ReduceKind::max_nnan ? all : e_.min(results, all);
+    const mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
+    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { e_.store(start, place(j), red_.dtype, 1); });
     e_.loop(begin, end, length, [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, length), end);
       const mlir::Value result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
-      const mlir::Value own = place(e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials)));
-      e_.store(combine(e_.load(own, red_.dtype, 1), result), own, red_.dtype, 1);
+      add(place(e_.rem(e_.div(e_.sub(from, begin), length), all)), result);
     });
-    llvm::SmallVector<mlir::Value> partial;
-    for (int j = 0; j < partials; j += lanes)
-      partial.push_back(e_.load(place(e_.index(j)), red_.dtype, lanes));
-    return halve(partial);
+    for (int half = partials / 2; half > 0; half /= 2) {
+      const mlir::Value apart = e_.index(half);
+      e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
+              [&](mlir::Value j) { add(place(j), e_.load(place(e_.add(j, apart)), red_.dtype, 1)); });
+    }
+    return e_.load(parts, red_.dtype, 1);
   }
 
   /// What is the same for all elements of a result: once for a block, which has some, so that it may be read.
