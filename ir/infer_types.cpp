@@ -109,6 +109,7 @@ class Inference {
       if (!is_open(*nodes_[i])) continue;
       Shape closed = shape_of({nodes_[i], 0}).extents;
       for (std::int64_t& d : closed) d = std::max<std::int64_t>(d, 0);
+      closed_.insert(nodes_[i]);
       learn({nodes_[i], 0}, closed);
       sweep({i});
     }
@@ -147,7 +148,7 @@ class Inference {
   }
 
   void visit(Node& node) {
-    if (!node.op || !node.types.empty() || is_open(node)) return;
+    if (!node.op || !node.types.empty() || (is_open(node) && !closed_.contains(&node))) return;
     try {
       check_input_count(node);
       for (const Entry& e : node.inputs) adopt(*e.node, &node);
@@ -327,6 +328,8 @@ class Inference {
   std::unordered_map<const Node*, std::vector<std::size_t>> users_;
   std::unordered_map<const Node*, std::vector<std::shared_ptr<Subgraph>>> bodies_;
   std::unordered_set<const Node*> of_bodies_;
+  /// Open sources of whose shape nobody told anything: there an extent 0 is one.
+  std::unordered_set<const Node*> closed_;
   /// Nodes of which the last visits told something new.
   std::vector<const Node*> learnt_;
 };

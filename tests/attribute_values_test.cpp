@@ -87,7 +87,9 @@ TEST_CASE("Embedding's dtype is that of a weight which declares none", "[attribu
 }
 
 TEST_CASE("values that name what Kiln does not have are refused", "[attributes]") {
-  CHECK_THAT(error_of_file(one_node("dot", {{"forward_stype", "sparse"}}, 2), {}),
+  CHECK_THAT(error_of([] {
+               one_node("dot", {{"forward_stype", "sparse"}}, 2);
+             }),
              Catch::Contains("forward_stype"));
   CHECK_THAT(
       error_of_file(

@@ -66,7 +66,10 @@ TEST_CASE("indices known while recording are checked at the call", "[take]") {
   });
   const std::string eager = error_of([&] { net({table}); });
   net.hybridize();
-  for (int i = 0; i < 2; ++i) CHECK(error_of([&] { net({table}); }).substr(0, 30) == eager.substr(0, 30));
+  const auto after_name = [](const std::string& message) {
+    return message.substr(message.find("the index"));
+  };
+  for (int i = 0; i < 2; ++i) CHECK(after_name(error_of([&] { net({table}); })) == after_name(eager));
   CHECK_THAT(eager, Catch::Contains("the index 5"));
 }
 
