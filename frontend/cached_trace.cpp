@@ -4,7 +4,6 @@
 #include "frontend/cached_call.h"
 #include "frontend/call_site.h"
 #include "frontend/invoke.h"
-#include "frontend/numpy_scope.h"
 #include "frontend/recording_difference.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
@@ -186,7 +185,6 @@ detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature
   {
     const DependencyScope scope(call.dependencies);
     depend_on_tree(state);
-    depend_on(NumpyScope::program_revision());
     out.to_compile = record(block, inputs, call);
   }
   call.dependencies.settle();

@@ -14,13 +14,7 @@ NumpyScope::NumpyScope(std::string_view hint) : outer_(innermost), hint_(hint) {
 NumpyScope::~NumpyScope() { innermost = outer_; }
 bool NumpyScope::active() { return innermost != nullptr || program(); }
 bool NumpyScope::program() { return whole_program.load(std::memory_order_relaxed); }
-void NumpyScope::set_program(bool on) {
-  if (whole_program.exchange(on, std::memory_order_relaxed) != on) program_revision()->changed();
-}
-const std::shared_ptr<detail::Revision>& NumpyScope::program_revision() {
-  static const auto revision = std::make_shared<detail::Revision>();
-  return revision;
-}
+void NumpyScope::set_program(bool on) { whole_program.store(on, std::memory_order_relaxed); }
 std::string_view NumpyScope::hint() { return innermost ? innermost->hint_ : std::string_view(); }
 
 void F::npx::set_np() { NumpyScope::set_program(true); }

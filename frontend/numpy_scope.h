@@ -1,7 +1,4 @@
 #pragma once
-#include "frontend/revision.h"
-
-#include <memory>
 #include <string_view>
 
 namespace kiln {
@@ -18,8 +15,6 @@ class NumpyScope {
   /// Whether the whole program is: npx::set_np().
   static bool program();
   static void set_program(bool on);
-  /// Changes with the program's mode, in which every recording is made.
-  static const std::shared_ptr<detail::Revision>& program_revision();
   static std::string_view hint();
 
  private:
