@@ -341,7 +341,7 @@ class Child {
   }
   template <BracedInput T>
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
-    return get()(inputs, where);
+    return (*get())(inputs, where);
   }
 
  private:
