@@ -83,7 +83,7 @@ Tensors join(const Block& block, const Tensors& inputs, int axis) {
 }  // namespace
 }  // namespace kiln::nn
 
-void kiln::detail::add_children(Block& container, std::vector<Added> blocks) {
+void kiln::detail::add_children(Block& container, std::span<const Added> blocks) {
   std::vector<const Block*> made;
   for (const Added& a : blocks) made.push_back(a.made_for_call ? a.block.get() : nullptr);
   if (made.size() > 1) BlockAccess::number_in_order(made);

@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/block.h>
 
+#include <span>
 #include <type_traits>
 
 namespace kiln {
@@ -25,7 +26,7 @@ struct Added {
 };
 
 /// Registers children, numbered from left to right. Errors and nodes of a child show the line that added it.
-KILN_API void add_children(Block& container, std::vector<Added> blocks);
+KILN_API void add_children(Block& container, std::span<const Added> blocks);
 
 }  // namespace detail
 
@@ -38,9 +39,9 @@ class KILN_API Sequential : public Block {
   /// Adds children, numbered from 0.
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
-    std::vector<detail::Added> blocks{std::move(first)};
-    (blocks.emplace_back(std::forward<B>(others), blocks[0].where), ...);
-    detail::add_children(*this, std::move(blocks));
+    const std::source_location where = first.where;
+    const detail::Added blocks[] = {std::move(first), detail::Added(std::forward<B>(others), where)...};
+    detail::add_children(*this, blocks);
   }
   using Block::operator[];
   /// The children [begin, end) as a network of their own; they are shared.
@@ -58,9 +59,9 @@ class KILN_API HybridSequential : public HybridBlock {
   explicit HybridSequential(const BlockOptions& options = {});
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
-    std::vector<detail::Added> blocks{std::move(first)};
-    (blocks.emplace_back(std::forward<B>(others), blocks[0].where), ...);
-    detail::add_children(*this, std::move(blocks));
+    const std::source_location where = first.where;
+    const detail::Added blocks[] = {std::move(first), detail::Added(std::forward<B>(others), where)...};
+    detail::add_children(*this, blocks);
   }
   using Block::operator[];
   HybridSequential operator[](Slice s) const;
