@@ -203,10 +203,11 @@ Shape turn_forwards(Selection& s) {
     if (s.step[i] > 0) continue;
     backwards.push_back(static_cast<std::int64_t>(i));
     const std::int64_t last = s.start[i];
+    const bool to_the_first = s.step[i] == -1 && !s.end[i], from_the_last = !s.begin[i];
     s.start[i] += s.step[i] * (s.count[i] - 1);
     s.step[i] = -s.step[i];
-    s.begin[i] = s.start[i];
-    s.end[i] = last + 1;
+    s.begin[i] = to_the_first ? std::nullopt : std::optional(s.start[i]);
+    s.end[i] = from_the_last ? std::nullopt : std::optional(last + 1);
   }
   return backwards;
 }

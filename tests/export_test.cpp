@@ -142,7 +142,7 @@ TEST_CASE("writing slices exports open ends", "[export]") {
       },
       [](F&, const Tensors& in) {
         Tensor y = in[0] * 2;
-        y({slice({}, {}, -2), slice(1, {})}) = y[0][slice(1, {})];
+        y({slice({}, {}, -1), slice(1, {})}) = y[0][slice(1, {})];
         return Tensors{y};
       },
       [](F&, const Tensors& in) {
@@ -193,7 +193,7 @@ TEST_CASE("several inputs grow together", "[export]") {
 TEST_CASE("a layer's channels are for the layer to check", "[export]") {
   const auto net = [](F& F, const Tensors& in) {
     return Tensors{
-        F.Convolution(in[0], F.ones({2, 3, 3, 3}), {}, {.kernel = {3, 3}, .num_filter = 2, .no_bias = true})};
+        F.Convolution(in[0], F.ones({2, 3, 3, 3}), {.kernel = {3, 3}, .num_filter = 2, .no_bias = true})};
   };
   same_at_all_sizes(net, {{{1, 3, 5, 5}}, {{2, 3, 8, 7}}});
 }
@@ -209,19 +209,21 @@ TEST_CASE("a graph that depends on sizes says so, and is refused at others", "[e
   CHECK_THAT(file.text(), Contains("\"attrs\": {\"__fixed_shape__\": \"(2, None)\"}"));
 
   const Tensors good = random_like({{2, 3}}), bad = random_like({{4, 3}});
-  const auto refused =
-      Contains(file.symbol()) && Contains("'data'") && Contains("(2, any)") && Contains("(4, 3)");
+  const auto refused = [&](const auto& call) {
+    CHECK_THROWS_WITH(
+        call(), Contains(file.symbol()) && Contains("'data'") && Contains("(2, any)") && Contains("(4, 3)"));
+  };
   SymbolBlock block = file.block();
   CHECK(same_bits(block(good[0]), Net(body)(good[0])));
-  CHECK_THROWS_WITH(block(bad[0]), refused);
+  refused([&] { block(bad[0]); });
   block.hybridize();
-  CHECK_THROWS_WITH(block(bad[0]), refused);
+  refused([&] { block(bad[0]); });
   CHECK(same_bits(block(good[0]), Net(body)(good[0])));
 
   const Model model = Model::load(file.symbol());
   CHECK(same_bits(model.run({{"data", good[0]}})[0], Net(body)(good[0])));
-  CHECK_THROWS_WITH(model.run({{"data", bad[0]}}), refused);
-  CHECK_THROWS_WITH(model.make_inputs({{"data", {4, 3}}}), Contains("(2, any)") && Contains("(4, 3)"));
+  refused([&] { model.run({{"data", bad[0]}}); });
+  refused([&] { model.make_inputs({{"data", {4, 3}}}); });
   CHECK_THROWS_WITH(Symbol::load(file.symbol()).infer_shape({{"data", {4, 3}}}), Contains("(2, any)"));
   CHECK_THROWS_WITH(block(sym::var("x")), Contains("symbol"));
 }

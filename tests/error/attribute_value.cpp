@@ -35,9 +35,9 @@ TEST_CASE("a number of units below one", "[error]") {
   const std::string in_file = message_of([&] { model.run({{"x", ones({2, 3})}, {"w", ones({4, 3})}}); });
   CHECK_THAT(in_file,
              Contains("net-symbol.json:5: FullyConnected 'node': num_hidden must be 1 or more, not -4"));
-  const std::string line = line_below();
+  const std::string line = line_below(2);
   const std::string called = message_of([&] {
-    F::FullyConnected(ones({2, 3}), ones({4, 3}), {}, {.num_hidden = 0});
+    F::FullyConnected(ones({2, 3}), ones({4, 3}), {.num_hidden = 0, .no_bias = true});
   });
   CHECK_THAT(called, Contains(line) && Contains("num_hidden must be 1 or more, not 0"));
 }

@@ -23,7 +23,7 @@ TEST_CASE("data of another dtype than a layer's parameters", "[error]") {
     CHECK_THAT(text, Contains(line) && Contains("float64 and float32: convert one") && Contains("astype"));
   }
   CHECK_THAT(message_of([&] {
-               F::Convolution(ones({1, 1, 3, 3}, DType::i32), ones({1, 1, 3, 3}), {},
+               F::Convolution(ones({1, 1, 3, 3}, DType::i32), ones({1, 1, 3, 3}),
                               {.kernel = {3, 3}, .num_filter = 1, .no_bias = true});
              }),
              Contains("Convolution takes arrays of one dtype, got int32 and float32: convert one"));
