@@ -84,7 +84,7 @@ class Inference {
     return std::none_of(order_.begin(), order_.end(), [](const NodePtr& n) { return n->types.empty(); });
   }
 
-  // What is known of a node from the beginning.
+  // The facts about a node before any rule runs.
   void begin(Node& node) {
     reopen(node);
     if (!node.types.empty()) return;

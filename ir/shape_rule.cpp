@@ -11,7 +11,7 @@ namespace {
 
 bool known(std::int64_t extent) { return extent >= 0; }
 
-/// What both say; nothing where they contradict each other.
+/// The facts of both; nothing where they contradict each other.
 std::optional<PartialShape> meet(const PartialShape& a, const PartialShape& b) {
   if (!a.ranked) return b;
   if (!b.ranked) return a;

@@ -24,7 +24,7 @@ void check_batches(SymbolBlock block, const std::vector<Shape>& shapes, const Ex
   }
 }
 
-/// What a model of the same file and values gives.
+/// The outputs of a model of the same symbol and values.
 auto as_model(const Symbol& symbol, const ParameterDict& params, RunMode mode) {
   std::vector<NamedArray> arrays;
   for (const Parameter& p : params) arrays.push_back({p.name(), p.data()});

@@ -84,12 +84,12 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   return last_then_stacked;
 }
 
-/// Whether all positions are below `limit`; those that are not, the operator itself complains of.
+/// Whether all positions are below `limit`; the operator itself refuses others.
 bool fit(const Shape& positions, std::size_t limit) {
   return std::all_of(positions.begin(), positions.end(),
                      [&](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < limit; });
 }
-/// What a body gives in each step, stacked, and what it carries on.
+/// A body's outputs: the first ones are stacked over the steps, the others are carried on.
 void stacked_and_carried(ShapeFacts& f, const ShapeFacts::Body& body, std::size_t stacked) {
   for (std::size_t i = 0; i < f.out.size(); ++i)
     if (i < stacked)

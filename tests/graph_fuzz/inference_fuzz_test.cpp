@@ -80,7 +80,7 @@ void erase_and_infer(const Graph& graph, std::mt19937& random, int rounds, Count
   }
 }
 
-/// Those of which MXNet chooses a shape where nothing tells it, and others would do too.
+/// Whether MXNet chooses a shape where nothing tells it, and another one would do too.
 bool has_choice(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
     const auto type = node.attrs.find("act_type");
