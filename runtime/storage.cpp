@@ -11,13 +11,13 @@ Buffer::Buffer(std::size_t bytes) : data_(static_cast<std::byte*>(memory::alloca
   memory::count_live(static_cast<std::int64_t>(bytes));
 }
 
-Buffer::Buffer(const TensorType& type) {
-  const auto bytes = static_cast<std::size_t>(type.bytes());
+Buffer::Buffer(const TensorType& type) : bytes_(static_cast<std::size_t>(type.bytes())) {
   try {
-    *this = Buffer(bytes);
+    data_ = static_cast<std::byte*>(memory::allocate(bytes_));
   } catch (const Error& e) {
     fail("{}: {}", type.str(), e.what());
   }
+  memory::count_live(static_cast<std::int64_t>(bytes_));
 }
 
 Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release)

@@ -26,7 +26,7 @@ func.func @select(%c: tensor<2xf32>, %x: tensor<2xf32>) {
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) {
-  // expected-error @+1 {{operand #0 must be statically shaped tensor}}
+  // expected-error @+1 {{operand #0 must be tensor that a process can address}}
   %0 = kiln.unary neg %x : tensor<?xf32>
   return
 }
@@ -348,5 +348,14 @@ func.func @moved_sum(%x: tensor<4x6xf32>) {
     %4 = kiln.binary max %2, %3 : tensor<2xf32>
     kiln.yield %4 : tensor<2xf32>
   }
+  return
+}
+
+// -----
+
+// 2^62 elements of four bytes are 2^64 bytes.
+func.func @wraps(%x: tensor<4611686018427387904xf32>) {
+  // expected-error @+1 {{must be tensor that a process can address}}
+  %0 = kiln.unary neg %x : tensor<4611686018427387904xf32>
   return
 }

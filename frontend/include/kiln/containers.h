@@ -39,7 +39,7 @@ class KILN_API Sequential : public Block {
   /// Adds children, numbered from 0.
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
-    const std::source_location where = first.where;
+    [[maybe_unused]] const std::source_location where = first.where;
     const detail::Added blocks[] = {std::move(first), detail::Added(std::forward<B>(others), where)...};
     detail::add_children(*this, blocks);
   }
@@ -59,7 +59,7 @@ class KILN_API HybridSequential : public HybridBlock {
   explicit HybridSequential(const BlockOptions& options = {});
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
-    const std::source_location where = first.where;
+    [[maybe_unused]] const std::source_location where = first.where;
     const detail::Added blocks[] = {std::move(first), detail::Added(std::forward<B>(others), where)...};
     detail::add_children(*this, blocks);
   }
