@@ -2,7 +2,7 @@
 
 TEST_CASE("arrays larger than any memory", "[error]") {
   const std::string huge = message_of([&] { zeros({1ll << 40, 1ll << 40}); });
-  CHECK_THAT(huge, Contains("(1099511627776, 1099511627776)") && Contains("64 bits"));
+  CHECK_THAT(huge, Contains("(1099511627776, 1099511627776)") && Contains("can address"));
   const std::string line = line_below();
   const std::string range = message_of([&] { arange(0, 1e30, 1e-9); });
   CHECK_THAT(range, Contains(line) && Contains("arange from 0 to 1e+30 by 1e-09 has too many elements"));
@@ -25,8 +25,6 @@ TEST_CASE("arrays whose bytes wrap around", "[error]") {
   refuses(message_of([&] { F::broadcast_to(ones({1}), {huge}); }), line);
   line = line_below();
   refuses(message_of([&] { random::normal(0, 1, {huge}); }), line);
-  line = line_below();
-  refuses(message_of([&] { Tensor(std::vector<float>{}, {0, huge, huge}); }), line);
 }
 
 TEST_CASE("a parameter whose bytes wrap around", "[error]") {
@@ -43,7 +41,7 @@ TEST_CASE("a network whose values are larger than any memory", "[error]") {
   for (const bool compiled : {false, true}) {
     net.hybridize({.active = compiled});
     CHECK_THAT(message_of([&] { net(x); }), Contains("too_large.cpp:") && Contains("tile") &&
-                                                Contains("(1073741824, 1073741824, 64)") &&
+                                                Contains("(1073741824, 1073741824, 64") &&
                                                 Contains("can address"));
   }
 }
