@@ -18,7 +18,7 @@ TEST_CASE("an attribute of three megabytes in a program", "[error]") {
 
 TEST_CASE("names and attributes of three megabytes in a file", "[error]") {
   check_brief(message_of([] { model_of("Activation", "\"act_type\": \"" + long_text + "\""); }));
-  check_brief(message_of([] { model_of("relu", "\"" + long_text + "\": \"1\""); }));
+  check_brief(message_of([] { model_of("Activation", "\"" + long_text + "\": \"1\""); }));
   check_brief(message_of([] { model_of(long_text, ""); }));
   std::string text = symbol_text("relu", "", "[[0, 1, 0]]");
   text.replace(text.find("\"x\""), 3, "\"" + long_text + "\"");
