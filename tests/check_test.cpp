@@ -118,7 +118,8 @@ TEST_CASE("a checked call does what a call does, once") {
   Floats results[2], means[2], next[2], written[2];
   for (const bool checked : {false, true}) {
     nn::HybridSequential net;
-    net.add(nn::Dropout(0.5), nn::BatchNorm({.in_channels = 4}));
+    net.add(nn::Dropout(0.5));
+    net.add(nn::BatchNorm({.in_channels = 4}));
     net.initialize();
     int hooks = 0, of_child = 0;
     net.register_forward_hook([&](Block&, const Tensors&, const Tensors&) { ++hooks; });
