@@ -62,10 +62,10 @@ TEST_CASE("whatever else a recording holds is compared") {
   const auto changed = [&](Net::Body body, int& state) {
     Net net(std::move(body));
     net.hybridize({.check = Check::recording});
-    net(x);
-    net(x);
+    net(Tensors{x});
+    net(Tensors{x});
     ++state;
-    return error_of([&] { net(x); });
+    return error_of([&] { net(Tensors{x}); });
   };
   int n = 0;
   CHECK_THAT(changed([&](F& F, const Tensors& in) { return Tensors{n ? F.exp(in[0]) : F.log(in[0])}; }, n),
