@@ -5,6 +5,7 @@
 #include "frontend/fixed_shape.h"
 #include "frontend/operators.h"
 #include "frontend/symbol_graph.h"
+#include "frontend/symbol_legacy.h"
 #include "frontend/trace.h"
 
 #include <kiln/context.h>
@@ -94,7 +95,9 @@ class Comparison {
   void attributes(const ir::Node& a, const ir::Node& b) {
     if (a.is_variable()) return;
     const auto differ = [&](const std::string& key, const std::string& here, const std::string& there) {
-      if (here != there) found_.push_back({place(a) + ": " + key, "= " + here, there});
+      // `__x__` is what no operator reads: the name of a body, say, which is another in each recording.
+      if (here != there && !legacy::is_hidden_attribute(key))
+        found_.push_back({place(a) + ": " + key, "= " + here, there});
     };
     for (const auto& [key, text] : a.attr_text) {
       const auto other = b.attr_text.find(key);

@@ -175,9 +175,9 @@ TEST_CASE("an import says what does not fit", "[symbol]") {
   arrays.push_back({"arg:more", ones({1})});
   save_arrays("extra.params", arrays);
   CHECK_THAT(error_of([&] { SymbolBlock::imports(json, {"data"}, "extra.params"); }),
-             Contains("extra.params") && Contains("'more'") && Contains("is not present"));
+             Contains("extra.params") && Contains("'more'") && Contains("there is no parameter"));
   arrays.resize(3);
   save_arrays("cut.params", arrays);
   CHECK_THAT(error_of([&] { SymbolBlock::imports(json, {"data"}, "cut.params"); }),
-             Contains("cut.params") && Contains("is missing"));
+             Contains("cut.params") && Contains("there are no values"));
 }
