@@ -34,6 +34,19 @@ bool has_written_to(const Tensor& array, const ir::NodePtr& variable) {
   return now.node != variable || (now.version > 0 && is_training());
 }
 
+/// Those of `nodes` that take random numbers, in that order. Of control flow, a branch and a loop with a
+/// condition take as many whatever is in them.
+std::vector<const ir::Node*> drawing(std::span<const ir::NodePtr> nodes) {
+  std::vector<const ir::Node*> out;
+  for (const ir::NodePtr& node : nodes) {
+    bool draws = node->op && node->op->random_draws && node->op->random_draws(node->attrs, is_training()) > 0;
+    draws = draws || node->subgraphs.size() > 1;
+    for (const ir::SubgraphPtr& body : node->subgraphs) draws = draws || !drawing(body->nodes).empty();
+    if (draws) out.push_back(node.get());
+  }
+  return out;
+}
+
 }  // namespace
 
 detail::Array::Array(Trace* t, ir::Entry v, const Shape& s, bool known)
@@ -263,6 +276,9 @@ ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results, bool keep_un
         "or an output instead",
         written->name);
   body->nodes = file_order(body->outputs);
+  // The program draws in its own order, and what it does not use too.
+  if (shapes_known_ && drawing(body->nodes) != drawing(nodes_))
+    run_eagerly("a loop or branch draws random numbers that its results do not use, or use in another order");
   for (const ir::NodePtr& variable : input_variables())
     if (keep_unused && std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())
       body->nodes.push_back(variable);

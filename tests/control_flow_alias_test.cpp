@@ -493,3 +493,30 @@ TEST_CASE("why a call is not compiled is said where it cannot be bound", "[alias
   CHECK_THROWS_WITH(net.bind({yes, Tensor({1, 2})}),
                     Catch::Contains("values decide whether a result is another"));
 }
+
+TEST_CASE("a body that draws numbers it does not use, or uses them in another order", "[alias]") {
+  const Tensors in{Tensor({{1, 2}, {3, 4}}), Tensor({1, 2})};
+  with_inputs(
+      [](F& F, const Tensors& in) -> Tensors {
+        const Results r = F.contrib().foreach (
+            [&](const Tensors& rows, const Tensors&) -> Results {
+              const Tensor a = F.random_uniform(0, 1, Shape{2}), b = F.random_uniform(0, 1, Shape{2}),
+                           unused = F.random_uniform(0, 1, Shape{3});
+              return {{rows[0] + b - a}, {}};
+            },
+            {in[0]}, {});
+        return {r.outputs[0], F.random_uniform(0, 1, Shape{2})};
+      },
+      in);
+  with_inputs(
+      [](F& F, const Tensors& in) {
+        return F.contrib().cond(
+            F.sum(in[0]) > 0,
+            [&] {
+              const Tensor a = F.random_uniform(0, 1, Shape{2}), b = F.random_uniform(0, 1, Shape{2});
+              return Tensors{in[1] + b - a};
+            },
+            [&] { return Tensors{in[1] * 2}; });
+      },
+      in);
+}
