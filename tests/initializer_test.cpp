@@ -49,7 +49,7 @@ TEST_CASE("initializers give what they say") {
   CHECK(
       moments(values(init::Xavier({.rnd_type = "gaussian", .factor_type = "in", .magnitude = 2}), {100, 300}))
           .deviation == Approx(std::sqrt(2.0 / 300)).epsilon(0.02));
-  CHECK_THROWS_WITH(values(init::Xavier(), {3}), Contains("at least 2D"));
+  CHECK_THROWS_WITH(values(init::Xavier(), {3}), Contains("two axes"));
   CHECK_THROWS_WITH(init::Xavier({.rnd_type = "even"}), Contains("'even'"));
   CHECK_THROWS_WITH(Initializer("nothing"), Contains("'nothing'") && Contains("xavier"));
 }
