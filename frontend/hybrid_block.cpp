@@ -57,6 +57,12 @@ std::string shapes_of(const Tensors& inputs) {
   return out;
 }
 
+/// A call with a number of tensors that the block has no form for: no shape would help.
+class NoForm final : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace
 
 Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
@@ -69,7 +75,7 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
       TracePause pause;
       for (const Parameter& p : s.params) ParameterAccess::finish_deferred(p);
     } catch (const Error& e) {
-      if (e.kind() != Error::Kind::user) throw;
+      if (e.kind() != Error::Kind::user || dynamic_cast<const NoForm*>(&e)) throw;
       throw DeferredInitializationError("Deferred initialization of " + b.name() +
                                         " failed for inputs of shape " + shapes_of(inputs) + ": " + e.what());
     }
@@ -144,8 +150,9 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
 namespace {
 
 [[noreturn]] void no_form(const HybridBlock& block, std::string_view tensors) {
-  fail("{}{} defines no hybrid_forward() of {}: call it with as many as it takes, or override that form",
-       line_prefix(CallSite::caller()), block.class_name(), tensors);
+  throw NoForm(fmt::format(
+      "{}{} defines no hybrid_forward() of {}: call it with as many as it takes, or override that form",
+      line_prefix(CallSite::caller()), block.class_name(), tensors));
 }
 
 }  // namespace
