@@ -3,6 +3,7 @@
 #include "frontend/invoke.h"
 #include "frontend/symbol_graph.h"
 #include "frontend/view.h"
+#include "ir/compose.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -34,16 +35,11 @@ bool has_written_to(const Tensor& array, const ir::NodePtr& variable) {
   return now.node != variable || (now.version > 0 && is_training());
 }
 
-/// Those of `nodes` that take random numbers, in that order. Of control flow, a branch and a loop with a
-/// condition take as many whatever is in them.
+/// Those of `nodes` that take random numbers, in that order.
 std::vector<const ir::Node*> drawing(std::span<const ir::NodePtr> nodes) {
   std::vector<const ir::Node*> out;
-  for (const ir::NodePtr& node : nodes) {
-    bool draws = node->op && node->op->random_draws && node->op->random_draws(node->attrs, is_training()) > 0;
-    draws = draws || node->subgraphs.size() > 1;
-    for (const ir::SubgraphPtr& body : node->subgraphs) draws = draws || !drawing(body->nodes).empty();
-    if (draws) out.push_back(node.get());
-  }
+  for (const ir::NodePtr& node : nodes)
+    if (node->op && ir::takes_random_numbers(*node, is_training())) out.push_back(node.get());
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "ir/compose.h"
 
+#include "ir/primitives.h"
 #include "runtime/fail.h"
 
 namespace kiln::ir {
@@ -29,6 +30,28 @@ std::string inputs_text(const Node& node, std::string_view message) {
 }
 
 }  // namespace
+
+bool takes_random_numbers(const Node& node, bool train) {
+  class Watch final : public Primitives {
+   public:
+    explicit Watch(bool t) : Primitives(t) {}
+    Value input(const TensorType& type) { return add_value(type); }
+    bool drew = false;
+
+   private:
+    void emit(Kind kind, std::span<const Value>, const Params&, Value) override {
+      drew = drew || kind == Kind::random_uniform;
+    }
+    // A branch, and a loop with a condition, takes counters whatever its bodies do.
+    void emit_loop(const Loop& loop, std::span<const Value>) override { drew = drew || loop.go_on.valid(); }
+    void emit_branch(Value, std::span<const Value>) override { drew = true; }
+  };
+  Watch watch(train);
+  std::vector<Value> in;
+  for (const Entry& e : node.inputs) in.push_back(watch.input(e.node->types.at(e.output)));
+  compose(watch, node, in);
+  return watch.drew;
+}
 
 std::string described(const Node& node) {
   return node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";

@@ -36,6 +36,9 @@ class Composition {
 /// an auxiliary state: a body has no way to hand out what it writes.
 std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in);
 
+/// Whether the node takes random counters. The types of its inputs must be known.
+bool takes_random_numbers(const Node& node, bool train);
+
 /// How messages call a node: operator and name.
 std::string described(const Node& node);
 

@@ -186,6 +186,11 @@ class Inference {
     const PartialShape shape = shape_of({&variable, 0});
     if (!shape.complete()) return;
     std::optional<DType> dtype = dtype_of(variable);
+    // An operator among the other inputs will tell its dtype when its own inputs are known.
+    if (!dtype && user && !user->op->undeclared_dtype &&
+        std::any_of(user->inputs.begin(), user->inputs.end(),
+                    [](const Entry& e) { return !known(e) && !e.node->is_variable(); }))
+      return;
     for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
       if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs);
     for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)

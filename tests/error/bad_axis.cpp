@@ -6,12 +6,13 @@ TEST_CASE("an axis that is not there", "[error]") {
   CHECK(text ==
         line +
             "sum: axis 5 does not exist in an array of 2 axes: they are numbered from 0 to 1, or from "
-            "the end from -1 to -2; data 'x' is float32 (2, 3)");
+            "the end from -1 to -2; data is float32 (2, 3)");
 }
 
 TEST_CASE("an axis of a file that is not there", "[error]") {
-  const std::string text =
-      message_of([&] { model_of("softmax", R"("axis": "4")").run({{"x", ones({2, 3})}}); });
+  const std::string text = message_of([&] {
+    model_of("softmax", R"("axis": "4")").run({{"x", ones({2, 3})}});
+  });
   CHECK_THAT(text, Contains("net-symbol.json:5: softmax 'node': axis 4 does not exist") &&
                        Contains("data 'x' is float32 (2, 3)"));
 }
