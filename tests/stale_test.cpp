@@ -1,5 +1,6 @@
 // Changes of a network between its calls: a hybridized call sees what an eager one sees.
 #include "function_net.h"
+#include "temporary_folder.h"
 
 #include <kiln/memory.h>
 
@@ -370,7 +371,8 @@ TEST_CASE("a bound call of a network that has changed says so") {
   net.hybridize();
   CHECK(floats(step()) == Floats{2});
   net.add(plus(1));
-  CHECK_THROWS_WITH(step(), Contains("stale_test.cpp:") && Contains("net has changed since its call was bound"));
+  CHECK_THROWS_WITH(step(),
+                    Contains("stale_test.cpp:") && Contains("net has changed since its call was bound"));
   CHECK(floats(net.bind({one})()) == Floats{3});
 
   Scaled holds;
@@ -389,15 +391,17 @@ TEST_CASE("a bound call of a network that has changed says so") {
 }
 
 TEST_CASE("a network that has changed is exported after another call") {
+  const TemporaryFolder folder;
+  const std::string before = folder.path / "before", after = folder.path / "after";
   nn::HybridSequential net({.prefix = "changed_"});
   net.add(times(2));
   net.hybridize();
   net(one);
-  net.export_model("before");
+  net.export_model(before);
   net.add(plus(1));
-  CHECK_THROWS_WITH(net.export_model("after"), Contains("changed has changed since its latest call"));
-  CHECK_FALSE(std::ifstream("after-symbol.json").good());
+  CHECK_THROWS_WITH(net.export_model(after), Contains("changed has changed since its latest call"));
+  CHECK_FALSE(std::ifstream(after + "-symbol.json").good());
   const Tensor y = net(one);
-  net.export_model("after");
-  CHECK(same_bits(SymbolBlock::imports("after-symbol.json", {"data"}, "after-0000.params")(one), y));
+  net.export_model(after);
+  CHECK(same_bits(SymbolBlock::imports(after + "-symbol.json", {"data"}, after + "-0000.params")(one), y));
 }
