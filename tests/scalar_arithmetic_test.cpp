@@ -44,26 +44,9 @@ constexpr Operator comparisons[] = {
     {">=", [](const Operand& a, const Operand& b) { return a >= b; }},
 };
 constexpr const char* in_place_text[] = {"+=", "-=", "*=", "/=", "%="};
-void in_place(std::size_t op, Tensor& x, const Operand& n) {
-  switch (op) {
-    case 0:
-      x += n;
-      break;
-    case 1:
-      x -= n;
-      break;
-    case 2:
-      x *= n;
-      break;
-    case 3:
-      x /= n;
-      break;
-    default:
-      x %= n;
-      break;
-  }
-}
-void in_place(std::size_t op, IndexedTensor x, const Operand& n) {
+/// `X`: Tensor& or what x[...] gives.
+template <class X>
+void in_place(std::size_t op, X&& x, const Operand& n) {
   switch (op) {
     case 0:
       x += n;
