@@ -119,7 +119,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
 }  // namespace detail
 
-/// What KILN_CHECK asks for. A word that it does not know is a warning.
+/// The checks that KILN_CHECK names. An unknown word is a warning.
 Check check_from_environment();
 
 /// The recordings of one block object, one per signature. A hit compares signatures in a list and takes no
@@ -167,7 +167,7 @@ struct Recorded {
 };
 Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs);
 
-/// Runs a call together with the checks that its options ask for. Throws where they find a difference.
+/// Runs a call together with the checks of its options. Throws where a check finds a difference.
 Tensors run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
                     std::span<const Tensor> inputs);
 

@@ -35,12 +35,15 @@ bool has_written_to(const Tensor& array, const ir::NodePtr& variable) {
   return now.node != variable || (now.version > 0 && is_training());
 }
 
-/// Those of `nodes` that take random numbers, in that order.
-std::vector<const ir::Node*> drawing(std::span<const ir::NodePtr> nodes) {
-  std::vector<const ir::Node*> out;
-  for (const ir::NodePtr& node : nodes)
-    if (node->op && ir::takes_random_numbers(*node, is_training())) out.push_back(node.get());
-  return out;
+/// Whether the nodes of `recorded` that take random numbers stand in `kept` too, in the same order.
+bool keeps_random_order(std::span<const ir::NodePtr> kept, std::span<const ir::NodePtr> recorded) {
+  auto next = kept.begin();
+  for (const ir::NodePtr& node : recorded) {
+    if (!node->op || !ir::takes_random_numbers(*node, is_training())) continue;
+    next = std::find(next, kept.end(), node);
+    if (next == kept.end()) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -273,7 +276,7 @@ ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results, bool keep_un
         written->name);
   body->nodes = file_order(body->outputs);
   // The program draws in its own order, and what it does not use too.
-  if (shapes_known_ && drawing(body->nodes) != drawing(nodes_))
+  if (shapes_known_ && !keeps_random_order(body->nodes, nodes_))
     run_eagerly("a loop or branch draws random numbers that its results do not use, or use in another order");
   for (const ir::NodePtr& variable : input_variables())
     if (keep_unused && std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())

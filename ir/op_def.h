@@ -59,8 +59,6 @@ struct OpDef {
   std::optional<DType> (*undeclared_dtype)(std::size_t input, const Attrs& a) = nullptr;
   /// Whether the result depends on Primitives::train().
   bool train_sensitive = false;
-  /// Uses random numbers: how many values of the counter it takes.
-  int (*random_draws)(const Attrs& a, bool train) = nullptr;
 
   const AttrSpec* attr(std::string_view attr_name) const;
   /// How many inputs the attributes leave; the count attribute of an operator with bodies counts these too.

@@ -25,7 +25,7 @@ TEST_CASE("names and attributes of three megabytes in a file", "[error]") {
   check_brief(message_of([&] { Model::from_symbol(Symbol::load_json(text, "net-symbol.json")); }));
 }
 
-TEST_CASE("names of three megabytes where others are asked for", "[error]") {
+TEST_CASE("unknown names of three megabytes", "[error]") {
   const Symbol x = sym::var(long_text);
   check_brief(message_of([&] { x["output"]; }));
   check_brief(message_of([&] { x.infer_shape({{long_text + "1", Shape{1}}}); }));

@@ -42,6 +42,19 @@ function(kiln_layer name)
     add_dependencies(kiln_${name} kiln_ods)
     # These files are mostly MLIR's templates: more than -O1 doubles the build and gains nothing in what they do.
     target_compile_options(kiln_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    # Their headers are parsed once, with the first of these layers: that is most of the time that a file takes.
+    get_property(parsed GLOBAL PROPERTY kiln_mlir_headers)
+    if(parsed)
+      target_precompile_headers(kiln_${name} REUSE_FROM ${parsed})
+    else()
+      target_precompile_headers(
+        kiln_${name} PRIVATE
+        <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
+        <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h>
+        <mlir/IR/IRMapping.h> <mlir/IR/Matchers.h> <mlir/IR/Verifier.h> <mlir/Pass/Pass.h> <fmt/format.h>
+        <functional> <map>)
+      set_property(GLOBAL PROPERTY kiln_mlir_headers kiln_${name})
+    endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY kiln_layers kiln_${name})
 endfunction()

@@ -287,7 +287,7 @@ class KILN_API HybridBlock : public Block {
   Tensors forward(const Tensors& inputs) final;  // override hybrid_forward(F& F, const Tensors& inputs)
   bool is_hybrid() const final { return true; }
   void set_active(const HybridizeOptions& options) const override;
-  /// Whether a call of this block by itself can be compiled. Asked for each recording.
+  /// Whether a call of this block by itself can be compiled. Evaluated at each recording.
   virtual bool records_alone() const { return true; }
 
  private:

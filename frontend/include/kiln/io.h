@@ -22,7 +22,7 @@ enum class ArrayFormat {
   npz,         ///< an archive of .npy files
   safetensors  ///< arrays by name
 };
-/// The form that a file's name asks for: .params, .npy, .npz, .safetensors, and without an extension MXNet's
+/// The format of a file's extension: .params, .npy, .npz, .safetensors, and without an extension MXNet's
 /// list. Throws kiln::Error, listing these, for another extension.
 KILN_API ArrayFormat array_format_of(std::string_view path);
 
