@@ -30,16 +30,6 @@ namespace {
 
 using codegen::Stages;
 
-Isa isa_from_environment() {
-  const char* text = std::getenv("KILN_TARGET_CPU");
-  std::string_view name = text ? text : "native";
-  if (name == "native" || name.empty()) return Isa::host;
-  if (name == "scalar") return Isa::scalar;
-  if (name == "avx2") return Isa::avx2;
-  if (name == "avx512") return Isa::avx512;
-  fail("KILN_TARGET_CPU={} is not known; use native, scalar, avx2 or avx512", name);
-}
-
 std::string print_module(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -130,7 +120,6 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
 const CompileOptions& default_options() {
   static const CompileOptions options = [] {
     CompileOptions o;
-    o.isa = isa_from_environment();
     if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
     return o;
   }();

@@ -2,6 +2,7 @@
 
 #include "codegen/emitters_hash.h"
 #include "codegen/jit.h"
+#include "codegen/key_check.h"
 #include "codegen/progress.h"
 #include "codegen/stats.h"
 #include "ir/numerics.h"
@@ -108,6 +109,7 @@ Known& known() {
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                          const Target& target) {
   const CacheKey key = key_of(request, target);
+  if (checks_kernels()) check_key(context, request, target, key);
   auto& [mutex, kernels] = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {

@@ -234,4 +234,10 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   return {symbol, {bytes.begin(), bytes.end()}};
 }
 
+std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target) {
+  prepare(context);
+  const auto module = emit_module(context, request, "kernel", target);
+  return text_of(*module) + (request.in_order ? "in order\n" : "");
+}
+
 }  // namespace kiln::codegen

@@ -30,6 +30,10 @@ struct Target {
   std::string id() const;
 };
 
+/// What Isa::host stands for in this process: KILN_TARGET_CPU or what set_target_cpu() said, Isa::host where
+/// that is the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
+Isa process_isa();
+
 /// The widest that this machine and the request allow. Throws kiln::Error when the machine lacks what was
 /// asked for.
 Target select_target(Isa request);

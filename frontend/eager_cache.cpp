@@ -1,6 +1,7 @@
 #include "frontend/eager_cache.h"
 
 #include "codegen/compile.h"
+#include "codegen/target.h"
 #include "frontend/call_site.h"
 #include "frontend/operators.h"
 #include "frontend/trace.h"
@@ -74,6 +75,7 @@ void add_value(Key& key, const ir::AttrValue& value) {
 
 void build_key(Key& key, const Call& call, bool with_values) {
   key.add(&call.op);
+  key.add(static_cast<std::uint8_t>(codegen::process_isa()));
   key.add(with_values);
   key.add(call.np_shape);
   key.add(static_cast<std::uint8_t>(call.op.train_sensitive && is_training()));

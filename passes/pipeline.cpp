@@ -10,6 +10,7 @@
 #include "passes/lift_slices.h"
 #include "passes/merge_products.h"
 #include "passes/outline.h"
+#include "passes/pass_counter.h"
 #include "passes/plan_buffers.h"
 #include "passes/recompute.h"
 #include "passes/sink_reshapes.h"
@@ -87,6 +88,7 @@ void run(mlir::ModuleOp module, Fill fill) {
   });
   mlir::PassManager pm(module.getContext(), mlir::ModuleOp::getOperationName());
   pm.enableVerifier(false);  // once per stage is enough
+  add_pass_counter(pm);
   fill(pm);
   if (mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module)))
     fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);

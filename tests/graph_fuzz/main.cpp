@@ -1,102 +1,89 @@
-// graph_fuzz [--graphs N] [--seed S]: random graphs, eagerly and compiled, bit by bit. A graph that differs
-// is reduced, and printed as JSON and as a program. Graph number i has the seed S + i: `--graphs 1 --seed
-// S+i` makes it again.
-#include "graph_fuzz/block_check.h"
+// Random graphs, eagerly and compiled, bit by bit. A graph that differs is reduced, and printed as JSON and
+// as a program. Graph number i has the seed S + i: `--graphs 1 --seed S+i` makes it again.
+#include "graph_fuzz/fault.h"
 #include "graph_fuzz/generate.h"
-#include "graph_fuzz/reduce.h"
-#include "graphs/compare.h"
+#include "graph_fuzz/jobs.h"
 
-#include <charconv>
-#include <cstring>
+#include <kiln/pass_counts.h>
+#include <kiln/version.h>
+
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <set>
+#include <fmt/ranges.h>
 
 using namespace kiln;
 using namespace graphs;
 
 namespace {
 
-std::uint64_t number(const char* text) {
-  std::uint64_t v = 0;
-  const char* end = text + std::strlen(text);
-  if (std::from_chars(text, end, v).ptr != end) throw Error(fmt::format("'{}' is not a number", text));
-  return v;
+/// From so many graphs on, a pass that changed nothing is a failure: the generator does not reach it.
+constexpr std::uint64_t enough_for_every_pass = 1000;
+
+struct Options {
+  std::uint64_t graphs = 1000, seed = 1, jobs = 1, cpus_every = 1;
+};
+
+void run_one(const Options& options, std::uint64_t number, Tally& tally) {
+  const Graph graph = generate(options.seed + number);
+  ++tally.graphs;
+  tally.nodes += graph.operators();
+  for (const Node& node : graph.nodes)
+    if (!node.is_variable()) tally.operators.insert(node.op);
+  // By the seed and not the number, so that a graph made again gets the same checks.
+  const Checks checks{graph.seed, options.cpus_every};
+  const auto text = fault(graph, checks);
+  if (!text) return;
+  ++tally.failed;
+  report(graph, checks, *text);
 }
 
-/// A symbol's file must be read back as it was written.
-std::optional<std::string> lost_in_file(const Graph& graph) {
-  const std::string once = Symbol::load_json(to_json(graph)).tojson(false);
-  if (Symbol::load_json(once).tojson(false) == once) return {};
-  return "the symbol file changes when it is read and written again";
-}
-
-/// What is wrong with a graph; nothing when all is well. `number` chooses the checks that not every graph
-/// gets.
-std::optional<std::string> fault(const Graph& graph, std::uint64_t number) {
-  try {
-    if (auto text = lost_in_file(graph)) return text;
-    const Comparison result = compare(graph);
-    if (!result.valid) return "refused as a whole: " + result.error;
-    if (result.difference) return result.difference;
-    if (number % 16 == 0)
-      if (auto text = compare(graph, {}, false).difference) return text;
-    if (number % 4 == 0) return block_difference(graph);
-    if (number % 4 == 2) return writing_difference(graph);
-  } catch (const Error& e) {
-    return fmt::format("throws: {}", e.what());
+/// Prints what the graphs came to; whether all is well.
+bool summarize(const Options& options, const Tally& tally) {
+  fmt::print("{} graphs of {} nodes, {} different operators; {} failed\n", tally.graphs, tally.nodes,
+             tally.operators.size(), tally.failed);
+  std::vector<std::string> missing;
+  const std::vector<std::string> cpus = target_cpus();
+  for (const char* cpu : {"scalar", "avx2", "avx512"})
+    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) missing.push_back(cpu);
+  if (options.cpus_every > 0)
+    fmt::print("instruction sets, one graph in {}: {}{}\n", options.cpus_every, fmt::join(cpus, ", "),
+               missing.empty() ? "" : fmt::format("; not tested: {}", fmt::join(missing, ", ")));
+  fmt::print("changes by passes:");
+  std::vector<std::string> idle;
+  for (const auto& [pass, changes] : tally.passes) {
+    fmt::print(" {} {}", pass, changes);
+    if (changes == 0) idle.push_back(pass);
   }
-  return {};
-}
-
-/// What a text says but for names and numbers, which change as a graph gets smaller.
-std::string_view kind_of(std::string_view text) { return text.substr(0, text.find_first_of("'0123456789")); }
-
-void report(const Graph& graph, std::uint64_t seed, const std::string& text) {
-  fmt::print("graph of seed {}: {}\n", seed, text);
-  // The fault must stay what it is: reduction must not slide into graphs that are refused, or not valid.
-  const Graph small = reduce(graph, [&](const Graph& g) {
-    const auto found = fault(g, seed);
-    return found && kind_of(*found) == kind_of(text);
-  });
-  fmt::print("reduced: {}\n\n{}\n{}\n", fault(small, seed).value_or("nothing"), to_json(small),
-             to_program(small));
-  std::fflush(stdout);
-}
-
-int run(int argc, char** argv) {
-  std::uint64_t graphs = 1000, seed = 1;
-  if (argc % 2 == 0) throw Error("there are the flags --graphs N and --seed S, each with a number");
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view flag = argv[i];
-    if (flag == "--graphs")
-      graphs = number(argv[i + 1]);
-    else if (flag == "--seed")
-      seed = number(argv[i + 1]);
-    else
-      throw Error(fmt::format("unknown flag {}; there are --graphs N and --seed S", flag));
-  }
-  std::uint64_t failed = 0;
-  std::size_t nodes = 0;
-  std::set<std::string> operators;
-  for (std::uint64_t i = 0; i < graphs; ++i) {
-    const Graph graph = generate(seed + i);
-    nodes += graph.operators();
-    for (const Node& node : graph.nodes) operators.insert(node.op);
-    const auto text = fault(graph, seed + i);
-    if (!text) continue;
-    report(graph, seed + i, *text);
-    if (++failed == 20) break;
-  }
-  fmt::print("{} graphs of {} nodes, {} different operators; {} failed\n", graphs, nodes,
-             operators.size() - 1, failed);
-  return failed ? 1 : 0;
+  fmt::print("\n");
+  if (options.graphs < enough_for_every_pass || idle.empty()) return tally.failed == 0;
+  fmt::print("no graph made these passes change anything: {}\n", fmt::join(idle, ", "));
+  return false;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs random graphs eagerly and compiled and compares their bits", "graph_fuzz"};
+  app.add_option("--graphs", options.graphs, "How many")->capture_default_str();
+  app.add_option("--seed", options.seed, "Of the first; each next one has the next seed")
+      ->capture_default_str();
+  app.add_option("--jobs", options.jobs, "Processes")->capture_default_str()->check(CLI::Range(1, 256));
+  app.add_option("--cpus-every", options.cpus_every,
+                 "One graph in so many runs on every instruction set of the machine (0: none)")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
   try {
-    return run(argc, argv);
+    const Tally tally = in_processes(
+        options.graphs, options.jobs,
+        [&](std::uint64_t number, Tally& sum) {
+          count_passes();
+          run_one(options, number, sum);
+        },
+        [](Tally& sum) {
+          for (const PassCount& count : pass_counts()) sum.passes.push_back({count.pass, count.changes});
+        });
+    return summarize(options, tally) ? 0 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "graph_fuzz: {}\n", e.what());
     return 2;
