@@ -3,6 +3,7 @@
 
 #include "frontend/call_site.h"
 #include "frontend/f_call.h"
+#include "frontend/symbol_infer.h"
 #include "frontend/symbol_tensor.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
@@ -231,7 +232,7 @@ std::vector<Tensor> make_states(const rnn::RecurrentCell& cell, const Block& blo
       fail("begin_state() of {} {} needs the size of the batch, as in begin_state(x.shape()[0]), not {}",
            block.class_name(), block.name(), options.batch_size);
     Given<2> given;
-    given.set("shape", ir::AttrValue(info.shape));
+    given.set("shape", ir::AttrValue(options.batch_size == 0 ? open_shape(info) : info.shape));
     given.set("dtype", options.dtype);
     const Tensor zeros = call<"_zeros">({}, given, std::source_location::current(), name);
     if (const ir::NodePtr& node = TensorAccess::array(zeros)->value.node)
@@ -262,12 +263,20 @@ std::vector<Tensor> first_states(rnn::RecurrentCell& cell, const rnn::Sequence& 
     if (is_floating(TensorAccess::dtype(x))) begin.dtype = TensorAccess::dtype(x);
   }
   const Tensors states = cell.begin_state(begin);
-  // Files say that the batch is open, as MXNet's do.
-  for (std::size_t i = 0; known && i < states.size() && i < infos.size(); ++i)
-    if (const ir::NodePtr& node = TensorAccess::array(states[i])->value.node;
-        node && node->op_name == "_zeros")
-      node->attr_text["shape"] = infos[i].shape.str();
+  if (known) mark_open_batch(states, infos);
   return states;
+}
+
+void mark_open_batch(const std::vector<Tensor>& states, const std::vector<rnn::StateInfo>& infos) {
+  for (std::size_t i = 0; i < states.size() && i < infos.size(); ++i) {
+    const ir::NodePtr& node = TensorAccess::array(states[i])->value.node;
+    if (!node || node->op_name != "_zeros") continue;
+    node->attr_text["shape"] = open_shape(infos[i]).str();
+  }
+}
+
+Shape open_shape(const rnn::StateInfo& info) {
+  return mxnet_shape(partial_shape(info.shape, /*np_shape=*/false), npx::is_np_shape());
 }
 
 }  // namespace detail

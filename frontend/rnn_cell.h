@@ -61,6 +61,13 @@ std::vector<Tensor> make_states(const rnn::RecurrentCell& cell, const Block& blo
                                 const std::vector<rnn::StateInfo>& infos,
                                 const rnn::BeginStateOptions& options);
 
+/// A state's shape for a batch that is not known: its extents 0 as the mode of the program writes them.
+Shape open_shape(const rnn::StateInfo& info);
+
+/// Lets files say of zeros that were recorded as first states that their batch is open, as MXNet's files do.
+/// `infos`: of the cell or layer, for no batch.
+void mark_open_batch(const std::vector<Tensor>& states, const std::vector<rnn::StateInfo>& infos);
+
 /// The states that unrolling begins with.
 std::vector<Tensor> first_states(rnn::RecurrentCell& cell, const rnn::Sequence& inputs,
                                  const rnn::UnrollOptions& options);

@@ -1,6 +1,7 @@
 // The recurrent layers over whole sequences: their weights as the one vector that the operator RNN takes.
 #include "frontend/f_call.h"
 #include "frontend/naming.h"
+#include "frontend/rnn_cell.h"
 #include "frontend/trace.h"
 #include "runtime/fail.h"
 
@@ -93,7 +94,7 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
       continue;
     }
     Given<2> given;
-    given.set("shape", ir::AttrValue(info.shape));
+    given.set("shape", ir::AttrValue(o.batch_size == 0 ? kiln::detail::open_shape(info) : info.shape));
     given.set("dtype", o.dtype);
     states.push_back(kiln::call<"_zeros">({}, given, here(), name));
     if (const ir::NodePtr& node = TensorAccess::array(states.back())->value.node)
@@ -112,10 +113,7 @@ Tensors Layer::zero_states(const Tensor& x) const {
     begin.dtype = x.dtype();
   }
   const Tensors states = begin_state(begin);
-  const std::vector<StateInfo> open = state_info();
-  for (std::size_t i = 0; i < states.size(); ++i)
-    if (const ir::NodePtr& node = TensorAccess::array(states[i])->value.node)
-      node->attr_text["shape"] = open[i].shape.str();
+  kiln::detail::mark_open_batch(states, state_info());
   return states;
 }
 

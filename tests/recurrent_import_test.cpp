@@ -114,6 +114,18 @@ TEST_CASE("exported recurrent layers are imported and called at any batch", "[in
   check_export(rnn::LSTM(6, {.projection_size = 3, .prefix = "l_"}), {{4, 2, 5}, {4, 3, 5}});
 }
 
+TEST_CASE("in numpy mode an open batch is -1", "[inference][numpy]") {
+  const struct NumpyMode {
+    NumpyMode() { npx::set_np(); }
+    ~NumpyMode() { npx::reset_np(); }
+  } mode;
+  check_export(rnn::LSTM(6, {.prefix = "l_"}), {{4, 2, 5}, {4, 3, 5}});
+  CHECK_THAT(golden::read_text("layer-symbol.json"), Catch::Contains("\"shape\": \"(1, -1, 6)\""));
+  const Symbol symbol = unrolled(rnn::GRUCell(6, {.prefix = "c_"}));
+  CHECK_THAT(symbol.tojson(), Catch::Contains("\"shape\": \"(-1, 6)\""));
+  CHECK(symbol.infer_shape({{"data", {2, 3, 5}}}).outputs.at(0) == Shape{2, 3, 6});
+}
+
 TEST_CASE("MXNet's fused file runs as a block, and without its parameters", "[inference]") {
   const std::string prefix = golden::path("models/lstm_fused");
   SymbolBlock block = SymbolBlock::imports(prefix + "-symbol.json", {"data"}, prefix + "-0000.params");
