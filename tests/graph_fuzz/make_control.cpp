@@ -207,7 +207,7 @@ MadeList while_loop(Maker& m) {
   for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(static_cast<std::int64_t>(i));
   for (const Made& v : variables) carried.push_back(body.position(v));
   return m.node("_while_loop", inputs,
-                {{"num_args", number(inputs.size() + 3)},
+                {{"num_args", number(inputs.size() + 2)},
                  {"num_outputs", number(results.size())},
                  {"num_out_data", number(stacked)},
                  {"max_iterations", number(m.pick(5))},
