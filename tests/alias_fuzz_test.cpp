@@ -233,8 +233,8 @@ Tensors arguments(Sharing sharing, const Tensor& a, const Tensor& b, const Tenso
   return {};
 }
 
-/// Two calls of the program, each with all that it leaves: its results, its inputs and the tensors that it
-/// captured, then the same when the caller wrote into them.
+/// Two calls of the program, each with all that it leaves: the results so far, the inputs and the
+/// captured tensors, before and after the caller writes into them.
 Run run(const Plan& plan, const Skipped& skipped, bool hybrid) {
   Run out;
   const auto values = [&](const Shape& shape, unsigned part) {
@@ -273,11 +273,9 @@ Run run(const Plan& plan, const Skipped& skipped, bool hybrid) {
   for (; call < 2; ++call) {
     const std::string name = fmt::format("call {}", call);
     const Tensors in = arguments(plan.sharing[call], a, b, captured), results = net(in);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      out.seen.push_back(see(fmt::format("{}: result {}", name, i), results[i]));
     kept.insert(kept.end(), results.begin(), results.end());
     kept.insert(kept.end(), {a, b, captured});
-    write_and_see(name, kept, out.seen);
+    see_and_write(name, kept, out.seen);
   }
   for (const auto& compiled : net.compiled_calls()) {
     ++out.recorded;

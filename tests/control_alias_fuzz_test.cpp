@@ -19,8 +19,8 @@ struct Run {
   std::size_t recorded = 0, compiled = 0;
 };
 
-/// Two calls of the program, each with all that it leaves: its results, its inputs and the tensor that it
-/// captured, these when the caller wrote into them, and the next random numbers.
+/// Two calls of the program, each with all that it leaves: the results so far, the inputs and the
+/// captured tensor, before and after the caller writes into them, and the next random numbers.
 Run run(const Program& program, bool hybrid) {
   Run out;
   const auto values = [&](const Shape& shape, unsigned part) {
@@ -48,11 +48,9 @@ Run run(const Program& program, bool hybrid) {
       out.error = e.what();
       break;
     }
-    for (std::size_t i = 0; i < results.size(); ++i)
-      out.seen.push_back(see(fmt::format("{}: result {}", name, i), results[i]));
     kept.insert(kept.end(), results.begin(), results.end());
     kept.insert(kept.end(), {data, x, other, captured});
-    write_and_see(name, kept, out.seen);
+    see_and_write(name, kept, out.seen);
     out.seen.push_back(see(name + ": the next random numbers", random::uniform(0, 1, {2})));
   }
   for (const auto& call : net.compiled_calls()) {

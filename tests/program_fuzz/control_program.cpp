@@ -144,15 +144,15 @@ class Generator {
     if (pick(2) == 0) add_write(body, scope, drawn, level);
   }
 
-  /// A body runs eagerly where its results do not use what takes random numbers, as branches and while_loops
-  /// always do. So one more tensor is made of all these; fresh() then takes it.
+  /// A body runs eagerly where its results do not use, in their order, the steps that take random numbers, as
+  /// branches and while_loops always do. So one more tensor is made of all these, to be returned first.
   bool use_draws(Body& body, Scope& scope, int level) {
     std::vector<int> drawn;
     for (const Step& s : body.steps)
       if (s.kind == Kind::draw || s.kind == Kind::cond || s.kind == Kind::while_loop)
         drawn.push_back(s.made[0]);
     if (pick(8) == 0) drawn.clear();
-    int sum = of_form(scope, Form::full);
+    int sum = program_.main.arguments[1];  // which uses none of them out of turn
     for (const int i : drawn) {
       Step s = step(Kind::compute, scope);
       s.choice = pick(2);  // one that uses both
@@ -241,7 +241,7 @@ class Generator {
       inner.push_back(loop.arguments.back());
     }
     add_steps(loop, inner, 1 + pick(4), depth + 1, level + 1);
-    use_draws(loop, inner, level + 1);
+    if (use_draws(loop, inner, level + 1)) loop.outputs.push_back(inner.back());
     for (int outputs = pick(2); outputs > 0; --outputs) loop.outputs.push_back(of_form(inner, Form::full));
     for (const int argument : loop.arguments)
       loop.states.push_back(plain_ ? fresh(loop, inner, form(argument), level + 1, loop.states)

@@ -37,13 +37,17 @@ std::optional<std::string> first_difference(const std::vector<Seen>& expected,
   return {};
 }
 
-void write_and_see(const std::string& when, const F::Tensors& tensors, std::vector<Seen>& seen) {
+void see_and_write(const std::string& when, const F::Tensors& tensors, std::vector<Seen>& seen) {
+  const auto see_all = [&](const char* then) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      seen.push_back(see(fmt::format("{}: tensor {}{}", when, i, then), tensors[i]));
+  };
+  see_all("");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     Tensor t = tensors[i];
     t[slice(0, 1)] = static_cast<int>(i + 1);
   }
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    seen.push_back(see(fmt::format("{}: tensor {} after the caller wrote into all", when, i), tensors[i]));
+  see_all(" after the caller wrote into all");
 }
 
 }  // namespace program_fuzz

@@ -24,9 +24,9 @@ Seen see(std::string name, const kiln::Tensor& t);
 std::optional<std::string> first_difference(const std::vector<Seen>& expected,
                                             const std::vector<Seen>& actual);
 
-/// Writes a number of its own into the first row of each tensor and notes what all of them hold then: this
-/// shows which of them share an array.
-void write_and_see(const std::string& when, const kiln::F::Tensors& tensors, std::vector<Seen>& seen);
+/// Notes what the tensors hold, then what they hold after a write of a number of its own into the first row
+/// of each: this shows which of them share an array.
+void see_and_write(const std::string& when, const kiln::F::Tensors& tensors, std::vector<Seen>& seen);
 
 /// Numbers of steps that a program leaves out.
 using Skipped = std::set<int>;
