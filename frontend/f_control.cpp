@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <fmt/ranges.h>
 #include <unordered_map>
 
 namespace kiln {
@@ -22,6 +23,8 @@ using detail::Array;
 using detail::TensorAccess;
 using Tensors = F::Tensors;
 using Results = struct F::contrib::Results;
+/// Of inputs and variables: what the attributes of a node with bodies say.
+using Positions = std::vector<std::int64_t>;
 
 /// Whether the program is being recorded: within a trace, or on Symbols.
 bool recording(std::initializer_list<const Tensors*> lists, std::source_location where) {
@@ -73,9 +76,9 @@ class Recorder {
 
   bool wrote_outside() const { return trace_->written_outside() != nullptr; }
   bool wrote_input() const { return trace_->wrote_input(); }
-  BodyAliases aliases(const Tensors& results, std::source_location where) {
+  BodyAliases aliases(const Tensors& results, std::source_location where, const Tensors& states = {}) {
     check_defined(results, where);
-    return aliases_of(*trace_, results);
+    return aliases_of(*trace_, results, states);
   }
   void abandon() { trace_.reset(); }
 
@@ -141,8 +144,8 @@ class ControlNode {
     return added ? own_input(t) : found->second;
   }
   void set(std::string_view name, std::int64_t v) { given_.set(name, v); }
-  void set(std::string_view name, const Shape& positions) {
-    given_.set(name, positions);
+  void set(std::string_view name, const Positions& positions) {
+    given_.set(name, ir::OptionalInts(positions.begin(), positions.end()));
     positions_.emplace_back(name, positions);
   }
 
@@ -155,9 +158,7 @@ class ControlNode {
     // MXNet writes lists of positions in brackets.
     ir::Node& node = *TensorAccess::array(out.at(0))->value.node;
     for (const auto& [name, list] : positions_) {
-      std::string text;
-      for (std::int64_t i : list) text += (text.empty() ? "" : ", ") + std::to_string(i);
-      node.attr_text[std::string(name)] = "[" + text + "]";
+      node.attr_text[std::string(name)] = fmt::format("[{}]", fmt::join(list, ", "));
     }
     return out;
   }
@@ -166,7 +167,7 @@ class ControlNode {
   Tensors inputs_;
   std::unordered_map<const ir::Node*, std::int64_t> shared_;
   ir::Attrs given_;
-  std::vector<std::pair<std::string_view, Shape>> positions_;
+  std::vector<std::pair<std::string_view, Positions>> positions_;
 };
 
 /// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
@@ -265,7 +266,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
   const Results step = body(rows, carried);
   check_states(carried, step.states, "states", where);
-  const BodyAliases aliases = known ? recorder.aliases(step.states, where) : BodyAliases();
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // What a body writes outside, or into a state that it shares, must be seen by the next step: then the steps
   // are recorded one by one.
   if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
@@ -275,7 +276,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
 
   ControlNode node;
-  Shape data_positions, state_positions, other_positions;
+  Positions data_positions, state_positions, other_positions;
   for (const Tensor& t : outer_data) node.own_input(t);
   for (const Tensor& t : outer_states) node.own_input(t);
   for (std::size_t i = 0; i < recorder.variables().size(); ++i)
@@ -293,7 +294,10 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   node.set("in_data_locs", data_positions);
   node.set("remain_locs", other_positions);
   Results out = split(node.record("_foreach", {subgraph}, where), step.outputs.size());
-  if (known) share_arrays(out.states, {&aliases, 1}, /*may_not_run=*/false);
+  if (known) {
+    const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
+    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false);
+  }
   return out;
 }
 
@@ -304,7 +308,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   for (const Tensor& t : variables) outer.push_back(resolved(t));
   ControlNode node;
   std::vector<std::int64_t> inputs(variables.size(), -1);  // of the node, for each loop variable
-  const auto feed = [&](const Recorder& recorder, Shape& positions) {
+  const auto feed = [&](const Recorder& recorder, Positions& positions) {
     for (const ir::NodePtr& variable : recorder.subgraph()->inputs) {
       const Tensor outside = recorder.outside(variable);
       const auto& own = recorder.variables();
@@ -319,7 +323,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
     for (const Tensor& t : outer) own.push_back(recorder.variable(t, /*row=*/false));
     return own;
   };
-  Shape condition_positions, body_positions, variable_positions;
+  Positions condition_positions, body_positions, variable_positions;
   Recorder test(subgraph_name("while_loop_cond"), known);
   const Tensor holds = condition(variables_of(test));
   const bool condition_writes = test.wrote_input();
@@ -328,7 +332,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   const Tensors own = variables_of(recorder);
   const Results step = body(own);
   check_states(own, step.states, "loop variables", where);
-  const BodyAliases aliases = known ? recorder.aliases(step.states, where) : BodyAliases();
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where, own) : BodyAliases();
   if (known && (condition_writes || (recorder.wrote_input() && aliases.any())))
     Trace::current()->run_eagerly(
         condition_writes
@@ -347,7 +351,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
   Results out = split(node.record("_while_loop", {tested, subgraph}, where), step.outputs.size());
-  if (known) share_arrays(out.states, {&aliases, 1}, /*may_not_run=*/true);
+  if (known) share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true);
   return out;
 }
 
@@ -364,7 +368,7 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     const Tensors results = body();
     if (known) ways.push_back(recorder.aliases(results, where));
     const ir::SubgraphPtr subgraph = recorder.finish(results, where);
-    Shape list;
+    Positions list;
     for (const ir::NodePtr& variable : subgraph->inputs)
       list.push_back(node.input(recorder.outside(variable)));
     node.set(positions, list);

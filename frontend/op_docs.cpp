@@ -22,6 +22,8 @@ std::string kind_text(const ir::AttrSpec& spec) {
         return "tuple";
       case ir::AttrKind::optional_ints:
         return "tuple with None";
+      case ir::AttrKind::integers:
+        return "list of integers";
       case ir::AttrKind::word:
         return fmt::format("one of {}", fmt::join(spec.words, ", "));
       case ir::AttrKind::dtype:

@@ -63,7 +63,10 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_->shape_known) return invoke_one(call);
   const Shape shape = target();
   const Tensor node = invoke_one(call);
-  array_->views.push_back({offset_, shape, array_->value, TensorAccess::array(node)->value});
+  // Within the body of a loop or branch, the node reads the variable that stands for an array from outside.
+  Trace* const trace = Trace::current();
+  detail::Array& read = *TensorAccess::array(trace ? trace->resolve(*this) : *this);
+  read.views.push_back({offset_, shape, read.value, TensorAccess::array(node)->value});
   return view_of(*this, offset_, shape, spec);
 }
 

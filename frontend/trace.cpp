@@ -39,7 +39,7 @@ bool has_written_to(const Tensor& array, const ir::NodePtr& variable) {
 bool keeps_random_order(std::span<const ir::NodePtr> kept, std::span<const ir::NodePtr> recorded) {
   auto next = kept.begin();
   for (const ir::NodePtr& node : recorded) {
-    if (!node->op || !ir::takes_random_numbers(*node, is_training())) continue;
+    if (!node->op || ir::random_draws(*node, is_training()).count() == 0) continue;
     next = std::find(next, kept.end(), node);
     if (next == kept.end()) return false;
   }
@@ -218,6 +218,9 @@ ir::Graph Trace::finish(std::span<const Tensor> results) {
     graph.outputs.push_back(value_of(t, {}));
   }
   check_escapes(results);
+  for (const ir::NodePtr& node : nodes_)
+    if (shapes_known_ && !node->subgraphs.empty() && ir::random_draws(*node, is_training()).overlaps())
+      run_eagerly("conditionals within a loop or branch take more random numbers than it takes itself");
   const auto add_input = [&](const Tensor& traced, const ir::NodePtr& variable, bool parameter) {
     const ir::Entry& now = TensorAccess::array(traced)->value;
     if (now.node != variable) graph.writes.push_back({graph.inputs.size(), now});

@@ -45,6 +45,11 @@ bool Attrs::boolean(std::string_view name) const { return get<bool>(*this, name)
 std::int64_t Attrs::integer(std::string_view name) const { return get<std::int64_t>(*this, name); }
 double Attrs::real(std::string_view name) const { return get<double>(*this, name); }
 const Shape& Attrs::tuple(std::string_view name) const { return get<Shape>(*this, name); }
+std::vector<std::int64_t> Attrs::integers(std::string_view name) const {
+  std::vector<std::int64_t> out;
+  for (const auto& item : get<OptionalInts>(*this, name)) out.push_back(item.value());
+  return out;
+}
 const std::string& Attrs::word(std::string_view name) const { return get<std::string>(*this, name); }
 DType Attrs::dtype(std::string_view name) const {
   const auto d = dtype_from_name(word(name));
@@ -115,7 +120,7 @@ std::string_view trimmed(std::string_view s) {
   while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
   return s;
 }
-OptionalInts read_list(std::string_view text, bool holes) {
+OptionalInts read_list(std::string_view text, bool holes, std::size_t most = 64) {
   std::string_view s = trimmed(text);
   OptionalInts out;
   const auto item = [&](std::string_view part) {
@@ -137,7 +142,7 @@ OptionalInts read_list(std::string_view text, bool holes) {
   while (!s.empty()) {
     const std::size_t comma = s.find(',');
     item(s.substr(0, comma));
-    if (out.size() > 64) expected("a shorter tuple", text.substr(0, 40));
+    if (out.size() > most) expected("a shorter tuple", text.substr(0, 40));
     if (comma == std::string_view::npos) break;
     s = trimmed(s.substr(comma + 1));
   }
@@ -170,6 +175,8 @@ AttrValue parse_attr(const AttrSpec& spec, std::string_view text) {
     }
     case AttrKind::optional_ints:
       return read_list(text, true);
+    case AttrKind::integers:
+      return read_list(text, false, text.size());
     case AttrKind::word:
       if (std::find(spec.words.begin(), spec.words.end(), text) != spec.words.end()) return std::string(text);
       fail("expected one of {}, got '{}'", fmt::join(spec.words, ", "), text);

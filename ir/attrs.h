@@ -33,6 +33,7 @@ enum class AttrKind {
   real,
   tuple,          // "(3, 3)", "[3, 3]", "3"
   optional_ints,  // "(None, 1)"
+  integers,       // "[0, 1, 2]", as many as there are: OptionalInts without holes
   word,           // one of `words`
   dtype,          // a word that names a dtype
   text,
@@ -77,6 +78,7 @@ class Attrs {
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
   const Shape& tuple(std::string_view name) const;
+  std::vector<std::int64_t> integers(std::string_view name) const;
   const std::string& word(std::string_view name) const;
   DType dtype(std::string_view name) const;
   bool is_none(std::string_view name) const;

@@ -2,6 +2,7 @@
 
 #include "ir/compose.h"
 #include "ir/dialect.h"
+#include "ir/draws.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -32,7 +33,7 @@ class DialectBuilder final : public Primitives {
     return value;
   }
   mlir::Value unwrap(Value v) const { return values_[v.id]; }
-  std::int64_t draws() const { return draws_; }
+  std::int64_t draws() const { return draws_.count(); }
 
   void enter(const Node& node) override {
     outer_locations_.push_back(loc_);
@@ -111,8 +112,7 @@ class DialectBuilder final : public Primitives {
       case Kind::iota:
         return make(IotaOp::create(b, loc_, type, p.axis));
       case Kind::random_uniform:
-        // Word 0 takes the next counter, the others are of the same.
-        return make(RandomUniformOp::create(b, loc_, type, p.integer == 0 ? draws_++ : draws_ - 1,
+        return make(RandomUniformOp::create(b, loc_, type, draws_.draw(p.integer),
                                             static_cast<std::uint64_t>(p.integer)));
       case Kind::broadcast:
         return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
@@ -167,37 +167,32 @@ class DialectBuilder final : public Primitives {
     auto region = std::make_unique<mlir::Region>();
     mlir::Block& block = region->emplaceBlock();
     for (Value v : arguments) set(v, block.addArgument(tensor_type(builder_.getContext(), type(v)), loc_));
-    open_.push_back({std::move(region), builder_.saveInsertionPoint(), draws_});
+    open_.push_back({std::move(region), builder_.saveInsertionPoint()});
+    draws_.begin_body();
     builder_.setInsertionPointToStart(&block);
   }
-  /// What follows counts from where the body began, until its operation has said how often the body draws.
   void end_body(std::span<const Value> yielded) override {
     YieldOp::create(builder_, loc_, unwrapped(yielded));
     builder_.restoreInsertionPoint(open_.back().outside);
-    Body& body = closed_.emplace_back(std::move(open_.back()));
+    closed_.push_back(std::move(open_.back().region));
     open_.pop_back();
-    body.draws = draws_ - body.first_draw;
-    draws_ = body.first_draw;
+    draws_.end_body();
   }
   void emit_loop(const Loop& l, std::span<const Value> results) override {
-    Body body = take_closed();
-    // The numbers of step i are i * body.draws further on than those of the body.
-    if (body.draws > 0 && l.steps > max_draws / body.draws)
-      fail("a loop of {} steps draws too many random numbers", l.steps);
-    reserve(body.draws * std::max<std::int64_t>(l.steps, 1), l.go_on.valid());
+    const std::int64_t draws = draws_.loop(l.steps, l.go_on.valid());
+    check_draws();
     auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
-                               static_cast<std::uint64_t>(body.draws), unwrapped(l.carries),
-                               unwrapped(l.rows), l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
-    loop.getBody().takeBody(*body.region);
+                               static_cast<std::uint64_t>(draws), unwrapped(l.carries), unwrapped(l.rows),
+                               l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
+    loop.getBody().takeBody(*take_closed());
     set_all(results, loop);
   }
   void emit_branch(Value condition, std::span<const Value> results) override {
     auto branch = IfOp::create(builder_, loc_, types_of(results), unwrap(condition));
-    Body otherwise = take_closed(), then = take_closed();
-    branch.getThen().takeBody(*then.region);
-    branch.getOtherwise().takeBody(*otherwise.region);
-    // Both count from the same number, as only one of them runs.
-    reserve(std::max(then.draws, otherwise.draws), true);
+    branch.getOtherwise().takeBody(*take_closed());
+    branch.getThen().takeBody(*take_closed());
+    draws_.branch();
+    check_draws();
     set_all(results, branch);
   }
   void set_all(std::span<const Value> results, mlir::Operation* op) {
@@ -214,32 +209,29 @@ class DialectBuilder final : public Primitives {
     return types;
   }
 
-  /// A loop or branch draws at most `draws` numbers.
-  void reserve(std::int64_t draws, bool conditional) {
-    if (conditional && draws > control_draws)
-      fail("a loop or branch can draw {} random numbers, this one draws {}", control_draws, draws);
-    draws_ += conditional ? control_draws : draws;
-    if (draws_ > max_draws) fail("a graph draws too many random numbers");
+  void check_draws() const {
+    if (draws_.overlaps())
+      fail("a loop or branch can draw {} random numbers, this one draws more", control_draws);
+    if (draws_.too_many()) fail("a graph draws too many random numbers");
   }
 
-  static constexpr std::int64_t max_draws = std::int64_t{1} << 60;  // that one call may take
   struct Body {
     std::unique_ptr<mlir::Region> region;
     mlir::OpBuilder::InsertPoint outside;
-    std::int64_t first_draw, draws = 0;
   };
-  Body take_closed() {
-    Body body = std::move(closed_.back());
+  std::unique_ptr<mlir::Region> take_closed() {
+    auto region = std::move(closed_.back());
     closed_.pop_back();
-    return body;
+    return region;
   }
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
   std::vector<std::string> nodes_;  // under composition, as messages call them; the innermost last
   std::vector<mlir::Value> values_;
-  std::vector<Body> open_, closed_;  // bodies under construction; those that wait for their operation
-  std::int64_t draws_ = 0;
+  std::vector<Body> open_;                             // bodies under construction
+  std::vector<std::unique_ptr<mlir::Region>> closed_;  // those that wait for their operation
+  DrawCounter draws_;
 };
 
 }  // namespace

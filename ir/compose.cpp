@@ -31,26 +31,27 @@ std::string inputs_text(const Node& node, std::string_view message) {
 
 }  // namespace
 
-bool takes_random_numbers(const Node& node, bool train) {
+DrawCounter random_draws(const Node& node, bool train) {
   class Watch final : public Primitives {
    public:
     explicit Watch(bool t) : Primitives(t) {}
     Value input(const TensorType& type) { return add_value(type); }
-    bool drew = false;
+    DrawCounter draws;
 
    private:
-    void emit(Kind kind, std::span<const Value>, const Params&, Value) override {
-      drew = drew || kind == Kind::random_uniform;
+    void emit(Kind kind, std::span<const Value>, const Params& p, Value) override {
+      if (kind == Kind::random_uniform) draws.draw(p.integer);
     }
-    // A branch, and a loop with a condition, takes counters whatever its bodies do.
-    void emit_loop(const Loop& loop, std::span<const Value>) override { drew = drew || loop.go_on.valid(); }
-    void emit_branch(Value, std::span<const Value>) override { drew = true; }
+    void begin_body(std::span<const Value>) override { draws.begin_body(); }
+    void end_body(std::span<const Value>) override { draws.end_body(); }
+    void emit_loop(const Loop& l, std::span<const Value>) override { draws.loop(l.steps, l.go_on.valid()); }
+    void emit_branch(Value, std::span<const Value>) override { draws.branch(); }
   };
   Watch watch(train);
   std::vector<Value> in;
   for (const Entry& e : node.inputs) in.push_back(watch.input(e.node->types.at(e.output)));
   compose(watch, node, in);
-  return watch.drew;
+  return watch.draws;
 }
 
 std::string described(const Node& node) {

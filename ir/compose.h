@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/draws.h"
 #include "ir/graph.h"
 
 #include <unordered_map>
@@ -36,8 +37,8 @@ class Composition {
 /// an auxiliary state: a body has no way to hand out what it writes.
 std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in);
 
-/// Whether the node takes random counters. The types of its inputs must be known.
-bool takes_random_numbers(const Node& node, bool train);
+/// The random numbers that the node draws by itself. The types of its inputs must be known.
+DrawCounter random_draws(const Node& node, bool train);
 
 /// How messages call a node: operator and name.
 std::string described(const Node& node);

@@ -35,6 +35,12 @@ AttrValue converted(const OpDef& op, const AttrSpec& spec, const AttrValue& v) {
       if (i) return OptionalInts{*i};
       if (const auto* t = std::get_if<Shape>(&v)) return OptionalInts(t->begin(), t->end());
       break;
+    case AttrKind::integers:
+      if (const auto* list = std::get_if<OptionalInts>(&v))
+        if (std::find(list->begin(), list->end(), std::nullopt) == list->end()) return v;
+      if (i) return OptionalInts{*i};
+      if (const auto* t = std::get_if<Shape>(&v)) return OptionalInts(t->begin(), t->end());
+      break;
     default:
       break;
   }

@@ -4,6 +4,7 @@
 #include "ir/compose.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace kiln::ops {
 namespace {
@@ -12,15 +13,19 @@ using ir::Bodies;
 using ir::LoopStep;
 using ir::Subgraph;
 
-/// Checks a list of positions below `limit`; with `count` also its length.
-void check_positions(std::string_view what, const Shape& positions, std::size_t limit) {
+using Positions = std::vector<std::int64_t>;
+
+std::string text_of(const Positions& positions) { return fmt::format("({})", fmt::join(positions, ", ")); }
+
+/// Checks a list of positions below `limit`.
+void check_positions(std::string_view what, const Positions& positions, std::size_t limit) {
   for (std::int64_t i : positions)
     if (i < 0 || static_cast<std::size_t>(i) >= limit)
-      fail("{} = {} must name positions below {}", what, positions.str(), limit);
+      fail("{} = {} must name positions below {}", what, text_of(positions), limit);
 }
-void check_variables(std::string_view what, const Shape& positions, const Subgraph& body) {
-  if (static_cast<std::size_t>(positions.rank()) != body.inputs.size())
-    fail("{} = {} must name an input for each of the {} variables of its subgraph", what, positions.str(),
+void check_variables(std::string_view what, const Positions& positions, const Subgraph& body) {
+  if (positions.size() != body.inputs.size())
+    fail("{} = {} must name an input for each of the {} variables of its subgraph", what, text_of(positions),
          body.inputs.size());
 }
 void check_outputs(const char* which, const Subgraph& body, std::int64_t outputs) {
@@ -43,14 +48,14 @@ Value truth(Primitives& p, Value x) {
 
 Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   const Subgraph& body = *bodies[0];
-  const Shape &data = a.tuple("in_data_locs"), &states = a.tuple("in_state_locs"),
-              &others = a.tuple("remain_locs");
+  const Positions data = a.integers("in_data_locs"), states = a.integers("in_state_locs"),
+                  others = a.integers("remain_locs");
   const std::size_t n = in.size();
   if (data.size() + states.size() + others.size() != n || body.inputs.size() != n)
     fail(
         "in_data_locs {}, in_state_locs {} and remain_locs {} must match {} inputs to {} variables of the "
         "subgraph",
-        data.str(), states.str(), others.str(), n, body.inputs.size());
+        text_of(data), text_of(states), text_of(others), n, body.inputs.size());
   check_positions("in_data_locs", data, n);
   check_positions("in_state_locs", states, n);
   check_positions("remain_locs", others, n);
@@ -85,7 +90,7 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
 }
 
 /// Whether all positions are below `limit`; the operator itself refuses others.
-bool fit(const Shape& positions, std::size_t limit) {
+bool fit(const Positions& positions, std::size_t limit) {
   return std::all_of(positions.begin(), positions.end(),
                      [&](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < limit; });
 }
@@ -99,17 +104,18 @@ void stacked_and_carried(ShapeFacts& f, const ShapeFacts::Body& body, std::size_
 }
 
 void foreach_shape(ShapeFacts& f, const Attrs& a) {
-  const Shape* locations[] = {&a.tuple("in_data_locs"), &a.tuple("in_state_locs"), &a.tuple("remain_locs")};
+  const Positions locations[] = {a.integers("in_data_locs"), a.integers("in_state_locs"),
+                                 a.integers("remain_locs")};
   const ShapeFacts::Body& body = f.bodies[0];
-  const std::size_t data = locations[0]->size(), states = locations[1]->size(), n = f.in.size();
+  const std::size_t data = locations[0].size(), states = locations[1].size(), n = f.in.size();
   const std::int64_t count = a.integer("num_out_data");
-  if (data + states + locations[2]->size() != n || body.variables.size() != n || count < 0 ||
+  if (data + states + locations[2].size() != n || body.variables.size() != n || count < 0 ||
       body.outputs.size() != f.out.size() || static_cast<std::size_t>(count) + states != f.out.size())
     return;
   std::size_t input = 0;
-  for (const Shape* list : locations) {
-    if (!fit(*list, n)) return;
-    for (std::int64_t variable : *list) {
+  for (const Positions& list : locations) {
+    if (!fit(list, n)) return;
+    for (std::int64_t variable : list) {
       f.feeds(input, 0, static_cast<std::size_t>(variable), input < data);
       if (input >= data && input < data + states)
         f.same(body.variables[static_cast<std::size_t>(variable)],
@@ -125,8 +131,8 @@ void foreach_shape(ShapeFacts& f, const Attrs& a) {
 
 Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   const Subgraph &condition = *bodies[0], &body = *bodies[1];
-  const Shape &condition_inputs = a.tuple("cond_input_locs"), &body_inputs = a.tuple("func_input_locs"),
-              &loop_variables = a.tuple("func_var_locs");
+  const Positions condition_inputs = a.integers("cond_input_locs"),
+                  body_inputs = a.integers("func_input_locs"), loop_variables = a.integers("func_var_locs");
   check_variables("cond_input_locs", condition_inputs, condition);
   check_variables("func_input_locs", body_inputs, body);
   check_positions("cond_input_locs", condition_inputs, in.size());
@@ -172,8 +178,8 @@ Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
 }
 
 void while_shape(ShapeFacts& f, const Attrs& a) {
-  const Shape &condition = a.tuple("cond_input_locs"), &inputs = a.tuple("func_input_locs"),
-              &carried = a.tuple("func_var_locs");
+  const Positions condition = a.integers("cond_input_locs"), inputs = a.integers("func_input_locs"),
+                  carried = a.integers("func_var_locs");
   const std::int64_t count = a.integer("num_out_data");
   if (!fit(condition, f.in.size()) || !fit(inputs, f.in.size()) || !fit(carried, inputs.size()) ||
       count < 0 || condition.size() != f.bodies[0].variables.size() ||
@@ -193,13 +199,13 @@ void while_shape(ShapeFacts& f, const Attrs& a) {
 Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   const std::string_view names[] = {"cond_input_locs", "then_input_locs", "else_input_locs"};
   for (std::size_t i = 0; i < 3; ++i) {
-    check_variables(names[i], a.tuple(names[i]), *bodies[i]);
-    check_positions(names[i], a.tuple(names[i]), in.size());
+    check_variables(names[i], a.integers(names[i]), *bodies[i]);
+    check_positions(names[i], a.integers(names[i]), in.size());
     check_outputs(i == 0 ? "the condition" : "a branch", *bodies[i], i == 0 ? 1 : outputs(a));
   }
   auto compose_body = [&](std::size_t i) {
     std::vector<Value> values;
-    for (std::int64_t k : a.tuple(names[i])) values.push_back(in[at(k)]);
+    for (std::int64_t k : a.integers(names[i])) values.push_back(in[at(k)]);
     return compose(p, *bodies[i], values);
   };
   Value condition = truth(p, compose_body(0)[0]);
@@ -210,7 +216,7 @@ Values either(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
 void either_shape(ShapeFacts& f, const Attrs& a) {
   const std::string_view names[] = {"cond_input_locs", "then_input_locs", "else_input_locs"};
   for (std::size_t body = 0; body < 3; ++body) {
-    const Shape& locations = a.tuple(names[body]);
+    const Positions locations = a.integers(names[body]);
     if (!fit(locations, f.in.size()) || locations.size() != f.bodies[body].variables.size()) return;
     for (std::size_t i = 0; i < locations.size(); ++i)
       f.feeds(static_cast<std::size_t>(locations[i]), body, i);
@@ -220,7 +226,7 @@ void either_shape(ShapeFacts& f, const Attrs& a) {
 }
 
 AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
-AttrSpec positions(std::string_view name) { return required(name, AttrKind::tuple); }
+AttrSpec positions(std::string_view name) { return required(name, AttrKind::integers); }
 
 }  // namespace
 
