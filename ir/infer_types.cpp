@@ -2,6 +2,8 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <compare>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -51,6 +53,7 @@ bool has_open_body(const Node& node) {
 struct Place {
   Node* node;
   std::size_t output;
+  auto operator<=>(const Place&) const = default;
 };
 
 /// The shapes around a node: where they come from, and how they are grouped.
@@ -58,6 +61,16 @@ struct Surroundings {
   std::vector<Place> places;
   ShapeFacts::Layout layout;
   void add(const Entry& e) { places.push_back({e.node.get(), e.output}); }
+
+  /// Places that stand there again: an input given twice, a value that a body returns twice.
+  std::vector<std::pair<std::size_t, std::size_t>> repeated() const {
+    std::map<Place, std::size_t> first;
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (const auto [found, is_new] = first.emplace(places[i], i); !is_new)
+        pairs.emplace_back(found->second, i);
+    return pairs;
+  }
 };
 
 /// Types flow forwards through the operators' functions, partial shapes both ways through their rules. The
@@ -240,8 +253,11 @@ class Inference {
     const std::span<const std::string_view> names =
         node.op->variadic ? std::span<const std::string_view>() : node.op->inputs;
     ShapeFacts facts(s.layout, std::move(shapes), names, node.np_shape, may_choose_);
-    do node.op->shape_rule(facts, node.attrs);
-    while (facts.take_changed());
+    const auto repeated = s.repeated();
+    do {
+      node.op->shape_rule(facts, node.attrs);
+      for (const auto& [a, b] : repeated) facts.same(facts.shapes()[a], facts.shapes()[b]);
+    } while (facts.take_changed());
     for (std::size_t i = 0; i < s.places.size(); ++i) learn(s.places[i], facts.shapes()[i]);
     for (const Entry& e : node.inputs) adopt(*e.node, &node);
     for (const ShapeFacts::Feed& feed : facts.feeds()) {

@@ -92,7 +92,8 @@ class ShapeFacts {
   };
   const std::vector<Feed>& feeds() const { return feeds_; }
 
-  const std::vector<PartialShape>& shapes() const { return shapes_; }
+  /// Those of all groups, in that order.
+  std::span<PartialShape> shapes() { return shapes_; }
   /// Whether a fact filled in something since the last call.
   bool take_changed();
 

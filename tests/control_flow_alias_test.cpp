@@ -302,6 +302,65 @@ TEST_CASE("states that swap their places, and parts of states", "[alias]") {
       {Tensor({{1, 2}, {3, 4}, {5, 6}}), Tensor({0.5, 1.0})});
 }
 
+TEST_CASE("states that reach an array some steps later", "[alias]") {
+  const Tensors in{Tensor({{1, 2}, {3, 4}, {5, 6}}), Tensor({1, 2})};
+  const auto steps = [&](std::int64_t n) { return Tensors{in[0][slice(0, n)], in[1]}; };
+  // An array from outside moves on by one state with each step.
+  const auto outside = [](F& F, const Tensors& in) -> Tensors {
+    const Tensor y = in[1] * 2;
+    Results r = F.contrib().foreach (
+        [&](const Tensors&, const Tensors& s) -> Results {
+          return {{}, {s[1], s[2], y}};
+        },
+        {in[0]}, {in[1], in[1], in[1]});
+    r.states[0] += 1;
+    return {y * 1, r.states[1], r.states[2]};
+  };
+  // One new array is two states at first, then four.
+  const auto twice = [](F& F, const Tensors& in) -> Tensors {
+    Results r = F.contrib().foreach (
+        [&](const Tensors&, const Tensors& s) -> Results {
+          const Tensor n = s[0] + 1;
+          return {{}, {n, n, s[0], s[1]}};
+        },
+        {in[0]}, {in[1], in[1], in[1], in[1]});
+    r.states[2] += 1;
+    return {r.states[3], r.states[0]};
+  };
+  // So is a view of one.
+  const auto parts = [](F& F, const Tensors& in) -> Tensors {
+    Results r = F.contrib().foreach (
+        [&](const Tensors&, const Tensors& s) -> Results {
+          const Tensor n = s[0] + 1;
+          return {{}, {n, s[2], n[slice(0, 1)]}};
+        },
+        {in[0]}, {in[1], in[1][slice(0, 1)], in[1][slice(1, 2)]});
+    r.states[0] *= 3;
+    return {r.states[1], r.states[2]};
+  };
+  for (const std::int64_t n : {1, 2, 3}) {
+    CAPTURE(n);
+    for (const Net::Body& body : {Net::Body(outside), Net::Body(twice), Net::Body(parts)}) {
+      CHECK(compiles(body, steps(n)));
+      with_inputs(body, steps(n));
+    }
+  }
+  // In a while_loop values decide how many steps there are.
+  for (const float most : {0.f, 5.f, 100.f})
+    with_inputs(
+        [most](F& F, const Tensors& in) -> Tensors {
+          const Tensor y = in[1] * 2;
+          Results r = F.contrib().while_loop([&](const Tensors& s) { return F.sum(s[0]) < most; },
+                                             [&](const Tensors& s) -> Results {
+                                               return {{}, {s[1], y}};
+                                             },
+                                             {in[1], in[1]}, 3);
+          r.states[0] += 1;
+          return {y * 1, r.states[1]};
+        },
+        in);
+}
+
 TEST_CASE("a body or condition of while_loop writes into its variables", "[alias]") {
   for (const float limit : {0.f, 2.f, 9.f}) {
     const Tensors in{Tensor({0.f}), Tensor({limit}), Tensor({1, 2})};

@@ -211,6 +211,24 @@ class Turned : public HybridBlock {
 
 }  // namespace
 
+TEST_CASE("shapes end where one value stands in several places of a branch", "[inference]") {
+  // A branch that returns one value twice, of an input whose extent nothing tells.
+  const std::string text = R"json({"nodes": [
+    {"op":"null","name":"x","inputs":[]},
+    {"op":"_cond","name":"c","attrs":{"cond_input_locs":"(0,)","then_input_locs":"(1,)","else_input_locs":"(2,)",
+     "num_args":"6","num_outputs":"2"},"inputs":[[0,0,0],[0,0,0],[0,0,0]],"subgraphs":[
+      {"nodes":[{"op":"null","name":"p","inputs":[]},{"op":"max","name":"m","inputs":[[0,0,0]]}],
+       "arg_nodes":[0],"heads":[[1,0,0]]},
+      {"nodes":[{"op":"null","name":"p","inputs":[]},
+                {"op":"SwapAxis","name":"s","attrs":{"dim1":"1","dim2":"1"},"inputs":[[0,0,0]]}],
+       "arg_nodes":[0],"heads":[[1,0,0],[1,0,0]]},
+      {"nodes":[{"op":"null","name":"p","inputs":[]}],"arg_nodes":[0],"heads":[[0,0,0],[0,0,0]]}]}],
+    "arg_nodes":[0],"heads":[[1,0,0],[1,1,0]]})json";
+  const Symbol net = Symbol::load_json(text);
+  CHECK(net.infer_shape({{"x", {2, 3}}}).outputs == std::vector<Shape>{{2, 3}, {2, 3}});
+  CHECK(net.infer_shape({{"x", {0, 3}}}).outputs == std::vector<Shape>{{0, 3}, {0, 3}});
+}
+
 TEST_CASE("a deferred parameter's shape goes through the whole block", "[inference]") {
   Turned net;
   net.initialize();
