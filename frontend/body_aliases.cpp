@@ -150,6 +150,7 @@ BodyAliases aliases_of(Trace& body, std::span<const Tensor> results, std::span<c
 }
 
 BodyAliases after_steps(const BodyAliases& step, std::int64_t steps) {
+  if (!step.any()) steps = 1;  // nothing is shared, then or later
   Places places = beginning(step.results.size());
   for (std::int64_t i = 0; i < steps; ++i) {
     Places next = after_step(places, step);
@@ -161,6 +162,7 @@ BodyAliases after_steps(const BodyAliases& step, std::int64_t steps) {
 }
 
 std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t most) {
+  if (!step.any()) most = 1;
   std::vector<Places> seen;
   Places places = beginning(step.results.size());
   for (std::int64_t i = 0; i < most; ++i) {
