@@ -14,12 +14,12 @@ struct Weighted {
 };
 
 /// Families in the numbers in which graphs have them.
-constexpr Weighted of_small[] = {{sampled, 12},   {pointwise, 8},     {of_two, 7},       {reduction, 4},
-                                 {rows, 2},       {moved, 8},         {gathered, 3},     {constants, 2},
-                                 {product, 4},    {unrolled_cell, 2}, {layers, 4},       {random_numbers, 1},
+constexpr Weighted of_small[] = {{sampled, 22},   {pointwise, 16},    {of_two, 14},      {reduction, 8},
+                                 {rows, 4},       {moved, 16},        {gathered, 6},     {constants, 4},
+                                 {product, 8},    {unrolled_cell, 3}, {layers, 9},       {random_numbers, 1},
                                  {while_loop, 1}, {branch, 1},        {for_each_loop, 2}};
 /// What keeps the rows of large arrays.
-constexpr Weighted of_large[] = {{sampled, 1}, {pointwise, 4}, {of_two, 4},    {reduction, 4}, {rows, 8},
+constexpr Weighted of_large[] = {{sampled, 1}, {pointwise, 4}, {of_two, 4},    {reduction, 3}, {rows, 12},
                                  {moved, 3},   {gathered, 1},  {constants, 1}, {product, 1}};
 
 MadeList any_of(Maker& m, std::span<const Weighted> families) {
@@ -37,7 +37,7 @@ MadeList any_of(Maker& m, std::span<const Weighted> families) {
 
 Graph generate(std::uint64_t seed) {
   Maker m(seed);
-  const std::size_t variables = 1 + m.pick(3), operators = 3 + m.pick(m.large() ? 10 : 16);
+  const std::size_t variables = 1 + m.pick(3), operators = 3 + m.pick(m.large() ? 10 : 13);
   const kiln::DType main = m.large() ? m.pick_float() : m.pick_dtype();
   for (std::size_t i = 0; i < variables; ++i) {
     const kiln::Shape shape = m.some_shape();

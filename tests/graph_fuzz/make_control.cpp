@@ -144,7 +144,7 @@ MadeList for_each_loop(Maker& m) {
     states.push_back(body.variable(outer.value, outer));
   }
   add_invariants(m, body);
-  const std::size_t operators = 2 + m.pick(4);
+  const std::size_t operators = 1 + m.pick(4);
   body.grow(operators);
 
   MadeList results;
@@ -194,7 +194,7 @@ MadeList while_loop(Maker& m) {
     holds = c.one("_lesser_scalar", {c.one("max", {holds})}, {{"scalar", c.one_of({"1", "3", "100"})}});
 
   add_invariants(m, body);
-  const std::size_t operators = 2 + m.pick(4);
+  const std::size_t operators = 1 + m.pick(4);
   body.grow(operators);
   MadeList results;
   for (std::size_t outputs = m.pick(3); outputs > 0; --outputs) results.push_back(body.maker().some_value());
@@ -236,7 +236,7 @@ MadeList branch(Maker& m) {
     Body body(m);
     body.outside(x);
     add_invariants(m, body);
-    body.grow(1 + m.pick(3));
+    body.grow(1 + m.pick(2));
     MadeList results;
     for (const Made& l : like) {
       const Shape shape = l.shape().empty() ? Shape{1} : l.shape();

@@ -28,19 +28,19 @@ Picture large_picture(Maker& m) {
 }
 
 Picture any_picture(Maker& m) {
-  const auto side = [&] { return m.chance(6) ? 1 : 4 + static_cast<std::int64_t>(m.pick(8)); };
-  const std::int64_t batch = m.extent({2}), channels = m.extent({3, 4, 6, 16}), height = side(),
+  const auto side = [&] { return m.chance(10) ? 1 : 4 + static_cast<std::int64_t>(m.pick(8)); };
+  const std::int64_t batch = m.extent({2}), channels = m.extent({3, 4, 6, 16}, 8), height = side(),
                      width = side();
   return {batch, channels, height, width};
 }
 
 Filters any_filters(Maker& m, const Picture& p) {
-  Filters f{m.extent({2, 5, 16, 17}), 1, 1, 1, 0, m.chance(4) ? 2 : 1};
+  Filters f{m.extent({2, 5, 16, 17}, 8), 1, 1, 1, 0, m.chance(4) ? 2 : 1};
   const auto taps = [&](std::int64_t side) { return std::min(side, m.one_of(Extents{1, 3, 3, 2})); };
   f.height = taps(p.height);
   f.width = taps(p.width);
   if (m.chance(2)) f.pad = std::min(f.height, f.width) / 2;
-  switch (m.pick(5)) {
+  switch (m.pick(8)) {
     case 0:  // a kernel, or two, for each channel
       f.groups = p.channels;
       f.count = p.channels * m.extent({2});
@@ -84,10 +84,10 @@ void follow(Maker& m, MadeList& made, DType dtype) {
 
 Made pooling(Maker& m, const Made& x) {
   const auto window = [&](std::size_t axis) {
-    return std::min(x.shape()[axis], m.one_of(Extents{1, 2, 2, 2, 3}));
+    return std::min(x.shape()[axis], m.chance(2) ? 2 : m.one_of(Extents{1, 2, 3}));
   };
   const std::int64_t down = window(2), across = window(3);
-  const bool apart = m.chance(4);
+  const bool apart = m.chance(6);
   return m.one("Pooling", {x},
                {{"kernel", pair(down, across)},
                 {"stride", apart ? "(2, 1)" : pair(down, across)},

@@ -89,12 +89,15 @@ MadeList product(Maker& m) {
 MadeList unrolled_cell(Maker& m) {
   const std::int64_t steps = 2 + static_cast<std::int64_t>(m.pick(3));
   // Of fewer than 16 elements a product is none.
-  const Sizes s{m.extent({2, 3, 8, 9}), 1, m.chance(8) ? 1 : m.one_of(std::vector<std::int64_t>{5, 16, 17}),
-                m.extent({2, 5, 16, 17})};
+  const Sizes s{m.extent({2, 3, 5, 8, 9}), 1,
+                m.chance(8) ? 1 : m.one_of(std::vector<std::int64_t>{5, 16, 17}), m.extent({2, 5, 16, 17})};
   const DType dtype = m.pick_float();
   // Rows of one array: mostly the steps come first.
   const bool steps_first = !m.chance(4), by_layer = m.chance(2), recurrent = !m.chance(3);
-  const Made data = m.array(steps_first ? Shape{steps, s.batch, s.k} : Shape{s.batch, steps, s.k}, dtype);
+  const Shape shape = steps_first ? Shape{steps, s.batch, s.k} : Shape{s.batch, steps, s.k};
+  Made data = m.array(shape, dtype);
+  // Computed, it is an array of its own, of which the parts are all rows.
+  if (m.chance(2)) data = m.adapted(pointwise_of(m, data), shape, dtype);
   const MadeList parts = m.node("SliceChannel", {data},
                                 {{"axis", steps_first ? "0" : "1"},
                                  {"num_outputs", fmt::format("{}", steps)},
@@ -111,7 +114,7 @@ MadeList unrolled_cell(Maker& m) {
     if (recurrent && !states.empty()) x = m.one("elemwise_add", {x, m.one("dot", {states.back(), u})});
     states.push_back(m.one(end, {x}));
   }
-  if (m.chance(2)) return {states.back()};
+  if (recurrent && m.chance(2)) return {states.back()};
   return m.node("stack", states, {{"num_args", fmt::format("{}", states.size())}, {"axis", "0"}});
 }
 

@@ -102,8 +102,11 @@ MadeList reduction(Maker& m) {
 }
 
 MadeList rows(Maker& m) {
-  Made x = m.as_float(m.some_array());
+  Made x = m.some_array();
+  for (int more = m.large() ? 2 : 0; more > 0; --more)
+    if (const Made other = m.some_array(); other.value.size() > x.value.size()) x = other;
   if (x.value.size() == 0) throw Error("no rows");
+  x = m.as_float(x);
   const std::string axes = some_axes(m, x);
   // What the caller gave is in memory anyway; what was just computed could stay near.
   if (!m.chance(3)) x = pointwise_of(m, x);
@@ -113,10 +116,12 @@ MadeList rows(Maker& m) {
     const Made next = next_of_rows(m, live, from, axes);
     if (next.dtype() == x.dtype()) live.push_back(next);
   }
-  // Mostly one array leaves the rows; a kernel in between may have several results, some of which end there.
+  // Mostly one array leaves the rows. Two that one kernel computes may both end in the kernels behind it.
+  const bool two = m.chance(m.large() ? 2 : 4);
+  if (two) live.push_back(pointwise_of(m, live.back()));
   MadeList results;
   for (std::size_t i = 0; i < live.size(); ++i) {
-    const bool last = i + 1 == live.size();
+    const bool last = i + (two ? 2 : 1) >= live.size();
     if (!last && !m.chance(3)) continue;
     results.push_back(end_of_rows(m, live[i]));
     results.back().wanted = last || m.chance(2);

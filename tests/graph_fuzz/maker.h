@@ -52,8 +52,10 @@ class Maker {
   kiln::DType pick_float();
   /// Few elements, extents of 1 and 0 among them; in a large graph mostly one with many rows.
   kiln::Shape some_shape();
-  /// One of `list`, or in a quarter of the draws 1.
-  std::int64_t extent(const std::vector<std::int64_t>& list) { return chance(4) ? 1 : one_of(list); }
+  /// One of `list`, or 1 in one of so many draws.
+  std::int64_t extent(const std::vector<std::int64_t>& list, std::size_t one_in = 4) {
+    return chance(one_in) ? 1 : one_of(list);
+  }
 
   // Values
 
