@@ -37,7 +37,11 @@ class Key {
   }
   template <class T>
   void add(const T& v) requires std::is_trivially_copyable_v<T> {
-    add(&v, sizeof v);
+    // A store, where the compiler sees the size.
+    if (!spill_.empty() || size_ + sizeof v > sizeof inline_) [[unlikely]]
+      return add(&v, sizeof v);
+    std::memcpy(inline_ + size_, &v, sizeof v);
+    size_ += sizeof v;
   }
   void add_text(std::string_view s) {
     add(static_cast<std::uint32_t>(s.size()));
@@ -75,10 +79,10 @@ void add_value(Key& key, const ir::AttrValue& value) {
 
 void build_key(Key& key, const Call& call, bool with_values) {
   key.add(&call.op);
-  key.add(static_cast<std::uint8_t>(codegen::process_isa()));
-  key.add(with_values);
-  key.add(call.np_shape);
-  key.add(static_cast<std::uint8_t>(call.op.train_sensitive && is_training()));
+  const bool train = call.op.train_sensitive && is_training();
+  const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()), with_values, call.np_shape,
+                                train};
+  key.add(flags);
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
     key.add_text(item.name);

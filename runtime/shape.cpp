@@ -4,6 +4,20 @@
 #include <kiln/shape.h>
 
 namespace kiln {
+namespace {
+
+// Out of the way of the sizes of every call's arrays.
+[[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(const TensorType& type,
+                                                           std::optional<std::int64_t> bytes) {
+  fail("an array of the shape {} and dtype {} takes {} bytes, more than the {} that a process can address",
+       type.shape.str(), name_of(type.dtype), bytes ? std::to_string(*bytes) : "2^63 or more",
+       max_array_bytes);
+}
+[[noreturn, gnu::cold, gnu::noinline]] void fail_too_many(const Shape& shape) {
+  fail("the shape {} has more elements than fit in 64 bits", shape.str());
+}
+
+}  // namespace
 
 Shape::Shape(std::span<const std::int64_t> dims) {
   if (dims.size() > static_cast<std::size_t>(max_rank))
@@ -31,15 +45,15 @@ std::optional<std::int64_t> product_of(std::span<const std::int64_t> extents, st
 
 std::int64_t Shape::elements() const {
   const auto n = product_of(dims());
-  if (!n) fail("the shape {} has more elements than fit in 64 bits", str());
+  if (!n) [[unlikely]]
+    fail_too_many(*this);
   return *n;
 }
 
 std::int64_t TensorType::bytes() const {
   const auto n = product_of(shape.dims(), static_cast<std::int64_t>(size_of(dtype)));
-  if (!n || *n > max_array_bytes)
-    fail("an array of the shape {} and dtype {} takes {} bytes, more than the {} that a process can address",
-         shape.str(), name_of(dtype), n ? std::to_string(*n) : "2^63 or more", max_array_bytes);
+  if (!n || *n > max_array_bytes) [[unlikely]]
+    fail_too_large(*this, n);
   return *n;
 }
 
