@@ -48,11 +48,11 @@ void join_repeats(Dims& extents, std::vector<Stream>& streams, int lanes) {
   }
 }
 
-bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes) {
+bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes, bool keep_outermost) {
   const std::size_t rank = extents.size();
   if (lanes == 1 || rank < 2 || extents.back() < lanes) return false;
   for (const Stream& s : streams)
-    for (std::size_t axis = 0; axis + 1 < rank; ++axis) {
+    for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
       const auto inward = [&](Dims dims) {
         std::rotate(dims.begin() + static_cast<std::ptrdiff_t>(axis),
                     dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end() - 1);

@@ -125,7 +125,8 @@ bool lies_across(const Stream& stream);
 /// streams have one element for all of the few (Stream::repeats) and the others go on.
 void join_repeats(Dims& extents, std::vector<Stream>& streams, int lanes);
 /// Moves an axis that a stream lies along to the last place but one, so that it lies across, where squares of
-/// `lanes` by `lanes` points fit in the box. Whether there is one.
-bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes);
+/// `lanes` by `lanes` points fit in the box. Whether there is one. `keep_outermost`: the outer loop stays
+/// what it is.
+bool bring_across(Dims& extents, std::vector<Stream>& streams, int lanes, bool keep_outermost);
 
 }  // namespace kiln::codegen

@@ -3,6 +3,7 @@
 #include "codegen/launch.h"
 #include "codegen/math/math.h"
 #include "codegen/nest.h"
+#include "passes/strip_mine.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -50,9 +51,9 @@ AtOnce at_once_along(const Body& body, llvm::ArrayRef<std::int64_t> axes, const 
 /// Whole lines of what lies across the rows, if something does: then its axis goes inward. (Whole lines of
 /// what is written, too, gained nothing.)
 std::optional<AtOnce> at_once_across(std::size_t operations, Dims& extents, std::vector<Stream>& streams,
-                                     int lanes, std::size_t bytes) {
+                                     int lanes, std::size_t bytes, bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
-  if (!bring_across(extents, streams, lanes)) return std::nullopt;
+  if (!bring_across(extents, streams, lanes, keep_outermost)) return std::nullopt;
   const int line = static_cast<int>(line_bytes / static_cast<std::int64_t>(bytes));
   return AtOnce{operations > most_operations ? lanes : std::max(lanes, line), 1};
 }
@@ -143,9 +144,11 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 
   const int lanes = lanes_for(target, body.widest());
   collapse(extents, streams, lanes);
-  const auto across = body.registers_at_once() == 1
-                          ? at_once_across(body.operations(), extents, streams, lanes, body.widest())
-                          : std::nullopt;
+  // The outer loops of a strip's kernels go through the same rows.
+  const bool in_strip = fusion->hasAttr(passes::strip_attr);
+  const auto across = body.registers_at_once() == 1 ? at_once_across(body.operations(), extents, streams,
+                                                                     lanes, body.widest(), in_strip)
+                                                    : std::nullopt;
   const AtOnce together = across ? *across : at_once_along(body, extents, streams, lanes);
   Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   const bool past_caches = goes_past_caches(nest, first_output, target);
@@ -242,7 +245,8 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
   Dims extents = box.shape;
   const int lanes = lanes_for(target, size_of(dtype));
   collapse(extents, streams, lanes);
-  const AtOnce together = at_once_across(0, extents, streams, lanes, size_of(dtype)).value_or(AtOnce{});
+  const AtOnce together =
+      at_once_across(0, extents, streams, lanes, size_of(dtype), false).value_or(AtOnce{});
   Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);

@@ -54,6 +54,22 @@ TEST_CASE("an operand that a strip overwrites is read by no other kernel of it")
   kernels_of(twice, {drawn({300, 300})});
 }
 
+TEST_CASE("a strip goes through the same rows in each of its kernels") {
+  // The transpose could be read in squares, with its outermost axis inside; its user goes row by row.
+  const auto turned = [](F& f, const Tensors& in) {
+    const Tensor y = f.transpose(in[0], {.axes = {2, 1, 0}});
+    return Tensors{f.broadcast_sub(in[1], y), y};
+  };
+  for (const Shape& shape : {Shape{141, 12, 13}, Shape{64, 12, 32}, Shape{301, 16, 17}, Shape{96, 16, 40}})
+    everywhere(turned, {drawn(shape), drawn({1})});
+  const auto deeper = [](F& f, const Tensors& in) {
+    const Tensor y = f.transpose(in[0], {.axes = {3, 1, 2, 0}});
+    return Tensors{f.tanh(y) * 2, y, f.max(y, {.axis = 3})};
+  };
+  for (const Shape& shape : {Shape{40, 3, 12, 24}, Shape{17, 12, 8, 16}, Shape{33, 2, 24, 40}})
+    everywhere(deeper, {drawn(shape)});
+}
+
 TEST_CASE("two results of a kernel that end in its strip have memory of their own") {
   const auto both = [](F& f, const Tensors& in) {
     const Tensor c = f.softmax(in[0], {.axis = 1});
