@@ -16,7 +16,8 @@ bool same_strip(const PlannedStep& a, const PlannedStep& b) {
   return a.strip && b.strip && a.strip[0] == b.strip[0];
 }
 
-/// Rows that all loops of a strip can be cut into; 1: none.
+/// Rows that all loops of a strip can be cut into; 1: none. The loop of each kernel of a strip goes through
+/// the leading axes of its results, in their order (launch_pointwise() keeps it so).
 std::int64_t rows_of(Steps steps) {
   const std::int64_t marked = steps.front().strip[1];
   std::int64_t rows = marked;

@@ -63,12 +63,12 @@ struct Place {
   Tensor outside;
   std::size_t made = 0;  ///< its number, in the order in which states reach such arrays
   std::int64_t offset = 0;
+
+  bool operator==(const Place& o) const {
+    return same_tensor(outside, o.outside) && made == o.made && offset == o.offset;
+  }
 };
 using Places = std::vector<Place>;
-
-bool same_place(const Place& a, const Place& b) {
-  return same_tensor(a.outside, b.outside) && a.made == b.made && a.offset == b.offset;
-}
 
 Place part_of(const Place& of, const Result::Part& part) {
   if (!of.outside.defined()) return {{}, of.made, of.offset + part.offset};
@@ -154,9 +154,8 @@ BodyAliases after_steps(const BodyAliases& step, std::int64_t steps) {
   Places places = beginning(step.results.size());
   for (std::int64_t i = 0; i < steps; ++i) {
     Places next = after_step(places, step);
-    const bool settled = i > 0 && std::equal(places.begin(), places.end(), next.begin(), same_place);
+    if (i > 0 && next == places) break;  // as after each step from here on
     places = std::move(next);
-    if (settled) break;
   }
   return aliases_at(places, step);
 }
@@ -167,10 +166,7 @@ std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t m
   Places places = beginning(step.results.size());
   for (std::int64_t i = 0; i < most; ++i) {
     places = after_step(places, step);
-    const auto equal = [&](const Places& p) {
-      return std::equal(p.begin(), p.end(), places.begin(), same_place);
-    };
-    if (std::any_of(seen.begin(), seen.end(), equal)) break;
+    if (std::find(seen.begin(), seen.end(), places) != seen.end()) break;
     seen.push_back(places);
   }
   std::vector<BodyAliases> ways;

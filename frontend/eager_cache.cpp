@@ -26,22 +26,16 @@ namespace {
 // The bytes that say which code a call needs. Built in place; only a call with long lists spills to the heap.
 class Key {
  public:
-  void add(const void* data, std::size_t n) {
-    if (spill_.empty() && size_ + n <= sizeof inline_) {
-      std::memcpy(inline_ + size_, data, n);
-      size_ += n;
-      return;
-    }
-    if (spill_.empty()) spill_.assign(inline_, size_);
-    spill_.append(static_cast<const char*>(data), n);
+  /// Inline, so that it is a store where the compiler sees the size.
+  [[gnu::always_inline]] void add(const void* data, std::size_t n) {
+    if (!spill_.empty() || size_ + n > sizeof inline_) [[unlikely]]
+      return spill(data, n);
+    std::memcpy(inline_ + size_, data, n);
+    size_ += n;
   }
   template <class T>
   void add(const T& v) requires std::is_trivially_copyable_v<T> {
-    // A store, where the compiler sees the size.
-    if (!spill_.empty() || size_ + sizeof v > sizeof inline_) [[unlikely]]
-      return add(&v, sizeof v);
-    std::memcpy(inline_ + size_, &v, sizeof v);
-    size_ += sizeof v;
+    add(&v, sizeof v);
   }
   void add_text(std::string_view s) {
     add(static_cast<std::uint32_t>(s.size()));
@@ -56,6 +50,11 @@ class Key {
   }
 
  private:
+  [[gnu::noinline]] void spill(const void* data, std::size_t n) {
+    if (spill_.empty()) spill_.assign(inline_, size_);
+    spill_.append(static_cast<const char*>(data), n);
+  }
+
   char inline_[512];
   std::size_t size_ = 0;
   std::string spill_;

@@ -4,7 +4,6 @@
 #include "ir/compose.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
 
 namespace kiln::ops {
 namespace {
@@ -15,7 +14,9 @@ using ir::Subgraph;
 
 using Positions = std::vector<std::int64_t>;
 
-std::string text_of(const Positions& positions) { return fmt::format("({})", fmt::join(positions, ", ")); }
+std::string text_of(const Positions& positions) {
+  return ir::to_text(ir::OptionalInts(positions.begin(), positions.end()));
+}
 
 /// Checks a list of positions below `limit`.
 void check_positions(std::string_view what, const Positions& positions, std::size_t limit) {
