@@ -41,14 +41,6 @@ Tensors with_inputs(const Net::Body& body, const Tensors& in) {
   return eager;
 }
 
-/// Whether the first call of a hybridized network of `body` is compiled.
-bool compiles(const Net::Body& body, const Tensors& in) {
-  Net net(body);
-  net.hybridize();
-  net(in);
-  return net.compiled_calls().at(0).compiled;
-}
-
 const Tensor yes({1.f}), no({-1.f});
 
 }  // namespace

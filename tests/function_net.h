@@ -47,6 +47,14 @@ inline kiln::Tensors everywhere(const Net::Body& body, const kiln::Tensors& in) 
   return eager;
 }
 
+/// Whether the first call of a hybridized network of `body` is compiled.
+inline bool compiles(const Net::Body& body, const kiln::Tensors& in) {
+  Net net(body);
+  net.hybridize();
+  net(in);
+  return net.compiled_calls().at(0).compiled;
+}
+
 /// The names of the kernels of a compiled call, after a check of its bits.
 inline std::vector<std::string> kernels_of(const Net::Body& body, const kiln::Tensors& in) {
   everywhere(body, in);

@@ -31,13 +31,6 @@ Tensor noisy_if_positive(F& F, const Tensor& t) {
       [&] { return Tensors{t - 1}; })[0];
 }
 
-bool compiles(const Net::Body& body, const Tensors& in) {
-  Net net(body);
-  net.hybridize();
-  net(in);
-  return net.compiled_calls().at(0).compiled;
-}
-
 }  // namespace
 
 TEST_CASE("a view of an outer array that a body makes stays in the body", "[control]") {

@@ -1,4 +1,6 @@
 // npx::set_np(): numpy mode for a program. What single operators of that mode compute is in numpy_test.cpp.
+#include "numpy_mode.h"
+
 #include "function_net.h"
 #include "golden_files.h"
 #include "temporary_folder.h"
@@ -10,11 +12,6 @@ using namespace kiln;
 using golden::error_of;
 
 namespace {
-
-struct NumpyMode {
-  NumpyMode() { npx::set_np(); }
-  ~NumpyMode() { npx::reset_np(); }
-};
 
 /// What Python printed for a line of the transcript's part in numpy mode.
 std::string printed(const std::string& line) {

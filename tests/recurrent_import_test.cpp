@@ -1,5 +1,6 @@
 // Recurrent networks as files hold them, whose states have a batch that nothing but their use tells.
 #include "golden_files.h"
+#include "numpy_mode.h"
 #include "same_bits.h"
 
 #include <catch2/catch.hpp>
@@ -115,10 +116,7 @@ TEST_CASE("exported recurrent layers are imported and called at any batch", "[in
 }
 
 TEST_CASE("in numpy mode an open batch is -1", "[inference][numpy]") {
-  const struct NumpyMode {
-    NumpyMode() { npx::set_np(); }
-    ~NumpyMode() { npx::reset_np(); }
-  } mode;
+  const NumpyMode mode;
   check_export(rnn::LSTM(6, {.prefix = "l_"}), {{4, 2, 5}, {4, 3, 5}});
   CHECK_THAT(golden::read_text("layer-symbol.json"), Catch::Contains("\"shape\": \"(1, -1, 6)\""));
   const Symbol symbol = unrolled(rnn::GRUCell(6, {.prefix = "c_"}));

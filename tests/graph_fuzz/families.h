@@ -1,9 +1,19 @@
 #pragma once
 #include "graph_fuzz/maker.h"
 
+#include <span>
+
 /// Each adds a few nodes to a graph and returns the values that later nodes may take. They throw kiln::Error
 /// where the values drawn do not fit, or Kiln does not take the node; Maker::attempt then leaves them out.
 namespace graphs {
+
+/// A family, and how often it is drawn compared with the others of a list.
+struct Weighted {
+  MadeList (*family)(Maker&);
+  std::size_t weight;
+};
+/// What one of the families, drawn by weight, adds.
+MadeList any_of(Maker& m, std::span<const Weighted> families);
 
 /// An operator of the sample table, as a sample calls it.
 MadeList sampled(Maker& m);

@@ -57,7 +57,7 @@ std::optional<std::string> fault(const Graph& graph, const Checks& checks) {
       if (auto text = cpu_difference(graph)) return text;
     if (one_in(16))
       if (auto text = compare(graph, {}, false).difference) return text;
-    if (checks.number % 4 == 0) return block_difference(graph);
+    if (one_in(4)) return block_difference(graph);
     if (checks.number % 4 == 2) return writing_difference(graph);
   } catch (const Error& e) {
     return fmt::format("throws: {}", e.what());

@@ -2,16 +2,9 @@
 
 #include "graph_fuzz/families.h"
 
-#include <span>
-
 namespace graphs {
 
 namespace {
-
-struct Weighted {
-  MadeList (*family)(Maker&);
-  std::size_t weight;
-};
 
 /// Families in the numbers in which graphs have them.
 constexpr Weighted of_small[] = {{sampled, 22},   {pointwise, 16},    {of_two, 14},      {reduction, 8},
@@ -21,6 +14,8 @@ constexpr Weighted of_small[] = {{sampled, 22},   {pointwise, 16},    {of_two, 1
 /// What keeps the rows of large arrays.
 constexpr Weighted of_large[] = {{sampled, 1}, {pointwise, 4}, {of_two, 4},    {reduction, 3}, {rows, 12},
                                  {moved, 3},   {gathered, 1},  {constants, 1}, {product, 1}};
+
+}  // namespace
 
 MadeList any_of(Maker& m, std::span<const Weighted> families) {
   std::size_t all = 0;
@@ -32,8 +27,6 @@ MadeList any_of(Maker& m, std::span<const Weighted> families) {
   }
   return {};
 }
-
-}  // namespace
 
 Graph generate(std::uint64_t seed) {
   Maker m(seed);

@@ -22,7 +22,7 @@ constexpr std::uint64_t enough = 20;
 
 std::string to_text(const Tally& tally) {
   nlohmann::json passes = nlohmann::json::array();
-  for (const PassChanges& p : tally.passes) passes.push_back({p.pass, p.changes});
+  for (const kiln::PassCount& p : tally.passes) passes.push_back({p.pass, p.runs, p.changes});
   return nlohmann::json{{"graphs", tally.graphs},
                         {"nodes", tally.nodes},
                         {"failed", tally.failed},
@@ -34,7 +34,7 @@ std::string to_text(const Tally& tally) {
 Tally from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
   Tally tally{json.at("graphs"), json.at("nodes"), json.at("failed"), json.at("operators"), {}};
-  for (const auto& p : json.at("passes")) tally.passes.push_back({p.at(0), p.at(1)});
+  for (const auto& p : json.at("passes")) tally.passes.push_back({p.at(0), p.at(1), p.at(2)});
   return tally;
 }
 
@@ -73,13 +73,15 @@ void Tally::add(const Tally& other) {
   nodes += other.nodes;
   failed += other.failed;
   operators.insert(other.operators.begin(), other.operators.end());
-  for (const PassChanges& p : other.passes) {
-    const auto known =
-        std::find_if(passes.begin(), passes.end(), [&](const PassChanges& k) { return k.pass == p.pass; });
-    if (known == passes.end())
+  for (const kiln::PassCount& p : other.passes) {
+    const auto known = std::find_if(passes.begin(), passes.end(),
+                                    [&](const kiln::PassCount& k) { return k.pass == p.pass; });
+    if (known == passes.end()) {
       passes.push_back(p);
-    else
-      known->changes += p.changes;
+      continue;
+    }
+    known->runs += p.runs;
+    known->changes += p.changes;
   }
 }
 

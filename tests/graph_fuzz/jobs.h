@@ -1,4 +1,6 @@
 #pragma once
+#include <kiln/pass_counts.h>
+
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -7,17 +9,11 @@
 
 namespace graphs {
 
-/// How often a pass changed a function.
-struct PassChanges {
-  std::string pass;
-  std::uint64_t changes = 0;
-};
-
 /// What a range of graphs came to.
 struct Tally {
   std::uint64_t graphs = 0, nodes = 0, failed = 0;
   std::set<std::string> operators;
-  std::vector<PassChanges> passes;  ///< in the pipeline's order
+  std::vector<kiln::PassCount> passes;  ///< in the pipeline's order
 
   void add(const Tally& other);
 };

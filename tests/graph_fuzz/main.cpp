@@ -50,7 +50,7 @@ bool summarize(const Options& options, const Tally& tally) {
                missing.empty() ? "" : fmt::format("; not tested: {}", fmt::join(missing, ", ")));
   fmt::print("changes by passes:");
   std::vector<std::string> idle;
-  for (const auto& [pass, changes] : tally.passes) {
+  for (const auto& [pass, runs, changes] : tally.passes) {
     fmt::print(" {} {}", pass, changes);
     if (changes == 0) idle.push_back(pass);
   }
@@ -80,9 +80,7 @@ int main(int argc, char** argv) {
           count_passes();
           run_one(options, number, sum);
         },
-        [](Tally& sum) {
-          for (const PassCount& count : pass_counts()) sum.passes.push_back({count.pass, count.changes});
-        });
+        [](Tally& sum) { sum.passes = pass_counts(); });
     return summarize(options, tally) ? 0 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "graph_fuzz: {}\n", e.what());

@@ -11,6 +11,14 @@ using namespace kiln;
 
 namespace {
 
+constexpr Weighted of_bodies[] = {{pointwise, 5}, {of_two, 4},       {product, 2},   {reduction, 2},
+                                  {rows, 1},      {moved, 2},        {constants, 1}, {random_numbers, 1},
+                                  {gathered, 1},  {for_each_loop, 1}};
+/// Of bodies within bodies: no third loop.
+constexpr Weighted of_inner_bodies[] = {{pointwise, 5}, {of_two, 4},         {product, 2},
+                                        {reduction, 2}, {rows, 1},           {moved, 2},
+                                        {constants, 1}, {random_numbers, 1}, {gathered, 2}};
+
 /// A graph within the graph. Each of its variables has a value as the body sees it, and is fed by a value of
 /// the graph around.
 class Body {
@@ -30,19 +38,9 @@ class Body {
 
   /// `operators` more of what bodies are made of.
   void grow(std::size_t operators) {
-    for (std::size_t i = 0; i < operators; ++i) {
-      const std::size_t kind = inner_.pick(20);
-      inner_.attempt(kind < 5                          ? pointwise
-                     : kind < 9                        ? of_two
-                     : kind < 11                       ? product
-                     : kind < 13                       ? reduction
-                     : kind < 14                       ? rows
-                     : kind < 16                       ? moved
-                     : kind < 17                       ? constants
-                     : kind < 18                       ? random_numbers
-                     : kind < 19 || inner_.depth() > 1 ? gathered
-                                                       : for_each_loop);
-    }
+    for (std::size_t i = 0; i < operators; ++i)
+      inner_.attempt(
+          [](Maker& m) { return m.depth() > 1 ? any_of(m, of_inner_bodies) : any_of(m, of_bodies); });
   }
 
   /// What feeds the variables, in their order. Weights that the body drew are new variables of the graph
@@ -80,8 +78,6 @@ class Body {
   Maker inner_;
   std::vector<Feed> feeds_;
 };
-
-std::string number(std::size_t n) { return fmt::format("{}", n); }
 
 /// Arrays of a step are small: there are several, and steps.
 Shape some_step_shape(Maker& m) {

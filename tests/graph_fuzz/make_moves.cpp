@@ -10,8 +10,6 @@ using namespace kiln;
 
 namespace {
 
-std::string number(std::size_t n) { return fmt::format("{}", n); }
-
 /// A value and one of its axes.
 struct Drawn {
   Made x;

@@ -175,6 +175,8 @@ Graph Maker::finish() {
   return without_dead_nodes(graph_);
 }
 
+std::string number(std::size_t n) { return fmt::format("{}", n); }
+
 std::string tuple(const std::vector<std::int64_t>& numbers) {
   return numbers.empty() ? "()" : fmt::format("({},)", fmt::join(numbers, ", "));
 }

@@ -101,7 +101,9 @@ class Maker {
   MadeList made_;
 };
 
-/// A tuple of an attribute.
+// The text of an attribute.
+
+std::string number(std::size_t n);
 std::string tuple(const std::vector<std::int64_t>& numbers);
 std::string pair(std::int64_t a, std::int64_t b);
 
