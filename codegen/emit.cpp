@@ -256,7 +256,7 @@ void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
       target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
   if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
     // AVX2's masked stores take some processors a dozen cycles, and narrow types have none. Nor have vectors
-    // that are smaller than a register, and LLVM 22 stores zeros from some of those.
+    // that are smaller than a register.
     const auto count = static_cast<int>(llvm::count(lanes_set.getValues<bool>(), true));
     for (int first = 0, size; first < count; first += size) {
       size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));

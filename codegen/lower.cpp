@@ -1,6 +1,7 @@
 #include "codegen/lower.h"
 
 #include "codegen/memory_room.h"
+#include "codegen/one_lane_stores.h"
 #include "codegen/stats.h"
 #include "runtime/fail.h"
 
@@ -130,6 +131,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
                                              "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-"
                                              "simplify,lcssa,loop-mssa(licm),early-cse)"))
     fail_internal("the LLVM pipeline does not parse: {}", llvm::toString(std::move(error)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OneLaneStores()));
 #ifdef KILN_SANITIZE_ADDRESS
   llvm::AddressSanitizerOptions options;
   options.CompileKernel = false;
