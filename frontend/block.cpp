@@ -1,6 +1,7 @@
 // Blocks: names, children, calls. What a HybridBlock adds is in hybrid_block.cpp.
 #include "frontend/block_state.h"
 #include "frontend/cached_call.h"
+#include "frontend/call_context.h"
 #include "frontend/call_site.h"
 #include "frontend/invoke.h"
 #include "frontend/naming.h"
@@ -395,8 +396,9 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
 Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
   return at_line(where, [&] {
     Tensor out;
-    if (const CachedCall* calls = calls_.find();
-        calls && state_->active && state_->hooks.empty() && !Trace::current() && calls->hit(inputs, out))
+    const CallContext& now = CallContext::current();
+    if (const CachedCall* calls = calls_.find(); calls && state_->active && state_->hooks.empty() &&
+                                                 !now.trace && calls->hit(inputs, now.training, out))
       return out;
     Tensors all = call(inputs, where);
     if (all.size() != 1)

@@ -41,7 +41,7 @@ struct BoundCall::State {
   void bind(const Tensors& to) {
     inputs = to;
     call->fill_arguments(inputs, arguments.data());
-    call->fill_results(inputs, arrays, results);
+    call->fill_results(inputs, arrays, TracedCall::Made::kept, results);
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace kiln {
 
@@ -93,23 +94,14 @@ bool CallSignature::shares_arrays() const {
   return false;
 }
 
-bool TracedCall::current() const {
+bool TracedCall::confirm() const {
   const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
-  if (confirmed.load(std::memory_order_relaxed) != epoch) {
-    if (!dependencies.unchanged() || !dependencies.alive() || !hybridized.unchanged()) return false;
-    confirmed.store(epoch, std::memory_order_relaxed);
-  }
-  return captures_in_use();
+  if (!dependencies.unchanged() || !dependencies.alive() || !hybridized.unchanged()) return false;
+  confirmed.store(epoch, std::memory_order_relaxed);
+  return true;
 }
 
-bool TracedCall::captures_in_use() const {
-  if (watched_captures == 0) return true;
-  return std::all_of(captures.begin(), captures.end(),
-                     [](const Capture& c) { return !c.watched || c.array.in_use(); });
-}
-
-bool TracedCall::overlaps(std::span<const Tensor> inputs) const {
-  if (written_captures.empty() && !writes_inputs) return false;
+bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Storage& in = *TensorAccess::array(inputs[i]);
     for (const std::uint32_t w : written_captures)
@@ -133,7 +125,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
     made[i] = arrays[i]->data();
   }
   execute({arguments.data(), argument_count()}, {made.data(), fresh.size()});
-  fill_results(inputs, {arrays.data(), fresh.size()}, outputs);
+  fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
 }
 
 void TracedCall::fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const {
@@ -146,13 +138,16 @@ void TracedCall::execute(std::span<const Argument> arguments, std::span<void* co
   executable->run(arguments, made, draws > 0 ? reserve_random(draws) : RandomState{});
 }
 
-void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<const std::shared_ptr<Array>> made,
-                              std::span<Tensor> outputs) const {
+void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays,
+                              Made made, std::span<Tensor> outputs) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = results[i];
     switch (r.of) {
       case Result::Of::fresh:
-        TensorAccess::assign(outputs[i], made[r.index], r.offset, r.shape, r.dtype);
+        if (std::shared_ptr<Array>& array = fresh_arrays[r.index]; r.last && made == Made::taken)
+          TensorAccess::assign(outputs[i], std::move(array), r.offset, r.shape, r.dtype);
+        else
+          TensorAccess::assign(outputs[i], array, r.offset, r.shape, r.dtype);
         break;
       case Result::Of::input:
         TensorAccess::assign(outputs[i], TensorAccess::array(inputs[r.index]),
@@ -172,22 +167,22 @@ const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) c
   return nullptr;
 }
 
-const TracedCall* CachedCall::ready(std::span<const Tensor> inputs) const {
+const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) const {
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
-  const TracedCall* c = find(inputs, is_training());
+  const TracedCall* c = find(inputs, train);
   return c && c->executable && !c->checked && !c->overlaps(inputs) ? c : nullptr;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, Tensor& out) const {
-  const TracedCall* c = ready(inputs);
+bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensor& out) const {
+  const TracedCall* c = ready(inputs, train);
   if (!c || c->results.size() != 1) return false;
   c->run(inputs, {&out, 1});
   return true;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, Tensors& out) const {
-  const TracedCall* c = ready(inputs);
+bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensors& out) const {
+  const TracedCall* c = ready(inputs, train);
   if (!c) return false;
   out.resize(c->results.size());
   c->run(inputs, out);

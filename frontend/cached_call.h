@@ -6,6 +6,7 @@
 
 #include <kiln/block.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -86,6 +87,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     std::int64_t offset;
     Shape shape;
     DType dtype;
+    bool last = true;  ///< no later result is of the same fresh array
     bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;
@@ -100,12 +102,25 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   mutable std::atomic<const TracedCall*> next{nullptr};
 
   /// Whether hybrid_forward would still read the same. Takes no lock; after a change of anything that any
-  /// recording depends on, goes through the dependencies once.
-  bool current() const;
+  /// recording depends on, it looks at its dependencies once.
+  bool current() const {
+    return (confirmed.load(std::memory_order_relaxed) == structure_epoch.load(std::memory_order_relaxed) ||
+            confirm()) &&
+           captures_in_use();
+  }
+  /// Goes through the dependencies.
+  bool confirm() const;
   /// Whether the program still has a handle of each captured array.
-  bool captures_in_use() const;
+  bool captures_in_use() const {
+    return watched_captures == 0 || std::all_of(captures.begin(), captures.end(), [](const Capture& c) {
+             return !c.watched || c.array.in_use();
+           });
+  }
   /// Whether this call's arguments overlap in a way that the code does not allow for.
-  bool overlaps(std::span<const Tensor> inputs) const;
+  bool overlaps(std::span<const Tensor> inputs) const {
+    return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
+  }
+  bool written_overlap(std::span<const Tensor> inputs) const;
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
   // The parts of run().
@@ -113,7 +128,9 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   void fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const;
   /// `made` has room for the elements of each fresh array.
   void execute(std::span<const Argument> arguments, std::span<void* const> made) const;
-  void fill_results(std::span<const Tensor> inputs, std::span<const std::shared_ptr<Array>> made,
+  /// The results take the fresh arrays, or share them with the caller who keeps them.
+  enum class Made : bool { taken, kept };
+  void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,
                     std::span<Tensor> outputs) const;
 };
 
@@ -128,9 +145,9 @@ Check check_from_environment();
 class CachedCall {
  public:
   /// Runs a block of one result if code for the call is there.
-  bool hit(std::span<const Tensor> inputs, Tensor& out) const;
+  bool hit(std::span<const Tensor> inputs, bool train, Tensor& out) const;
   /// The same for any number of results.
-  bool hit(std::span<const Tensor> inputs, Tensors& out) const;
+  bool hit(std::span<const Tensor> inputs, bool train, Tensors& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   /// What such a call runs; recorded and compiled if it is not there.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
@@ -138,7 +155,7 @@ class CachedCall {
  private:
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
   /// The recording whose code these inputs can run as it is.
-  const detail::TracedCall* ready(std::span<const Tensor> inputs) const;
+  const detail::TracedCall* ready(std::span<const Tensor> inputs, bool train) const;
   const detail::TracedCall& find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train);
   /// Under the lock: whether there were any.
   bool drop_stale();

@@ -44,6 +44,8 @@ class ResultViews {
       } else {
         const auto known = std::find(arrays.begin(), arrays.end(), &array);
         r.index = static_cast<std::uint32_t>(known - arrays.begin());
+        for (TracedCall::Result& earlier : out.results)
+          if (earlier.of == r.of && earlier.index == r.index) earlier.last = false;
         if (known == arrays.end()) {
           arrays.push_back(&array);
           made.push_back(array.value);

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <string_view>
 
 namespace kiln {
@@ -13,11 +14,12 @@ class NumpyScope {
   /// Whether one lives on this thread, or the whole program is in that mode.
   static bool active();
   /// Whether the whole program is: npx::set_np().
-  static bool program();
+  static bool program() { return program_.load(std::memory_order_relaxed); }
   static void set_program(bool on);
   static std::string_view hint();
 
  private:
+  static inline std::atomic<bool> program_{false};
   const NumpyScope* outer_;
   std::string_view hint_;
 };

@@ -1,10 +1,12 @@
 #include "frontend/random_state.h"
 
+#include "frontend/call_context.h"
 #include "runtime/fork_gate.h"
 
 #include <kiln/random.h>
 
 #include <mutex>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -22,9 +24,6 @@ Streams& all_streams() {
   return streams;
 }
 
-thread_local RandomStream current = RandomStream::program;
-thread_local RandomState* current_block = nullptr;
-
 RandomState take(RandomState& from, std::int64_t draws) {
   const RandomState taken = from;
   from.counter += static_cast<std::uint64_t>(draws);
@@ -35,20 +34,22 @@ RandomState take(RandomState& from, std::int64_t draws) {
 
 RandomState reserve_random(std::int64_t draws) {
   if (draws <= 0) return {};
-  if (current_block && current == RandomStream::program) return take(*current_block, draws);
+  const CallContext& context = CallContext::current();
+  if (context.random_block && context.stream == RandomStream::program)
+    return take(*context.random_block, draws);
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
-  return take(all.streams[static_cast<int>(current)], draws);
+  return take(all.streams[static_cast<int>(context.stream)], draws);
 }
 
 RandomBlock::RandomBlock(std::int64_t draws) : RandomBlock(reserve_random(draws)) {}
-RandomBlock::RandomBlock(RandomState first) : block_(first), outer_(current_block) {
-  current_block = &block_;
-}
-RandomBlock::~RandomBlock() { current_block = outer_; }
+RandomBlock::RandomBlock(RandomState first)
+    : block_(first), outer_(std::exchange(CallContext::current().random_block, &block_)) {}
+RandomBlock::~RandomBlock() { CallContext::current().random_block = outer_; }
 
-RandomStreamScope::RandomStreamScope(RandomStream stream) : outer_(current) { current = stream; }
-RandomStreamScope::~RandomStreamScope() { current = outer_; }
+RandomStreamScope::RandomStreamScope(RandomStream stream)
+    : outer_(std::exchange(CallContext::current().stream, stream)) {}
+RandomStreamScope::~RandomStreamScope() { CallContext::current().stream = outer_; }
 
 void random::seed(std::uint64_t seed) {
   Streams& all = all_streams();

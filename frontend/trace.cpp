@@ -1,5 +1,6 @@
 #include "frontend/trace.h"
 
+#include "frontend/call_context.h"
 #include "frontend/invoke.h"
 #include "frontend/symbol_graph.h"
 #include "frontend/view.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -17,7 +19,7 @@ using detail::TensorAccess;
 using Tensors = std::vector<Tensor>;
 using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 
-thread_local Trace* current_trace = nullptr;
+Trace*& current_trace() { return CallContext::current().trace; }
 std::atomic<std::uint64_t> next_serial{1};
 
 ir::NodePtr make_variable(const std::string& name, const HiddenAttrs& hidden, const TensorType* type) {
@@ -57,18 +59,21 @@ detail::Array::Array(Trace* t, ir::Entry v, const Shape& s, bool known)
       shape_known(known) {}
 
 Trace::Trace(bool shapes_known)
-    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), names_(std::in_place, "") {
-  current_trace = this;
+    : shapes_known_(shapes_known),
+      serial_(next_serial++),
+      outer_(current_trace()),
+      names_(std::in_place, "") {
+  current_trace() = this;
 }
 
 Trace::Trace(Body body, bool shapes_known)
-    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace), body_(std::move(body)) {
-  current_trace = this;
+    : shapes_known_(shapes_known), serial_(next_serial++), outer_(current_trace()), body_(std::move(body)) {
+  current_trace() = this;
 }
 
-Trace::~Trace() { current_trace = outer_; }
+Trace::~Trace() { current_trace() = outer_; }
 
-Trace* Trace::current() { return current_trace; }
+Trace* Trace::current() { return current_trace(); }
 
 Tensor Trace::input(const std::string& name, const TensorType& type) {
   const ir::NodePtr node = make_variable(name, {}, shapes_known_ ? &type : nullptr);
@@ -289,7 +294,7 @@ ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results, bool keep_un
   return body;
 }
 
-TracePause::TracePause() : paused_(current_trace) { current_trace = nullptr; }
-TracePause::~TracePause() { current_trace = paused_; }
+TracePause::TracePause() : paused_(std::exchange(current_trace(), nullptr)) {}
+TracePause::~TracePause() { current_trace() = paused_; }
 
 }  // namespace kiln

@@ -223,7 +223,7 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
 
 void Executable::run_steps(std::byte* const* bases) const {
   SmallArray<void*, 32> operands(widest_);
-  if (Profile::Record* profile = Profile::Record::current())
+  if (Profile::Record* profile = Profile::Record::active())
     return run_timed(*profile, bases, operands.data());
   for (const Launch& l : launches_) launch(l, bases, operands.data());
 }

@@ -18,11 +18,13 @@ void Profile::Record::add(const Step& step, double seconds) {
 }
 
 Profile::Profile() : record_(std::make_unique<Record>()) {
+  Record::alive.fetch_add(1, std::memory_order_relaxed);
   record_->outer = Record::current();
   Record::current() = record_.get();
 }
 
 Profile::~Profile() {
+  Record::alive.fetch_sub(1, std::memory_order_relaxed);
   for (Record** at = &Record::current(); *at; at = &(*at)->outer)
     if (*at == record_.get()) {
       *at = record_->outer;
