@@ -1,6 +1,6 @@
 #include "tools/kiln/first_difference.h"
 
-#include "frontend/bits.h"
+#include "frontend/tensor/bits.h"
 
 #include <kiln/random.h>
 

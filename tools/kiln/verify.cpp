@@ -1,5 +1,5 @@
 // kiln verify: whether eager and compiled runs agree bit by bit, and if not, from which node on.
-#include "frontend/bits.h"
+#include "frontend/tensor/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
 #include "tools/kiln/model_arguments.h"

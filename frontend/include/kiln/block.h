@@ -25,7 +25,7 @@ class Block;
 class CachedCall;
 
 namespace detail {
-struct BlockState;  // what the copies of one block share; frontend/block_state.h
+struct BlockState;  // what the copies of one block share; frontend/gluon/block/block_state.h
 struct BlockAccess;
 
 /// The recordings of one object. Not copied with it: plain members of a copy may differ, so a copy records

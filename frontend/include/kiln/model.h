@@ -45,7 +45,7 @@ class KILN_API PreparedModel {
   std::vector<NamedArray> auxiliary_states() const;
   const PrepareStats& stats() const;
 
-  struct State;  // the library's own; frontend/model_state.h
+  struct State;  // the library's own; frontend/model/model_state.h
 
  private:
   friend class Model;
@@ -85,7 +85,7 @@ class KILN_API Model {
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 
-  struct State;  // the library's own; frontend/model_state.h
+  struct State;  // the library's own; frontend/model/model_state.h
 
  private:
   explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}

@@ -4,7 +4,7 @@
 namespace kiln {
 
 namespace detail {
-struct LayerConfig;  // the operator and its attributes; frontend/nn_layer.h
+struct LayerConfig;  // the operator and its attributes; frontend/gluon/nn/nn_layer.h
 }
 
 /// Layers, with MXNet's names, defaults and printed forms. Inputs are (batch, ...); extents that are not

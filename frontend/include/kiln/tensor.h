@@ -27,8 +27,8 @@ class Parameter;
 class Tensor;
 
 namespace detail {
-struct Array;         // what the handles and views of one array share; frontend/array.h
-struct TensorAccess;  // the library's own door into a Tensor; frontend/array.h
+struct Array;         // what the handles and views of one array share; frontend/tensor/array.h
+struct TensorAccess;  // the library's own door into a Tensor; frontend/tensor/array.h
 }  // namespace detail
 
 /// Where an array lives. This version knows the cpu.

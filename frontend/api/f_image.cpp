@@ -1,0 +1,107 @@
+// F's operators on images, and those of MXNet's contrib.
+#include "frontend/api/f_call.h"
+
+namespace kiln {
+namespace {
+
+template <OpName op>
+Tensor with_integer(std::initializer_list<const Tensor*> inputs, std::string_view name, std::int64_t value,
+                    std::source_location where) {
+  Given<1> given;
+  given.set(name, ir::AttrValue(value));
+  return call<op>(inputs, given, where);
+}
+
+Given<6> attributes(const BilinearResize2DOptions& o) {
+  Given<6> given;
+  given.set("height", o.height);
+  given.set("width", o.width);
+  given.set("scale_height", o.scale_height);
+  given.set("scale_width", o.scale_width);
+  given.set("mode", o.mode);
+  given.set("align_corners", o.align_corners);
+  return given;
+}
+
+}  // namespace
+
+Tensor F::depth_to_space(const Tensor& x, std::int64_t block_size, Where where) {
+  return with_integer<"depth_to_space">({&x}, "block_size", block_size, where);
+}
+Tensor F::space_to_depth(const Tensor& x, std::int64_t block_size, Where where) {
+  return with_integer<"space_to_depth">({&x}, "block_size", block_size, where);
+}
+
+Tensor F::im2col(const Tensor& x, const Im2colOptions& o, Where where) {
+  Given<4> given;
+  given.set_tuple("kernel", o.kernel);
+  given.set_tuple("stride", o.stride);
+  given.set_tuple("dilate", o.dilate);
+  given.set_tuple("pad", o.pad);
+  return call<"im2col">({&x}, given, where, o.name);
+}
+
+Tensor F::Crop(const Tensors& data, const CropOptions& o, Where where) {
+  Given<3> given;
+  given.set_tuple("offset", o.offset);
+  given.set_tuple("h_w", o.h_w);
+  given.set("center_crop", o.center_crop);
+  return call_list<"Crop">(data, given, where, o.name);
+}
+
+Tensor F::contrib_operators::div_sqrt_dim(const Tensor& x, Where where) {
+  return call<"_contrib_div_sqrt_dim">({&x}, where);
+}
+
+Tensor F::contrib_operators::arange_like(const Tensor& x, const ArangeLikeOptions& o, Where where) {
+  Given<4> given;
+  given.set("start", o.start);
+  given.set("step", o.step);
+  given.set("repeat", o.repeat);
+  given.set("axis", o.axis);
+  return call<"_contrib_arange_like">({&x}, given, where, o.name);
+}
+
+Tensor F::contrib_operators::AdaptiveAvgPooling2D(const Tensor& x, const Shape& output_size, Where where) {
+  Given<1> given;
+  given.set_tuple("output_size", output_size);
+  return call<"_contrib_AdaptiveAvgPooling2D">({&x}, given, where);
+}
+
+Tensor F::contrib_operators::BilinearResize2D(const Tensor& x, const BilinearResize2DOptions& o,
+                                              Where where) {
+  return call<"_contrib_BilinearResize2D">({&x}, attributes(o), where, o.name);
+}
+Tensor F::contrib_operators::BilinearResize2D(const Tensor& x, const Tensor& like,
+                                              const BilinearResize2DOptions& o, Where where) {
+  return call<"_contrib_BilinearResize2D">({&x, &like}, attributes(o), where, o.name);
+}
+
+Tensor F::contrib_operators::gradientmultiplier(const Tensor& x, Number scalar, Where where) {
+  Given<1> given;
+  given.set("scalar", scalar);
+  return call<"_contrib_gradientmultiplier">({&x}, given, where);
+}
+
+Tensor F::contrib_operators::index_copy(const Tensor& old_tensor, const Tensor& index_vector,
+                                        const Tensor& new_tensor, Where where) {
+  return call<"_contrib_index_copy">({&old_tensor, &index_vector, &new_tensor}, where);
+}
+
+Tensor F::contrib_operators::interleaved_matmul_selfatt_qk(const Tensor& x, std::int64_t heads, Where where) {
+  return with_integer<"_contrib_interleaved_matmul_selfatt_qk">({&x}, "heads", heads, where);
+}
+Tensor F::contrib_operators::interleaved_matmul_selfatt_valatt(const Tensor& x, const Tensor& attention,
+                                                               std::int64_t heads, Where where) {
+  return with_integer<"_contrib_interleaved_matmul_selfatt_valatt">({&x, &attention}, "heads", heads, where);
+}
+
+Tensor F::contrib_operators::quadratic(const Tensor& x, const QuadraticOptions& o, Where where) {
+  Given<3> given;
+  given.set("a", o.a);
+  given.set("b", o.b);
+  given.set("c", o.c);
+  return call<"_contrib_quadratic">({&x}, given, where, o.name);
+}
+
+}  // namespace kiln

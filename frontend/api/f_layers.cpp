@@ -1,0 +1,184 @@
+// F's layers and products.
+#include "frontend/api/f_call.h"
+
+namespace kiln {
+namespace {
+
+Given<3> attributes(const FullyConnectedOptions& o) {
+  Given<3> given;
+  given.set("num_hidden", ir::AttrValue(o.num_hidden));
+  given.set("no_bias", o.no_bias);
+  given.set("flatten", o.flatten);
+  return given;
+}
+
+/// What Convolution and Deconvolution have in common.
+template <std::size_t n, class Options>
+void set_convolution(Given<n>& given, const Options& o) {
+  given.set_tuple("kernel", o.kernel);
+  given.set_tuple("stride", o.stride);
+  given.set_tuple("dilate", o.dilate);
+  given.set_tuple("pad", o.pad);
+  given.set("num_filter", ir::AttrValue(o.num_filter));
+  given.set("num_group", o.num_group);
+  given.set("workspace", o.workspace);
+  given.set("no_bias", o.no_bias);
+  given.set("layout", o.layout);
+}
+
+Given<9> attributes(const ConvolutionOptions& o) {
+  Given<9> given;
+  set_convolution(given, o);
+  return given;
+}
+
+Given<11> attributes(const DeconvolutionOptions& o) {
+  Given<11> given;
+  set_convolution(given, o);
+  given.set_tuple("adj", o.adj);
+  given.set_tuple("target_shape", o.target_shape);
+  return given;
+}
+
+Given<4> attributes(const LeakyReLUOptions& o) {
+  Given<4> given;
+  given.set("act_type", o.act_type);
+  given.set("slope", o.slope);
+  given.set("lower_bound", o.lower_bound);
+  given.set("upper_bound", o.upper_bound);
+  return given;
+}
+
+Given<3> attributes(const SoftmaxOptions& o) {
+  Given<3> given;
+  given.set("axis", o.axis);
+  given.set("temperature", o.temperature);
+  given.set("dtype", o.dtype);
+  return given;
+}
+
+Given<2> attributes(const DotOptions& o) {
+  Given<2> given;
+  given.set("transpose_a", o.transpose_a);
+  given.set("transpose_b", o.transpose_b);
+  return given;
+}
+
+}  // namespace
+
+Tensor F::FullyConnected(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                         const FullyConnectedOptions& o, Where where) {
+  return call<"FullyConnected">({&x, &weight, &bias}, attributes(o), where, o.name);
+}
+
+Tensor F::FullyConnected(const Tensor& x, const Tensor& weight, const FullyConnectedOptions& o, Where where) {
+  return call<"FullyConnected">({&x, &weight}, attributes(o), where, o.name);
+}
+
+Tensor F::Convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvolutionOptions& o,
+                      Where where) {
+  return call<"Convolution">({&x, &weight, &bias}, attributes(o), where, o.name);
+}
+
+Tensor F::Convolution(const Tensor& x, const Tensor& weight, const ConvolutionOptions& o, Where where) {
+  return call<"Convolution">({&x, &weight}, attributes(o), where, o.name);
+}
+
+Tensor F::Deconvolution(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                        const DeconvolutionOptions& o, Where where) {
+  return call<"Deconvolution">({&x, &weight, &bias}, attributes(o), where, o.name);
+}
+
+Tensor F::Deconvolution(const Tensor& x, const Tensor& weight, const DeconvolutionOptions& o, Where where) {
+  return call<"Deconvolution">({&x, &weight}, attributes(o), where, o.name);
+}
+
+Tensor F::UpSampling(const Tensors& args, const UpSamplingOptions& o, Where where) {
+  Given<4> given;
+  given.set("scale", ir::AttrValue(o.scale));
+  given.set("num_filter", o.num_filter);
+  given.set("sample_type", ir::AttrValue(o.sample_type));
+  given.set("multi_input_mode", o.multi_input_mode);
+  return call_list<"UpSampling">(args, given, where, o.name);
+}
+
+Tensor F::Pooling(const Tensor& x, const PoolingOptions& o, Where where) {
+  Given<9> given;
+  given.set_tuple("kernel", o.kernel);
+  given.set("pool_type", o.pool_type);
+  given.set("global_pool", o.global_pool);
+  given.set("pooling_convention", o.pooling_convention);
+  given.set_tuple("stride", o.stride);
+  given.set_tuple("pad", o.pad);
+  given.set("p_value", o.p_value);
+  given.set("count_include_pad", o.count_include_pad);
+  given.set("layout", o.layout);
+  return call<"Pooling">({&x}, given, where, o.name);
+}
+
+Tensor F::BatchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& moving_mean,
+                    const Tensor& moving_var, const BatchNormOptions& o, Where where) {
+  Given<5> given;
+  given.set("eps", o.eps);
+  given.set("momentum", o.momentum);
+  given.set("fix_gamma", o.fix_gamma);
+  given.set("use_global_stats", o.use_global_stats);
+  given.set("axis", o.axis);
+  return call<"BatchNorm">({&x, &gamma, &beta, &moving_mean, &moving_var}, given, where, o.name);
+}
+
+Tensor F::LayerNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const LayerNormOptions& o,
+                    Where where) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("eps", o.eps);
+  return call<"LayerNorm">({&x, &gamma, &beta}, given, where, o.name);
+}
+
+Tensor F::Dropout(const Tensor& x, const DropoutOptions& o, Where where) {
+  Given<3> given;
+  given.set("p", o.p);
+  given.set("mode", o.mode);
+  given.set_tuple("axes", o.axes);
+  return call<"Dropout">({&x}, given, where, o.name);
+}
+
+Tensor F::Activation(const Tensor& x, const ActivationOptions& o, Where where) {
+  Given<1> given;
+  given.set("act_type", ir::AttrValue(o.act_type));
+  return call<"Activation">({&x}, given, where, o.name);
+}
+
+Tensor F::LeakyReLU(const Tensor& x, const LeakyReLUOptions& o, Where where) {
+  return call<"LeakyReLU">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::LeakyReLU(const Tensor& x, const Tensor& gamma, const LeakyReLUOptions& o, Where where) {
+  return call<"LeakyReLU">({&x, &gamma}, attributes(o), where, o.name);
+}
+
+Tensor F::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
+  return call<"softmax">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
+  return call<"log_softmax">({&x}, attributes(o), where, o.name);
+}
+
+Tensor F::Embedding(const Tensor& x, const Tensor& weight, const EmbeddingOptions& o, Where where) {
+  Given<3> given;
+  given.set("input_dim", ir::AttrValue(o.input_dim));
+  given.set("output_dim", ir::AttrValue(o.output_dim));
+  given.set("dtype", o.dtype);
+  return call<"Embedding">({&x, &weight}, given, where, o.name);
+}
+
+Tensor F::dot(const Tensor& a, const Tensor& b, const DotOptions& o, Where where) {
+  return call<"dot">({&a, &b}, attributes(o), where, o.name);
+}
+
+Tensor F::batch_dot(const Tensor& a, const Tensor& b, const DotOptions& o, Where where) {
+  return call<"batch_dot">({&a, &b}, attributes(o), where, o.name);
+}
+
+}  // namespace kiln

@@ -1,0 +1,370 @@
+// F.np(): numpy's operators, with the attributes that MXNet's Python writes for them.
+#include "frontend/api/f_call.h"
+#include "frontend/eager/numpy_scope.h"
+
+#include <kiln/f_numpy.h>
+
+namespace kiln {
+namespace {
+
+using ir::AttrValue;
+using Where = F::Where;
+
+template <OpName op, std::size_t N = 1>
+Tensor np_call(std::initializer_list<const Tensor*> inputs, const Given<N>& given, Where where,
+               std::string_view name = {}) {
+  const NumpyScope scope;
+  return call<op>(inputs, given, where, name);
+}
+template <OpName op>
+Tensor np_call(std::initializer_list<const Tensor*> inputs, Where where) {
+  return np_call<op>(inputs, Given<1>(), where);
+}
+template <OpName op, class T>
+Tensor np_call(const Tensor& x, std::string_view attr, T value, Where where) {
+  Given<1> given;
+  given.set(attr, AttrValue(std::move(value)));
+  return np_call<op>({&x}, given, where);
+}
+
+/// Two tensors, or a tensor and a number on the right or on the left.
+template <OpName both, OpName right, OpName left>
+Tensor binary(const Operand& a, const Operand& b, Where where) {
+  if (a.is_tensor() && b.is_tensor()) return np_call<both>({&a.tensor(), &b.tensor()}, where);
+  if (!a.is_tensor() && !b.is_tensor())
+    throw Error(line_prefix(where) +
+                "the operator needs a tensor on one side; an undefined Tensor was given");
+  const Operand& number = a.is_tensor() ? b : a;
+  Given<2> given;
+  given.set("scalar", AttrValue(number.number()));
+  given.set("is_int", AttrValue(number.integral()));
+  if (a.is_tensor()) return np_call<right>({&a.tensor()}, given, where);
+  return np_call<left>({&b.tensor()}, given, where);
+}
+
+/// `axis` as a file has it; None where it was not given.
+AttrValue written(const Axes& axes) {
+  if (!axes.given()) return ir::None{};
+  return axes.single() ? AttrValue(axes.shape()[0]) : AttrValue(axes.shape());
+}
+
+Given<3> attributes(const NumpyReduceOptions& o) {
+  Given<3> given;
+  given.set("axis", o.axis);
+  given.set("dtype", o.dtype);
+  given.set("keepdims", o.keepdims);
+  return given;
+}
+Given<2> attributes(const NumpyExtremeOptions& o) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("keepdims", o.keepdims);
+  return given;
+}
+Given<4> attributes(const NumpyMomentOptions& o) {
+  Given<4> given;
+  given.set("axis", written(o.axis));
+  given.set("dtype", o.dtype);
+  given.set("ddof", AttrValue(o.ddof));
+  given.set("keepdims", AttrValue(o.keepdims));
+  return given;
+}
+Given<2> attributes(const ArgReduceOptions& o) {
+  Given<2> given;
+  given.set("axis", o.axis ? AttrValue(*o.axis) : AttrValue(ir::None{}));
+  given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
+  return given;
+}
+
+void set_context(auto& given) { given.set("ctx", AttrValue(std::string("cpu(0)"))); }
+
+}  // namespace
+
+using Numpy = struct F::numpy;
+
+Tensor Numpy::negative(const Tensor& x, Where where) { return np_call<"_npi_negative">({&x}, where); }
+Tensor Numpy::reciprocal(const Tensor& x, Where where) { return np_call<"_npi_reciprocal">({&x}, where); }
+Tensor Numpy::abs(const Tensor& x, Where where) { return np_call<"_npi_abs">({&x}, where); }
+Tensor Numpy::absolute(const Tensor& x, Where where) { return np_call<"_npi_absolute">({&x}, where); }
+Tensor Numpy::sign(const Tensor& x, Where where) { return np_call<"_npi_sign">({&x}, where); }
+Tensor Numpy::rint(const Tensor& x, Where where) { return np_call<"_npi_rint">({&x}, where); }
+Tensor Numpy::ceil(const Tensor& x, Where where) { return np_call<"_npi_ceil">({&x}, where); }
+Tensor Numpy::floor(const Tensor& x, Where where) { return np_call<"_npi_floor">({&x}, where); }
+Tensor Numpy::trunc(const Tensor& x, Where where) { return np_call<"_npi_trunc">({&x}, where); }
+Tensor Numpy::fix(const Tensor& x, Where where) { return np_call<"_npi_fix">({&x}, where); }
+Tensor Numpy::square(const Tensor& x, Where where) { return np_call<"_npi_square">({&x}, where); }
+Tensor Numpy::sqrt(const Tensor& x, Where where) { return np_call<"_npi_sqrt">({&x}, where); }
+Tensor Numpy::cbrt(const Tensor& x, Where where) { return np_call<"_npi_cbrt">({&x}, where); }
+Tensor Numpy::exp(const Tensor& x, Where where) { return np_call<"_npi_exp">({&x}, where); }
+Tensor Numpy::expm1(const Tensor& x, Where where) { return np_call<"_npi_expm1">({&x}, where); }
+Tensor Numpy::log(const Tensor& x, Where where) { return np_call<"_npi_log">({&x}, where); }
+Tensor Numpy::log10(const Tensor& x, Where where) { return np_call<"_npi_log10">({&x}, where); }
+Tensor Numpy::log2(const Tensor& x, Where where) { return np_call<"_npi_log2">({&x}, where); }
+Tensor Numpy::log1p(const Tensor& x, Where where) { return np_call<"_npi_log1p">({&x}, where); }
+Tensor Numpy::sin(const Tensor& x, Where where) { return np_call<"_npi_sin">({&x}, where); }
+Tensor Numpy::cos(const Tensor& x, Where where) { return np_call<"_npi_cos">({&x}, where); }
+Tensor Numpy::tan(const Tensor& x, Where where) { return np_call<"_npi_tan">({&x}, where); }
+Tensor Numpy::arcsin(const Tensor& x, Where where) { return np_call<"_npi_arcsin">({&x}, where); }
+Tensor Numpy::arccos(const Tensor& x, Where where) { return np_call<"_npi_arccos">({&x}, where); }
+Tensor Numpy::arctan(const Tensor& x, Where where) { return np_call<"_npi_arctan">({&x}, where); }
+Tensor Numpy::sinh(const Tensor& x, Where where) { return np_call<"_npi_sinh">({&x}, where); }
+Tensor Numpy::cosh(const Tensor& x, Where where) { return np_call<"_npi_cosh">({&x}, where); }
+Tensor Numpy::tanh(const Tensor& x, Where where) { return np_call<"_npi_tanh">({&x}, where); }
+Tensor Numpy::arcsinh(const Tensor& x, Where where) { return np_call<"_npi_arcsinh">({&x}, where); }
+Tensor Numpy::arccosh(const Tensor& x, Where where) { return np_call<"_npi_arccosh">({&x}, where); }
+Tensor Numpy::arctanh(const Tensor& x, Where where) { return np_call<"_npi_arctanh">({&x}, where); }
+Tensor Numpy::degrees(const Tensor& x, Where where) { return np_call<"_npi_degrees">({&x}, where); }
+Tensor Numpy::radians(const Tensor& x, Where where) { return np_call<"_npi_radians">({&x}, where); }
+Tensor Numpy::clip(const Tensor& a, Number a_min, Number a_max, Where where) {
+  const NumpyScope scope;
+  return F::clip(a, a_min, a_max, where);
+}
+
+Tensor Numpy::add(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_add", "_npi_add_scalar", "_npi_add_scalar">(a, b, where);
+}
+Tensor Numpy::subtract(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_subtract", "_npi_subtract_scalar", "_npi_rsubtract_scalar">(a, b, where);
+}
+Tensor Numpy::multiply(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_multiply", "_npi_multiply_scalar", "_npi_multiply_scalar">(a, b, where);
+}
+Tensor Numpy::true_divide(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_true_divide", "_npi_true_divide_scalar", "_npi_rtrue_divide_scalar">(a, b, where);
+}
+Tensor Numpy::divide(const Operand& a, const Operand& b, Where where) { return true_divide(a, b, where); }
+Tensor Numpy::mod(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_mod", "_npi_mod_scalar", "_npi_rmod_scalar">(a, b, where);
+}
+Tensor Numpy::power(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_power", "_npi_power_scalar", "_npi_rpower_scalar">(a, b, where);
+}
+Tensor Numpy::maximum(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_maximum", "_npi_maximum_scalar", "_npi_maximum_scalar">(a, b, where);
+}
+Tensor Numpy::minimum(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_minimum", "_npi_minimum_scalar", "_npi_minimum_scalar">(a, b, where);
+}
+Tensor Numpy::equal(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_equal", "_npi_equal_scalar", "_npi_equal_scalar">(a, b, where);
+}
+Tensor Numpy::not_equal(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_not_equal", "_npi_not_equal_scalar", "_npi_not_equal_scalar">(a, b, where);
+}
+Tensor Numpy::greater(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_greater", "_npi_greater_scalar", "_npi_less_scalar">(a, b, where);
+}
+Tensor Numpy::greater_equal(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_greater_equal", "_npi_greater_equal_scalar", "_npi_less_equal_scalar">(a, b, where);
+}
+Tensor Numpy::less(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_less", "_npi_less_scalar", "_npi_greater_scalar">(a, b, where);
+}
+Tensor Numpy::less_equal(const Operand& a, const Operand& b, Where where) {
+  return binary<"_npi_less_equal", "_npi_less_equal_scalar", "_npi_greater_equal_scalar">(a, b, where);
+}
+Tensor Numpy::where(const Tensor& condition, const Tensor& x, const Tensor& y, Where where) {
+  return np_call<"_npi_where">({&condition, &x, &y}, where);
+}
+
+Tensor Numpy::sum(const Tensor& a, const NumpyReduceOptions& o, Where where) {
+  return np_call<"_np_sum">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::prod(const Tensor& a, const NumpyReduceOptions& o, Where where) {
+  return np_call<"_np_prod">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::mean(const Tensor& a, const NumpyReduceOptions& o, Where where) {
+  Given<3> given;
+  given.set("axis", written(o.axis));
+  given.set("dtype", o.dtype);
+  given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
+  return np_call<"_npi_mean">({&a}, given, where, o.name);
+}
+Tensor Numpy::max(const Tensor& a, const NumpyExtremeOptions& o, Where where) {
+  return np_call<"_np_max">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::min(const Tensor& a, const NumpyExtremeOptions& o, Where where) {
+  return np_call<"_np_min">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::var(const Tensor& a, const NumpyMomentOptions& o, Where where) {
+  return np_call<"_npi_var">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::std(const Tensor& a, const NumpyMomentOptions& o, Where where) {
+  return np_call<"_npi_std">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::argmax(const Tensor& a, const ArgReduceOptions& o, Where where) {
+  return np_call<"_npi_argmax">({&a}, attributes(o), where, o.name);
+}
+Tensor Numpy::argmin(const Tensor& a, const ArgReduceOptions& o, Where where) {
+  return np_call<"_npi_argmin">({&a}, attributes(o), where, o.name);
+}
+
+Tensor Numpy::dot(const Tensor& a, const Tensor& b, Where where) {
+  return np_call<"_np_dot">({&a, &b}, where);
+}
+Tensor Numpy::matmul(const Tensor& a, const Tensor& b, Where where) {
+  return np_call<"_npi_matmul">({&a, &b}, where);
+}
+Tensor Numpy::tensordot(const Tensor& a, const Tensor& b, int axes, Where where) {
+  Given<1> given;
+  given.set("axes", AttrValue(::std::int64_t{axes}));
+  return np_call<"_npi_tensordot_int_axes">({&a, &b}, given, where);
+}
+Tensor Numpy::tensordot(const Tensor& a, const Tensor& b, const Shape& a_axes, const Shape& b_axes,
+                        Where where) {
+  Given<2> given;
+  given.set("a_axes_summed", AttrValue(a_axes));
+  given.set("b_axes_summed", AttrValue(b_axes));
+  return np_call<"_npi_tensordot">({&a, &b}, given, where);
+}
+Tensor Numpy::einsum(const ::std::string& subscripts, const Tensors& operands, Where where) {
+  const NumpyScope scope;
+  Given<2> given;
+  given.set("subscripts", AttrValue(subscripts));
+  given.set("optimize", AttrValue(::std::int64_t{0}));
+  return call_list<"_npi_einsum">(operands, given, where);
+}
+
+Tensor Numpy::reshape(const Tensor& a, const Shape& newshape, Where where) {
+  return np_call<"_np_reshape">(a, "newshape", newshape, where);
+}
+Tensor Numpy::transpose(const Tensor& a, Where where) { return np_call<"_np_transpose">({&a}, where); }
+Tensor Numpy::transpose(const Tensor& a, const Shape& axes, Where where) {
+  return np_call<"_np_transpose">(a, "axes", axes, where);
+}
+Tensor Numpy::swapaxes(const Tensor& a, int axis1, int axis2, Where where) {
+  const NumpyScope scope;
+  return F::swapaxes(a, {.dim1 = axis1, .dim2 = axis2}, where);
+}
+Tensor Numpy::moveaxis(const Tensor& a, const Axes& source, const Axes& destination, Where where) {
+  Given<2> given;
+  given.set("source", source);
+  given.set("destination", destination);
+  return np_call<"_np_moveaxis">({&a}, given, where);
+}
+Tensor Numpy::expand_dims(const Tensor& a, int axis, Where where) {
+  const NumpyScope scope;
+  return F::expand_dims(a, axis, where);
+}
+Tensor Numpy::squeeze(const Tensor& a, const Axes& axis, Where where) {
+  Given<1> given;
+  given.set("axis", axis);
+  return np_call<"_np_squeeze">({&a}, given, where);
+}
+Tensor Numpy::broadcast_to(const Tensor& array, const Shape& shape, Where where) {
+  return np_call<"_npi_broadcast_to">(array, "shape", shape, where);
+}
+Tensor Numpy::tile(const Tensor& a, const Shape& reps, Where where) {
+  const NumpyScope scope;
+  return F::tile(a, reps, where);
+}
+Tensor Numpy::repeat(const Tensor& a, int repeats, ::std::optional<int> axis, Where where) {
+  const NumpyScope scope;
+  return F::repeat(a, {.repeats = repeats, .axis = axis}, where);
+}
+Tensor Numpy::concatenate(const Tensors& arrays, int axis, Where where) {
+  const NumpyScope scope;
+  Given<1> given;
+  given.set("axis", AttrValue(::std::int64_t{axis}));
+  return call_list<"_npi_concatenate">(arrays, given, where);
+}
+Tensor Numpy::stack(const Tensors& arrays, int axis, Where where) {
+  const NumpyScope scope;
+  Given<1> given;
+  given.set("axis", AttrValue(::std::int64_t{axis}));
+  return call_list<"_npi_stack">(arrays, given, where);
+}
+F::Tensors Numpy::split(const Tensor& a, int sections, int axis, Where where) {
+  const NumpyScope scope;
+  Given<4> given;
+  given.set("indices", AttrValue(::std::string("[]")));
+  given.set("axis", AttrValue(::std::int64_t{axis}));
+  given.set("squeeze_axis", AttrValue(false));
+  given.set("sections", AttrValue(::std::int64_t{sections}));
+  const Tensor* inputs[] = {&a};
+  return invoke_all(
+      {.op = row("_split_v2"), .inputs = inputs, .given = given.items(), .where = where, .hint = "split"});
+}
+Tensor Numpy::take(const Tensor& a, const Tensor& indices, ::std::optional<int> axis, Where where) {
+  if (!axis) return take(reshape(a, {-1}, where), indices, 0, where);
+  const NumpyScope scope;
+  return F::take(a, indices, {.axis = axis, .mode = "raise"}, where);
+}
+
+Tensor Numpy::zeros(const Shape& shape, DType dtype, Where where) {
+  Given<3> given;
+  given.set("shape", AttrValue(shape));
+  set_context(given);
+  given.set("dtype", dtype);
+  return np_call<"_npi_zeros">({}, given, where);
+}
+Tensor Numpy::ones(const Shape& shape, DType dtype, Where where) {
+  Given<3> given;
+  given.set("shape", AttrValue(shape));
+  set_context(given);
+  given.set("dtype", dtype);
+  return np_call<"_npi_ones">({}, given, where);
+}
+Tensor Numpy::array(double value, DType dtype, Where where) {
+  const NumpyScope scope;
+  return F::full({}, value, dtype, where);
+}
+Tensor Numpy::arange(Number stop, Where where) { return arange(0, stop, 1, DType::f32, where); }
+Tensor Numpy::arange(Number start, Number stop, Number step, DType dtype, Where where) {
+  Given<5> given;
+  given.set("start", start);
+  given.set("stop", stop);
+  given.set("step", step);
+  set_context(given);
+  given.set("dtype", dtype);
+  return np_call<"_npi_arange">({}, given, where);
+}
+Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
+  Given<2> given;
+  given.set("fill_value", fill_value);
+  set_context(given);
+  return np_call<"_npi_full_like">({&a}, given, where);
+}
+Tensor Numpy::zeros_like(const Tensor& a, Where where) { return full_like(a, 0, where); }
+Tensor Numpy::ones_like(const Tensor& a, Where where) { return full_like(a, 1, where); }
+
+namespace {
+
+// What MXNet's Python writes behind the parameters of a distribution.
+template <std::size_t N>
+void set_result(Given<N>& given, std::string_view size_name, const Shape& size, DType dtype) {
+  given.set(size_name, size.empty() ? ir::AttrValue(ir::None{}) : ir::AttrValue(size));
+  given.set("ctx", ir::AttrValue(std::string("cpu(0)")));
+  given.set("dtype", dtype);
+}
+
+}  // namespace
+
+using Random = struct F::numpy::random;
+
+Tensor Random::uniform(Number low, Number high, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("low", low);
+  given.set("high", high);
+  set_result(given, "size", size, dtype);
+  return call<"_npi_uniform">({}, given, where);
+}
+Tensor Random::normal(Number loc, Number scale, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("loc", loc);
+  given.set("scale", scale);
+  set_result(given, "size", size, dtype);
+  return call<"_npi_normal">({}, given, where);
+}
+Tensor Random::randint(std::int64_t low, std::int64_t high, const Shape& size, DType dtype, Where where) {
+  const NumpyScope scope;
+  Given<5> given;
+  given.set("low", ir::AttrValue(low));
+  given.set("high", ir::AttrValue(high));
+  set_result(given, "shape", size, dtype);
+  return call<"_npi_random_randint">({}, given, where);
+}
+
+}  // namespace kiln

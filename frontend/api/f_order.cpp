@@ -1,0 +1,70 @@
+// F's sorted orders and running sums.
+#include "frontend/api/f_call.h"
+#include "runtime/fail.h"
+
+namespace kiln {
+namespace {
+
+/// -1 is what operators mean where no axis is given.
+template <std::size_t N>
+void set_axis(Given<N>& given, const std::optional<std::int64_t>& axis) {
+  if (!axis)
+    given.set("axis", ir::AttrValue(ir::None{}));
+  else if (*axis != -1)
+    given.set("axis", ir::AttrValue(*axis));
+}
+
+Given<5> attributes(const TopkOptions& o) {
+  Given<5> given;
+  set_axis(given, o.axis);
+  given.set("k", o.k);
+  given.set("ret_typ", o.ret_typ);
+  given.set("is_ascend", o.is_ascend);
+  given.set("dtype", o.dtype);
+  return given;
+}
+
+}  // namespace
+
+Tensor F::sort(const Tensor& x, const SortOptions& o, Where where) {
+  Given<2> given;
+  set_axis(given, o.axis);
+  given.set("is_ascend", o.is_ascend);
+  return call<"sort">({&x}, given, where, o.name);
+}
+
+Tensor F::argsort(const Tensor& x, const ArgsortOptions& o, Where where) {
+  Given<3> given;
+  set_axis(given, o.axis);
+  given.set("is_ascend", o.is_ascend);
+  given.set("dtype", o.dtype);
+  return call<"argsort">({&x}, given, where, o.name);
+}
+
+Tensor F::topk(const Tensor& x, const TopkOptions& o, Where where) {
+  if (o.ret_typ == "both")
+    fail("{}topk with ret_typ \"both\" has two results; call topk_both", line_prefix(where));
+  return call<"topk">({&x}, attributes(o), where, o.name);
+}
+
+F::Tensors F::topk_both(const Tensor& x, const TopkOptions& o, Where where) {
+  TopkOptions both = o;
+  both.ret_typ = "both";
+  const Given<5> given = attributes(both);
+  const Tensor* inputs[] = {&x};
+  return invoke_all({.op = row("topk"),
+                     .inputs = inputs,
+                     .given = given.items(),
+                     .where = where,
+                     .name = o.name,
+                     .hint = "topk"});
+}
+
+Tensor F::cumsum(const Tensor& x, const CumsumOptions& o, Where where) {
+  Given<2> given;
+  given.set("axis", o.axis);
+  given.set("dtype", o.dtype);
+  return call<"cumsum">({&x}, given, where, o.name);
+}
+
+}  // namespace kiln

@@ -1,0 +1,252 @@
+#include "frontend/eager/eager_cache.h"
+
+#include "codegen/compile.h"
+#include "codegen/target.h"
+#include "frontend/eager/call_site.h"
+#include "frontend/tensor/operators.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/fork_gate.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <string_view>
+#include <unordered_map>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace kiln {
+namespace {
+
+// The bytes that say which code a call needs. Built in place; only a call with long lists spills to the heap.
+class Key {
+ public:
+  /// Inline, so that it is a store where the compiler sees the size.
+  [[gnu::always_inline]] void add(const void* data, std::size_t n) {
+    if (!spill_.empty() || size_ + n > sizeof inline_) [[unlikely]]
+      return spill(data, n);
+    std::memcpy(inline_ + size_, data, n);
+    size_ += n;
+  }
+  template <class T>
+  void add(const T& v) requires std::is_trivially_copyable_v<T> {
+    add(&v, sizeof v);
+  }
+  void add_text(std::string_view s) {
+    add(static_cast<std::uint32_t>(s.size()));
+    add(s.data(), s.size());
+  }
+  void add_shape(const Shape& s) {
+    add(static_cast<std::uint8_t>(s.rank()));
+    add(s.begin(), s.size() * sizeof(std::int64_t));
+  }
+  std::string_view bytes() const {
+    return spill_.empty() ? std::string_view(inline_, size_) : std::string_view(spill_);
+  }
+
+ private:
+  [[gnu::noinline]] void spill(const void* data, std::size_t n) {
+    if (spill_.empty()) spill_.assign(inline_, size_);
+    spill_.append(static_cast<const char*>(data), n);
+  }
+
+  char inline_[512];
+  std::size_t size_ = 0;
+  std::string spill_;
+};
+
+void add_value(Key& key, const ir::AttrValue& value) {
+  key.add(static_cast<std::uint8_t>(value.index()));
+  if (const auto* b = std::get_if<bool>(&value)) return key.add(*b);
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return key.add(*i);
+  if (const auto* d = std::get_if<double>(&value)) return key.add(*d);
+  if (const auto* s = std::get_if<std::string>(&value)) return key.add_text(*s);
+  if (const auto* shape = std::get_if<Shape>(&value)) return key.add_shape(*shape);
+  if (const auto* list = std::get_if<ir::OptionalInts>(&value)) {
+    key.add(static_cast<std::uint32_t>(list->size()));
+    for (const auto& item : *list) {
+      key.add(item.has_value());
+      key.add(item.value_or(0));
+    }
+  }
+}
+
+void build_key(Key& key, const Call& call, bool with_values) {
+  key.add(&call.op);
+  const bool train = call.op.train_sensitive && is_training();
+  const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()), with_values, call.np_shape,
+                                train};
+  key.add(flags);
+  key.add(static_cast<std::uint32_t>(call.given.size()));
+  for (const ir::Attrs::Item& item : call.given) {
+    key.add_text(item.name);
+    if (with_values) add_value(key, item.value);
+  }
+  for (const ir::SubgraphPtr& body : call.bodies) key.add(body.get());
+  for (const Tensor* input : call.inputs) {
+    key.add(detail::TensorAccess::dtype(*input));
+    key.add_shape(detail::TensorAccess::shape(*input));
+  }
+}
+
+struct Input {
+  std::string name;
+  TensorType type;
+};
+
+std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& given,
+                                          const std::vector<Input>& arguments, const Call& call,
+                                          std::string_view key) {
+  ir::Graph graph;
+  graph.name = std::string(op.name);
+  graph.train = is_training();
+  auto node = std::make_shared<ir::Node>();
+  node->op = &op;
+  node->op_name = std::string(op.name);
+  node->name = std::string(op.name);
+  node->location = CallSite::resolve(call.where);
+  node->np_shape = call.np_shape;
+  node->attrs = op.complete(given);
+  node->subgraphs.assign(call.bodies.begin(), call.bodies.end());
+  for (const Input& argument : arguments) {
+    auto variable = std::make_shared<ir::Node>();
+    variable->name = argument.name;
+    variable->types = {argument.type};
+    graph.inputs.push_back(variable);
+    // Weights seldom change between calls: their packed form is kept beside them, as in a compiled network.
+    const std::size_t position = graph.inputs.size() - 1;
+    graph.is_parameter.push_back(!op.variadic && position < op.inputs.size() &&
+                                 op.inputs[position] == "weight");
+    node->inputs.push_back({variable, 0, 0});
+  }
+  std::vector<ir::NodePtr> order = graph.inputs;
+  order.push_back(node);
+  ir::infer_types(order, graph.train);
+  graph.nodes = {node};
+  auto entry = std::make_shared<EagerEntry>();
+  for (int i = 0; i < op.outputs_visible(node->attrs); ++i) {
+    graph.outputs.push_back({node, static_cast<std::uint32_t>(i), 0});
+    entry->outputs.push_back(node->types.at(static_cast<std::size_t>(i)));
+  }
+  entry->key = std::string(key);
+  entry->bodies = node->subgraphs;
+  entry->executable = compile(graph);
+  entry->random_draws = entry->executable->plan().random_draws;
+  return entry;
+}
+
+std::shared_ptr<EagerEntry> compile_entry(const Call& call, std::string_view key) {
+  std::vector<Input> arguments;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const bool named = !call.op.variadic && i < call.op.inputs.size();
+    arguments.push_back(
+        {named ? std::string(call.op.inputs[i]) : "arg" + std::to_string(i),
+         {detail::TensorAccess::dtype(*call.inputs[i]), detail::TensorAccess::shape(*call.inputs[i])}});
+  }
+  return compile_entry(call.op, given_attrs(call), arguments, call, key);
+}
+
+// Numbers are compiled into the code, until an operator has met so many of them that they look like a
+// variable of the program: a learning rate that decays, a loop counter.
+constexpr int many_numbers = 16;
+std::atomic<int>& numbers_met(const ir::OpDef& op) {
+  static std::array<std::atomic<int>, 64>
+      counts{};  // operators that share a counter only change to variables sooner
+  return counts[reinterpret_cast<std::uintptr_t>(&op) / sizeof(ir::OpDef) % counts.size()];
+}
+
+bool has_number(const Call& call) {
+  const auto& given = call.given;
+  if (call.inputs.size() != 1 || given.empty() || given[0].name != "scalar") return false;
+  // With a bool the number decides the dtype; where `is_int` tells what it is, with an integer too.
+  const DType dtype = detail::TensorAccess::dtype(*call.inputs[0]);
+  const bool alone = given.size() == 1 && dtype != DType::boolean;
+  const bool with_kind = given.size() == 2 && given[1].name == "is_int" && is_floating(dtype);
+  return (alone || with_kind) && tensor_form(call.op).op != nullptr;
+}
+
+std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {
+  const TensorForm form = tensor_form(call.op);
+  const TensorType x{detail::TensorAccess::dtype(*call.inputs[0]),
+                     detail::TensorAccess::shape(*call.inputs[0])};
+  std::vector<Input> arguments = {{"lhs", x}, {"rhs", x}};
+  const std::size_t number = form.number_left ? 0 : 1;
+  arguments[number].type.shape = Shape::filled(x.shape.rank(), 1);
+  std::shared_ptr<EagerEntry> entry = compile_entry(*form.op, {}, arguments, call, key);
+  entry->number_input = number;
+  return entry;
+}
+
+// Shared by all threads and never destroyed: threads may outlive static objects. Each part holds a bounded
+// number of entries and begins anew when it is full, which a program with endless new shapes may cause; the
+// code itself stays in compile()'s caches.
+struct Part {
+  static constexpr std::size_t capacity = 1024;
+  ForkSafe<std::shared_mutex> mutex;
+  std::unordered_map<std::uint64_t, std::shared_ptr<const EagerEntry>> entries;
+};
+std::array<Part, 16>& parts() {
+  static auto& all = *new std::array<Part, 16>;
+  return all;
+}
+
+struct Recent {
+  std::uint64_t hash = 0;
+  std::shared_ptr<const EagerEntry> entry;
+};
+thread_local std::array<Recent, 64> recent;
+
+const EagerEntry none;  // stands for "not found, and not to be made"
+
+// The entry of that key, made by `make` if there is none.
+template <class Make>
+const EagerEntry& look_up(const Key& key, Make make) {
+  const std::string_view bytes = key.bytes();
+  const std::uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  Recent& slot = recent[hash % recent.size()];
+  if (slot.hash == hash && slot.entry && slot.entry->key == bytes) [[likely]]
+    return *slot.entry;
+
+  Part& part = parts()[(hash >> 32) % parts().size()];
+  {
+    std::shared_lock lock(part.mutex);
+    const auto it = part.entries.find(hash);
+    if (it != part.entries.end() && it->second->key == bytes) {
+      slot = {hash, it->second};
+      return *slot.entry;
+    }
+  }
+  std::shared_ptr<const EagerEntry> made = make(bytes);
+  if (!made) return none;
+  {
+    std::unique_lock lock(part.mutex);
+    if (part.entries.size() >= Part::capacity) part.entries.clear();
+    part.entries[hash] = made;
+  }
+  slot = {hash, std::move(made)};
+  return *slot.entry;
+}
+
+}  // namespace
+
+const EagerEntry& eager_entry(const Call& call) {
+  Key key;
+  build_key(key, call, true);
+  const EagerEntry& entry = look_up(key, [&](std::string_view bytes) -> std::shared_ptr<EagerEntry> {
+    if (has_number(call) && numbers_met(call.op).fetch_add(1, std::memory_order_relaxed) >= many_numbers)
+      return nullptr;
+    return compile_entry(call, bytes);
+  });
+  if (&entry != &none) [[likely]]
+    return entry;
+  Key without_number;
+  build_key(without_number, call, false);
+  return look_up(without_number, [&](std::string_view bytes) { return compile_with_variable(call, bytes); });
+}
+
+}  // namespace kiln

@@ -1,0 +1,193 @@
+#include "frontend/eager/invoke.h"
+
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/eager_cache.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/check.h"
+#include "runtime/fail.h"
+#include "runtime/small_array.h"
+
+#include <kiln/memory.h>
+
+#include <new>
+#include <typeinfo>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+
+std::string input_name(const ir::OpDef& op, std::size_t i) {
+  if (op.variadic || i >= op.inputs.size()) return "number " + std::to_string(i);
+  return "'" + std::string(op.inputs[i]) + "'";
+}
+
+// Whether a message begins as "net.cpp:12: " does.
+bool names_place(std::string_view message) {
+  const std::string_view place = message.substr(0, message.find(": "));
+  const std::size_t colon = place.rfind(':');
+  return colon != std::string_view::npos && colon + 1 < place.size() &&
+         place.find(' ') == std::string_view::npos &&
+         place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+}
+
+// The attribute `scalar` as an array of one element.
+Tensor number_tensor(const Call& call) {
+  const ir::AttrValue& value = call.given[0].value;
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
+  Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]));
+  convert_elements(&number, DType::f64, TensorAccess::array(out)->data(), TensorAccess::dtype(out), 1);
+  return out;
+}
+
+}  // namespace
+
+ir::Attrs given_attrs(const Call& call) {
+  ir::Attrs given;
+  for (const ir::Attrs::Item& item : call.given) given.set(item.name, item.value);
+  if (call.op.variadic && !call.op.count_attr.empty() && !given.find(call.op.count_attr))
+    given.set(call.op.count_attr, static_cast<std::int64_t>(call.inputs.size() + call.op.bodies));
+  return given;
+}
+
+std::string line_prefix(std::source_location where) {
+  const std::string line = SourceLocation(CallSite::resolve(where)).str();
+  return line.empty() ? line : line + ": ";
+}
+
+void rethrow_at_line(std::source_location where) {
+  const std::string line = line_prefix(where);
+  try {
+    throw;
+  } catch (const Error& e) {
+    // A program's own kinds of errors stay what they are.
+    if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
+    throw Error(line + e.what(), e.kind());
+  } catch (const std::bad_alloc&) {
+    fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
+  }
+}
+
+const ir::OpDef& row(std::string_view op_name) {
+  const ir::OpDef* op = ir::find_op(op_name);
+  if (!op) fail("the operator {} is not one that this version of Kiln has; `kiln ops` lists those", op_name);
+  return *op;
+}
+
+bool must_record(const Call& call) {
+  Trace* const trace = Trace::current();
+  bool record = trace != nullptr;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Array* array = TensorAccess::array(*call.inputs[i]).get();
+    if (!array) {
+      fail("{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
+           line_prefix(call.where), call.op.name, input_name(call.op, i));
+    }
+    if (!array->traced()) continue;
+    record = true;
+    const bool known_here =
+        array->trace ? trace && trace->sees(*array) : !trace || !trace->shapes_known() || trace->sees(*array);
+    if (!known_here) {
+      fail(
+          "{}{}: the input {} is <Symbol {}>, a value of another trace: it has no elements here. A tensor "
+          "made inside "
+          "hybrid_forward must not be kept and used after it; return it instead",
+          line_prefix(call.where), call.op.name, input_name(call.op, i), array->value.node->name);
+    }
+  }
+  return record;
+}
+
+void run_eagerly(const Call& call, std::span<Tensor> outputs) {
+  const EagerEntry& entry = eager_entry(call);
+  if (outputs.size() > entry.outputs.size())
+    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
+
+  const std::size_t given = call.inputs.size();
+  const std::size_t inputs = given + (entry.number_input ? 1 : 0);
+  SmallArray<Argument, 16> arguments(inputs);
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < given; ++i, ++place) {
+    if (place == entry.number_input) ++place;
+    const Tensor& t = *call.inputs[i];
+    arguments[place] = {TensorAccess::array(t).get(),
+                        static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t))};
+  }
+  Tensor number;
+  if (entry.number_input) {
+    number = number_tensor(call);
+    arguments[*entry.number_input] = {TensorAccess::array(number).get(), 0};
+  }
+  SmallArray<void*, 16> results(entry.outputs.size());
+  std::vector<Buffer> unwanted;
+  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+    const TensorType& type = entry.outputs[i];
+    if (i < outputs.size()) {
+      outputs[i] = TensorAccess::empty(type.shape, type.dtype);
+      results[i] = TensorAccess::array(outputs[i])->data();
+    } else {
+      unwanted.emplace_back(type);
+      results[i] = unwanted.back().data();
+    }
+  }
+  const Executable& executable = *entry.executable;
+  const RandomState random = entry.random_draws ? reserve_random(entry.random_draws) : RandomState{};
+  try {
+    executable.run({arguments.data(), inputs}, {results.data(), entry.outputs.size()}, random);
+  } catch (const ValueError& e) {
+    // Code of one operator serves all lines that call it; a body belongs to this call and has lines of its
+    // own.
+    if (!call.bodies.empty()) throw;
+    throw Error(line_prefix(call.where) + e.message());
+  }
+}
+
+Tensor invoke_one(const Call& call) {
+  return at_line(call.where, [&]() -> Tensor {
+    if (must_record(call)) return record_node(call).at(0);
+    Tensor out;
+    run_eagerly(call, {&out, 1});
+    return out;
+  });
+}
+
+std::vector<Tensor> invoke_all(const Call& call) {
+  return at_line(call.where, [&]() -> std::vector<Tensor> {
+    if (must_record(call)) return record_node(call);
+    std::vector<Tensor> out(eager_entry(call).outputs.size());
+    run_eagerly(call, out);
+    return out;
+  });
+}
+
+std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
+                           std::source_location where, std::string name,
+                           std::span<const ir::SubgraphPtr> bodies, bool np_shape) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_all({.op = op,
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .bodies = bodies,
+                     .name = name,
+                     .np_shape = np_shape});
+}
+
+Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
+              std::source_location where, std::string name) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_one({.op = row(op_name),
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .name = name,
+                     .hint = op_name});
+}
+
+}  // namespace kiln

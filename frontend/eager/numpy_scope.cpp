@@ -1,0 +1,26 @@
+#include "frontend/eager/numpy_scope.h"
+
+#include "frontend/eager/call_context.h"
+
+#include <kiln/f_numpy.h>
+
+namespace kiln {
+namespace {
+const NumpyScope*& innermost() { return CallContext::current().numpy; }
+}  // namespace
+
+NumpyScope::NumpyScope(std::string_view hint) : outer_(innermost()), hint_(hint) { innermost() = this; }
+NumpyScope::~NumpyScope() { innermost() = outer_; }
+bool NumpyScope::active() { return innermost() != nullptr || program(); }
+void NumpyScope::set_program(bool on) { program_.store(on, std::memory_order_relaxed); }
+std::string_view NumpyScope::hint() {
+  const NumpyScope* const scope = innermost();
+  return scope ? scope->hint_ : std::string_view();
+}
+
+void F::npx::set_np() { NumpyScope::set_program(true); }
+void F::npx::reset_np() { NumpyScope::set_program(false); }
+bool F::npx::is_np_shape() { return NumpyScope::program(); }
+bool F::npx::is_np_array() { return NumpyScope::program(); }
+
+}  // namespace kiln

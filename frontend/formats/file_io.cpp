@@ -1,0 +1,104 @@
+#include "frontend/formats/file_io.h"
+
+#include "runtime/fail.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  bool close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0;
+  }
+
+ private:
+  int fd_;
+};
+
+// Empty, or why it did not work.
+std::string write_all(int fd, std::span<const std::byte> content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::strerror(errno);
+    content = content.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+std::string resolve_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? std::string(real.get()) : path;
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path, std::string_view what) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) fail("{}: cannot open the {}: {}", path, what, std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("{}: is a folder, not a {}", path, what);
+  // Some devices never end.
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("{}: is a device, not a {}", path, what);
+  std::vector<std::byte> content;
+  // One byte more than the file holds, so that the end shows at the first read.
+  constexpr std::size_t piece = 1 << 16;
+  std::size_t room = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : piece;
+  std::size_t have = 0;
+  for (;;) {
+    content.resize(have + room);
+    const ssize_t n = ::read(file.get(), content.data() + have, room);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+    have += static_cast<std::size_t>(n);
+    if (n == 0) break;
+    room = piece;
+  }
+  content.resize(have);
+  return content;
+}
+
+void write_file(const std::string& path, std::span<const std::byte> content, std::string_view what) {
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    fail("{}: cannot write the {}: there is a folder of that name", path, what);
+  if (exists && !S_ISREG(info.st_mode)) {
+    Descriptor device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    const std::string problem = device.valid() ? write_all(device.get(), content) : std::strerror(errno);
+    if (!problem.empty()) fail("{}: cannot write the {}: {}", path, what, problem);
+    return;
+  }
+  static std::atomic<unsigned> counter{0};
+  const std::string target = exists ? resolve_links(path) : path;
+  const std::string temporary =
+      target + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter++);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.valid()) fail("{}: cannot write the {}: {}", path, what, std::strerror(errno));
+  std::string problem = write_all(file.get(), content);
+  if (problem.empty() && exists) ::fchmod(file.get(), info.st_mode & 07777);
+  if (problem.empty() && (::fsync(file.get()) != 0 || !file.close())) problem = std::strerror(errno);
+  if (problem.empty() && ::rename(temporary.c_str(), target.c_str()) != 0) problem = std::strerror(errno);
+  if (problem.empty()) return;
+  ::unlink(temporary.c_str());
+  fail("{}: cannot write the {}: {}", path, what, problem);
+}
+
+}  // namespace kiln

@@ -1,0 +1,127 @@
+// Reading and writing files of arrays, whatever their form.
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/formats/array_formats.h"
+#include "frontend/formats/file_io.h"
+#include "runtime/fail.h"
+
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+/// The form that the first bytes show. The word 0x112 begins MXNet's lists and may also be the length of a
+/// safetensors header, which then begins with a brace.
+std::optional<ArrayFormat> format_by_content(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("\x93NUMPY")) return ArrayFormat::npy;
+  if (text.starts_with("PK")) return ArrayFormat::npz;
+  if (text.size() > 8 && text[8] == '{') return ArrayFormat::safetensors;
+  if (text.size() >= 8 && text.substr(0, 8) == std::string_view("\x12\x01\0\0\0\0\0\0", 8))
+    return ArrayFormat::params;
+  return {};
+}
+
+struct Extension {
+  std::string_view text;
+  ArrayFormat format;
+};
+constexpr Extension extensions[] = {{".params", ArrayFormat::params},
+                                    {".npy", ArrayFormat::npy},
+                                    {".npz", ArrayFormat::npz},
+                                    {".safetensors", ArrayFormat::safetensors}};
+
+/// ".npz" of "a/b.npz"; nothing of "a.b/c" and of ".hidden".
+std::string_view extension_of(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  return dot == file.npos || dot == 0 ? std::string_view() : file.substr(dot);
+}
+
+std::optional<ArrayFormat> format_by_name(std::string_view path) {
+  const std::string_view extension = extension_of(path);
+  if (extension.empty()) return ArrayFormat::params;
+  for (const Extension& e : extensions)
+    if (e.text == extension) return e.format;
+  return {};
+}
+
+}  // namespace
+
+ArrayFormat array_format_of(std::string_view path) {
+  if (const auto format = format_by_name(path)) return *format;
+  std::string known;
+  for (const Extension& e : extensions) known += (known.empty() ? "" : ", ") + std::string(e.text);
+  fail(
+      "{}: '{}' is no extension of a file of arrays; those that Kiln writes are {}, and .params is MXNet's "
+      "own",
+      path, extension_of(path), known);
+}
+
+std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name) {
+  const ArrayFormat by_name = format_by_name(name).value_or(ArrayFormat::params);
+  switch (format_by_content(bytes).value_or(by_name)) {
+    case ArrayFormat::npy:
+      return parse_npy(bytes, name);
+    case ArrayFormat::npz:
+      return parse_npz(bytes, name);
+    case ArrayFormat::safetensors:
+      return parse_safetensors(bytes, name);
+    case ArrayFormat::params:
+      break;
+  }
+  return parse_params(bytes, name);
+}
+
+std::vector<NamedArray> load_arrays(const std::string& path) {
+  return parse_arrays(read_file(path, "file of arrays"), path);
+}
+
+std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions& options) {
+  for (const NamedArray& a : arrays)
+    if (!a.array.defined()) fail("the array '{}' to be saved is an undefined Tensor", a.name);
+  switch (options.format.value_or(ArrayFormat::params)) {
+    case ArrayFormat::npy:
+      if (arrays.size() != 1)
+        fail("a .npy file holds one array, here are {}; .npz, .safetensors and .params hold any number",
+             arrays.size());
+      return format_npy(arrays[0].array);
+    case ArrayFormat::npz:
+      return format_npz(arrays, options.compress);
+    case ArrayFormat::safetensors:
+      return format_safetensors(arrays);
+    case ArrayFormat::params:
+      break;
+  }
+  return format_params(arrays, options.numpy_mode.value_or(NumpyScope::program()));
+}
+
+void save_arrays(const std::string& path, std::span<const NamedArray> arrays, const SaveOptions& options) {
+  SaveOptions with_format = options;
+  if (!options.format) with_format.format = array_format_of(path);
+  std::string content;
+  try {
+    content = format_arrays(arrays, with_format);
+  } catch (const Error& e) {
+    throw Error(fmt::format("{}: {}", path, e.what()), e.kind());
+  }
+  write_file(path, content, "file of arrays");
+}
+
+const Tensor* find_array(std::span<const NamedArray> arrays, std::string_view name) {
+  for (const NamedArray& a : arrays)
+    if (a.name == name) return &a.array;
+  return nullptr;
+}
+
+std::vector<std::string> distinct_names(std::span<const NamedArray> arrays) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> seen;
+  for (const NamedArray& a : arrays) {
+    names.push_back(a.name.empty() ? fmt::format("arr_{}", names.size()) : a.name);
+    if (!seen.insert(names.back()).second)
+      fail("there are two arrays '{}': a file of this form holds one of each name", names.back());
+  }
+  return names;
+}
+
+}  // namespace kiln

@@ -1,0 +1,178 @@
+// Hugging Face's safetensors: the length of a header, the header as JSON (a name, dtype, shape and a range of
+// bytes for each array), then the bytes.
+#include "frontend/formats/array_formats.h"
+#include "frontend/formats/bytes.h"
+#include "frontend/formats/json_reader.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::pair<std::string_view, DType> dtypes[] = {
+    {"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16},   {"U8", DType::u8},
+    {"I8", DType::i8},   {"I32", DType::i32}, {"I64", DType::i64}, {"BOOL", DType::boolean}};
+
+// The format's own limit.
+constexpr std::uint64_t longest_header = 100'000'000;
+
+struct Entry {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::uint64_t begin = 0, end = 0;  // of the bytes after the header
+};
+
+bool is_utf8(const std::string& text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+DType read_dtype(JsonReader& json) {
+  const std::string word = json.string("dtype");
+  for (const auto& [name, dtype] : dtypes)
+    if (word == name) return dtype;
+  json.error("its dtype is '{}'; Kiln has F16, BF16, F32, F64, I8, U8, I32, I64 and BOOL", word);
+}
+
+std::uint64_t read_extent(JsonReader& json, std::string_view what) {
+  const std::int64_t value = json.integer(what);
+  if (value < 0) json.error("{} holds {}", what, value);
+  return static_cast<std::uint64_t>(value);
+}
+
+Entry read_entry(JsonReader& json, const std::string& name) {
+  Entry entry{.name = name};
+  std::unordered_set<std::string> seen;
+  json.object("an array", [&](const std::string& key) {
+    if (!seen.insert(key).second) json.error("it has two '{}'", key);
+    if (key == "dtype") {
+      entry.dtype = read_dtype(json);
+    } else if (key == "shape") {
+      json.array("shape", [&] {
+        if (entry.shape.rank() == Shape::max_rank)
+          json.error("it has more than {} axes, the most that Kiln's arrays have", Shape::max_rank);
+        entry.shape.push_back(static_cast<std::int64_t>(read_extent(json, "shape")));
+      });
+    } else if (key == "data_offsets") {
+      std::vector<std::uint64_t> range;
+      json.array("data_offsets", [&] {
+        range.push_back(read_extent(json, "data_offsets"));
+        if (range.size() > 2) json.error("data_offsets must be two numbers");
+      });
+      if (range.size() != 2 || range[0] > range[1]) json.error("data_offsets must be two ascending numbers");
+      entry.begin = range[0];
+      entry.end = range[1];
+    } else {
+      json.error("it has the unknown key '{}'", key);
+    }
+  });
+  if (seen.size() != 3) json.error("it needs dtype, shape and data_offsets");
+  return entry;
+}
+
+std::vector<Entry> read_header(std::string_view text, const std::string& file) {
+  JsonReader json(text, file);
+  std::vector<Entry> entries;
+  std::unordered_set<std::string> seen;
+  json.object("the header", [&](const std::string& name) {
+    if (name == "__metadata__") return json.skip("__metadata__");
+    json.set_part(fmt::format("array '{}'", name));
+    if (name.empty() || !is_utf8(name)) json.error("this is no name in UTF-8");
+    if (!seen.insert(name).second) json.error("there are two arrays of that name");
+    entries.push_back(read_entry(json, name));
+    json.set_part("");
+  });
+  json.end();
+  return entries;
+}
+
+/// The bytes must be those of the arrays, each of one array: no gap, nothing twice, nothing after.
+void check_cover(std::vector<const Entry*> entries, std::uint64_t size, const ByteReader& in) {
+  std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) {
+    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
+  });
+  std::uint64_t at = 0;
+  for (const Entry* e : entries) {
+    if (e->begin != at)
+      in.error("array '{}': its bytes begin at {}, but those before it end at {}", e->name, e->begin, at);
+    at = e->end;
+  }
+  if (at != size) in.error("its arrays take {} bytes, but {} follow the header", at, size);
+}
+
+}  // namespace
+
+std::vector<NamedArray> parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
+  ByteReader in(bytes, name);
+  const auto length = in.number<std::uint64_t>("the header's length");
+  if (length > longest_header)
+    in.error("it declares a header of {} bytes; a safetensors file has at most {}", length, longest_header);
+  const std::vector<Entry> entries = read_header(in.text(length, "the header"), name);
+  const std::size_t data = in.at();
+  std::vector<const Entry*> pointers;
+  for (const Entry& e : entries) pointers.push_back(&e);
+  check_cover(std::move(pointers), in.left(), in);
+  std::vector<NamedArray> arrays;
+  for (const Entry& e : entries) {
+    in.set_part(fmt::format("array '{}'", e.name));
+    in.seek(data + e.begin, "it");
+    const std::span<const std::byte> elements = in.elements(e.shape, e.dtype);
+    if (elements.size() != e.end - e.begin)
+      in.error("its shape {} of {} takes {} bytes, but data_offsets gives it {}", e.shape.str(),
+               name_of(e.dtype), elements.size(), e.end - e.begin);
+    arrays.push_back({e.name, make_array(e.shape, e.dtype, elements)});
+  }
+  return arrays;
+}
+
+std::string format_safetensors(std::span<const NamedArray> arrays) {
+  const std::vector<std::string> names = distinct_names(arrays);
+  for (const std::string& name : names)
+    if (name == "__metadata__" || !is_utf8(name))
+      fail("the array '{}' cannot be saved: names of a safetensors file are UTF-8 and not __metadata__",
+           name);
+  // Arrays of wide elements come first, so that all are aligned in memory that holds the file. The header
+  // keeps the list's order.
+  std::vector<std::size_t> order;
+  for (const std::size_t width : {8, 4, 2, 1})
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (size_of(arrays[i].array.dtype()) == width) order.push_back(i);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(arrays.size());
+  std::uint64_t at = 0;
+  for (const std::size_t i : order) {
+    ranges[i] = {at, at + bytes_of(arrays[i].array).size()};
+    at = ranges[i].second;
+  }
+  std::string text = "{";
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Shape& shape = arrays[i].array.shape();
+    const auto* const row = std::find_if(std::begin(dtypes), std::end(dtypes),
+                                         [&](const auto& d) { return d.second == arrays[i].array.dtype(); });
+    text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", i == 0 ? "" : ",",
+                        Json(names[i]).dump(), row->first, fmt::join(shape.dims(), ","), ranges[i].first,
+                        ranges[i].second);
+  }
+  text += '}';
+  text.append((8 - text.size() % 8) % 8, ' ');
+  if (text.size() > longest_header)
+    fail("{} arrays need a header of {} bytes; a safetensors file has at most {}", arrays.size(), text.size(),
+         longest_header);
+  std::string out;
+  out.reserve(8 + text.size() + at);
+  append_number<std::uint64_t>(out, text.size());
+  out += text;
+  for (const std::size_t i : order) append_bytes(out, bytes_of(arrays[i].array));
+  return out;
+}
+
+}  // namespace kiln

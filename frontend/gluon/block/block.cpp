@@ -1,0 +1,453 @@
+// Blocks: names, children, calls. What a HybridBlock adds is in hybrid_block.cpp.
+#include "frontend/eager/call_context.h"
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/symbol/symbol_tensor.h"
+#include "frontend/tensor/text.h"
+#include "frontend/trace/naming.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <functional>
+#include <typeinfo>
+
+namespace kiln {
+
+using detail::BlockAccess;
+using detail::BlockState;
+
+// --- names
+
+struct BlockScope::Impl {
+  NameScope node_names;
+};
+
+namespace {
+
+/// The open scopes of this thread, the innermost last.
+std::vector<std::shared_ptr<BlockState>>& scopes() {
+  thread_local std::vector<std::shared_ptr<BlockState>> list;
+  return list;
+}
+
+std::string numbered(std::map<std::string, int, std::less<>>& counts, std::string_view kind) {
+  auto it = counts.find(kind);
+  if (it == counts.end()) it = counts.emplace(std::string(kind), 0).first;
+  return it->first + std::to_string(it->second++) + "_";
+}
+
+/// Outside of all scopes blocks are numbered over the life of the process.
+std::string process_wide(std::string_view kind) {
+  static Mutex mutex;
+  static std::map<std::string, int, std::less<>> counts;
+  std::lock_guard lock(mutex);
+  return numbered(counts, kind);
+}
+
+}  // namespace
+
+std::shared_ptr<BlockState> detail::current_block_scope() {
+  return scopes().empty() ? nullptr : scopes().back();
+}
+
+void BlockState::make_name(std::string_view kind) {
+  std::lock_guard lock(naming);
+  if (named.load(std::memory_order_relaxed)) return;
+  const std::shared_ptr<BlockState> scope = std::exchange(made_in, nullptr);
+  prefix = given_prefix ? *given_prefix : scope ? numbered(scope->counts, kind) : process_wide(kind);
+  static std::atomic<std::uint64_t> names{0};
+  named_at = ++names;
+  if (!given_prefix) this->kind = kind;
+  named_in = scope.get();
+  std::string params_prefix = prefix;
+  if (scope) {
+    params_prefix = scope->params.prefix() + prefix;
+    prefix = scope->prefix + prefix;
+  }
+  params =
+      shared_params ? ParameterDict(shared_params->prefix(), *shared_params) : ParameterDict(params_prefix);
+  named.store(true, std::memory_order_release);
+}
+
+void BlockState::rename(const std::string& from, const std::string& to) {
+  if (!prefix.starts_with(from)) return;
+  prefix = to + prefix.substr(from.size());
+  detail::rename_parameters(params, from, to);
+  for (const auto& [key, child] : children) BlockAccess::state(*child).rename(from, to);
+}
+
+namespace {
+
+/// The block and what it made itself, of which the program gave no prefix.
+void collect_made(BlockState& block, std::uint64_t since, std::vector<BlockState*>& out) {
+  if (!block.kind.empty()) out.push_back(&block);
+  for (const auto& [key, child] : block.children)
+    if (BlockState& c = BlockAccess::state(*child); c.serial > since) collect_made(c, since, out);
+}
+
+}  // namespace
+
+void Block::number_in_order(const std::vector<const Block*>& arguments) {
+  std::vector<BlockState*> roots;
+  for (const Block* b : arguments)
+    if (b) roots.push_back(&b->state());
+  const auto later = [](const BlockState* a, const BlockState* b) { return a->serial > b->serial; };
+  if (roots.size() < 2 || !std::is_sorted(roots.begin(), roots.end(), later)) return;
+  // The compiler made them last to first. Blocks of one kind and scope exchange their prefixes.
+  std::vector<BlockState*> rest;
+  for (BlockState* root : roots) collect_made(*root, root->serial, rest);
+  while (!rest.empty()) {
+    const BlockState& first = *rest.front();
+    const auto differs = [&](const BlockState* b) {
+      return b->kind != first.kind || b->named_in != first.named_in;
+    };
+    const auto end = std::stable_partition(rest.begin(), rest.end(), std::not_fn(differs));
+    const std::vector<BlockState*> wanted(rest.begin(), end);
+    rest.erase(rest.begin(), end);
+    std::vector<BlockState*> as_named = wanted;
+    std::sort(as_named.begin(), as_named.end(),
+              [](const auto* a, const auto* b) { return a->named_at < b->named_at; });
+    std::vector<std::string> prefixes, own;
+    for (const BlockState* b : as_named) prefixes.push_back(b->prefix);
+    for (const BlockState* b : wanted) own.push_back(b->prefix);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i]->rename(own[i], prefixes[i]);
+  }
+}
+
+BlockScope::BlockScope(std::shared_ptr<BlockState> block) {
+  if (block->scopeless) return;
+  scopes().push_back(block);
+  impl_.reset(new Impl{NameScope(block->prefix)});
+}
+BlockScope::~BlockScope() {
+  if (impl_) scopes().pop_back();
+}
+
+// --- construction and the tree
+
+std::shared_ptr<CachedCall> detail::ObjectCalls::get(BlockState& state) {
+  const std::lock_guard lock(state.recordings_mutex);
+  if (!owned_) {
+    owned_ = std::make_shared<CachedCall>();
+    published_.store(owned_.get(), std::memory_order_release);
+  }
+  return owned_;
+}
+
+Block::Block(const BlockOptions& options) : state_(std::make_shared<BlockState>()) {
+  static std::atomic<std::uint64_t> made{0};
+  state_->serial = ++made;
+  state_->given_prefix = options.prefix;
+  state_->scopeless = options.prefix && options.prefix->empty();
+  if (options.params) state_->shared_params = *options.params;
+  state_->made_in = detail::current_block_scope();
+  if (options.prefix) state_->make_name("");
+}
+
+Block::Block(const BlockOptions& options, std::string_view kind) : Block(options) {
+  state_->library = true;
+  if (!state_->named) state_->make_name(kind);
+}
+
+Block::~Block() = default;
+
+void Block::leave_for(const Block& o) {
+  if (!state_ || !o.state_ || state_ == o.state_) return;
+  state_->structure->left_for = o.state_->structure;
+  // While recording, handles are hybrid_forward's own variables.
+  if (!Trace::current()) state_->structure->changed();
+}
+bool Block::left_for(const Block& o) const {
+  return state_->structure->left_for.lock() == o.state_->structure;
+}
+Block& Block::operator=(const Block& o) {
+  leave_for(o);
+  state_ = o.state_;
+  calls_ = o.calls_;
+  return *this;
+}
+Block& Block::operator=(Block&& o) {
+  leave_for(o);
+  state_ = std::move(o.state_);
+  calls_ = std::move(o.calls_);
+  return *this;
+}
+
+BlockState& Block::state() const {
+  if (!state_) fail("This block was moved from and cannot be used");
+  if (!state_->named.load(std::memory_order_acquire)) state_->make_name(detail::lower(class_name()));
+  return *state_;
+}
+
+const std::string& Block::prefix() const { return state().prefix; }
+std::string Block::name() const {
+  const std::string& p = prefix();
+  return p.ends_with('_') ? p.substr(0, p.size() - 1) : p;
+}
+std::string Block::class_name() const { return detail::class_name_of(typeid(*this).name()); }
+ParameterDict Block::params() const { return state().params; }
+
+BlockScope Block::name_scope() const {
+  state();
+  return BlockScope(state_);
+}
+
+void Block::register_child(std::shared_ptr<Block> block, const std::string& name) {
+  if (!block) fail("A null pointer cannot be a child");
+  BlockState& s = *state_;  // not state(): a member that is a child only has a part of this object
+  if (s.hybrid && !block->is_hybrid())
+    fail(
+        "Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using Sequential, "
+        "please try "
+        "HybridSequential instead.",
+        block->str(), block->class_name());
+  if (block->state_ == state_) fail("A block cannot be its own child");
+  block->state();
+  s.structure->changed();
+  const std::string key = name.empty() ? std::to_string(s.children.size()) : name;
+  for (auto& [other, child] : s.children) {
+    if (other != key) continue;
+    child = std::move(block);
+    return;
+  }
+  s.children.emplace_back(key, std::move(block));
+}
+
+void Block::claim_child_name(const std::string& name, Where where) const {
+  if (!state_->child_names.insert(name).second)
+    fail(
+        "{}this block has two Child members called '{}': files and printed forms tell them by the name, so "
+        "give each "
+        "its own, as in Child<nn::Dense> {}2{{this, \"{}2\"}}",
+        line_prefix(where), name, name, name);
+}
+
+namespace {
+
+bool has_descendant(const BlockState& block, const BlockState& wanted) {
+  return &block == &wanted ||
+         std::any_of(block.children.begin(), block.children.end(), [&](const auto& child) {
+           return has_descendant(BlockAccess::state(*child.second), wanted);
+         });
+}
+
+}  // namespace
+
+std::string detail::unregistered_block() {
+  const std::vector<const Block*> calls = CallSite::blocks();
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    const Block &inner = *calls[i], &outer = *calls[i + 1];
+    if (has_descendant(BlockAccess::state(outer), BlockAccess::state(inner))) continue;
+    const std::string type = detail::type_name_of(typeid(inner).name());
+    return fmt::format(
+        "{} uses the block {} ({}), which is no child of it, so initialize(), save_parameters() and the like "
+        "do not "
+        "reach it. Make it a child: the member Child<{}> fc{{this, \"fc\"}}, and in the constructor fc = "
+        "{}(...)",
+        outer.class_name(), inner.name(), inner.class_name(), type, type);
+  }
+  return {};
+}
+
+std::size_t Block::size() const { return state_->children.size(); }
+
+Block& Block::operator[](int i) const {
+  const int n = static_cast<int>(size());
+  const int at = i < 0 ? i + n : i;
+  if (at < 0 || at >= n) fail("Child {} of a block with {} children", i, n);
+  return *state_->children[static_cast<std::size_t>(at)].second;
+}
+
+Block& Block::child(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [key, block] : state_->children) {
+    if (key == name) return *block;
+    names.push_back(key);
+  }
+  fail("This {} has no child '{}', but {}", class_name(), name, detail::brief_list(names));
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<Block>>> Block::children() const {
+  return state_->children;
+}
+
+void Block::wrong_type(const std::type_info& wanted) const {
+  fail("This block is a {}, not a {}", class_name(), detail::class_name_of(wanted.name()));
+}
+
+ParameterDict Block::collect_params(const std::string& select) const {
+  const detail::NamePattern pattern(select);
+  const ParameterDict all(params().prefix());
+  const auto collect = [&](const auto& self, const Block& block) -> void {
+    for (const Parameter& p : block.params())
+      if (select.empty() || pattern.matches(p.name())) all.add(p);
+    for (const auto& [key, child] : block.state_->children) self(self, *child);
+  };
+  collect(collect, *this);
+  return all;
+}
+
+void Block::initialize(const Initializer& init, const InitializeOptions& options) const {
+  collect_params().initialize(init, options);
+}
+
+void Block::apply(const std::function<void(Block&)>& fn) {
+  for (const auto& [key, child] : children()) child->apply(fn);
+  fn(*this);
+}
+
+void Block::cast(DType dtype) {
+  for (const auto& [key, child] : children()) child->cast(dtype);
+  params().cast(dtype);
+  state().structure->changed();
+}
+
+void Block::hybridize(const HybridizeOptions& options) const {
+  set_active(options);
+  for (const auto& [key, child] : state().children) child->hybridize(options);
+}
+void Block::set_active(const HybridizeOptions&) const {}
+
+std::string Block::str() const {
+  std::string lines;
+  for (const auto& [key, child] : state_->children)
+    lines += (lines.empty() ? "" : "\n") + std::string("  (") + key + "): " + detail::indent(child->str(), 2);
+  return class_name() + "(\n" + lines + "\n)";
+}
+
+std::ostream& operator<<(std::ostream& os, const Block& block) { return os << block.str(); }
+
+// --- hooks
+
+HookHandle Block::register_forward_pre_hook(PreHook hook) const {
+  HookHandle handle;
+  handle.block_ = state_;
+  handle.id_ = state_->next_hook++;
+  state_->structure->changed();
+  state_->hooks.push_back({handle.id_, std::move(hook), nullptr});
+  return handle;
+}
+
+HookHandle Block::register_forward_hook(Hook hook) const {
+  HookHandle handle;
+  handle.block_ = state_;
+  handle.id_ = state_->next_hook++;
+  state_->structure->changed();
+  state_->hooks.push_back({handle.id_, nullptr, std::move(hook)});
+  return handle;
+}
+
+void HookHandle::detach() {
+  if (const auto block = block_.lock())
+    if (std::erase_if(block->hooks, [&](const auto& h) { return h.id == id_; }) != 0)
+      block->structure->changed();
+  block_.reset();
+}
+
+// --- calls
+
+namespace {
+
+/// Whether these are symbols (and not values of a trace, which no other than that trace can use).
+bool is_symbolic(std::span<const Tensor> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+    const detail::Array& array = *detail::TensorAccess::array(t);
+    return array.traced() && !array.trace;
+  });
+}
+
+}  // namespace
+
+Tensors Block::call(std::span<const Tensor> inputs, Where where) {
+  BlockState& s = state();
+  const std::source_location line = CallSite::resolve(where);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].defined())
+      fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
+  if (!Trace::current() && is_symbolic(inputs)) {
+    Tensors out;
+    {
+      const Trace composition(/*shapes_known=*/false);
+      out = call(inputs, where);
+    }
+    for (Tensor& t : out) t = detail::symbol_tensor(detail::TensorAccess::array(t)->value, t.dtype());
+    return out;
+  }
+  // A program's own forward gives its operators their own lines; those of the library's belong to the
+  // caller's.
+  const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
+  detail::depend_on_tree(s);
+  const Tensors in(inputs.begin(), inputs.end());
+  if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
+    return forward(in);  // no hooks while shapes are inferred, and once for a call and its checks
+  const auto hooks = s.hooks;
+  for (const auto& h : hooks)
+    if (h.before) h.before(*this, in);
+  Tensors out = forward(in);
+  for (const auto& h : hooks)
+    if (h.after) h.after(*this, in, out);
+  return out;
+}
+
+Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
+  return at_line(where, [&] {
+    Tensor out;
+    const CallContext& now = CallContext::current();
+    if (const CachedCall* calls = calls_.find(); calls && state_->active && state_->hooks.empty() &&
+                                                 !now.trace && calls->hit(inputs, now.training, out))
+      return out;
+    Tensors all = call(inputs, where);
+    if (all.size() != 1)
+      fail("The block {} gives {} tensors; call it with a vector of inputs to get all", name(), all.size());
+    out = std::move(all[0]);
+    return out;
+  });
+}
+
+Tensor Block::operator()(Where where) { return call_for_one({}, where); }
+Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }
+Tensor Block::operator()(const Tensor& x, const Tensor& y, Where where) {
+  const Tensor inputs[] = {x, y};
+  return call_for_one(inputs, where);
+}
+Tensor Block::operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where) {
+  const Tensor inputs[] = {x, y, z};
+  return call_for_one(inputs, where);
+}
+Tensors Block::operator()(const Tensors& inputs, Where where) {
+  return at_line(where, [&] { return call(inputs, where); });
+}
+
+Tensor Block::forward() {
+  fail("{}{} defines no forward() without tensors", line_prefix(CallSite::caller()), class_name());
+}
+Tensor Block::forward(const Tensor&) {
+  fail("{}{} defines no forward() of one tensor", line_prefix(CallSite::caller()), class_name());
+}
+Tensor Block::forward(const Tensor&, const Tensor&) {
+  fail("{}{} defines no forward() of two tensors", line_prefix(CallSite::caller()), class_name());
+}
+Tensor Block::forward(const Tensor&, const Tensor&, const Tensor&) {
+  fail("{}{} defines no forward() of three tensors", line_prefix(CallSite::caller()), class_name());
+}
+Tensors Block::forward(const Tensors& in) {
+  switch (in.size()) {
+    case 0:
+      return {forward()};
+    case 1:
+      return {forward(in[0])};
+    case 2:
+      return {forward(in[0], in[1])};
+    case 3:
+      return {forward(in[0], in[1], in[2])};
+    default:
+      fail("{}{} defines no forward() of {} tensors; override forward(const Tensors&)",
+           line_prefix(CallSite::caller()), class_name(), in.size());
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,89 @@
+// save_parameters and load_parameters: values by the path of their block in the tree.
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/tensor/text.h"
+#include "runtime/fail.h"
+
+#include <kiln/io.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+struct PathParameter {
+  std::string path;
+  Parameter parameter;
+};
+
+/// "0.weight": keys of children joined by dots, then the parameter's name within its block.
+void collect_paths(const Block& block, const std::string& path, std::vector<PathParameter>& out) {
+  const ParameterDict params = block.params();
+  for (const Parameter& p : params) {
+    const std::string& full = p.name();
+    out.push_back(
+        {path + (full.starts_with(params.prefix()) ? full.substr(params.prefix().size()) : full), p});
+  }
+  for (const auto& [key, child] : block.children()) collect_paths(*child, path + key + ".", out);
+}
+
+}  // namespace
+
+void Block::save_parameters(const std::string& path, std::source_location where) const {
+  std::vector<PathParameter> params;
+  collect_paths(*this, "", params);
+  std::vector<NamedArray> arrays;
+  for (const auto& p : params) arrays.push_back({p.path, p.parameter.data(where)});
+  save_arrays(path, arrays);
+}
+
+void Block::load_parameters(const std::string& path, const LoadOptions& options) const {
+  const std::vector<NamedArray> loaded = load_arrays(path);
+  std::vector<PathParameter> params;
+  collect_paths(*this, "", params);
+  if (loaded.empty() && params.empty()) return;
+  const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
+    return a.name.find('.') != std::string::npos;
+  });
+  if (!has_paths) return collect_params().load(path, options, prefix());
+
+  std::vector<std::string> names;
+  for (const NamedArray& a : loaded) names.push_back(a.name);
+  const std::unordered_set<std::string> in_file(names.begin(), names.end());
+  std::unordered_map<std::string, const Parameter*> by_path;
+  for (const auto& p : params) by_path[p.path] = &p.parameter;
+  if (!options.allow_missing) {
+    for (const auto& p : params) {
+      // A parameter that several blocks share may stand in the file under one of its paths only.
+      const bool found = std::any_of(params.begin(), params.end(), [&](const PathParameter& o) {
+        return o.parameter == p.parameter && in_file.contains(o.path);
+      });
+      if (!found)
+        fail(
+            "{}: there are no values for parameter '{}', but for {}; load with {{.allow_missing = true}} to "
+            "keep those "
+            "that it has",
+            path, p.path, detail::brief_list(names));
+    }
+  }
+  for (const NamedArray& a : loaded) {
+    const auto it = by_path.find(a.name);
+    if (it != by_path.end()) {
+      try {
+        detail::ParameterAccess::load(*it->second, a.array, options.cast_dtype);
+      } catch (const Error& e) {
+        if (e.kind() != Error::Kind::user) throw;
+        fail("{}: '{}': {}", path, a.name, e.what());
+      }
+    } else if (!options.ignore_extra) {
+      std::vector<std::string> known;
+      for (const auto& p : params) known.push_back(p.path);
+      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out", path,
+           a.name, detail::brief_list(known));
+    }
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,122 @@
+// A network applied to symbols, and the export of a hybridized one.
+#include "frontend/eager/invoke.h"
+#include "frontend/formats/file_io.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/block/export_sizes.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/symbol/fixed_shape.h"
+#include "frontend/symbol/symbol_access.h"
+#include "frontend/symbol/symbol_graph.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <kiln/io.h>
+#include <kiln/symbol.h>
+
+#include <algorithm>
+
+namespace kiln {
+
+Symbol Block::compose(std::span<const Symbol> inputs, Where where) {
+  Tensors tensors;
+  for (const Symbol& s : inputs)
+    for (const Tensor& t : detail::SymbolAccess::tensors(s)) tensors.push_back(t);
+  Trace trace(/*shapes_known=*/false);
+  std::vector<ir::Entry> outputs;
+  for (const Tensor& t : call(tensors, where)) {
+    if (!t.defined()) fail("The block {} returned an undefined Tensor", name());
+    outputs.push_back(detail::TensorAccess::array(trace.resolve(t))->value);
+  }
+  return detail::SymbolAccess::make(std::move(outputs));
+}
+
+Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1}, where); }
+
+namespace {
+
+/// Throws where the call did more than a file can say.
+void require_pure(const detail::TracedCall& call) {
+  for (const ir::Graph::Write& w : call.graph.writes) {
+    const std::string line = w.value.node->location.str();
+    fail(
+        "{}{}hybrid_forward writes into '{}', and a symbol file has nowhere to put that: it computes results "
+        "only. "
+        "Compute a new tensor in place of the write (y = x + 1 for x += 1), call the network and export "
+        "again",
+        line, line.empty() ? "" : ": ", call.graph.inputs[w.input]->name);
+  }
+  if (call.other_values)
+    fail(
+        "hybrid_forward ran operator by operator in the latest call, since {}: its recording, and so a file, "
+        "computes "
+        "something else. Compute a new tensor in place of the write, call the network and export again",
+        call.eager_because);
+}
+
+/// The lines of the warning.
+std::string describe(const SizeDependence& sizes) {
+  constexpr std::size_t most = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, sizes.reasons.size()); ++i) text += "\n  " + sizes.reasons[i];
+  if (sizes.reasons.size() > most) text += fmt::format("\n  and {} more", sizes.reasons.size() - most);
+  return text;
+}
+
+/// The file's text; its inputs declare the extents that the graph is for.
+std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
+  FileGraph file = to_file_graph({without_amp_casts(call.graph.outputs)});
+  for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
+    const bool any =
+        std::any_of(sizes.fixed[i].begin(), sizes.fixed[i].end(), [](const auto& d) { return !!d; });
+    for (FileNode& node : file.nodes)
+      if (any && node.op == "null" && node.name == call.graph.inputs[i]->name)
+        set_fixed_shape(node.attrs, sizes.fixed[i]);
+  }
+  return format_symbol_file(file);
+}
+
+}  // namespace
+
+void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) {
+  const auto latest = detail::BlockAccess::latest(*this);
+  if (!latest)
+    fail(
+        "{}export_model() writes what a call recorded, and {} has recorded none: call hybridize() and then "
+        "the block "
+        "on a tensor, at least once",
+        line_prefix(where), name());
+  if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
+  require_pure(*latest);
+  const SizeDependence sizes = find_size_dependence(*this, *latest, where);
+  const std::string symbol_path = path_prefix + "-symbol.json";
+  if (sizes.any()) {
+    const std::string text = fmt::format(
+        "{}{} is for inputs of these sizes only, since {} computes with sizes. In place of x.shape() use "
+        "what follows "
+        "the input: 0 and -1 in reshape, open slices, zeros_like, broadcast_like, slice_like.{}",
+        line_prefix(where), symbol_path, name(), describe(sizes));
+    warn_once(text, text);
+  }
+  const Symbol symbol = detail::SymbolAccess::make(latest->graph.outputs);
+  const auto arguments = symbol.list_arguments(), states = symbol.list_auxiliary_states();
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::vector<NamedArray> arrays;
+  const auto add = [&](const std::string& name, const Tensor& values) {
+    if (has(arguments, name))
+      arrays.push_back({"arg:" + name, values});
+    else if (has(states, name))
+      arrays.push_back({"aux:" + name, values});
+  };
+  for (const Parameter& p : collect_params()) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
+  // Other tensors that hybrid_forward used are parameters to whoever reads the file.
+  for (const auto& c : latest->captures)
+    if (!c.parameter) add(c.name, c.whole());
+  write_file(symbol_path, symbol_text(*latest, sizes), "symbol file");
+  save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
+              {.numpy_mode = in_numpy_mode(file_order(latest->graph.outputs))});
+}
+
+}  // namespace kiln

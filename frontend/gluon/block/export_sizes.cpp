@@ -1,0 +1,235 @@
+#include "frontend/gluon/block/export_sizes.h"
+
+#include "frontend/eager/call_site.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/symbol/fixed_shape.h"
+#include "frontend/symbol/json/symbol_legacy.h"
+#include "frontend/symbol/symbol_graph.h"
+#include "frontend/tensor/operators.h"
+#include "frontend/trace/trace.h"
+
+#include <kiln/context.h>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+namespace kiln {
+namespace {
+
+using detail::TensorAccess;
+using detail::TracedCall;
+
+/// One axis of one input.
+struct Axis {
+  std::size_t input, axis;
+  bool operator<(const Axis& o) const { return std::pair(input, axis) < std::pair(o.input, o.axis); }
+};
+using Axes = std::set<Axis>;
+
+/// A graph's nodes in the order of a file, and the arrays that its program made in C++ while it was recorded.
+struct Recording {
+  std::vector<ir::NodePtr> nodes;
+  std::vector<ir::Entry> outputs;
+  std::map<std::string, Tensor> constants;
+};
+
+Recording listed(const ir::Graph& graph) { return {file_order(graph.outputs), graph.outputs, {}}; }
+
+/// "net.cpp:12: Reshape 'reshape0': shape" and its two values.
+struct Difference {
+  std::string what, here, there;
+};
+
+/// Compares two recordings of one program node by node.
+class Comparison {
+ public:
+  Comparison(const Recording& a, const Recording& b) : a_(a), b_(b) {}
+
+  /// Each attribute that differs. The walk ends at the first node that is another one.
+  std::vector<Difference> run() {
+    nodes(a_.nodes, b_.nodes, a_.outputs, b_.outputs);
+    return std::move(found_);
+  }
+
+ private:
+  using Nodes = std::vector<ir::NodePtr>;
+  using Entries = std::vector<ir::Entry>;
+
+  bool nodes(const Nodes& a, const Nodes& b, const Entries& a_outputs, const Entries& b_outputs) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      number_.emplace(a[i].get(), i);
+      if (i == b.size()) return another(*a[i], nullptr);
+      number_.emplace(b[i].get(), i);
+      if (!same_operator(*a[i], *b[i]) || !same_entries(a[i]->inputs, b[i]->inputs))
+        return another(*a[i], b[i].get());
+      attributes(*a[i], *b[i]);
+      if (!constant(*a[i], *b[i])) return another(*a[i], b[i].get());
+      for (std::size_t g = 0; g < a[i]->subgraphs.size(); ++g) {
+        const ir::Subgraph &x = *a[i]->subgraphs[g], &y = *b[i]->subgraphs[g];
+        if (!nodes(x.nodes, y.nodes, x.outputs, y.outputs)) return false;
+      }
+    }
+    if (b.size() > a.size()) return another(*a.back(), b[a.size()].get());
+    if (!same_entries(a_outputs, b_outputs)) return another(*a.back(), b.back().get());
+    return true;
+  }
+
+  static bool same_operator(const ir::Node& a, const ir::Node& b) {
+    if (a.is_variable() != b.is_variable() || a.subgraphs.size() != b.subgraphs.size()) return false;
+    if (a.is_variable()) return a.name == b.name;
+    // Equal extents take the first of such a pair, and then no other extents; the second computes what it
+    // does.
+    return a.op_name == b.op_name || broadcasting_form(a.op_name) == broadcasting_form(b.op_name);
+  }
+
+  bool same_entries(const Entries& a, const Entries& b) const {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const ir::Entry& x, const ir::Entry& y) {
+      return x.output == y.output && number_.at(x.node.get()) == number_.at(y.node.get());
+    });
+  }
+
+  void attributes(const ir::Node& a, const ir::Node& b) {
+    if (a.is_variable()) return;
+    const auto differ = [&](const std::string& key, const std::string& here, const std::string& there) {
+      // `__x__` is what no operator reads: the name of a body, say, which is another in each recording.
+      if (here != there && !legacy::is_hidden_attribute(key))
+        found_.push_back({place(a) + ": " + key, "= " + here, there});
+    };
+    for (const auto& [key, text] : a.attr_text) {
+      const auto other = b.attr_text.find(key);
+      differ(key, text, other == b.attr_text.end() ? "not given" : other->second);
+    }
+    for (const auto& [key, text] : b.attr_text)
+      if (!a.attr_text.contains(key)) differ(key, "not given", text);
+  }
+
+  /// Whether an array that the program made in C++ has the same elements.
+  bool constant(const ir::Node& a, const ir::Node& b) const {
+    const auto x = a_.constants.find(a.name), y = b_.constants.find(b.name);
+    if (!a.is_variable() || x == a_.constants.end() || y == b_.constants.end()) return true;
+    const auto &p = TensorAccess::array(x->second), &q = TensorAccess::array(y->second);
+    if (p == q) return true;
+    return x->second.dtype() == y->second.dtype() &&
+           TensorAccess::shape(x->second) == TensorAccess::shape(y->second) &&
+           std::equal(p->data(), p->data() + p->bytes(), q->data(), q->data() + q->bytes());
+  }
+
+  bool another(const ir::Node& a, const ir::Node* b) {
+    found_.push_back({place(a), "is recorded", b ? place(*b) : "nothing"});
+    return false;
+  }
+
+  static std::string place(const ir::Node& node) {
+    const std::string line = node.location.str();
+    return fmt::format("{}{}{} '{}'", line, line.empty() ? "" : ": ",
+                       node.is_variable() ? "array" : node.op_name, node.name);
+  }
+
+  const Recording &a_, &b_;
+  std::unordered_map<const ir::Node*, std::size_t> number_;
+  std::vector<Difference> found_;
+};
+
+/// The probes of one recording.
+class Prober {
+ public:
+  Prober(HybridBlock& block, const TracedCall& recorded, std::source_location where)
+      : block_(block), where_(where), signature_(recorded.signature), inputs_(recorded.graph.inputs) {
+    recorded_ = listed(recorded.graph);
+    for (const auto& c : recorded.captures) recorded_.constants.emplace(c.name, c.whole());
+  }
+
+  SizeDependence run() {
+    SizeDependence out;
+    for (std::size_t i = 0; i < signature_.inputs.size(); ++i) {
+      out.fixed.emplace_back(signature_.inputs[i].shape.size());
+      for (std::size_t k = 0; k < out.fixed[i].size(); ++k)
+        if (depends_on({i, k})) out.fixed[i][k] = extent({i, k});
+    }
+    out.reasons = std::move(reasons_);
+    return out;
+  }
+
+ private:
+  std::int64_t extent(const Axis& a) const { return signature_.inputs[a.input].shape[a.axis]; }
+
+  /// Whether the graph is another one when this axis grows: alone, or with as few others as the network
+  /// takes. An axis that it takes at one size only (channels) is for the operators to check.
+  bool depends_on(const Axis& axis) {
+    Axes same_place, same_extent;
+    for (std::size_t i = 0; i < signature_.inputs.size(); ++i)
+      for (std::size_t k = 0; k < signature_.inputs[i].shape.size(); ++k) {
+        if (extent({i, k}) != extent(axis)) continue;
+        same_extent.insert({i, k});
+        if (k == axis.axis) same_place.insert({i, k});
+      }
+    for (const Axes& axes : {Axes{axis}, same_place, same_extent}) {
+      const auto known = answers_.find(axes);
+      if (known == answers_.end()) answers_.emplace(axes, probe(axes));
+      if (const std::optional<bool>& moved = answers_.at(axes)) return *moved;
+    }
+    return false;
+  }
+
+  /// Whether the recording moves when these axes grow; nothing where the network does not run then.
+  std::optional<bool> probe(const Axes& axes) {
+    // Twice and one more: another number by most rules, and odd where the extent was even.
+    for (const std::int64_t more : {1, 0}) {
+      std::vector<TensorType> types;
+      for (const auto& in : signature_.inputs) types.push_back({in.dtype, in.shape});
+      for (const Axis& a : axes)
+        types[a.input].shape[a.axis] = std::max<std::int64_t>(2 * extent(a) + more, 1);
+      try {
+        const std::vector<Difference> found = Comparison(recorded_, record(types)).run();
+        const std::size_t input = axes.begin()->input;
+        for (const Difference& d : found)
+          if (named_.insert(d.what).second)
+            reasons_.push_back(fmt::format("{} {}, but {} for '{}' of shape {}", d.what, d.here, d.there,
+                                           inputs_[input]->name, types[input].shape.str()));
+        return !found.empty();
+      } catch (const FixedShapeError& e) {
+        if (named_.insert("").second) reasons_.push_back(e.what());
+        return true;
+      } catch (const std::exception&) {
+      }
+    }
+    return std::nullopt;
+  }
+
+  Recording record(std::span<const TensorType> types) {
+    const autograd::TrainMode mode(signature_.train);
+    const CheckScope no_hooks;
+    const CallSite site(detail::BlockAccess::state(block_).library ? std::optional(where_) : std::nullopt,
+                        where_, &block_);
+    Trace trace(/*shapes_known=*/true);
+    Tensors traced;
+    Recording out = listed(trace.finish(detail::BlockAccess::record(block_, trace, types, traced)));
+    for (const Trace::Captured& c : trace.captured())
+      if (c.tensor.defined()) out.constants.emplace(c.variable->name, c.tensor);
+    return out;
+  }
+
+  HybridBlock& block_;
+  std::source_location where_;
+  const CallSignature& signature_;
+  std::span<const ir::NodePtr> inputs_;
+  Recording recorded_;
+  std::map<Axes, std::optional<bool>> answers_;
+  std::set<std::string> named_;  // each node once
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace
+
+bool SizeDependence::any() const { return !reasons.empty(); }
+
+SizeDependence find_size_dependence(HybridBlock& block, const TracedCall& recorded,
+                                    std::source_location where) {
+  return Prober(block, recorded, where).run();
+}
+
+}  // namespace kiln

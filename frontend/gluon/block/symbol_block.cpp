@@ -1,0 +1,271 @@
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/symbol/fixed_shape.h"
+#include "frontend/symbol/symbol_access.h"
+#include "frontend/symbol/symbol_graph.h"
+#include "frontend/symbol/symbol_infer.h"
+#include "frontend/tensor/array.h"
+#include "frontend/tensor/text.h"
+#include "frontend/trace/naming.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/fork_gate.h"
+
+#include <kiln/io.h>
+#include <kiln/symbol_block.h>
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <unordered_map>
+
+namespace kiln {
+
+using detail::ParameterAccess;
+using detail::SymbolAccess;
+using detail::TensorAccess;
+
+struct SymbolBlock::State {
+  Symbol symbol;
+  std::string file;
+  std::vector<std::string> inputs;
+  std::vector<ir::NodePtr> order;
+  std::vector<ir::Entry> outputs;
+  bool has_open = false;                                      // whether shapes in it depend on the inputs
+  std::unordered_map<const ir::Node*, std::size_t> input_of;  // variable -> number of the input
+  std::unordered_map<const ir::Node*, Parameter> parameter_of;
+
+  void check_count(const Tensors& tensors) const;
+  /// The graph with types for inputs of such shapes and dtypes.
+  std::shared_ptr<const TypedGraph> typed(const Tensors& tensors) const;
+  /// The same, kept from the call before where that one's inputs were alike.
+  std::shared_ptr<const TypedGraph> typed_once(const Tensors& tensors);
+
+ private:
+  Mutex mutex_;
+  std::vector<TensorType> last_types_;
+  bool last_train_ = false;
+  std::shared_ptr<const TypedGraph> last_;
+};
+
+namespace {
+
+double declared_number(const ir::Node& variable, std::string_view key, double fallback) {
+  const auto found = variable.attr_text.find(key);
+  if (found == variable.attr_text.end()) return fallback;
+  const std::string& text = found->second;
+  std::from_chars(text.data(), text.data() + text.size(), fallback);
+  return fallback;
+}
+
+Parameter make_parameter(const ParameterDict& params, const ir::Node& variable, bool auxiliary) {
+  ParameterOptions options;
+  options.dtype = ir::declared_dtype(variable).value_or(DType::f32);
+  options.lr_mult = declared_number(variable, "__lr_mult__", 1);
+  options.wd_mult = declared_number(variable, "__wd_mult__", 1);
+  options.dtype_by_name = true;
+  if (auxiliary) options.grad_req = GradReq::null;
+  const bool known = params.contains(variable.name);
+  // Parameters know no other sign of an unknown extent than 0.
+  const Shape declared = mxnet_shape(ir::declared_shape(variable), /*np_shape=*/false);
+  Parameter p = params.get(variable.name, declared, options);
+  // An exported file shows the variable as this one's file did.
+  if (!known) ParameterAccess::state(p).variable_attrs = variable.attr_text;
+  return p;
+}
+
+std::vector<std::string> names_of(const std::vector<Symbol>& inputs) {
+  std::vector<std::string> names;
+  for (const Symbol& s : inputs) names.push_back(s.name());
+  return names;
+}
+
+// "node 'fc1' (FullyConnected, weight 'fc1_weight', bias 'fc1_bias')"
+std::string describe(const ir::Node& node) {
+  std::string text = fmt::format("node '{}' ({}", node.name, node.op_name);
+  for (std::size_t i = 0; i < node.inputs.size() && i < node.op->inputs.size() && !node.op->variadic; ++i)
+    if (node.inputs[i].node->is_variable())
+      text += fmt::format(", {} '{}'", node.op->inputs[i], node.inputs[i].node->name);
+  return text + ")";
+}
+
+[[noreturn]] void with_file(const std::string& file, const Error& e) {
+  if (e.kind() != Error::Kind::user || file.empty() ||
+      std::string_view(e.what()).find(file) != std::string_view::npos)
+    throw e;
+  throw Error(file + ": " + e.what());
+}
+
+}  // namespace
+
+SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<Symbol>& inputs,
+                         const ParameterDict* params)
+    : SymbolBlock(outputs, names_of(inputs), params, "") {}
+
+SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& inputs,
+                         const ParameterDict* params, const std::string& file)
+    : HybridBlock(BlockOptions{.prefix = "", .params = params}, "symbolblock"),
+      state_(std::make_shared<State>()) {
+  State& s = *state_;
+  s.symbol = outputs;
+  s.file = file;
+  s.inputs = inputs;
+  s.outputs = SymbolAccess::entries(outputs);
+  s.order = file_order(s.outputs);
+  require_known_operators(s.order, file);
+  s.has_open = ir::has_open_source(s.order);
+  const Variables variables = variables_of(s.order);
+  const std::string in = file.empty() ? outputs.str() : file;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    bool found = false;
+    for (const ir::NodePtr& v : variables.all) {
+      if (v->name != inputs[i]) continue;
+      found = true;
+      s.input_of.emplace(v.get(), i);
+    }
+    if (!found)
+      fail("{}: there is no variable '{}' to be an input; its variables are {}", in, inputs[i],
+           detail::brief_list(outputs.list_inputs()));
+  }
+  const ParameterDict own = Block::params();
+  const auto add = [&](const std::vector<ir::NodePtr>& nodes, bool auxiliary) {
+    for (const ir::NodePtr& v : nodes)
+      if (!s.input_of.contains(v.get())) s.parameter_of.emplace(v.get(), make_parameter(own, *v, auxiliary));
+  };
+  add(variables.arguments, false);
+  add(variables.auxiliary_states, true);
+}
+
+SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vector<std::string>& input_names,
+                                 const std::string& param_file) {
+  SymbolBlock block(Symbol::load(symbol_file), input_names, nullptr, symbol_file);
+  if (param_file.empty()) return block;
+  const ParameterDict params = block.params();
+  // The values keep the dtype they were saved in.
+  for (const NamedArray& a : load_arrays(param_file)) {
+    const bool has_kind = a.name.starts_with("arg:") || a.name.starts_with("aux:");
+    const std::string name = has_kind ? a.name.substr(4) : a.name;
+    if (params.contains(name) && params[name].dtype() != a.array.dtype()) params[name].cast(a.array.dtype());
+  }
+  try {
+    params.load(param_file);
+  } catch (const Error& e) {
+    with_file(param_file, e);
+  }
+  return block;
+}
+
+const Symbol& SymbolBlock::symbol() const { return state_->symbol; }
+
+std::string SymbolBlock::str() const {
+  return fmt::format("SymbolBlock(\n{} : {} -> {}\n)", state_->symbol.str(), state_->inputs.size(),
+                     state_->symbol.size());
+}
+
+void SymbolBlock::State::check_count(const Tensors& tensors) const {
+  if (tensors.size() != inputs.size())
+    fail("{} takes {} inputs ({}), but was called with {}", symbol.str(), inputs.size(),
+         detail::brief_list(inputs), tensors.size());
+}
+
+std::shared_ptr<const TypedGraph> SymbolBlock::State::typed(const Tensors& tensors) const {
+  auto graph = std::make_shared<TypedGraph>(outputs);
+  std::unordered_map<const ir::Node*, const ir::Node*> original;
+  for (const ir::NodePtr& node : order)
+    if (node->is_variable()) original.emplace(graph->copies.of(node.get()).get(), node.get());
+  const auto given = [&](const ir::Node& copy) -> std::optional<ir::GivenType> {
+    const ir::Node* const variable = original.at(&copy);
+    if (const auto input = input_of.find(variable); input != input_of.end()) {
+      const Tensor& t = tensors.at(input->second);
+      return ir::GivenType{TensorAccess::shape(t), TensorAccess::dtype(t)};
+    }
+    const Parameter& p = parameter_of.at(variable);
+    const bool known = ParameterAccess::state(p).shape_known();
+    return ir::GivenType{known ? p.shape() : partial_shape(p.shape(), /*np_shape=*/false), p.dtype()};
+  };
+  try {
+    infer_graph(*graph, given, is_training());
+  } catch (const Error& e) {
+    with_file(file, e);
+  }
+  return graph;
+}
+
+std::shared_ptr<const TypedGraph> SymbolBlock::State::typed_once(const Tensors& tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& t : tensors) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
+  const bool train = is_training();
+  {
+    const std::lock_guard lock(mutex_);
+    if (last_ && last_types_ == types && last_train_ == train) return last_;
+  }
+  std::shared_ptr<const TypedGraph> graph = typed(tensors);
+  if (!graph->types.complete) return graph;
+  const std::lock_guard lock(mutex_);
+  last_types_ = std::move(types);
+  last_train_ = train;
+  return last_ = std::move(graph);
+}
+
+void SymbolBlock::infer_shape(const Tensors& inputs) {
+  state_->check_count(inputs);
+  const std::shared_ptr<const TypedGraph> graph = state_->typed(inputs);
+  for (const auto& [variable, parameter] : state_->parameter_of) {
+    const ir::Node& copy = *graph->copies.of(variable);
+    if (!copy.types.empty()) Parameter(parameter).set_shape(copy.types[0].shape);
+  }
+}
+
+Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
+  State& s = *state_;
+  s.check_count(inputs);
+  // An extent that the file leaves open follows from the inputs of this call.
+  const bool known = std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+    return t.defined() && (!t.is_traced() || TensorAccess::array(t)->shape_known);
+  });
+  const std::shared_ptr<const TypedGraph> typed = s.has_open && known ? state_->typed_once(inputs) : nullptr;
+  const NameScope names("");  // nodes are called what they are called in the file, wherever the block stands
+  std::unordered_map<const ir::Node*, Tensors> values;
+  const auto value = [&](const ir::Entry& e) -> const Tensor& {
+    const Tensors& outputs = values.at(e.node.get());
+    if (e.output >= outputs.size())
+      fail("output {} of node '{}' is hidden: nothing can use it", e.output, e.node->name);
+    return outputs[e.output];
+  };
+  Tensors arguments;
+  for (const ir::NodePtr& node : s.order) {
+    if (const auto input = s.input_of.find(node.get()); input != s.input_of.end()) {
+      const Tensor& given = inputs[input->second];
+      const ir::PartialShape shape = TensorAccess::shape(given);
+      require_fixed_shape(*node, TensorAccess::array(given)->shape_known ? &shape : nullptr, s.file);
+      values[node.get()] = {given};
+      continue;
+    }
+    if (node->is_variable()) {
+      values[node.get()] = {s.parameter_of.at(node.get())};
+      continue;
+    }
+    arguments.clear();
+    for (const ir::Entry& e : node->inputs) arguments.push_back(value(e));
+    Tensors outputs;
+    const ir::Node& meant = typed ? *typed->copies.of(node.get()) : *node;
+    try {
+      outputs = invoke(*node->op, arguments, meant.attrs, {}, node->name, meant.subgraphs, node->np_shape);
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::user) throw;
+      fail("{}{}{}: {}", s.file, s.file.empty() ? "" : ": ", describe(*node), e.what());
+    }
+    // The recording shows the attributes as this one's file did, and where the node stands in it.
+    if (!outputs.empty() && outputs[0].is_traced()) {
+      ir::Node& recorded = *TensorAccess::array(outputs[0])->value.node;
+      recorded.attr_text = node->attr_text;
+      recorded.location = node->location;
+    }
+    values[node.get()] = std::move(outputs);
+  }
+  Tensors results;
+  for (const ir::Entry& e : s.outputs) results.push_back(value(e));
+  return results;
+}
+
+}  // namespace kiln

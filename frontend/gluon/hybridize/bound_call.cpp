@@ -1,0 +1,138 @@
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/bound_call.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+using detail::TracedCall;
+
+struct BoundCall::State {
+  std::string block;
+  std::shared_ptr<const TracedCall> call;
+  std::shared_ptr<const detail::Revision> origin;  // of the block
+  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found to hold
+  Tensors inputs;
+  Tensors results;
+  std::vector<Argument> arguments;
+  std::vector<std::shared_ptr<Array>> arrays;  // that a run makes
+  std::vector<void*> made;                     // their elements
+
+  bool owns(const Tensor& t) const {
+    return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
+  }
+  /// Whether the block computes the same as when the call was bound. A block that is gone changes no more.
+  bool current() {
+    const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
+    if (confirmed != epoch && !call->dependencies.unchanged()) return false;
+    confirmed = epoch;
+    return !origin->alive() || call->captures_in_use();
+  }
+  void bind(const Tensors& to) {
+    inputs = to;
+    call->fill_arguments(inputs, arguments.data());
+    call->fill_results(inputs, arrays, TracedCall::Made::kept, results);
+  }
+};
+
+BoundCall::BoundCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+const Tensors& BoundCall::run(Where where) {
+  State& s = *state_;
+  if (Trace::current())
+    fail("{}A bound call of {} runs on arrays and cannot be traced; call the block instead",
+         line_prefix(where), s.block);
+  if (s.call->signature.train != is_training())
+    fail("{}The call of {} was bound for {}: bind one for each mode", line_prefix(where), s.block,
+         s.call->signature.train ? "training" : "prediction");
+  if (s.call->signature.numpy != NumpyScope::program())
+    fail("{}The call of {} was bound {} numpy mode: bind one for each mode", line_prefix(where), s.block,
+         s.call->signature.numpy ? "in" : "outside of");
+  if (!s.current())
+    fail(
+        "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
+        "that it holds): bind it again",
+        line_prefix(where), s.block);
+  at_line(where, [&] { s.call->execute(s.arguments, s.made); });
+  for (const auto& array : s.arrays) array->touch();
+  return s.results;
+}
+
+const Tensor& BoundCall::operator()(Where where) {
+  if (state_->results.size() != 1)
+    fail("{}The block {} gives {} tensors: run() returns all", line_prefix(where), state_->block,
+         state_->results.size());
+  return run(where)[0];
+}
+
+const Tensors& BoundCall::inputs() const { return state_->inputs; }
+const Tensors& BoundCall::results() const { return state_->results; }
+
+void BoundCall::set_inputs(const Tensors& inputs, Where where) {
+  State& s = *state_;
+  for (const Tensor& t : inputs)
+    if (!t.defined() || TensorAccess::array(t)->traced())
+      fail("{}The call of {} is bound to arrays: an input without elements cannot replace them",
+           line_prefix(where), s.block);
+  const CallSignature& bound = s.call->signature;
+  if (!bound.matches(inputs, bound.train)) {
+    const std::string given = CallSignature(inputs, bound.train).str();
+    fail("{}The call of {} is bound to {} and cannot take {}{}", line_prefix(where), s.block, bound.str(),
+         given, given == bound.str() ? ", which share memory in another way" : "");
+  }
+  if (s.call->overlaps(inputs))
+    fail("{}The block {} writes to an array that it would also see as another one", line_prefix(where),
+         s.block);
+  if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return s.owns(t); }))
+    fail("{}A bound call of {} cannot read the array of its own result: copy() it", line_prefix(where),
+         s.block);
+  s.bind(inputs);
+}
+
+BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
+  detail::BlockState& s = state();
+  const std::source_location line = CallSite::resolve(where);
+  if (!s.active)
+    fail("{}bind() is for a compiled call: hybridize() the block {} first", line_prefix(line), name());
+  if (!s.hooks.empty())
+    fail("{}The block {} has hooks, which a bound call would not run: detach them, or call the block",
+         line_prefix(line), name());
+  if (!records_alone())
+    fail("{}{} keeps tensors from step to step: a call of it by itself is not compiled and cannot be bound",
+         line_prefix(line), name());
+  if (Trace::current())
+    fail("{}bind() cannot be traced: call the block {} instead", line_prefix(line), name());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].defined())
+      fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
+
+  const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
+  auto bound = std::make_shared<BoundCall::State>();
+  bound->block = name();
+  bound->call = at_line(line, [&] { return calls_.get(s)->prepare(*this, inputs); });
+  bound->origin = s.structure;
+  const TracedCall& call = *bound->call;
+  if (!call.executable || call.overlaps(inputs))
+    fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
+         call.executable ? "it writes to an array that it also sees as another one" : call.eager_because);
+  for (const TensorType& type : call.fresh) {
+    bound->arrays.push_back(at_line(line, [&] { return std::make_shared<Array>(Buffer(type)); }));
+    bound->made.push_back(bound->arrays.back()->data());
+  }
+  bound->arguments.resize(call.argument_count());
+  bound->results.resize(call.results.size());
+  bound->bind(inputs);
+  return BoundCall(std::move(bound));
+}
+
+}  // namespace kiln

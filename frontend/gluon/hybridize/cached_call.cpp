@@ -1,0 +1,270 @@
+#include "frontend/gluon/hybridize/cached_call.h"
+
+#include "codegen/compile.h"
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+#include "runtime/small_array.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+using detail::TracedCall;
+
+namespace {
+
+struct Place {
+  std::uint32_t array = 0;
+  std::int64_t distance = 0;
+};
+
+/// Input i's place in the arrays of the call.
+Place place_of(std::span<const Tensor> inputs, std::size_t i) {
+  for (std::size_t j = 0; j < i; ++j)
+    if (TensorAccess::array(inputs[j]) == TensorAccess::array(inputs[i]))
+      return {static_cast<std::uint32_t>(j),
+              TensorAccess::offset(inputs[i]) - TensorAccess::offset(inputs[j])};
+  return {static_cast<std::uint32_t>(i), 0};
+}
+
+std::size_t byte_offset(const Tensor& t) {
+  return static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
+}
+
+void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
+  for (const Tensor& t : inputs)
+    if (TensorAccess::array(t)->traced())
+      fail(
+          "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
+          "hybrid_forward must not be kept and used after it",
+          block.name(), t.name());
+}
+
+bool memory_overlaps(const Storage& a, const Storage& b) {
+  const std::less<const std::byte*> before;
+  return before(a.data(), b.data() + b.bytes()) && before(b.data(), a.data() + a.bytes());
+}
+
+}  // namespace
+
+CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
+    : train(is_train), numpy(NumpyScope::program()) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Place place = place_of(tensors, i);
+    inputs.push_back(
+        {TensorAccess::dtype(tensors[i]), TensorAccess::shape(tensors[i]), place.array, place.distance});
+  }
+}
+
+bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) const {
+  if (tensors.size() != inputs.size() || train != is_train || numpy != NumpyScope::program()) return false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape))
+      return false;
+  }
+  if (tensors.size() == 1) return true;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Place place = place_of(tensors, i);
+    if (place.array != inputs[i].array || place.distance != inputs[i].distance) return false;
+  }
+  return true;
+}
+
+std::string CallSignature::inputs_str() const {
+  std::string out;
+  for (const Input& in : inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
+  if (numpy) out += out.empty() ? "no inputs, numpy mode" : ", numpy mode";
+  return out.empty() ? "no inputs" : out;
+}
+
+std::string CallSignature::str() const { return inputs_str() + (train ? ", training" : ""); }
+
+bool CallSignature::shares_arrays() const {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].array != i) return true;
+  return false;
+}
+
+bool TracedCall::confirm() const {
+  const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
+  if (!dependencies.unchanged() || !dependencies.alive() || !hybridized.unchanged()) return false;
+  confirmed.store(epoch, std::memory_order_relaxed);
+  return true;
+}
+
+bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Storage& in = *TensorAccess::array(inputs[i]);
+    for (const std::uint32_t w : written_captures)
+      if (memory_overlaps(in, *captures[w].array.get())) return true;
+    if (!writes_inputs) continue;
+    for (std::size_t j = 0; j < i; ++j)
+      if (memory_overlaps(in, *TensorAccess::array(inputs[j]))) return true;
+    for (const Capture& c : captures)
+      if (memory_overlaps(in, *c.array.get())) return true;
+  }
+  return false;
+}
+
+void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  SmallArray<Argument, 48> arguments(argument_count());
+  fill_arguments(inputs, arguments.data());
+  SmallArray<void*, 8> made(fresh.size());
+  SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
+    made[i] = arrays[i]->data();
+  }
+  execute({arguments.data(), argument_count()}, {made.data(), fresh.size()});
+  fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
+}
+
+void TracedCall::fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const {
+  for (const Tensor& t : inputs) *arguments++ = {TensorAccess::array(t).get(), byte_offset(t)};
+  for (const Capture& c : captures) *arguments++ = {c.array.get().get(), 0};
+}
+
+void TracedCall::execute(std::span<const Argument> arguments, std::span<void* const> made) const {
+  const std::int64_t draws = executable->plan().random_draws;
+  executable->run(arguments, made, draws > 0 ? reserve_random(draws) : RandomState{});
+}
+
+void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays,
+                              Made made, std::span<Tensor> outputs) const {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Result& r = results[i];
+    switch (r.of) {
+      case Result::Of::fresh:
+        if (std::shared_ptr<Array>& array = fresh_arrays[r.index]; r.last && made == Made::taken)
+          TensorAccess::assign(outputs[i], std::move(array), r.offset, r.shape, r.dtype);
+        else
+          TensorAccess::assign(outputs[i], array, r.offset, r.shape, r.dtype);
+        break;
+      case Result::Of::input:
+        TensorAccess::assign(outputs[i], TensorAccess::array(inputs[r.index]),
+                             TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
+        break;
+      case Result::Of::capture:
+        TensorAccess::assign(outputs[i], captures[r.index].array.get(), r.offset, r.shape, r.dtype);
+        break;
+    }
+  }
+}
+
+const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
+  for (const TracedCall* c = head_.load(std::memory_order_acquire); c;
+       c = c->next.load(std::memory_order_relaxed))
+    if (c->signature.matches(inputs, train)) return c->current() ? c : nullptr;
+  return nullptr;
+}
+
+const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) const {
+  for (const Tensor& t : inputs)
+    if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
+  const TracedCall* c = find(inputs, train);
+  return c && c->executable && !c->checked && !c->overlaps(inputs) ? c : nullptr;
+}
+
+bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensor& out) const {
+  const TracedCall* c = ready(inputs, train);
+  if (!c || c->results.size() != 1) return false;
+  c->run(inputs, {&out, 1});
+  return true;
+}
+
+bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensors& out) const {
+  const TracedCall* c = ready(inputs, train);
+  if (!c) return false;
+  out.resize(c->results.size());
+  c->run(inputs, out);
+  return true;
+}
+
+Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
+  refuse_traced(block, inputs);
+  const TracedCall* const found = find(inputs, is_training());
+  const TracedCall& c = found ? *found : find_or_trace(block, inputs, is_training());
+  // The recording assumes that what is written is seen through one argument only; else each operator runs by
+  // itself.
+  if (!c.executable || c.overlaps(inputs))
+    return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
+  if (c.checked) return detail::run_checked(block, c, !found, inputs);
+  Tensors out(c.results.size());
+  c.run(inputs, out);
+  return out;
+}
+
+std::shared_ptr<const TracedCall> CachedCall::prepare(HybridBlock& block, std::span<const Tensor> inputs) {
+  refuse_traced(block, inputs);
+  return find_or_trace(block, inputs, is_training()).shared_from_this();
+}
+
+const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train) {
+  if (const TracedCall* c = find(inputs, train)) return *c;
+  CallSignature signature(inputs, train);
+  std::unique_lock lock(mutex_);
+  const auto busy = [&] {
+    return std::any_of(in_progress_.begin(), in_progress_.end(),
+                       [&](const CallSignature* s) { return *s == signature; });
+  };
+  for (;;) {
+    if (const TracedCall* c = find(inputs, train)) return *c;
+    if (!busy()) break;
+    done_.wait(lock);
+  }
+  const ForkGuard guard;  // a child of fork() would wait for ever for what is in progress
+  in_progress_.push_back(&signature);
+  const bool first = published_.empty();
+  const bool changed = drop_stale();
+  lock.unlock();
+  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(),
+           first     ? "first call"
+           : changed ? "the network has changed"
+                     : "new signature");
+
+  std::shared_ptr<TracedCall> made;
+  std::exception_ptr error;
+  try {
+    made = detail::trace_call(block, signature, inputs);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  std::erase(in_progress_, &signature);
+  done_.notify_all();
+  if (error) std::rethrow_exception(error);
+  publish(made);
+  return *made;
+}
+
+bool CachedCall::drop_stale() {
+  const auto stale =
+      std::stable_partition(published_.begin(), published_.end(), [](const auto& c) { return c->current(); });
+  if (stale == published_.end()) return false;
+  retired_.assign(std::move_iterator(stale), std::move_iterator(published_.end()));
+  published_.erase(stale, published_.end());
+  const TracedCall* older = nullptr;
+  for (const auto& c : published_) {
+    c->next.store(older, std::memory_order_relaxed);
+    older = c.get();
+  }
+  head_.store(older, std::memory_order_release);
+  return true;
+}
+
+void CachedCall::publish(std::shared_ptr<const TracedCall> call) {
+  call->next.store(head_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  head_.store(call.get(), std::memory_order_release);
+  published_.push_back(std::move(call));
+}
+
+}  // namespace kiln

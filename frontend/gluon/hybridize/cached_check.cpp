@@ -1,0 +1,280 @@
+// The checks of a hybridized call (Check): recorded again, and run eagerly beside its code.
+#include "codegen/compile.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/hybridize/recording_difference.h"
+#include "frontend/tensor/bits.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/env.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+namespace kiln {
+
+using detail::Array;
+using detail::BlockAccess;
+using detail::RecordingDifference;
+using detail::TensorAccess;
+using detail::TracedCall;
+
+namespace {
+
+thread_local bool checking = false;
+
+bool asks_for(const TracedCall& call, Check check) { return (call.options.check & check) != Check::none; }
+
+constexpr const char* remedy =
+    "hybrid_forward reads something whose change Kiln does not see. Make a number or a flag an Attr<T> "
+    "member, an array a Parameter, a layer a Child; or call hybridize() after the change";
+
+std::string line_of(const std::string& line) { return line.empty() ? line : line + ": "; }
+
+[[noreturn]] void fail_stale(const HybridBlock& block, const TracedCall& call, const RecordingDifference& d) {
+  fail("{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
+       block.name(), call.signature.str(), d.node, d.what, d.was, d.now, remedy);
+}
+
+void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
+  const CheckScope scope;
+  const detail::Recorded again = detail::record_call(block, call.signature, inputs);
+  if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
+}
+
+Tensor duplicate(const Tensor& t) {
+  Tensor out = TensorAccess::empty(TensorAccess::shape(t), TensorAccess::dtype(t));
+  const std::byte* const from = TensorAccess::array(t)->data();
+  const auto offset = static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
+  Array& to = *TensorAccess::array(out);
+  if (to.bytes() != 0) std::memcpy(to.data(), from + offset, to.bytes());
+  return out;
+}
+
+/// All arrays that a call can reach, whole, and copies of what they held. An eager run may thus write to them
+/// as it likes, and the compiled one finds them as they were.
+class Arguments {
+ public:
+  Arguments(const TracedCall& call, std::span<const Tensor> inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& array = TensorAccess::array(inputs[i]);
+      const DType dtype = TensorAccess::dtype(inputs[i]);
+      const auto elements = static_cast<std::int64_t>(array->bytes() / size_of(dtype));
+      add(fmt::format("input {}", i), TensorAccess::make(array, 0, {elements}, dtype));
+    }
+    for (const TracedCall::Capture& c : call.captures) add("'" + c.name + "'", c.whole());
+  }
+
+  /// Puts back what the arrays held, and keeps what they hold now.
+  void restore() {
+    for (Held& h : held_) {
+      Array& array = *TensorAccess::array(h.whole);
+      if (array.bytes() == 0) continue;
+      const void* const before = TensorAccess::array(h.before)->data();
+      if (std::memcmp(array.data(), before, array.bytes()) == 0) continue;  // maybe read by other threads
+      h.after = duplicate(h.whole);
+      std::memcpy(array.data(), before, array.bytes());
+      array.touch();
+    }
+  }
+
+  struct Difference {
+    std::string name;
+    std::int64_t element;
+    Tensor eager, compiled;
+  };
+  /// An array that does not hold what it held at restore().
+  std::optional<Difference> first_difference() const {
+    for (const Held& h : held_) {
+      const Tensor& eager = h.after.defined() ? h.after : h.before;
+      if (const auto element = detail::first_difference(eager, h.whole))
+        return Difference{h.name, *element, eager, h.whole};
+    }
+    return {};
+  }
+
+  /// The copy of the array behind `t`, and t's view of it.
+  Tensor copy_of(const Tensor& t) const {
+    for (const Held& h : held_)
+      if (TensorAccess::array(h.whole) == TensorAccess::array(t))
+        return TensorAccess::make(TensorAccess::array(h.before), TensorAccess::offset(t),
+                                  TensorAccess::shape(t), TensorAccess::dtype(t));
+    fail_internal("a call reads an array that is not an argument");
+  }
+
+ private:
+  struct Held {
+    std::string name;
+    Tensor whole, before, after;
+  };
+  void add(std::string name, Tensor whole) {
+    const auto known = [&](const Held& h) {
+      return TensorAccess::array(h.whole) == TensorAccess::array(whole);
+    };
+    if (std::none_of(held_.begin(), held_.end(), known))
+      held_.push_back({std::move(name), whole, duplicate(whole), Tensor()});
+  }
+  std::vector<Held> held_;
+};
+
+/// A call run both ways.
+struct Runs {
+  HybridBlock& block;
+  const TracedCall& call;
+  std::span<const Tensor> inputs;
+  Arguments arguments;
+  RandomState random;  // the counters that both draw
+  Tensors eager, compiled;
+};
+
+void run_both(Runs& r) {
+  {
+    const CheckScope scope;
+    const RandomBlock draws(r.random);
+    try {
+      for (const Tensor& t : BlockAccess::run(r.block, {r.inputs.begin(), r.inputs.end()}))
+        r.eager.push_back(duplicate(t));  // it may be a view of an argument
+    } catch (...) {
+      r.arguments.restore();
+      throw;
+    }
+  }
+  r.arguments.restore();
+  const RandomBlock draws(r.random);
+  r.compiled.resize(r.call.results.size());
+  r.call.run(r.inputs, r.compiled);
+}
+
+/// The values of all nodes of the recording, in its order: by code made for all of them at once, and node by
+/// node. Both read copies of the arguments. Names the first node that differs.
+std::optional<RecordingDifference> first_differing_node(const Runs& r) {
+  ir::Graph graph = r.call.graph;
+  graph.writes.clear();
+  graph.outputs.clear();
+  for (const ir::NodePtr& n : graph.nodes)
+    for (int i = 0; n->op && i < n->op->outputs_visible(n->attrs); ++i)
+      graph.outputs.push_back({n, static_cast<std::uint32_t>(i), 0});
+  const auto executable = compile(graph, default_options());
+
+  Tensors given;
+  for (const Tensor& t : r.inputs) given.push_back(r.arguments.copy_of(t));
+  for (const TracedCall::Capture& c : r.call.captures) given.push_back(r.arguments.copy_of(c.whole()));
+  std::unordered_map<const ir::Node*, Tensors> values;
+  std::vector<Argument> arguments;
+  Tensors copies;  // each way its own: operators that keep statistics write to them
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    copies.push_back(duplicate(given[i]));
+    arguments.push_back({TensorAccess::array(copies.back()).get(), 0});
+    values[graph.inputs[i].get()] = {duplicate(given[i])};
+  }
+  Tensors compiled;
+  std::vector<void*> made;
+  for (const ir::Entry& e : graph.outputs) {
+    const TensorType& type = e.node->types.at(e.output);
+    compiled.push_back(TensorAccess::empty(type.shape, type.dtype));
+    made.push_back(TensorAccess::array(compiled.back())->data());
+  }
+  executable->run(arguments, made, r.random);
+
+  const RandomBlock draws(r.random);
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ir::Node& n = *graph.outputs[i].node;
+    if (graph.outputs[i].output == 0) {
+      Tensors in;
+      for (const ir::Entry& e : n.inputs) in.push_back(values.at(e.node.get()).at(e.output));
+      values[&n] = kiln::invoke(*n.op, in, n.attrs, {}, n.name, n.subgraphs, n.np_shape);
+    }
+    const Tensor& alone = values[&n].at(graph.outputs[i].output);
+    if (const auto at = detail::first_difference(alone, compiled[i]); at && *at >= 0)
+      return RecordingDifference{fmt::format("node '{}' ({})", n.name, n.op_name), n.location.str(),
+                                 fmt::format("element {}", *at), detail::element_text(alone, *at),
+                                 detail::element_text(compiled[i], *at)};
+  }
+  return {};
+}
+
+std::string value_text(const Tensor& t, std::int64_t element) {
+  return element < 0 ? TensorType{t.dtype(), t.shape()}.str() : detail::element_text(t, element);
+}
+
+/// Throws the error that helps most with a result that differs.
+[[noreturn]] void fail_bits(const Runs& r, const std::string& where, const std::string& line,
+                            std::int64_t element, const Tensor& eager, const Tensor& compiled) {
+  check_recording(r.block, r.call, r.inputs);
+  if (const auto d = first_differing_node(r))
+    fail_internal("{}{}: {} has {} at {} when it runs alone and {} in compiled code", line_of(d->line),
+                  r.block.name(), d->node, d->was, d->what, d->now);
+  fail(
+      "{}{} computes other values eagerly than compiled: {}{} is {} eagerly and {} compiled. Its recording "
+      "is "
+      "up to date, so hybrid_forward computes otherwise while it is recorded: it must not ask is_traced() "
+      "for what it computes, nor count its runs",
+      line_of(line), r.block.name(), where, element < 0 ? "" : fmt::format(", element {},", element),
+      value_text(eager, element), value_text(compiled, element));
+}
+
+void compare(const Runs& r) {
+  const ir::Graph& graph = r.call.graph;
+  if (r.eager.size() != r.compiled.size()) {
+    check_recording(r.block, r.call, r.inputs);
+    fail("{} gives {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
+  }
+  for (std::size_t i = 0; i < r.eager.size(); ++i) {
+    const auto element = detail::first_difference(r.eager[i], r.compiled[i]);
+    if (!element) continue;
+    const ir::Node& node = *graph.outputs[i].node;
+    fail_bits(r, fmt::format("result {} of node '{}' ({})", i, node.name, node.op_name), node.location.str(),
+              *element, r.eager[i], r.compiled[i]);
+  }
+  if (const auto d = r.arguments.first_difference())
+    fail_bits(r, d->name + " after the call", "", d->element, d->eager, d->compiled);
+}
+
+}  // namespace
+
+CheckScope::CheckScope() : outer_(std::exchange(checking, true)) {}
+CheckScope::~CheckScope() { checking = outer_; }
+bool CheckScope::active() { return checking; }
+
+Check check_from_environment() {
+  static const Check checks = [] {
+    Check all = Check::none;
+    std::string_view rest = env("KILN_CHECK").value_or("");
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+      if (word == "recording")
+        all = all | Check::recording;
+      else if (word == "bits")
+        all = all | Check::bits;
+      else if (!word.empty())
+        warn_once("KILN_CHECK",
+                  fmt::format("KILN_CHECK: no check is called \"{}\"; there are recording and bits", word));
+    }
+    return all;
+  }();
+  return checks;
+}
+
+Tensors detail::run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
+                            std::span<const Tensor> inputs) {
+  if (asks_for(call, Check::recording) && !just_recorded) check_recording(block, call, inputs);
+  if (asks_for(call, Check::bits)) {
+    Runs runs{
+        block, call, inputs, Arguments(call, inputs), reserve_random(call.executable->plan().random_draws),
+        {},    {}};
+    run_both(runs);
+    compare(runs);
+    return std::move(runs.compiled);
+  }
+  Tensors out(call.results.size());
+  call.run(inputs, out);
+  return out;
+}
+
+}  // namespace kiln

@@ -1,0 +1,221 @@
+// A miss of CachedCall: recording hybrid_forward and compiling the recording.
+#include "codegen/compile.h"
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/hybridize/recording_difference.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+using detail::TracedCall;
+
+namespace {
+
+/// Which tensor of the recording each result is a view of. A result that is (a view of) an input, a parameter
+/// or another result shares its memory eagerly; it does so here too.
+class ResultViews {
+ public:
+  ResultViews(Trace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
+
+  /// Fills results and fresh, and returns the values that the executable has to make.
+  std::vector<ir::Entry> place(std::span<const Tensor> results, TracedCall& out) {
+    std::vector<ir::Entry> made;
+    std::vector<const Array*> arrays;
+    for (const Tensor& result : results) {
+      const Tensor t = trace_.resolve(result);
+      const Array& array = *TensorAccess::array(t);
+      TracedCall::Result r{TracedCall::Result::Of::fresh, 0, TensorAccess::offset(t), TensorAccess::shape(t),
+                           TensorAccess::dtype(t)};
+      if (const auto input = number_of_input(array)) {
+        r.of = TracedCall::Result::Of::input;
+        r.index = *input;
+      } else if (const auto capture = number_of_capture(array)) {
+        r.of = TracedCall::Result::Of::capture;
+        r.index = *capture;
+      } else {
+        const auto known = std::find(arrays.begin(), arrays.end(), &array);
+        r.index = static_cast<std::uint32_t>(known - arrays.begin());
+        for (TracedCall::Result& earlier : out.results)
+          if (earlier.of == r.of && earlier.index == r.index) earlier.last = false;
+        if (known == arrays.end()) {
+          arrays.push_back(&array);
+          made.push_back(array.value);
+          out.fresh.push_back({TensorAccess::dtype(t), array.shape});
+          out.fresh_bytes.push_back(static_cast<std::size_t>(out.fresh.back().bytes()));
+        }
+      }
+      out.results.push_back(r);
+    }
+    return made;
+  }
+
+ private:
+  std::optional<std::uint32_t> number_of_input(const Array& array) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (TensorAccess::array(inputs_[i]).get() == &array) return static_cast<std::uint32_t>(i);
+    return {};
+  }
+  std::optional<std::uint32_t> number_of_capture(const Array& array) const {
+    for (std::size_t i = 0; i < trace_.captured().size(); ++i) {
+      const Tensor traced = trace_.resolve(trace_.captured()[i].tensor);
+      if (TensorAccess::array(traced).get() == &array) return static_cast<std::uint32_t>(i);
+    }
+    return {};
+  }
+  Trace& trace_;
+  std::span<const Tensor> inputs_;
+};
+
+void mark_written(std::size_t input, std::size_t inputs, TracedCall& out) {
+  if (input < inputs) {
+    out.writes_inputs = true;
+  } else {
+    const auto capture = static_cast<std::uint32_t>(input - inputs);
+    if (std::find(out.written_captures.begin(), out.written_captures.end(), capture) ==
+        out.written_captures.end())
+      out.written_captures.push_back(capture);
+  }
+}
+
+/// Which arguments a call writes: in-place operators, and the states that operators update while training.
+void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
+  for (const ir::Graph::Write& w : graph.writes) mark_written(w.input, inputs, out);
+  if (!graph.train) return;
+  for (const ir::NodePtr& node : graph.nodes) {
+    if (!node->op) continue;
+    for (const int aux : node->op->aux) {
+      const auto at = std::find(graph.inputs.begin(), graph.inputs.end(),
+                                node->inputs[static_cast<std::size_t>(aux)].node);
+      if (at != graph.inputs.end())
+        mark_written(static_cast<std::size_t>(at - graph.inputs.begin()), inputs, out);
+    }
+  }
+}
+
+/// The parameters of a block by the arrays that they have now.
+std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& block) {
+  std::unordered_map<const Array*, Parameter> out;
+  for (const Parameter& p : block.collect_params())
+    if (p.is_initialized()) out.emplace(TensorAccess::array(p.data()).get(), p);
+  return out;
+}
+
+}  // namespace
+
+Tensors detail::BlockAccess::record(HybridBlock& block, Trace& trace, std::span<const TensorType> types,
+                                    Tensors& traced) {
+  for (std::size_t i = 0; i < types.size(); ++i)
+    traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i]));
+  const Tensors results = run(block, traced);
+  if (results.empty())
+    fail("{}hybrid_forward of {} returned no tensor", line_prefix(CallSite::caller()), block.name());
+  for (const Tensor& r : results)
+    if (!r.defined())
+      fail("{}hybrid_forward of {} returned an undefined Tensor", line_prefix(CallSite::caller()),
+           block.name());
+  return results;
+}
+
+namespace {
+
+/// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
+/// whose outputs are the arrays that the call makes.
+ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
+  Trace trace(/*shapes_known=*/true);
+  std::vector<TensorType> types;
+  for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
+  Tensors traced;
+  const Tensors results = detail::BlockAccess::record(block, trace, types, traced);
+  out.graph = trace.finish(results);
+  out.eager_because = trace.eager_because();
+  out.other_values = trace.other_values();
+  out.graph.name = block.name();
+  ir::Graph compiled = out.graph;
+  compiled.outputs = ResultViews(trace, traced).place(results, out);
+
+  const auto parameters = parameters_of(block);
+  for (const Trace::Captured& c : trace.captured()) {
+    TracedCall::Capture capture{nullptr, detail::KeptArray(TensorAccess::array(c.tensor)),
+                                TensorAccess::shape(c.tensor), TensorAccess::dtype(c.tensor),
+                                c.variable->name};
+    if (const auto p = parameters.find(capture.array.get().get()); p != parameters.end())
+      capture.parameter = detail::ParameterAccess::handle(p->second);
+    // Whether hybrid_forward named the parameter or took its array.
+    if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
+    out.captures.push_back(std::move(capture));
+  }
+  return compiled;
+}
+
+/// Code for the recording: that of an earlier one of the block if it is the same.
+std::shared_ptr<const Executable> code_of(detail::BlockState& block, const TracedCall& call,
+                                          const ir::Graph& graph) {
+  const HybridizeOptions& o = call.options;
+  {
+    const std::lock_guard lock(block.recordings_mutex);
+    for (const auto& weak : block.recordings)
+      if (const auto other = weak.lock(); other && other->executable && other->options.fuse == o.fuse &&
+                                          other->options.dump_dir == o.dump_dir &&
+                                          other->signature == call.signature &&
+                                          !detail::code_difference(*other, call))
+        return other->executable;
+  }
+  CompileOptions options = default_options();
+  options.fuse = options.fuse && o.fuse;
+  if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
+  return compile(graph, options);
+}
+
+}  // namespace
+
+detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature,
+                                     std::span<const Tensor> inputs) {
+  BlockState& state = BlockAccess::state(block);
+  Recorded out{std::make_shared<TracedCall>(std::move(signature), state.options), {}};
+  TracedCall& call = *out.call;
+  call.confirmed = structure_epoch.load(std::memory_order_relaxed);
+  call.hybridized.add(state.hybridized);
+  {
+    const DependencyScope scope(call.dependencies);
+    depend_on_tree(state);
+    out.to_compile = record(block, inputs, call);
+  }
+  call.dependencies.settle();
+  for (TracedCall::Capture& c : call.captures) {
+    c.watched = !c.parameter && c.array.in_use();
+    call.watched_captures += c.watched;
+  }
+  find_writes(call.graph, inputs.size(), call);
+  return out;
+}
+
+std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature signature,
+                                               std::span<const Tensor> inputs) {
+  const auto [call, graph] = record_call(block, std::move(signature), inputs);
+  BlockState& state = BlockAccess::state(block);
+  if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
+    call->eager_because = "it writes to an array that it also sees as another one";
+    call->other_values = true;
+  }
+  if (call->eager_because.empty())
+    call->executable = code_of(state, *call, graph);
+  else
+    log_line(LogCategory::compile, "{}: calls for {} run eagerly: {}", block.name(), call->signature.str(),
+             call->eager_because);
+  const std::lock_guard lock(state.recordings_mutex);
+  std::erase_if(state.recordings, [](const auto& weak) { return weak.expired(); });
+  state.recordings.push_back(call);
+  state.latest = call;
+  return call;
+}
+
+}  // namespace kiln

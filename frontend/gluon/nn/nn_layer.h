@@ -1,0 +1,25 @@
+#pragma once
+#include "frontend/eager/invoke.h"
+#include "frontend/trace/trace.h"
+#include "ir/attrs.h"
+
+#include <kiln/nn.h>
+
+#include <memory>
+
+namespace kiln::detail {
+
+/// The operator of a layer and all its attributes, as MXNet's layers write them. Made once, shared by the
+/// copies.
+struct LayerConfig {
+  const ir::OpDef* op;
+  ir::Attrs attrs;
+};
+
+inline std::shared_ptr<const LayerConfig> layer_config(std::string_view op_name, ir::Attrs attrs) {
+  return std::make_shared<const LayerConfig>(LayerConfig{&row(op_name), std::move(attrs)});
+}
+
+inline ir::AttrValue word(std::string_view text) { return std::string(text); }
+
+}  // namespace kiln::detail

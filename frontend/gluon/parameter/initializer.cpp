@@ -1,0 +1,143 @@
+#include "frontend/eager/invoke.h"
+#include "runtime/fail.h"
+
+#include <kiln/initializer.h>
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace kiln {
+
+struct Initializer::Impl {
+  std::string text;
+  Fill fill;
+};
+
+Initializer::Initializer(std::string text, Fill fill)
+    : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill)})) {}
+
+Initializer::Initializer(const std::string& name, std::source_location where) {
+  struct Named {
+    std::string_view name;
+    Initializer (*make)();
+  };
+  static const Named table[] = {
+      {"zeros", [] { return init::Zero(); }},      {"zero", [] { return init::Zero(); }},
+      {"ones", [] { return init::One(); }},        {"one", [] { return init::One(); }},
+      {"uniform", [] { return init::Uniform(); }}, {"normal", [] { return init::Normal(); }},
+      {"xavier", [] { return init::Xavier(); }},   {"msraprelu", [] { return init::MSRAPrelu(); }},
+  };
+  for (const Named& n : table) {
+    if (n.name != name) continue;
+    impl_ = std::make_shared<const Impl>(Impl{name, n.make().impl_->fill});
+    return;
+  }
+  fail(
+      "{}'{}' is no initializer; there are zeros, ones, uniform, normal, xavier and msraprelu, and those of "
+      "kiln::init",
+      line_prefix(where), name);
+}
+
+const std::string& Initializer::text() const {
+  static const std::string none;
+  return impl_ ? impl_->text : none;
+}
+
+void Initializer::fill(std::span<double> values, const Shape& shape,
+                       const std::function<double()>& uniform) const {
+  if (!impl_ || !impl_->fill) fail("this initializer gives no values");
+  impl_->fill(values, shape, uniform);
+}
+
+bool Initializer::operator==(const Initializer& o) const {
+  return impl_ == o.impl_ || (impl_ && o.impl_ && text() == o.text());
+}
+
+namespace init {
+namespace {
+
+Initializer all(std::string text, double value) {
+  return Initializer(std::move(text),
+                     [value](std::span<double> out, const Shape&, const std::function<double()>&) {
+                       for (double& v : out) v = value;
+                     });
+}
+
+void fill_uniform(std::span<double> out, double scale, const std::function<double()>& uniform) {
+  for (double& v : out) v = (2 * uniform() - 1) * scale;
+}
+
+/// Box and Muller's transform: two uniform numbers give two normal ones.
+void fill_normal(std::span<double> out, double sigma, const std::function<double()>& uniform) {
+  for (std::size_t i = 0; i < out.size(); i += 2) {
+    const double radius = sigma * std::sqrt(-2 * std::log(1 - uniform()));
+    const double angle = 2 * std::numbers::pi * uniform();
+    out[i] = radius * std::cos(angle);
+    if (i + 1 < out.size()) out[i + 1] = radius * std::sin(angle);
+  }
+}
+
+}  // namespace
+
+Initializer Zero() { return all("[\"zero\", {}]", 0); }
+Initializer One() { return all("[\"one\", {}]", 1); }
+Initializer Constant(double value) {
+  return all(fmt::format("[\"constant\", {{\"value\": {}}}]", value), value);
+}
+
+Initializer Uniform(double scale) {
+  return Initializer(fmt::format("[\"uniform\", {{\"scale\": {}}}]", scale),
+                     [scale](std::span<double> out, const Shape&, const std::function<double()>& uniform) {
+                       fill_uniform(out, scale, uniform);
+                     });
+}
+
+Initializer Normal(double sigma) {
+  return Initializer(fmt::format("[\"normal\", {{\"sigma\": {}}}]", sigma),
+                     [sigma](std::span<double> out, const Shape&, const std::function<double()>& uniform) {
+                       fill_normal(out, sigma, uniform);
+                     });
+}
+
+Initializer Xavier(const XavierOptions& o) {
+  const bool gaussian = o.rnd_type == "gaussian";
+  if (!gaussian && o.rnd_type != "uniform")
+    fail("Unknown random type '{}' of Xavier; there are uniform and gaussian", o.rnd_type);
+  if (o.factor_type != "avg" && o.factor_type != "in" && o.factor_type != "out")
+    fail("Incorrect factor type '{}' of Xavier; there are avg, in and out", o.factor_type);
+  auto fill = [gaussian, o](std::span<double> out, const Shape& shape,
+                            const std::function<double()>& uniform) {
+    if (shape.rank() < 2)
+      fail(
+          "Xavier takes its scale from two axes: choose another initializer, as in bias_initializer = "
+          "\"zeros\"");
+    double window = 1;
+    for (std::size_t i = 2; i < shape.size(); ++i) window *= static_cast<double>(shape[i]);
+    const double fan_in = static_cast<double>(shape[1]) * window,
+                 fan_out = static_cast<double>(shape[0]) * window;
+    const double factor = o.factor_type == "avg"  ? (fan_in + fan_out) / 2
+                          : o.factor_type == "in" ? fan_in
+                                                  : fan_out;
+    const double scale = std::sqrt(o.magnitude / factor);
+    gaussian ? fill_normal(out, scale, uniform) : fill_uniform(out, scale, uniform);
+  };
+  return Initializer(
+      fmt::format("[\"xavier\", {{\"rnd_type\": \"{}\", \"factor_type\": \"{}\", \"magnitude\": {}}}]",
+                  o.rnd_type, o.factor_type, o.magnitude),
+      std::move(fill));
+}
+
+Initializer MSRAPrelu(const std::string& factor_type, double slope) {
+  const double magnitude = 2 / (1 + slope * slope);
+  const Initializer xavier =
+      Xavier({.rnd_type = "gaussian", .factor_type = factor_type, .magnitude = magnitude});
+  return Initializer(
+      fmt::format("[\"msraprelu\", {{\"factor_type\": \"{}\", \"slope\": {}}}]", factor_type, slope),
+      [xavier](std::span<double> out, const Shape& shape, const std::function<double()>& uniform) {
+        xavier.fill(out, shape, uniform);
+      });
+}
+
+}  // namespace init
+}  // namespace kiln

@@ -1,0 +1,351 @@
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/symbol/symbol_tensor.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+#include <utility>
+
+namespace kiln {
+
+using detail::HiddenAttrs;
+using detail::ParameterAccess;
+using detail::ParameterState;
+
+bool detail::ParameterState::shape_known() const {
+  // One that has values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
+  if (ready.load(std::memory_order_acquire)) return true;
+  return !shape.empty() && std::all_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 0; });
+}
+
+namespace {
+
+/// Counter-based numbers in [0, 1) for one initialisation: splitmix64 (Steele, Lea, Flood 2014) of key and
+/// index.
+class InitializerStream {
+ public:
+  InitializerStream() {
+    RandomStreamScope scope(RandomStream::initializer);
+    const RandomState taken = reserve_random(1);
+    key_ = mix(taken.seed) ^ mix(taken.counter + 0x632be59bd9b4e019ull);
+  }
+  double operator()() {
+    return static_cast<double>(mix(key_ + 0x9e3779b97f4a7c15ull * ++index_) >> 11) * 0x1p-53;
+  }
+
+ private:
+  static std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t key_;
+  std::uint64_t index_ = 0;
+};
+
+Tensor initial_values(const ParameterState& p, const Initializer& init) {
+  try {
+    Tensor data = detail::TensorAccess::empty(p.shape, p.options.dtype);
+    std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
+    init.fill(values, p.shape, InitializerStream());
+    convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->data(), p.options.dtype,
+                     values.size());
+    return data;
+  } catch (const Error& e) {
+    fail("Parameter '{}' of shape {} cannot be initialized: {}", p.name, p.shape.str(), e.what());
+  } catch (const std::bad_alloc&) {
+    fail("Parameter '{}' of shape {} cannot be initialized: out of memory", p.name, p.shape.str());
+  }
+}
+
+void publish(ParameterState& p, Tensor data) {
+  p.data = std::move(data);
+  p.deferred.reset();
+  p.ready.store(true, std::memory_order_release);
+}
+
+[[noreturn]] void no_values(const ParameterState& p, std::source_location where) {
+  if (p.deferred)
+    throw DeferredInitializationError(fmt::format(
+        "{}Parameter '{}' has not been initialized yet because initialization was deferred: its shape {} "
+        "follows from the first call. Call the network on one batch first, or give the sizes where its "
+        "layer is made (in_units, in_channels)",
+        line_prefix(where), p.name, p.shape.str()));
+  const std::string unregistered = detail::unregistered_block();
+  fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
+       unregistered.empty() ? "call initialize() on the network first" : unregistered);
+}
+
+const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
+  if (!p.variable_attrs) {
+    HiddenAttrs attrs;
+    attrs["__dtype__"] = std::to_string(static_cast<int>(p.options.dtype));
+    if (p.options.init.defined()) attrs["__init__"] = p.options.init.text();
+    attrs["__lr_mult__"] = ir::python_float(p.options.lr_mult);
+    if (!p.shape.empty()) attrs["__shape__"] = p.shape.str();
+    attrs["__storage_type__"] = "0";
+    attrs["__wd_mult__"] = ir::python_float(p.options.wd_mult);
+    p.variable_attrs = std::move(attrs);
+  }
+  return *p.variable_attrs;
+}
+
+/// `shape` with the extents that it leaves open taken from `other`; nothing when they differ.
+std::optional<Shape> merged(const Shape& shape, const Shape& other) {
+  if (shape.empty()) return other;
+  if (other.empty()) return shape;
+  if (shape.rank() != other.rank()) return {};
+  Shape out = shape;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] <= 0) out[i] = other[i];
+    if (other[i] > 0 && out[i] != other[i]) return {};
+  }
+  return out;
+}
+
+ir::NodePtr make_variable(ParameterState& p) {
+  auto node = std::make_shared<ir::Node>();
+  node->name = p.name;
+  std::lock_guard lock(p.mutex);
+  node->attr_text = fix_variable_attrs(p);
+  return node;
+}
+
+thread_local detail::VariableScope* variable_scope = nullptr;
+
+}  // namespace
+
+detail::VariableScope::VariableScope() : outer_(std::exchange(variable_scope, this)) {}
+detail::VariableScope::~VariableScope() { variable_scope = outer_; }
+detail::VariableScope* detail::VariableScope::current() { return variable_scope; }
+
+Tensor detail::VariableScope::variable(const Parameter& p) {
+  ir::NodePtr& node = variables_[&ParameterAccess::state(p)];
+  if (!node) node = make_variable(ParameterAccess::state(p));
+  const bool known = ParameterAccess::state(p).shape_known();
+  const Shape shape = known ? p.shape() : Shape();
+  if (known && node->types.empty()) node->types = {{p.dtype(), shape}};
+  auto array = std::make_shared<Array>(Trace::current(), ir::Entry{node}, shape, known);
+  return TensorAccess::make(std::move(array), 0, shape, p.dtype());
+}
+
+ir::NodePtr detail::VariableScope::find(const Parameter& p) const {
+  const auto it = variables_.find(&ParameterAccess::state(p));
+  return it == variables_.end() ? nullptr : it->second;
+}
+
+detail::HiddenAttrs ParameterAccess::variable_attrs(const Parameter& p) {
+  std::lock_guard lock(p.state_->mutex);
+  return fix_variable_attrs(*p.state_);
+}
+
+void ParameterAccess::finish_deferred(const Parameter& p) {
+  ParameterState& s = *p.state_;
+  if (s.ready.load(std::memory_order_acquire)) return;
+  std::lock_guard lock(s.mutex);
+  if (s.ready.load(std::memory_order_acquire) || !s.deferred) return;
+  if (!s.shape_known())
+    throw DeferredInitializationError(
+        "Parameter '" + s.name + "' cannot be initialized: its shape " + s.shape.str() +
+        " does not follow from the inputs of the first call. Give the whole shape where the "
+        "parameter is made, or override infer_shape() in its block.");
+  publish(s, initial_values(s, *s.deferred));
+}
+
+void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_dtype) {
+  ParameterState& s = *p.state_;
+  std::unique_lock lock(s.mutex);
+  const auto shape = merged(s.shape, values.shape());
+  if (!shape)
+    fail("Parameter '{}' has the shape {} and cannot take the saved values, of shape {}", s.name,
+         s.shape.str(), values.shape().str());
+  if (values.dtype() != s.options.dtype && !cast_dtype)
+    fail(
+        "Parameter '{}' is {} and the saved values are {}: cast() the network to {}, or load with "
+        "{{.cast_dtype = "
+        "true}}",
+        s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
+  s.shape = *shape;
+  if (!s.ready) publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
+  lock.unlock();
+  p.state_->data.copy_from(values.data(), values.dtype());
+}
+
+Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options)
+    : state_(std::make_shared<ParameterState>()) {
+  for (std::int64_t d : shape)
+    if (d < 0)
+      fail("Parameter '{}' has a negative extent in its shape {}; 0 is one that the first call tells", name,
+           shape.str());
+  state_->name = name;
+  state_->shape = shape;
+  state_->options = options;
+  if (!options.differentiable) state_->options.grad_req = GradReq::null;
+}
+
+Parameter& Parameter::operator=(const Parameter& o) { return *this = Parameter(o); }
+Parameter& Parameter::operator=(Parameter&& o) {
+  // While recording, handles are hybrid_forward's own variables.
+  if (state_ && state_ != o.state_ && !Trace::current()) state_->revision->changed();
+  state_ = std::move(o.state_);
+  return *this;
+}
+
+const std::string& Parameter::name() const { return state_->name; }
+Shape Parameter::shape() const {
+  if (state_->ready.load(std::memory_order_acquire)) return state_->shape;
+  std::lock_guard lock(state_->mutex);
+  return state_->shape;
+}
+
+void Parameter::set_shape(const Shape& shape) {
+  std::lock_guard lock(state_->mutex);
+  const auto both = merged(state_->shape, shape);
+  if (!both || (state_->ready && *both != state_->shape))
+    fail("Parameter '{}' has the shape {} and cannot get the shape {}", name(), state_->shape.str(),
+         shape.str());
+  if (*both == state_->shape) return;
+  fix_variable_attrs(*state_);
+  state_->shape = *both;
+}
+
+DType Parameter::dtype() const {
+  detail::depend_on(state_->revision);
+  return state_->options.dtype;
+}
+GradReq Parameter::grad_req() const { return state_->options.grad_req; }
+void Parameter::set_grad_req(GradReq req) {
+  state_->options.grad_req = state_->options.differentiable ? req : GradReq::null;
+}
+double Parameter::lr_mult() const { return state_->options.lr_mult; }
+void Parameter::set_lr_mult(double v) { state_->options.lr_mult = v; }
+double Parameter::wd_mult() const { return state_->options.wd_mult; }
+void Parameter::set_wd_mult(double v) { state_->options.wd_mult = v; }
+const Initializer& Parameter::init() const { return state_->options.init; }
+void Parameter::set_init(const Initializer& v) { state_->options.init = v; }
+
+void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit) {
+  ParameterState& s = *state_;
+  if (s.ready && !force_reinit) {
+    warn_once(
+        "initialize " + s.name,
+        "Parameter '" + s.name +
+            "' has values already and keeps them; initialize(init, {.force_reinit = true}) gives new ones");
+    return;
+  }
+  const Initializer& chosen = init.defined()             ? init
+                              : s.options.init.defined() ? s.options.init
+                                                         : default_init;
+  if (!chosen.defined()) fail("Parameter '{}' has no initializer", s.name);
+  std::unique_lock lock(s.mutex);
+  if (!s.shape_known()) {
+    if (!s.options.allow_deferred_init)
+      fail(
+          "Parameter '{}' cannot be initialized: its shape {} has extents that are not known. Give them "
+          "where it is "
+          "made, or make it with {{.allow_deferred_init = true}}",
+          s.name, s.shape.str());
+    s.deferred = chosen;
+    return;
+  }
+  Tensor values = initial_values(s, chosen);
+  if (!s.ready) return publish(s, std::move(values));
+  lock.unlock();
+  set_data(values);  // into the same array: compiled code sees it
+}
+
+bool Parameter::is_initialized() const { return state_->ready.load(std::memory_order_acquire); }
+bool Parameter::is_deferred() const {
+  if (is_initialized()) return false;
+  std::lock_guard lock(state_->mutex);
+  return state_->deferred.has_value();
+}
+
+const Tensor& Parameter::data(std::source_location where) const {
+  if (!defined())
+    fail("{}this Parameter is empty: it was never assigned one made by params().get()", line_prefix(where));
+  if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_, where);
+  detail::depend_on(state_->revision);
+  return state_->data;
+}
+
+void Parameter::set_data(const Tensor& data) {
+  ParameterState& s = *state_;
+  {
+    std::lock_guard lock(s.mutex);
+    const auto shape = merged(s.shape, data.shape());
+    if (!shape)
+      fail("Parameter '{}' has shape {} and cannot take values of shape {}", s.name, s.shape.str(),
+           data.shape().str());
+    if (!s.ready) {
+      if (!s.deferred) no_values(s, {});
+      s.shape = *shape;
+      publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
+    }
+  }
+  s.data.copy_from(data.data(), data.dtype());
+}
+
+void Parameter::cast(DType dtype) {
+  ParameterState& s = *state_;
+  std::lock_guard lock(s.mutex);
+  s.options.dtype_by_name = true;
+  s.variable_attrs.reset();
+  s.symbol.reset();
+  if (s.options.dtype == dtype) return;
+  s.options.dtype = dtype;
+  s.revision->changed();
+  if (!s.ready) return;
+  Tensor converted = detail::TensorAccess::empty(s.shape, dtype);
+  convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->data(), dtype,
+                   static_cast<std::size_t>(s.shape.elements()));
+  s.data = std::move(converted);
+}
+
+Parameter::operator Tensor() const {
+  Trace* trace = Trace::current();
+  if (!trace) return data(CallSite::caller());
+  if (auto* scope = detail::VariableScope::current()) return scope->variable(*this);
+  if (trace->shapes_known())
+    return trace->capture(data(CallSite::caller()), name(), true, ParameterAccess::variable_attrs(*this));
+  ir::NodePtr fresh = make_variable(*state_);
+  std::lock_guard lock(state_->mutex);
+  if (!state_->symbol) state_->symbol = std::move(fresh);
+  return detail::symbol_tensor({state_->symbol}, dtype());
+}
+
+Operand::Operand(const Parameter& p, std::source_location where) : owned_(p), where_(where) {}
+
+std::string Parameter::str() const {
+  const auto& o = state_->options;
+  const std::string dtype =
+      o.dtype_by_name ? std::string(name_of(o.dtype)) : fmt::format("<class 'numpy.{}'>", name_of(o.dtype));
+  Shape shown = shape();
+  // An extent that is not known yet, as numpy mode writes it.
+  if (NumpyScope::program()) std::replace(shown.begin(), shown.end(), std::int64_t{0}, std::int64_t{-1});
+  return fmt::format("{} {} (shape={}, dtype={})", state_->constant ? "Constant" : "Parameter", name(),
+                     shown.str(), dtype);
+}
+
+Constant::Constant(const std::string& name, const Tensor& value)
+    : Parameter(name, value.shape(),
+                {.grad_req = GradReq::null,
+                 .dtype = value.dtype(),
+                 .init = Initializer("Constant_" + name, nullptr),
+                 .differentiable = false}) {
+  state_->constant = true;
+  state_->data = value.copy();
+  state_->ready = true;
+}
+
+std::ostream& operator<<(std::ostream& os, const Parameter& p) { return os << p.str(); }
+
+}  // namespace kiln

@@ -1,0 +1,222 @@
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/tensor/text.h"
+#include "runtime/fail.h"
+
+#include <kiln/io.h>
+
+#include <algorithm>
+#include <ostream>
+#include <unordered_map>
+
+namespace kiln {
+
+struct detail::ParameterDictState {
+  std::string prefix;
+  std::vector<Parameter> items;  // in order of creation
+  std::unordered_map<std::string, std::size_t> index;
+  std::shared_ptr<ParameterDictState> shared;
+
+  void add(const Parameter& p) {
+    index.emplace(p.name(), items.size());
+    items.push_back(p);
+  }
+  const Parameter* find(const std::string& name) {
+    if (const auto it = index.find(name); it != index.end()) return &items[it->second];
+    if (shared) {
+      if (const auto it = shared->index.find(name); it != shared->index.end()) {
+        add(shared->items[it->second]);
+        return &items.back();
+      }
+    }
+    return nullptr;
+  }
+};
+
+namespace {
+
+[[noreturn]] void mismatch(const std::string& name, const char* attribute, const std::string& desired,
+                           const std::string& stored) {
+  fail("there is a parameter '{}' already, and its {} is {}, not {}", name, attribute, stored, desired);
+}
+
+bool agree(const Shape& a, const Shape& b) {
+  if (a.rank() != b.rank()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] > 0 && b[i] > 0 && a[i] != b[i]) return false;
+  return true;
+}
+
+/// What is asked for must be what is there; a default asks for nothing.
+void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOptions& o) {
+  ParameterOptions& stored = detail::ParameterAccess::state(p).options;
+  const ParameterOptions plain;
+  if (!shape.empty()) {
+    if (!p.shape().empty() && !agree(shape, p.shape()))
+      mismatch(p.name(), "shape", shape.str(), p.shape().str());
+    Parameter(p).set_shape(shape);
+  }
+  if (o.dtype != plain.dtype && o.dtype != stored.dtype)
+    mismatch(p.name(), "dtype", std::string(name_of(o.dtype)), std::string(name_of(stored.dtype)));
+  if (o.lr_mult != plain.lr_mult && o.lr_mult != stored.lr_mult)
+    mismatch(p.name(), "lr_mult", ir::python_float(o.lr_mult), ir::python_float(stored.lr_mult));
+  if (o.wd_mult != plain.wd_mult && o.wd_mult != stored.wd_mult)
+    mismatch(p.name(), "wd_mult", ir::python_float(o.wd_mult), ir::python_float(stored.wd_mult));
+  if (o.init.defined()) {
+    if (!stored.init.defined()) stored.init = o.init;
+    if (!(o.init == stored.init)) mismatch(p.name(), "init", o.init.text(), stored.init.text());
+  }
+}
+
+constexpr const char* naming_advice =
+    ". Names begin with the prefixes of their blocks: give both networks the same, or use save_parameters() "
+    "and "
+    "load_parameters(), which go by the place in the network";
+
+}  // namespace
+
+ParameterDict::ParameterDict(const std::string& prefix)
+    : state_(std::make_shared<detail::ParameterDictState>()) {
+  state_->prefix = prefix;
+}
+ParameterDict::ParameterDict(const std::string& prefix, const ParameterDict& shared) : ParameterDict(prefix) {
+  state_->shared = shared.state_;
+}
+
+const std::string& ParameterDict::prefix() const { return state_->prefix; }
+
+Parameter ParameterDict::get(std::string_view name, const Shape& shape,
+                             const ParameterOptions& options) const {
+  const std::string full = state_->prefix + std::string(name);
+  if (const Parameter* p = state_->find(full)) {
+    check_or_complete(*p, shape, options);
+    return *p;
+  }
+  state_->add(Parameter(full, shape, options));
+  return state_->items.back();
+}
+
+Constant ParameterDict::get_constant(std::string_view name, const Tensor& value) const {
+  const std::string full = state_->prefix + std::string(name);
+  Constant made(full, value);
+  if (const Parameter* p = state_->find(full)) {
+    if (p->grad_req() != GradReq::null || p->shape() != value.shape() || p->dtype() != value.dtype() ||
+        p->data().to_vector<double>() != value.to_vector<double>())
+      fail("Parameter '{}' already exists but it is not a constant of this value.", full);
+    static_cast<Parameter&>(made) = *p;
+    return made;
+  }
+  state_->add(made);
+  return made;
+}
+
+Parameter ParameterDict::operator[](std::string_view full_name) const {
+  const auto it = state_->index.find(std::string(full_name));
+  if (it == state_->index.end())
+    fail("There is no parameter '{}', but {}", full_name, detail::brief_list(keys()));
+  return state_->items[it->second];
+}
+bool ParameterDict::contains(std::string_view full_name) const {
+  return state_->index.contains(std::string(full_name));
+}
+std::size_t ParameterDict::size() const { return state_->items.size(); }
+const std::vector<Parameter>& ParameterDict::items() const { return state_->items; }
+
+std::vector<std::string> ParameterDict::keys() const {
+  std::vector<std::string> names;
+  for (const Parameter& p : items()) names.push_back(p.name());
+  return names;
+}
+
+void detail::rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to) {
+  ParameterDictState& d = ParameterAccess::dict(dict);
+  const auto renamed = [&](const std::string& name) {
+    return name.starts_with(from) ? to + name.substr(from.size()) : name;
+  };
+  d.prefix = renamed(d.prefix);
+  d.index.clear();
+  for (std::size_t i = 0; i < d.items.size(); ++i) {
+    ParameterState& p = ParameterAccess::state(d.items[i]);
+    p.name = renamed(p.name);
+    d.index.emplace(p.name, i);
+  }
+}
+
+void ParameterDict::add(const Parameter& p) const {
+  const auto it = state_->index.find(p.name());
+  if (it == state_->index.end()) {
+    state_->add(p);
+  } else if (!(state_->items[it->second] == p)) {
+    fail("there are two parameters of the name '{}': a dictionary holds one of each name", p.name());
+  }
+}
+void ParameterDict::update(const ParameterDict& other) const {
+  for (const Parameter& p : other.items()) add(p);
+}
+
+void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options) const {
+  for (Parameter p : items()) p.initialize({}, init, options.force_reinit);
+}
+void ParameterDict::set_grad_req(GradReq req) const {
+  for (Parameter p : items()) p.set_grad_req(req);
+}
+void ParameterDict::set_lr_mult(double lr_mult) const {
+  for (Parameter p : items()) p.set_lr_mult(lr_mult);
+}
+void ParameterDict::set_wd_mult(double wd_mult) const {
+  for (Parameter p : items()) p.set_wd_mult(wd_mult);
+}
+void ParameterDict::cast(DType dtype) const {
+  for (Parameter p : items()) p.cast(dtype);
+}
+
+void ParameterDict::save(const std::string& path, const std::string& strip_prefix) const {
+  std::vector<NamedArray> arrays;
+  for (const Parameter& p : items()) {
+    if (!p.name().starts_with(strip_prefix))
+      fail(
+          "save() is to strip '{}' from the names of parameters, and '{}' does not begin with it: it is "
+          "shared from "
+          "another block, or its block was made outside of name_scope()",
+          strip_prefix, p.name());
+    arrays.push_back({p.name().substr(strip_prefix.size()), p.data({})});
+  }
+  save_arrays(path, arrays);
+}
+
+void ParameterDict::load(const std::string& path, const LoadOptions& options,
+                         const std::string& restore_prefix) const {
+  std::vector<NamedArray> loaded = load_arrays(path);
+  std::unordered_map<std::string, const Tensor*> by_name;
+  std::vector<std::string> names;
+  for (NamedArray& a : loaded) {
+    if (a.name.starts_with("arg:") || a.name.starts_with("aux:")) a.name.erase(0, 4);
+    // A file that has full names already gets no second prefix.
+    if (!state_->index.contains(a.name)) a.name = restore_prefix + a.name;
+    by_name[a.name] = &a.array;
+    names.push_back(a.name);
+  }
+  if (!options.allow_missing)
+    for (const Parameter& p : items())
+      if (!by_name.contains(p.name()))
+        fail("{}: there are no values for parameter '{}', but for {}{}", path, p.name(),
+             detail::brief_list(names), naming_advice);
+  for (const NamedArray& a : loaded) {
+    const auto it = state_->index.find(a.name);
+    if (it != state_->index.end()) {
+      detail::ParameterAccess::load(state_->items[it->second], a.array, options.cast_dtype);
+    } else if (!options.ignore_extra) {
+      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out{}",
+           path, a.name, detail::brief_list(keys()), naming_advice);
+    }
+  }
+}
+
+std::string ParameterDict::str() const {
+  std::string lines;
+  for (const Parameter& p : items()) lines += (lines.empty() ? "" : "\n") + detail::indent("  " + p.str(), 2);
+  return (prefix().empty() ? "" : prefix() + " ") + "(\n" + lines + "\n)";
+}
+
+std::ostream& operator<<(std::ostream& os, const ParameterDict& d) { return os << d.str(); }
+
+}  // namespace kiln

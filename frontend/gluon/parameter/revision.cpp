@@ -1,0 +1,63 @@
+#include "frontend/gluon/parameter/revision.h"
+
+#include "frontend/gluon/block/block_state.h"
+#include "runtime/fail.h"
+
+#include <kiln/attr.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kiln::detail {
+namespace {
+thread_local Dependencies* current = nullptr;
+
+void add_tree(const BlockState& block, Dependencies& into) {
+  if (into.contains(block.structure.get())) return;
+  into.add(block.structure);
+  for (const auto& [key, child] : block.children) add_tree(BlockAccess::unnamed_state(*child), into);
+}
+
+}  // namespace
+
+void Dependencies::add(const std::shared_ptr<Revision>& revision) {
+  if (!known_.insert(revision.get()).second) return;
+  revision->watch();
+  entries_.push_back({revision, revision->count(), revision->alive()});
+}
+
+void Dependencies::settle() {
+  std::erase_if(entries_, [](const Entry& e) { return e.alive && !e.revision->alive(); });
+  known_.clear();
+}
+
+bool Dependencies::unchanged() const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const Entry& e) { return e.revision->count() == e.count; });
+}
+
+bool Dependencies::alive() const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const Entry& e) { return e.revision->alive() == e.alive; });
+}
+
+DependencyScope::DependencyScope(Dependencies& into) : outer_(std::exchange(current, &into)) {}
+DependencyScope::~DependencyScope() { current = outer_; }
+
+void depend_on(const std::shared_ptr<Revision>& revision) {
+  if (current) current->add(revision);
+}
+
+void depend_on_tree(const BlockState& block) {
+  if (current) add_tree(block, *current);
+}
+
+AttrOwner::AttrOwner(const HybridBlock* owner) {
+  if (!owner) fail("An Attr needs the block that it belongs to: Attr<float> scale{{this, 2.0f}};");
+  revision_ = BlockAccess::unnamed_state(*owner).structure;
+}
+void AttrOwner::read() const { depend_on(revision_); }
+void AttrOwner::changed() const { revision_->changed(); }
+bool AttrOwner::left_for(const AttrOwner& o) const { return revision_->left_for.lock() == o.revision_; }
+
+}  // namespace kiln::detail

@@ -1,0 +1,237 @@
+#include "frontend/model/model_state.h"
+#include "frontend/symbol/symbol_access.h"
+#include "frontend/symbol/symbol_graph.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/text.h"
+#include "frontend/tensor/view.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+std::string without_kind(const std::string& name) {
+  return name.starts_with("arg:") || name.starts_with("aux:") ? name.substr(4) : name;
+}
+
+std::vector<std::string> names_of(const std::vector<ir::NodePtr>& nodes) {
+  std::vector<std::string> names;
+  for (const ir::NodePtr& n : nodes)
+    if (std::find(names.begin(), names.end(), n->name) == names.end()) names.push_back(n->name);
+  return names;
+}
+
+// A declared shape with unknown extents still tells the rank and the others.
+void check_declared_shape(const ir::Node& variable, const Shape& shape, const std::string& file) {
+  const ir::PartialShape declared = ir::declared_shape(variable);
+  if (!declared.fits(shape))
+    fail("{}: the array '{}' has the shape {}, but the symbol declares {}", file, variable.name, shape.str(),
+         declared.str());
+}
+
+// Evenly spread over [low, high), the same for every run: a multiplicative hash of name and index.
+Tensor spread(const std::string& name, const TensorType& type, double low, double high) {
+  std::uint64_t state = 0x9E3779B97F4A7C15u;
+  for (const char c : name) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  Tensor t = detail::TensorAccess::empty(type.shape, type.dtype);
+  std::byte* data = elements_of(t);
+  for (std::int64_t i = 0; i < type.elements(); ++i, data += size_of(type.dtype)) {
+    state += 0x9E3779B97F4A7C15u;
+    std::uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    const auto value = static_cast<float>(low + (high - low) * static_cast<double>(z >> 40) / 16777216.0);
+    convert_elements(&value, DType::f32, data, type.dtype, 1);
+  }
+  return t;
+}
+
+// Everything but the values.
+std::shared_ptr<Model::State> open_symbol(const Symbol& symbol, const std::string& file) {
+  auto state = std::make_shared<Model::State>();
+  state->symbol = symbol;
+  state->file = file;
+  state->order = file_order(detail::SymbolAccess::entries(symbol));
+  require_known_operators(state->order, file);
+  state->variables = variables_of(state->order);
+  return state;
+}
+
+}  // namespace
+
+Model Model::load(const std::string& symbol_path, const std::optional<std::string>& params_path) {
+  const std::shared_ptr<State> state = open_symbol(Symbol::load(symbol_path), symbol_path);
+  if (params_path && !params_path->empty()) {
+    state->params_file = *params_path;
+    state->add_params(load_arrays(*params_path));
+  }
+  return Model(state);
+}
+
+Model Model::from_symbol(const Symbol& symbol, const std::vector<NamedArray>& params) {
+  const std::shared_ptr<State> state = open_symbol(symbol, "");
+  state->add_params(params);
+  return Model(state);
+}
+
+void Model::State::add_params(const std::vector<NamedArray>& params) {
+  const std::string from = params_file.empty() ? "the parameters" : params_file;
+  for (const NamedArray& array : params) {
+    const std::string name = without_kind(array.name);
+    bool used = false;
+    for (const ir::NodePtr& variable : variables.all) {
+      if (variable->name != name) continue;
+      used = true;
+      check_declared_shape(*variable, array.array.shape(), from);
+    }
+    if (!used) {
+      fail("{}: the array '{}' belongs to no variable of {}, which has {}", from, array.name, in_file(),
+           detail::brief_list(names_of(variables.all)));
+    }
+    if (!values.emplace(name, array.array).second) fail("{}: there are two arrays '{}'", from, name);
+  }
+}
+
+const Symbol& Model::symbol() const { return state_->symbol; }
+
+std::vector<std::string> Model::input_names() const {
+  std::vector<std::string> names = names_of(state_->variables.all);
+  std::erase_if(names, [&](const std::string& n) { return state_->values.contains(n); });
+  return names;
+}
+
+std::vector<NamedArray> Model::params() const {
+  std::vector<NamedArray> arrays;
+  for (const std::string& name : names_of(state_->variables.all))
+    if (const auto found = state_->values.find(name); found != state_->values.end())
+      arrays.push_back({name, found->second});
+  return arrays;
+}
+
+std::vector<std::string> Model::output_names() const { return state_->symbol.list_outputs(); }
+
+std::vector<std::string> Model::internals() const {
+  std::vector<std::string> names;
+  for (const ir::NodePtr& node : state_->order) {
+    if (node->is_variable()) continue;
+    for (std::uint32_t i = 0; i < visible_outputs(*node); ++i) names.push_back(output_name({node, i, 0}));
+  }
+  return names;
+}
+
+std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Shape>& shapes) const {
+  const std::vector<std::string> wanted = input_names();
+  for (const auto& [name, shape] : shapes) {
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
+      fail("{} has no input '{}'; it has {}", state_->in_file(), name, detail::brief_list(wanted));
+  }
+  TypedGraph graph(detail::SymbolAccess::entries(state_->symbol));
+  const auto given = [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
+    if (const auto value = state_->values.find(variable.name); value != state_->values.end())
+      return ir::GivenType{value->second.shape(), value->second.dtype()};
+    if (const auto shape = shapes.find(variable.name); shape != shapes.end())
+      return ir::GivenType{shape->second, std::nullopt};
+    return std::nullopt;
+  };
+  try {
+    infer_graph(graph, given, false);
+  } catch (const Error& e) {
+    if (e.kind() != Error::Kind::user) throw;
+    fail("{}: {}", state_->in_file(), e.what());
+  }
+  const Variables variables = variables_of(graph.order);
+  std::map<std::string, Tensor> inputs;
+  std::vector<std::string> unknown;
+  const auto fill = [&](const std::vector<ir::NodePtr>& nodes, double low, double high) {
+    for (const ir::NodePtr& n : nodes) {
+      if (state_->values.contains(n->name)) continue;
+      if (n->types.empty()) {
+        unknown.push_back(n->name);
+      } else {
+        try {
+          inputs.emplace(n->name, spread(n->name, n->types[0], low, high));
+        } catch (const Error& e) {
+          fail("{}: the variable '{}': {}", state_->in_file(), n->name, e.what());
+        }
+      }
+    }
+  };
+  fill(variables.arguments, -0.5, 0.5);
+  fill(variables.auxiliary_states, 0.5, 1.5);  // variances are positive
+  if (!unknown.empty()) {
+    fail("{}: the shapes of {} do not follow from what is given; give them, or a params file",
+         state_->in_file(), detail::brief_list(unknown));
+  }
+  return inputs;
+}
+
+Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inputs,
+                                       const RunOptions& options) const {
+  for (const auto& [name, tensor] : inputs) {
+    if (std::none_of(variables.all.begin(), variables.all.end(),
+                     [&, &n = name](const auto& v) { return v->name == n; }))
+      fail("{} has no variable '{}'; it has {}", in_file(), name,
+           detail::brief_list(names_of(variables.all)));
+    if (!tensor.defined() || tensor.is_traced()) fail("{}: the input '{}' has no values", in_file(), name);
+  }
+  std::vector<ir::Entry> outputs = detail::SymbolAccess::entries(symbol);
+  if (!options.extra_outputs.empty()) {
+    const Symbol internals = symbol.get_internals();
+    for (const std::string& name : options.extra_outputs)
+      outputs.push_back(detail::SymbolAccess::entries(internals[name])[0]);
+  }
+  Bound bound;
+  bound.graph = TypedGraph(outputs);
+  bound.variables = variables_of(bound.graph.order);
+  std::vector<std::string> missing;
+  for (const ir::NodePtr& variable : bound.variables.all) {
+    const auto input = inputs.find(variable->name);
+    const auto value = values.find(variable->name);
+    const bool is_input = input != inputs.end();
+    bound.is_parameter.push_back(!is_input);
+    if (is_input || value != values.end()) {
+      bound.values.push_back(is_input ? input->second : value->second);
+    } else {
+      missing.push_back(variable->name);
+    }
+  }
+  if (!missing.empty()) {
+    fail("{}: no value for {}: {}", in_file(), detail::brief_list(missing),
+         params_file.empty() ? "give it as an input, or give a params file"
+                             : fmt::format("it is no input and not in {}", params_file));
+  }
+  std::map<std::string_view, ir::GivenType> types;
+  for (std::size_t i = 0; i < bound.values.size(); ++i)
+    types[bound.variables.all[i]->name] = {bound.values[i].shape(), bound.values[i].dtype()};
+  try {
+    infer_graph(
+        bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train);
+  } catch (const Error& e) {
+    if (e.kind() != Error::Kind::user) throw;
+    fail("{}: {}", in_file(), e.what());
+  }
+  if (!bound.graph.types.complete)
+    fail_internal("{}: shapes remain unknown though all inputs have one", in_file());
+  // What operators update is this run's own.
+  if (options.train)
+    for (std::size_t i = 0; i < bound.values.size(); ++i) {
+      const auto& states = bound.variables.auxiliary_states;
+      if (std::find(states.begin(), states.end(), bound.variables.all[i]) != states.end())
+        bound.values[i] = bound.values[i].copy();
+    }
+  return bound;
+}
+
+ir::Graph Model::State::to_graph(const Bound& bound, const RunOptions& options) const {
+  ir::Graph graph;
+  graph.name = symbol.name().empty() ? "graph" : symbol.name();
+  graph.inputs = bound.variables.all;
+  graph.is_parameter = bound.is_parameter;
+  for (const ir::NodePtr& node : bound.graph.order)
+    if (!node->is_variable()) graph.nodes.push_back(node);
+  graph.outputs = bound.graph.outputs;
+  graph.train = options.train;
+  return graph;
+}
+
+}  // namespace kiln

@@ -1,0 +1,169 @@
+// Running a model: node by node, or compiled as one graph.
+#include "codegen/compile.h"
+#include "frontend/model/model_state.h"
+#include "frontend/symbol/symbol_graph.h"
+#include "frontend/tensor/array.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/context.h>
+#include <kiln/threads.h>
+
+#include <chrono>
+#include <unordered_map>
+
+namespace kiln {
+
+using detail::TensorAccess;
+
+namespace {
+
+struct SlotKey {
+  const ir::Node* node;
+  std::uint32_t output;
+  bool operator==(const SlotKey&) const = default;
+};
+struct SlotHash {
+  std::size_t operator()(const SlotKey& k) const { return std::hash<const void*>()(k.node) * 31 + k.output; }
+};
+
+std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> inputs) {
+  try {
+    return invoke(*node.op, inputs, node.attrs, {}, node.name, node.subgraphs, node.np_shape);
+  } catch (const Error& e) {
+    if (e.kind() != Error::Kind::user) throw;
+    fail("node '{}' ({}): {}", node.name, node.op_name, e.what());
+  }
+}
+
+std::vector<Tensor> run_compiled(const Executable& executable, const std::vector<Tensor>& variables) {
+  std::vector<Argument> arguments;
+  for (const Tensor& t : variables) {
+    arguments.push_back({TensorAccess::array(t).get(), static_cast<std::size_t>(TensorAccess::offset(t)) *
+                                                           size_of(TensorAccess::dtype(t))});
+  }
+  std::vector<Tensor> outputs;
+  std::vector<void*> results;
+  for (const TensorType& type : executable.plan().outputs) {
+    outputs.push_back(TensorAccess::empty(type.shape, type.dtype));
+    results.push_back(TensorAccess::array(outputs.back())->data());
+  }
+  const std::int64_t draws = executable.plan().random_draws;
+  executable.run(arguments, results, draws ? reserve_random(draws) : RandomState{});
+  for (const auto& write : executable.plan().write_backs) arguments[write.input].storage->touch();
+  return outputs;
+}
+
+}  // namespace
+
+EagerPlan::EagerPlan(const Model::State::Bound& bound) {
+  std::unordered_map<SlotKey, std::size_t, SlotHash> slot;
+  std::vector<std::size_t> last_use;  // by slot: the step after which it is dead
+  constexpr std::size_t never = ~std::size_t{0};
+  for (const ir::NodePtr& variable : bound.variables.all) {
+    slot.emplace(SlotKey{variable.get(), 0}, slots_++);
+    last_use.push_back(never);
+  }
+  for (const ir::NodePtr& node : bound.graph.order) {
+    if (node->is_variable()) continue;
+    Step step{node, {}, slots_, visible_outputs(*node), {}};
+    for (const ir::Entry& e : node->inputs) {
+      const auto found = slot.find({e.node.get(), e.output});
+      if (found == slot.end()) {
+        fail("node '{}' ({}) takes output {} of '{}', which is hidden: nothing can use it", node->name,
+             node->op_name, e.output, e.node->name);
+      }
+      step.inputs.push_back(found->second);
+      if (last_use[found->second] != never) last_use[found->second] = steps_.size();
+    }
+    for (std::uint32_t i = 0; i < step.outputs; ++i) {
+      slot.emplace(SlotKey{node.get(), i}, slots_++);
+      last_use.push_back(steps_.size());
+    }
+    steps_.push_back(std::move(step));
+  }
+  for (const ir::Entry& e : bound.graph.outputs) {
+    const auto found = slot.find({e.node.get(), e.output});
+    if (found == slot.end())
+      fail("output {} of node '{}' is hidden: nothing can use it", e.output, e.node->name);
+    results_.push_back(found->second);
+    last_use[found->second] = never;
+  }
+  for (std::size_t s = 0; s < slots_; ++s)
+    if (last_use[s] != never) steps_[last_use[s]].dead.push_back(s);
+}
+
+std::vector<Tensor> EagerPlan::run(const std::vector<Tensor>& variables) const {
+  std::vector<Tensor> values(slots_);
+  std::copy(variables.begin(), variables.end(), values.begin());
+  std::vector<Tensor> inputs;
+  for (const Step& step : steps_) {
+    inputs.clear();
+    for (const std::size_t s : step.inputs) inputs.push_back(values[s]);
+    std::vector<Tensor> outputs = run_node(*step.node, inputs);
+    for (std::size_t i = 0; i < step.outputs; ++i) values[step.first_output + i] = std::move(outputs.at(i));
+    for (const std::size_t s : step.dead) values[s] = Tensor();
+  }
+  std::vector<Tensor> results;
+  for (const std::size_t s : results_) results.push_back(values[s]);
+  return results;
+}
+
+std::vector<Tensor> PreparedModel::run() {
+  const State& s = *state_;
+  const autograd::TrainMode mode(s.options.train);
+  std::optional<ThreadLimit> limit;
+  if (s.options.threads > 0) limit.emplace(s.options.threads);
+  return s.executable ? run_compiled(*s.executable, s.bound.values) : s.eager.run(s.bound.values);
+}
+
+std::vector<NamedArray> PreparedModel::auxiliary_states() const {
+  const Model::State::Bound& bound = state_->bound;
+  std::vector<NamedArray> arrays;
+  for (const ir::NodePtr& node : bound.variables.auxiliary_states)
+    for (std::size_t i = 0; i < bound.values.size(); ++i)
+      if (bound.variables.all[i] == node) arrays.push_back({node->name, bound.values[i]});
+  return arrays;
+}
+
+const PrepareStats& PreparedModel::stats() const { return state_->stats; }
+
+PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {
+  auto prepared = std::make_shared<PreparedModel::State>();
+  prepared->options = options;
+  prepared->bound = state_->bind(inputs, options);
+  if (options.mode == RunMode::eager) {
+    prepared->eager = EagerPlan(prepared->bound);
+    prepared->stats.kernels = prepared->eager.size();
+    return PreparedModel(std::move(prepared));
+  }
+  CompileOptions compile_options = default_options();
+  compile_options.fuse = compile_options.fuse && options.fuse;
+  const auto begin = std::chrono::steady_clock::now();
+  prepared->executable = compile(state_->to_graph(prepared->bound, options), compile_options);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  const ExecutablePlan& plan = prepared->executable->plan();
+  prepared->stats = {.compile_ms = took.count(),
+                     .kernels = kernel_count(plan),
+                     .arena_bytes = static_cast<std::size_t>(plan.arena_bytes),
+                     .arena_lower_bound = static_cast<std::size_t>(plan.arena_lower_bound)};
+  return PreparedModel(std::move(prepared));
+}
+
+std::vector<Tensor> Model::run(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {
+  return prepare(inputs, options).run();
+}
+
+std::map<std::string, std::string> Model::dump(const std::map<std::string, Tensor>& inputs,
+                                               const RunOptions& options) const {
+  const State::Bound bound = state_->bind(inputs, options);
+  std::map<std::string, std::string> stages;
+  CompileOptions compile_options = default_options();
+  compile_options.fuse = compile_options.fuse && options.fuse;
+  compile_options.stages = &stages;
+  compile(state_->to_graph(bound, options), compile_options);
+  return stages;
+}
+
+}  // namespace kiln

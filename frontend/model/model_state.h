@@ -1,0 +1,66 @@
+#pragma once
+#include "frontend/symbol/symbol_infer.h"
+#include "ir/graph.h"
+#include "runtime/executable.h"
+
+#include <kiln/model.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+struct Model::State {
+  Symbol symbol;
+  std::string file;         ///< for errors; may be empty
+  std::string params_file;  ///< likewise
+  std::vector<ir::NodePtr> order;
+  Variables variables;
+  std::map<std::string, Tensor, std::less<>> values;
+
+  void add_params(const std::vector<NamedArray>& params);
+
+  /// The graph with all types and the values of its variables, in the order of Variables::all.
+  struct Bound {
+    TypedGraph graph;
+    Variables variables;  ///< of the copied graph
+    std::vector<Tensor> values;
+    std::vector<bool> is_parameter;
+  };
+  Bound bind(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const;
+  ir::Graph to_graph(const Bound& bound, const RunOptions& options) const;
+  std::string in_file() const { return file.empty() ? "the symbol" : file; }
+};
+
+/// Runs a graph node by node, and lets go of each value after its last use.
+class EagerPlan {
+ public:
+  EagerPlan() = default;
+  explicit EagerPlan(const Model::State::Bound& bound);
+  /// `variables` as in Bound::values; operators that update one write to its array.
+  std::vector<Tensor> run(const std::vector<Tensor>& variables) const;
+  std::size_t size() const { return steps_.size(); }
+
+ private:
+  struct Step {
+    ir::NodePtr node;
+    std::vector<std::size_t> inputs;
+    std::size_t first_output;
+    std::size_t outputs;
+    std::vector<std::size_t> dead;  // values that nothing after this step uses
+  };
+  std::vector<Step> steps_;
+  std::vector<std::size_t> results_;
+  std::size_t slots_ = 0;
+};
+
+struct PreparedModel::State {
+  RunOptions options;
+  Model::State::Bound bound;
+  EagerPlan eager;
+  std::shared_ptr<const Executable> executable;
+  PrepareStats stats;
+};
+
+}  // namespace kiln

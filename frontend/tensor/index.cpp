@@ -1,0 +1,278 @@
+// x[...]: which elements an index means, reading them, and writing to them.
+#include "frontend/eager/invoke.h"
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/operators.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/f.h>
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using detail::TensorAccess;
+
+// An index worked out against a shape: on each axis `count` elements from `start` in steps of `step`.
+struct Selection {
+  Shape start, step;
+  // The same range in the program's own terms: open or counted from the end where the index is.
+  ir::OptionalInts begin, end;
+  Shape count;        // of the slice, integers as extents of 1
+  Shape result;       // without the axes of integers
+  Shape dropped;      // these axes
+  bool view = false;  // a range of the first axis: contiguous
+  bool empty = false;
+};
+
+std::string text(const Slice& s) {
+  const auto part = [](const std::optional<std::int64_t>& v) {
+    return v ? std::to_string(*v) : std::string();
+  };
+  return part(s.begin) + ":" + part(s.end) + (s.step ? ":" + part(s.step) : "");
+}
+
+// A range of one axis, resolved against its extent.
+struct AxisRange {
+  std::int64_t start, step, count;
+  std::optional<std::int64_t> begin, end;  // as the program wrote them
+};
+
+AxisRange one_element(std::int64_t i, std::int64_t extent) {
+  return {i < 0 ? i + extent : i, 1, 1, i, i == -1 ? std::nullopt : std::optional(i + 1)};
+}
+
+// As Python's slice.indices.
+AxisRange resolve(const Slice& s, std::int64_t extent, std::source_location where) {
+  const std::int64_t step = s.step.value_or(1);
+  if (step == 0) fail("{}slice {} has step 0", line_prefix(where), text(s));
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? extent : extent - 1;
+  const auto bound = [&](const std::optional<std::int64_t>& v, std::int64_t missing) {
+    if (!v) return missing;
+    const std::int64_t at = *v < 0 ? std::max(*v, -extent) + extent : *v;
+    return *v < -extent ? low : std::min(std::max(at, low), high);
+  };
+  const std::int64_t start = bound(s.begin, step > 0 ? low : high);
+  const std::int64_t end = bound(s.end, step > 0 ? high : low);
+  const std::int64_t distance = step > 0 ? end - start : start - end;
+  const std::int64_t stride = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
+  // A bound beyond the axis is written as the place where it was cut: MXNet's operators take no other.
+  const auto written = [&](const std::optional<std::int64_t>& v,
+                           std::int64_t resolved) -> std::optional<std::int64_t> {
+    if (!v || resolved < 0) return std::nullopt;
+    return *v >= -extent && *v <= high ? *v : resolved;
+  };
+  return {start, step, distance <= 0 ? 0 : (distance - 1) / stride + 1, written(s.begin, start),
+          written(s.end, end)};
+}
+
+Selection select(const Shape& shape, const std::vector<Index>& index, std::source_location where) {
+  if (index.size() > shape.size()) {
+    fail("{}x[...] with {} indices: the tensor of shape {} has {} axes", line_prefix(where), index.size(),
+         shape.str(), shape.rank());
+  }
+  Selection out;
+  out.view = true;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t extent = shape[axis];
+    AxisRange range{0, 1, extent, {}, {}};
+    bool drop = false;
+    if (axis < index.size() && index[axis].integer()) {
+      const std::int64_t i = *index[axis].integer();
+      range = one_element(i, extent);
+      if (range.start < 0 || range.start >= extent) {
+        fail("{}index {} is out of range: axis {} of shape {} has {} elements", line_prefix(where), i, axis,
+             shape.str(), extent);
+      }
+      drop = true;
+    } else if (axis < index.size()) {
+      range = resolve(index[axis].slice(), extent, where);
+    }
+    const auto& [start, step, count, begin, end] = range;
+    if (axis == 0 ? step != 1 : (start != 0 || step != 1 || count != extent || drop)) out.view = false;
+    out.empty |= count == 0;
+    out.start.push_back(start);
+    out.step.push_back(step);
+    out.begin.push_back(begin);
+    out.end.push_back(end);
+    out.count.push_back(count);
+    drop ? out.dropped.push_back(static_cast<std::int64_t>(axis)) : out.result.push_back(count);
+  }
+  return out;
+}
+
+// Outside of numpy's mode there are no arrays without axes: a single element has shape (1,).
+Shape result_shape(const Selection& s) {
+  return s.result.empty() && !NumpyScope::program() ? Shape{1} : s.result;
+}
+
+Tensor view(const Tensor& x, const Selection& s) {
+  const Shape& shape = TensorAccess::shape(x);
+  if (shape.empty()) return view_of(x, TensorAccess::offset(x), result_shape(s));
+  std::int64_t row = 1;
+  for (std::size_t i = 1; i < shape.size(); ++i) row *= shape[i];
+  const Shape result = result_shape(s);
+  const detail::RowRange rows{s.begin[0].value_or(0), s.end[0], result.rank() < shape.rank()};
+  return view_of(x, TensorAccess::offset(x) + s.start[0] * row, result, rows);
+}
+
+bool records(const Tensor& x) { return Trace::current() || TensorAccess::array(x)->traced(); }
+
+// The attributes begin, end, step (and a number) of slice, _slice_assign and _slice_assign_scalar.
+Given<4> slice_attributes(const Selection& s) {
+  ir::OptionalInts step;
+  bool unit = true;
+  for (const std::int64_t d : s.step) {
+    step.push_back(d);
+    unit &= d == 1;
+  }
+  Given<4> given;
+  given.set("begin", ir::AttrValue(s.begin));
+  given.set("end", ir::AttrValue(s.end));
+  if (!unit) given.set("step", ir::AttrValue(step));
+  return given;
+}
+
+// A slice with extents of 1 in the place of integers, without these. A recording says which axes go, and no
+// extents that may be others at other sizes; a single element has none such.
+Tensor without_dropped(const Tensor& slice, const Selection& s, std::source_location where) {
+  if (TensorAccess::shape(slice) == result_shape(s)) return slice;
+  return records(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
+                                             : slice.reshape(result_shape(s), where);
+}
+Tensor with_dropped(Tensor update, const Selection& s, std::source_location where) {
+  if (!records(update) || s.result.empty()) return update.reshape(s.count, where);
+  for (const std::int64_t axis : s.dropped) update = F::expand_dims(update, static_cast<int>(axis), where);
+  return update;
+}
+
+Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_location where) {
+  const Selection s = select(known_shape(x, "x[...]", where), index, where);
+  // Nothing of x is in it, so that a trace need not record where it came from.
+  if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x));
+  if (s.view) return view(x, s);
+  const Given<4> given = slice_attributes(s);
+  const Tensor* inputs[] = {&x};
+  const Tensor slice =
+      invoke_one({.op = row("slice"), .inputs = inputs, .given = given.items(), .where = where});
+  return without_dropped(slice, s, where);
+}
+
+// `v` in the dtype of the slice that it is written to, and with exactly its shape. `target` gives the slice.
+template <class Target>
+Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::source_location where) {
+  const Shape have = known_shape(v, "x[...] =", where);
+  if (v.dtype() != dtype) v = v.astype(dtype, where);
+  const auto given = [&]() -> const Shape& { return TensorAccess::shape(v); };
+  // Leading extents of 1 that the slice lacks do not matter, as in numpy.
+  if (const int surplus = given().rank() - shape.rank(); surplus > 0) {
+    const auto dims = given().dims();
+    const Shape trimmed(dims.subspan(static_cast<std::size_t>(surplus))), all = Shape::filled(surplus, 1);
+    Shape axes;
+    for (int i = 0; i < surplus; ++i) axes.push_back(i);
+    if (Shape(dims.first(static_cast<std::size_t>(surplus))) == all)
+      v = records(v) && !trimmed.empty() ? F::squeeze(v, {.axis = axes}, where) : v.reshape(trimmed, where);
+  }
+  bool fits = given().rank() <= shape.rank();
+  for (int i = 1; fits && i <= given().rank(); ++i) {
+    const std::int64_t from = given()[static_cast<std::size_t>(given().rank() - i)];
+    fits = from == 1 || from == shape[static_cast<std::size_t>(shape.rank() - i)];
+  }
+  if (!fits)
+    fail("{}cannot write a value of shape {} to a slice of shape {}", line_prefix(where), have.str(),
+         shape.str());
+  while (given().rank() < shape.rank()) {
+    Shape aligned{1};
+    for (const std::int64_t d : given()) aligned.push_back(d);
+    v = records(v) ? F::expand_dims(v, 0, where) : v.reshape(aligned, where);
+  }
+  // An extent of 1 may be another at other sizes of the recording's inputs.
+  const bool ones = std::find(given().begin(), given().end(), 1) != given().end();
+  if (given() == shape && !(ones && records(v))) return v;
+  return records(v) ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
+}
+
+// Written forwards: a slice that runs backwards takes its elements in reverse. The axes of such.
+Shape turn_forwards(Selection& s) {
+  Shape backwards;
+  for (std::size_t i = 0; i < s.step.size(); ++i) {
+    if (s.step[i] > 0) continue;
+    backwards.push_back(static_cast<std::int64_t>(i));
+    const std::int64_t last = s.start[i];
+    const bool to_the_first = s.step[i] == -1 && !s.end[i], from_the_last = !s.begin[i];
+    s.start[i] += s.step[i] * (s.count[i] - 1);
+    s.step[i] = -s.step[i];
+    s.begin[i] = to_the_first ? std::nullopt : std::optional(s.start[i]);
+    s.end[i] = from_the_last ? std::nullopt : std::optional(last + 1);
+  }
+  return backwards;
+}
+
+Tensor assigned(const char* op, std::initializer_list<const Tensor*> inputs, const Given<4>& given,
+                std::source_location where) {
+  return invoke_one({.op = row(op), .inputs = inputs, .given = given.items(), .where = where});
+}
+
+void write(const Tensor& x, const std::vector<Index>& index, const Operand& value,
+           std::source_location where) {
+  Selection s = select(known_shape(x, "x[...] =", where), index, where);
+  if (s.empty) return;
+  const DType dtype = TensorAccess::dtype(x);
+  if (!value.is_tensor() && records(x) && !s.count.empty()) {
+    turn_forwards(s);
+    Given<4> given = slice_attributes(s);
+    given.set("scalar", ir::AttrValue(value.number()));
+    return write_view(x, assigned("_slice_assign_scalar", {&x}, given, where), where);
+  }
+  const Tensor written =
+      value.is_tensor() ? value.tensor() : full(result_shape(s), value.number(), dtype, where);
+  if (s.view) {
+    const Tensor target = view(x, s);
+    const auto itself = [&] { return target; };
+    return write_view(target, fitted(written, TensorAccess::shape(target), dtype, itself, where), where);
+  }
+  const auto target = [&] { return read(x, index, where); };
+  Tensor update = with_dropped(fitted(written, result_shape(s), dtype, target, where), s, where);
+  const Shape backwards = turn_forwards(s);
+  if (!backwards.empty()) update = F::flip(update, backwards, where);
+  write_view(x, assigned("_slice_assign", {&x, &update}, slice_attributes(s), where), where);
+}
+
+}  // namespace
+
+Tensor IndexedTensor::get() const { return read(base_, index_, where_); }
+
+void IndexedTensor::operator=(const Operand& value) { write(base_, index_, value, where_); }
+void IndexedTensor::operator=(const IndexedTensor& value) {
+  write(base_, index_, Operand(value, where_), where_);
+}
+void IndexedTensor::operator+=(const Operand& v) {
+  write(base_, index_, in_place(Arithmetic::add, get(), v, where_), where_);
+}
+void IndexedTensor::operator-=(const Operand& v) {
+  write(base_, index_, in_place(Arithmetic::sub, get(), v, where_), where_);
+}
+void IndexedTensor::operator*=(const Operand& v) {
+  write(base_, index_, in_place(Arithmetic::mul, get(), v, where_), where_);
+}
+void IndexedTensor::operator/=(const Operand& v) {
+  write(base_, index_, in_place(Arithmetic::div, get(), v, where_), where_);
+}
+void IndexedTensor::operator%=(const Operand& v) {
+  write(base_, index_, in_place(Arithmetic::mod, get(), v, where_), where_);
+}
+
+IndexedTensor Tensor::operator()(std::vector<Index> index, std::source_location where) {
+  return IndexedTensor(*this, std::move(index), where);
+}
+Tensor Tensor::operator()(std::vector<Index> index, std::source_location where) const {
+  return read(*this, index, where);
+}
+IndexedTensor Tensor::operator[](const Index& i) { return IndexedTensor(*this, {i}, i.where()); }
+Tensor Tensor::operator[](const Index& i) const { return read(*this, {i}, i.where()); }
+
+}  // namespace kiln

@@ -1,0 +1,61 @@
+#include "frontend/tensor/random_state.h"
+
+#include "frontend/eager/call_context.h"
+#include "runtime/fork_gate.h"
+
+#include <kiln/random.h>
+
+#include <mutex>
+#include <utility>
+
+namespace kiln {
+namespace {
+
+// The initialisers' key is a fixed distance away from the program's.
+constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
+
+struct Streams {
+  Mutex mutex;
+  RandomState streams[2] = {{0, 0}, {initializer_key, 0}};
+};
+
+Streams& all_streams() {
+  static Streams streams;
+  return streams;
+}
+
+RandomState take(RandomState& from, std::int64_t draws) {
+  const RandomState taken = from;
+  from.counter += static_cast<std::uint64_t>(draws);
+  return taken;
+}
+
+}  // namespace
+
+RandomState reserve_random(std::int64_t draws) {
+  if (draws <= 0) return {};
+  const CallContext& context = CallContext::current();
+  if (context.random_block && context.stream == RandomStream::program)
+    return take(*context.random_block, draws);
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  return take(all.streams[static_cast<int>(context.stream)], draws);
+}
+
+RandomBlock::RandomBlock(std::int64_t draws) : RandomBlock(reserve_random(draws)) {}
+RandomBlock::RandomBlock(RandomState first)
+    : block_(first), outer_(std::exchange(CallContext::current().random_block, &block_)) {}
+RandomBlock::~RandomBlock() { CallContext::current().random_block = outer_; }
+
+RandomStreamScope::RandomStreamScope(RandomStream stream)
+    : outer_(std::exchange(CallContext::current().stream, stream)) {}
+RandomStreamScope::~RandomStreamScope() { CallContext::current().stream = outer_; }
+
+void random::seed(std::uint64_t seed) {
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  all.streams[0] = {seed, 0};
+  all.streams[1] = {seed ^ initializer_key, 0};
+}
+
+}  // namespace kiln

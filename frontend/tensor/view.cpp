@@ -1,0 +1,288 @@
+#include "frontend/tensor/view.h"
+
+#include "frontend/eager/invoke.h"
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::RowRange;
+using detail::TensorAccess;
+using detail::ViewStep;
+
+/// An operator that updates an auxiliary state leaves its entry, with another version.
+bool same_value(const ir::Entry& a, const ir::Entry& b) {
+  return a.node == b.node && a.output == b.output && a.version == b.version;
+}
+
+/// `spec` is in the terms of the operator: MXNet's codes, or those of numpy.
+Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool np_shape,
+                           std::source_location where) {
+  Given<1> given;
+  given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
+  const Tensor* inputs[] = {&x};
+  return record_node({.op = row(numpy ? "_np_reshape" : "Reshape"),
+                      .inputs = inputs,
+                      .given = given.items(),
+                      .where = where,
+                      .hint = "reshape",
+                      .np_shape = np_shape})[0];
+}
+
+Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
+  // An extent 0 would be a code of Reshape; numpy's operator takes it as it is.
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  return record_reshape_node(x, shape, empty || NumpyScope::program(), empty || NumpyScope::active(), where);
+}
+
+Tensor record_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
+  Given<3> given;
+  given.set("axis", ir::AttrValue(std::int64_t{0}));
+  given.set("begin", ir::AttrValue(rows.begin));
+  given.set("end", rows.end ? ir::AttrValue(*rows.end) : ir::AttrValue(ir::None()));
+  const Tensor* inputs[] = {&x};
+  return record_node({.op = row("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
+}
+
+Tensor record_slice_assign(const Tensor& x, const Tensor& update, const RowRange& rows,
+                           std::source_location where) {
+  Given<2> given;
+  given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));
+  given.set("end", ir::AttrValue(ir::OptionalInts{rows.end}));
+  const Tensor* inputs[] = {&x, &update};
+  return record_node(
+      {.op = row("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
+}
+
+Tensor record_reshape_like(const Tensor& x, const Tensor& like, std::source_location where) {
+  const Tensor* inputs[] = {&x, &like};
+  return record_node({.op = row("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
+}
+
+// An axis of extent 1 in front, taken away or added.
+Tensor record_first_axis(const char* op, const Tensor& x, std::source_location where) {
+  Given<1> given;
+  given.set("axis",
+            std::string_view(op) == "squeeze" ? ir::AttrValue(Shape{0}) : ir::AttrValue(std::int64_t{0}));
+  const Tensor* inputs[] = {&x};
+  return record_node({.op = row(op), .inputs = inputs, .given = given.items(), .where = where})[0];
+}
+
+// The elements of one step along the first axis.
+std::int64_t row_elements(const Shape& shape) {
+  if (shape.empty() || shape[0] == 0) return 0;
+  return shape.elements() / shape[0];
+}
+
+bool covers_rows(std::int64_t row, std::int64_t offset, std::int64_t n) {
+  return row > 0 && offset % row == 0 && n % row == 0;
+}
+
+Tensor whole(const Tensor& t) {
+  const auto& array = TensorAccess::array(t);
+  return TensorAccess::make(array, 0, array->shape, TensorAccess::dtype(t));
+}
+
+const Array::Origin* origin_of(const Tensor& t) {
+  for (const Array::Origin& o : TensorAccess::array(t)->origins)
+    if (o.offset == TensorAccess::offset(t) && o.shape == TensorAccess::shape(t)) return &o;
+  return nullptr;
+}
+
+Tensor base_of(const Tensor& view, const Array::Origin& origin) {
+  return TensorAccess::make(TensorAccess::array(view), origin.base_offset, origin.base_shape,
+                            TensorAccess::dtype(view));
+}
+
+// The first of several ways to the same elements stays: thus a base never comes out of its own views.
+void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, const ViewStep& step) {
+  Array& array = *TensorAccess::array(base);
+  const std::int64_t base_offset = TensorAccess::offset(base);
+  const Shape& base_shape = TensorAccess::shape(base);
+  if ((offset == base_offset && shape == base_shape) || (offset == 0 && shape == array.shape)) return;
+  for (const Array::Origin& o : array.origins)
+    if ((o.offset == offset && o.shape == shape) || (o.base_offset == offset && o.base_shape == shape))
+      return;
+  array.origins.push_back({offset, shape, base_offset, base_shape, step});
+}
+
+// The view as the program made it.
+Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source_location where) {
+  const Tensor base = base_of(t, origin);
+  if (const Shape* codes = std::get_if<Shape>(&origin.step))
+    return record_reshape_node(base, *codes, NumpyScope::program(), NumpyScope::active(), where);
+  const RowRange& rows = std::get<RowRange>(origin.step);
+  const Tensor range = record_slice(base, rows, where);
+  if (!rows.drop_axis) return range;
+  // numpy's scalar is no result of squeeze outside of numpy mode; its shape is the same at all sizes.
+  return TensorAccess::shape(t).empty() ? record_reshape(range, {}, where)
+                                        : record_first_axis("squeeze", range, where);
+}
+
+ir::Entry cut_out(const Tensor& t, std::source_location where) {
+  if (const Array::Origin* origin = origin_of(t))
+    return TensorAccess::array(cut_out_of_base(t, *origin, where))->value;
+  const Array& array = *TensorAccess::array(t);
+  const Shape& shape = TensorAccess::shape(t);
+  const std::int64_t offset = TensorAccess::offset(t);
+  const std::int64_t n = shape.elements();
+  Tensor x = whole(t);
+  if (n != array.shape.elements()) {
+    std::int64_t row = row_elements(array.shape);
+    if (!covers_rows(row, offset, n)) {
+      x = record_reshape(x, {-1}, where);
+      row = 1;
+    }
+    x = record_slice(x, {offset / row, (offset + n) / row}, where);
+  }
+  if (TensorAccess::shape(x) != shape) x = record_reshape(x, shape, where);
+  return TensorAccess::array(x)->value;
+}
+
+// The array's contents with `next` in the place of the elements of `view`.
+Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
+  const Array& array = *TensorAccess::array(view);
+  const std::int64_t offset = TensorAccess::offset(view);
+  const Shape& shape = TensorAccess::shape(view);
+  const std::int64_t n = shape.elements();
+  if (offset == 0 && shape == array.shape)
+    return TensorAccess::shape(next) == shape ? next : record_reshape(next, shape, where);
+  if (const Array::Origin* origin = origin_of(view)) {
+    const Tensor base = base_of(view, *origin);
+    if (const RowRange* rows = std::get_if<RowRange>(&origin->step)) {
+      if (TensorAccess::shape(next) != shape) next = record_reshape(next, shape, where);
+      if (rows->drop_axis)
+        next =
+            shape.empty() ? record_reshape(next, {1}, where) : record_first_axis("expand_dims", next, where);
+      next = record_slice_assign(base, next, *rows, where);
+    } else {
+      next = record_reshape_like(next, base, where);
+    }
+    return replaced(base, next, where);
+  }
+  if (n == array.shape.elements()) return record_reshape(next, array.shape, where);
+  const Tensor base = whole(view);
+  const std::int64_t row = row_elements(array.shape);
+  if (covers_rows(row, offset, n)) {
+    Shape rows = array.shape;
+    rows[0] = n / row;
+    if (TensorAccess::shape(next) != rows) next = record_reshape(next, rows, where);
+    return record_slice_assign(base, next, {offset / row, (offset + n) / row}, where);
+  }
+  if (TensorAccess::shape(next).rank() != 1) next = record_reshape(next, {-1}, where);
+  next = record_slice_assign(record_reshape(base, {-1}, where), next, {offset, offset + n}, where);
+  return record_reshape(next, array.shape, where);
+}
+
+void write_traced(const Tensor& view, const Tensor& value, std::source_location where) {
+  Array& array = *TensorAccess::array(view);
+  const ir::Entry written = value_of(value, where);
+  if (!array.shape_known) {
+    array.value = written;
+    return;
+  }
+  if (TensorAccess::shape(view).elements() == 0) return;
+  if (Trace* const trace = Trace::current()) trace->will_write(array);
+  array.value = value_of(replaced(view, value, where), where);
+  array.views.clear();
+  // What was just written is what this view reads.
+  const Shape& shape = TensorAccess::shape(view);
+  if (TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
+    array.views.push_back({TensorAccess::offset(view), shape, array.value, written});
+}
+
+}  // namespace
+
+std::byte* elements_of(const Tensor& t) {
+  return TensorAccess::array(t)->data() +
+         static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
+}
+
+const std::byte* readable_elements(const Tensor& t, const char* what, std::source_location where) {
+  const Array* array = TensorAccess::array(t).get();
+  if (!array)
+    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+  const Trace* trace = Trace::current();
+  if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
+    fail(
+        "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
+        "(SymbolBlock, or "
+        "call the network on a Tensor)",
+        line_prefix(where), what, array->value.node->name);
+  }
+  if (array->traced() || (trace && trace->has_written(array))) {
+    fail(
+        "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
+        "values to come. Keep "
+        "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
+        line_prefix(where), what, what);
+  }
+  return elements_of(t);
+}
+
+void fail_mixed(std::source_location where) {
+  fail(
+      "{}an array is used with Symbols, which have no values yet: compose with sym::var(\"name\") in its "
+      "place, and give the array when the composed network runs",
+      line_prefix(where));
+}
+
+ir::Entry value_of(const Tensor& t, std::source_location where) {
+  Array& array = *TensorAccess::array(t);
+  if (!array.traced()) fail_mixed(where);
+  if (!array.shape_known) return array.value;
+  const std::int64_t offset = TensorAccess::offset(t);
+  const Shape& shape = TensorAccess::shape(t);
+  if (offset == 0 && shape == array.shape) return array.value;
+  for (const Array::View& view : array.views)
+    if (view.offset == offset && view.shape == shape && same_value(view.of, array.value)) return view.value;
+  const ir::Entry value = cut_out(t, where);
+  array.views.push_back({offset, shape, array.value, value});
+  return value;
+}
+
+Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
+  return TensorAccess::make(TensorAccess::array(t), offset, shape, TensorAccess::dtype(t));
+}
+
+Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step) {
+  const Array& array = *TensorAccess::array(t);
+  if (array.traced() && array.shape_known) note_origin(t, offset, shape, step);
+  return view_of(t, offset, shape);
+}
+
+void write_view(const Tensor& view, const Tensor& value, std::source_location where) {
+  if (TensorAccess::dtype(view) != TensorAccess::dtype(value) && TensorAccess::array(view)->shape_known)
+    fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
+                  name_of(TensorAccess::dtype(view)));
+  Trace* const trace = Trace::current();
+  if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
+  if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
+  if (const std::size_t bytes = TensorAccess::bytes(view))
+    std::memmove(elements_of(view), elements_of(value), bytes);
+  TensorAccess::array(view)->touch();
+}
+
+const Shape& known_shape(const Tensor& t, const char* what, std::source_location where) {
+  const Array* array = TensorAccess::array(t).get();
+  if (!array)
+    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+  if (array->traced() && !array->shape_known) {
+    fail(
+        "{}{} asks for the shape of <Symbol {}>, which is not known: a Symbol has no shapes. Use "
+        "net.hybridize() and call "
+        "the network on a Tensor, or infer_shape() on the Symbol; in place of x[...] use F.slice_axis or "
+        "F.slice, in "
+        "place of sizes the codes 0 and -1 of F.reshape",
+        line_prefix(where), what, array->value.node->name);
+  }
+  return TensorAccess::shape(t);
+}
+
+}  // namespace kiln

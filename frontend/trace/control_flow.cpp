@@ -1,0 +1,435 @@
+// Loops and branches of a program: run as they are, or recorded as one node with subgraphs.
+#include "frontend/eager/invoke.h"
+#include "frontend/eager/numpy_scope.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/body_aliases.h"
+#include "frontend/trace/step_outputs.h"
+#include "frontend/trace/trace.h"
+#include "ir/primitives.h"
+#include "runtime/fail.h"
+
+#include <kiln/control_flow.h>
+
+#include <algorithm>
+#include <exception>
+#include <fmt/ranges.h>
+#include <unordered_map>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+using Tensors = F::Tensors;
+using Results = struct F::contrib::Results;
+/// Of inputs and variables: what the attributes of a node with bodies say.
+using Positions = std::vector<std::int64_t>;
+
+/// Whether the program is being recorded: within a trace, or on Symbols.
+bool recording(std::initializer_list<const Tensors*> lists, std::source_location where) {
+  bool symbols = false, arrays = false;
+  for (const Tensors* list : lists)
+    for (const Tensor& t : *list) {
+      if (!t.defined()) fail("{}a loop or branch was given an undefined Tensor", line_prefix(where));
+      (TensorAccess::array(t)->traced() ? symbols : arrays) = true;
+    }
+  if (Trace::current()) return true;
+  if (symbols && arrays) fail_mixed(where);
+  return symbols;
+}
+
+bool shapes_known(std::initializer_list<const Tensors*> lists) {
+  if (const Trace* trace = Trace::current()) return trace->shapes_known();
+  for (const Tensors* list : lists)
+    for (const Tensor& t : *list)
+      if (!TensorAccess::array(t)->shape_known) return false;
+  return true;
+}
+
+Shape row_shape(const Shape& stacked) {
+  if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
+  return Shape(stacked.dims().subspan(1));
+}
+
+/// As a value of the trace around, if there is one.
+Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
+
+void check_defined(const Tensors& results, std::source_location where) {
+  for (const Tensor& t : results)
+    if (!t.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where));
+}
+
+/// A body under construction and how its variables are fed from outside.
+class Recorder {
+ public:
+  Recorder(std::string subgraph_name, bool shapes_known)
+      : trace_(std::in_place, Trace::Body{std::move(subgraph_name)}, shapes_known) {}
+
+  /// A variable for `outer`, or with `row` for a step of it.
+  Tensor variable(const Tensor& outer, bool row) {
+    const ir::Entry& value = TensorAccess::array(outer)->value;
+    const std::string name = fmt::format("{}-{}", value.node->name, value.output);
+    const Shape& shape = TensorAccess::shape(outer);
+    return trace_->input(name, {TensorAccess::dtype(outer), row ? row_shape(shape) : shape});
+  }
+
+  bool wrote_outside() const { return trace_->written_outside() != nullptr; }
+  bool wrote_input() const { return trace_->wrote_input(); }
+  BodyAliases aliases(const Tensors& results, std::source_location where, const Tensors& states = {}) {
+    check_defined(results, where);
+    return aliases_of(*trace_, results, states);
+  }
+  void abandon() { trace_.reset(); }
+
+  /// Ends the body. A result that is a variable itself, stands for a value from outside, or was returned
+  /// before is copied: heads of a subgraph are nodes of their own, as MXNet makes them.
+  ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true) {
+    Tensors heads;
+    std::vector<ir::Entry> seen;
+    check_defined(results, where);
+    for (const Tensor& result : results) {
+      Tensor head = trace_->resolve(result);
+      const ir::Entry value = value_of(head, where);
+      const bool known = std::any_of(seen.begin(), seen.end(), [&](const ir::Entry& e) {
+        return e.node == value.node && e.output == value.output;
+      });
+      if (value.node->is_variable() || known) {
+        const Tensor* inputs[] = {&head};
+        head = record_node(
+            {.op = row("_copy"), .inputs = inputs, .given = {}, .where = where, .hint = "identity"})[0];
+      }
+      seen.push_back(value_of(head, where));
+      heads.push_back(head);
+    }
+    variables_ = trace_->input_variables();
+    subgraph_ = trace_->finish_body(heads, keep_unused);
+    for (const Trace::Outside& o : trace_->outside()) outside_.emplace(o.variable.get(), o.tensor);
+    trace_.reset();
+    return subgraph_;
+  }
+
+  const ir::SubgraphPtr& subgraph() const { return subgraph_; }
+  const std::vector<ir::NodePtr>& variables() const { return variables_; }
+  /// The value from outside that a variable stands for; undefined for one of variables().
+  Tensor outside(const ir::NodePtr& variable) const {
+    const auto found = outside_.find(variable.get());
+    return found == outside_.end() ? Tensor() : found->second;
+  }
+  std::int64_t position(const ir::NodePtr& variable) const {
+    const auto& list = subgraph_->inputs;
+    return std::find(list.begin(), list.end(), variable) - list.begin();
+  }
+
+ private:
+  std::optional<Trace> trace_;
+  ir::SubgraphPtr subgraph_;
+  std::vector<ir::NodePtr> variables_;
+  std::unordered_map<const ir::Node*, Tensor> outside_;
+};
+
+/// The node that runs the bodies. Inputs are added one by one; the functions return their positions.
+class ControlNode {
+ public:
+  std::int64_t own_input(const Tensor& t) {
+    inputs_.push_back(t);
+    return static_cast<std::int64_t>(inputs_.size()) - 1;
+  }
+  /// A value that a body uses from outside. Variables are shared by the bodies, results are not: so does
+  /// MXNet.
+  std::int64_t input(const Tensor& t) {
+    const ir::NodePtr& node = TensorAccess::array(t)->value.node;
+    if (!node->is_variable()) return own_input(t);
+    const auto [found, added] = shared_.try_emplace(node.get(), static_cast<std::int64_t>(inputs_.size()));
+    return added ? own_input(t) : found->second;
+  }
+  void set(std::string_view name, std::int64_t v) { given_.set(name, v); }
+  void set(std::string_view name, const Positions& positions) {
+    given_.set(name, ir::OptionalInts(positions.begin(), positions.end()));
+    positions_.emplace_back(name, positions);
+  }
+
+  Tensors record(std::string_view op, std::vector<ir::SubgraphPtr> bodies, std::source_location where) {
+    set("num_args", static_cast<std::int64_t>(inputs_.size() + bodies.size()));
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& t : inputs_) pointers.push_back(&t);
+    Tensors out = invoke_all(
+        {.op = row(op), .inputs = pointers, .given = given_.items(), .where = where, .bodies = bodies});
+    // MXNet writes lists of positions in brackets.
+    ir::Node& node = *TensorAccess::array(out.at(0))->value.node;
+    for (const auto& [name, list] : positions_) {
+      node.attr_text[std::string(name)] = fmt::format("[{}]", fmt::join(list, ", "));
+    }
+    return out;
+  }
+
+ private:
+  Tensors inputs_;
+  std::unordered_map<const ir::Node*, std::int64_t> shared_;
+  ir::Attrs given_;
+  std::vector<std::pair<std::string_view, Positions>> positions_;
+};
+
+/// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
+std::string subgraph_name(const std::string& kind) {
+  thread_local std::unordered_map<std::string, int> counts;
+  return kind + std::to_string(counts[kind]++);
+}
+
+Results split(Tensors all, std::size_t outputs) {
+  const auto at = all.begin() + static_cast<std::ptrdiff_t>(outputs);
+  return {Tensors(all.begin(), at), Tensors(at, all.end())};
+}
+Tensors joined(const Results& r) {
+  Tensors all = r.outputs;
+  all.insert(all.end(), r.states.begin(), r.states.end());
+  return all;
+}
+
+void check_states(const Tensors& before, const Tensors& after, const char* what, std::source_location where) {
+  if (before.size() != after.size())
+    fail("{}the body was given {} {} and returned {}", line_prefix(where), before.size(), what, after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!after[i].defined()) fail("{}the body returned an undefined Tensor", line_prefix(where));
+    if (!TensorAccess::array(before[i])->shape_known || !TensorAccess::array(after[i])->shape_known) continue;
+    const TensorType a{before[i].dtype(), TensorAccess::shape(before[i])},
+        b{after[i].dtype(), TensorAccess::shape(after[i])};
+    if (!(a == b))
+      fail("{}number {} of the {} is {} before a step and {} after it: shape and dtype must stay",
+           line_prefix(where), i, what, a.str(), b.str());
+  }
+}
+
+bool holds(const Tensor& condition, std::source_location where) {
+  if (condition.size() != 1)
+    fail("{}a condition must be a tensor of one element, got {}", line_prefix(where),
+         condition.shape().str());
+  return condition.astype(DType::f64, where).item<double>(where) != 0;
+}
+
+Tensors copies(const Tensors& list) {
+  Tensors out;
+  for (const Tensor& t : list) out.push_back(t.copy());
+  return out;
+}
+
+/// While it lives, an error that leaves the recording of a loop or branch is noted: a program that catches it
+/// has run a part of the body, which no node stands for.
+class CaughtErrors {
+ public:
+  CaughtErrors() = default;
+  ~CaughtErrors() {
+    if (around_ && std::uncaught_exceptions() > errors_)
+      around_->run_eagerly("it catches an error of the body of a loop or branch");
+  }
+  CaughtErrors(const CaughtErrors&) = delete;
+
+ private:
+  Trace* const around_ = Trace::current();
+  const int errors_ = std::uncaught_exceptions();
+};
+
+/// foreach as it is written, on arrays or in a trace that knows shapes.
+Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
+                   std::source_location where) {
+  for (const Tensor& t : data)
+    if (t.shape().empty() || t.shape()[0] != data[0].shape()[0] || t.shape()[0] == 0)
+      fail("{}foreach needs data with one number of steps, at least 1, along the first axis; got {} and {}",
+           line_prefix(where), data[0].shape().str(), t.shape().str());
+  Tensors now = copies(states);
+  StepOutputs outputs(data[0].shape()[0], where);
+  for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
+    Tensors rows;
+    for (const Tensor& t : data) {
+      const Shape shape = row_shape(t.shape());
+      // A copy: what a body writes into its arguments stays in it.
+      rows.push_back(view_of(t, TensorAccess::offset(t) + i * shape.elements(), shape).copy());
+    }
+    Results step = body(rows, now);
+    check_states(now, step.states, "states", where);
+    outputs.add(step.outputs);
+    now = std::move(step.states);
+  }
+  return {outputs.stacked(), now};
+}
+
+Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
+                       std::source_location where) {
+  const CaughtErrors errors;
+  Tensors rows, carried;
+  Tensors outer_data, outer_states;
+  for (const Tensor& t : data) outer_data.push_back(resolved(t));
+  for (const Tensor& t : states) outer_states.push_back(resolved(t));
+  const bool known = shapes_known({&data, &states});
+  Recorder recorder(subgraph_name("foreach"), known);
+  for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));
+  for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
+  const Results step = body(rows, carried);
+  check_states(carried, step.states, "states", where);
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
+  // What a body writes outside, or into a state that it shares, must be seen by the next step: then the steps
+  // are recorded one by one.
+  if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
+    recorder.abandon();
+    return take_steps(body, data, states, where);
+  }
+  const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
+
+  ControlNode node;
+  Positions data_positions, state_positions, other_positions;
+  for (const Tensor& t : outer_data) node.own_input(t);
+  for (const Tensor& t : outer_states) node.own_input(t);
+  for (std::size_t i = 0; i < recorder.variables().size(); ++i)
+    (i < data.size() ? data_positions : state_positions)
+        .push_back(recorder.position(recorder.variables()[i]));
+  for (const ir::NodePtr& variable : subgraph->inputs) {
+    const Tensor outside = recorder.outside(variable);
+    if (!outside.defined()) continue;
+    other_positions.push_back(recorder.position(variable));
+    node.own_input(outside);
+  }
+  node.set("num_outputs", static_cast<std::int64_t>(subgraph->outputs.size()));
+  node.set("num_out_data", static_cast<std::int64_t>(step.outputs.size()));
+  node.set("in_state_locs", state_positions);
+  node.set("in_data_locs", data_positions);
+  node.set("remain_locs", other_positions);
+  Results out = split(node.record("_foreach", {subgraph}, where), step.outputs.size());
+  if (known) {
+    const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
+    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false);
+  }
+  return out;
+}
+
+Results record_while(const F::contrib::Condition& condition, const F::contrib::LoopBody& body,
+                     const Tensors& variables, std::int64_t max_iterations, std::source_location where) {
+  const CaughtErrors errors;
+  Tensors outer;
+  for (const Tensor& t : variables) outer.push_back(resolved(t));
+  ControlNode node;
+  std::vector<std::int64_t> inputs(variables.size(), -1);  // of the node, for each loop variable
+  const auto feed = [&](const Recorder& recorder, Positions& positions) {
+    for (const ir::NodePtr& variable : recorder.subgraph()->inputs) {
+      const Tensor outside = recorder.outside(variable);
+      const auto& own = recorder.variables();
+      const auto j = static_cast<std::size_t>(std::find(own.begin(), own.end(), variable) - own.begin());
+      if (!outside.defined() && inputs[j] < 0) inputs[j] = node.own_input(outer[j]);
+      positions.push_back(outside.defined() ? node.input(outside) : inputs[j]);
+    }
+  };
+  const bool known = shapes_known({&variables});
+  const auto variables_of = [&](Recorder& recorder) {
+    Tensors own;
+    for (const Tensor& t : outer) own.push_back(recorder.variable(t, /*row=*/false));
+    return own;
+  };
+  Positions condition_positions, body_positions, variable_positions;
+  Recorder test(subgraph_name("while_loop_cond"), known);
+  const Tensor holds = condition(variables_of(test));
+  const bool condition_writes = test.wrote_input();
+  const ir::SubgraphPtr tested = test.finish({holds}, where, /*keep_unused=*/false);
+  Recorder recorder(subgraph_name("while_loop_func"), known);
+  const Tensors own = variables_of(recorder);
+  const Results step = body(own);
+  check_states(own, step.states, "loop variables", where);
+  const BodyAliases aliases = known ? recorder.aliases(step.states, where, own) : BodyAliases();
+  if (known && (condition_writes || (recorder.wrote_input() && aliases.any())))
+    Trace::current()->run_eagerly(
+        condition_writes
+            ? "the condition of a while_loop writes into a loop variable"
+            : "the body of a while_loop writes into a loop variable that it shares with another array");
+  const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
+  feed(test, condition_positions);
+  feed(recorder, body_positions);
+  for (const ir::NodePtr& variable : recorder.variables())
+    variable_positions.push_back(recorder.position(variable));
+
+  node.set("num_outputs", static_cast<std::int64_t>(subgraph->outputs.size()));
+  node.set("num_out_data", static_cast<std::int64_t>(step.outputs.size()));
+  node.set("max_iterations", max_iterations);
+  node.set("cond_input_locs", condition_positions);
+  node.set("func_input_locs", body_positions);
+  node.set("func_var_locs", variable_positions);
+  Results out = split(node.record("_while_loop", {tested, subgraph}, where), step.outputs.size());
+  if (known) share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true);
+  return out;
+}
+
+Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
+                    const F::contrib::Branch& otherwise, std::source_location where) {
+  const CaughtErrors errors;
+  ControlNode node;
+  const Tensor tested = resolved(condition);
+  const Tensors conditions{tested};
+  const bool known = shapes_known({&conditions});
+  std::vector<BodyAliases> ways;
+  const auto record = [&](const char* kind, const F::contrib::Branch& body, std::string_view positions) {
+    Recorder recorder(subgraph_name(kind), known);
+    const Tensors results = body();
+    if (known) ways.push_back(recorder.aliases(results, where));
+    const ir::SubgraphPtr subgraph = recorder.finish(results, where);
+    Positions list;
+    for (const ir::NodePtr& variable : subgraph->inputs)
+      list.push_back(node.input(recorder.outside(variable)));
+    node.set(positions, list);
+    return subgraph;
+  };
+  const ir::SubgraphPtr test = record(
+      "cond_pred", [&] { return Tensors{tested}; }, "cond_input_locs");
+  const ir::SubgraphPtr a = record("cond_then", then, "then_input_locs");
+  const ir::SubgraphPtr b = record("cond_else", otherwise, "else_input_locs");
+  if (a->outputs.size() != b->outputs.size())
+    fail("{}one branch returns {} tensors, the other {}", line_prefix(where), a->outputs.size(),
+         b->outputs.size());
+  node.set("num_outputs", static_cast<std::int64_t>(a->outputs.size()));
+  Tensors out = node.record("_cond", {test, a, b}, where);
+  if (known) share_arrays(out, std::span(ways).subspan(1), /*may_not_run=*/false);  // without the condition
+  return out;
+}
+
+}  // namespace
+
+Results F::contrib::foreach (const StepBody& body, const Tensors& data, const Tensors& states, Where where) {
+  if (data.empty()) fail("{}foreach needs data to go through", line_prefix(where));
+  if (recording({&data, &states}, where)) return record_foreach(body, data, states, where);
+  return take_steps(body, data, states, where);
+}
+
+Results F::contrib::while_loop(const Condition& condition, const LoopBody& body, const Tensors& variables,
+                               std::int64_t max_iterations, Where where) {
+  if (max_iterations < 1)
+    fail("{}while_loop needs max_iterations of at least 1, got {}", line_prefix(where), max_iterations);
+  if (variables.empty()) fail("{}while_loop needs loop variables", line_prefix(where));
+  if (recording({&variables}, where)) return record_while(condition, body, variables, max_iterations, where);
+  const RandomBlock random(ir::Primitives::control_draws);
+  Tensors now = copies(variables);
+  StepOutputs outputs(max_iterations, where);
+  for (std::int64_t i = 0; i < max_iterations && holds(condition(now), where); ++i) {
+    Results step = body(now);
+    check_states(now, step.states, "loop variables", where);
+    outputs.add(step.outputs);
+    now = std::move(step.states);
+  }
+  if (!outputs.empty()) return {outputs.stacked(), now};
+  // No step was taken: what the outputs would have been is known from a recording.
+  Trace trace(/*shapes_known=*/true);
+  Tensors own, zeros;
+  for (const Tensor& t : variables) own.push_back(trace.input("variable", {t.dtype(), t.shape()}));
+  const Results step = body(own);
+  const TracePause pause;
+  for (const Tensor& t : step.outputs) {
+    Shape shape{max_iterations};
+    for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
+    zeros.push_back(F::zeros(shape, TensorAccess::dtype(t)));
+  }
+  return {zeros, now};
+}
+
+Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Branch& otherwise, Where where) {
+  const Tensors tested{condition};
+  if (recording({&tested}, where)) return record_cond(condition, then, otherwise, where);
+  const RandomBlock random(ir::Primitives::control_draws);
+  return holds(condition, where) ? then() : otherwise();
+}
+
+}  // namespace kiln

@@ -1,0 +1,89 @@
+#include "frontend/trace/step_outputs.h"
+
+#include "frontend/eager/invoke.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/f.h>
+
+#include <cstring>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+
+namespace {
+
+TensorType type_of(const Tensor& t) { return {TensorAccess::dtype(t), TensorAccess::shape(t)}; }
+
+/// A handle to what `t` is now.
+Tensor value_now(Trace& trace, const Tensor& t, std::source_location where) {
+  const Tensor own = trace.resolve(t);
+  const Shape& shape = TensorAccess::shape(own);
+  return TensorAccess::make(std::make_shared<Array>(&trace, value_of(own, where), shape, true), 0, shape,
+                            TensorAccess::dtype(own));
+}
+
+}  // namespace
+
+void StepOutputs::check(const std::vector<Tensor>& outputs) const {
+  if (outputs.size() != first_.size())
+    fail("{}the body returned {} outputs at one step and {} at another", line_prefix(where_), first_.size(),
+         outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!(type_of(outputs[i]) == type_of(first_[i])))
+      fail("{}number {} of the outputs is {} at one step and {} at another: shape and dtype must stay",
+           line_prefix(where_), i, type_of(first_[i]).str(), type_of(outputs[i]).str());
+}
+
+void StepOutputs::copy_rows(const std::vector<Tensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (arrays_.size() == i) {
+      Shape shape{rows_};
+      for (const std::int64_t d : TensorAccess::shape(outputs[i])) shape.push_back(d);
+      arrays_.push_back(TensorAccess::empty(shape, TensorAccess::dtype(outputs[i])));
+    }
+    const auto bytes = static_cast<std::size_t>(type_of(outputs[i]).bytes());
+    if (bytes > 0)
+      std::memcpy(elements_of(arrays_[i]) + static_cast<std::size_t>(taken_) * bytes, elements_of(outputs[i]),
+                  bytes);
+  }
+}
+
+void StepOutputs::add(const std::vector<Tensor>& outputs) {
+  for (const Tensor& t : outputs)
+    if (!t.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where_));
+  if (taken_ == 0) first_ = outputs;
+  check(outputs);
+  if (Trace* const trace = Trace::current()) {
+    std::vector<Tensor>& values = steps_.emplace_back();
+    for (const Tensor& t : outputs) values.push_back(value_now(*trace, t, where_));
+  } else {
+    copy_rows(outputs);
+  }
+  ++taken_;
+}
+
+std::vector<Tensor> StepOutputs::stacked() {
+  std::vector<Tensor> out;
+  if (!Trace::current()) {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(type_of(first_[i]).bytes());
+      const std::size_t filled = static_cast<std::size_t>(taken_) * bytes;
+      const std::size_t all = static_cast<std::size_t>(rows_) * bytes;
+      if (all > filled) std::memset(elements_of(arrays_[i]) + filled, 0, all - filled);
+    }
+    return arrays_;
+  }
+  for (std::size_t i = 0; i < first_.size(); ++i) {
+    std::vector<Tensor> parts;
+    for (const std::vector<Tensor>& step : steps_) parts.push_back(step[i]);
+    while (static_cast<std::int64_t>(parts.size()) < rows_) parts.push_back(F::zeros_like(parts[0], where_));
+    out.push_back(F::stack(parts, {}, where_));
+  }
+  return out;
+}
+
+}  // namespace kiln
