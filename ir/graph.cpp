@@ -24,28 +24,52 @@ Node::~Node() {
   }
 }
 
-std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs) {
+std::vector<NodePtr> topological_order(const std::vector<Entry>& heads) {
   std::vector<NodePtr> order;
   std::unordered_set<const Node*> seen;
   struct Frame {
-    NodePtr node;
-    std::size_t next;
+    const NodePtr* node;
+    std::size_t next = 0;
   };
   std::vector<Frame> stack;
-  for (const Entry& e : outputs) {
-    if (seen.insert(e.node.get()).second) stack.push_back({e.node, 0});
+  const auto visit = [&](const NodePtr& node) {
+    if (seen.insert(node.get()).second) stack.push_back({&node});
+  };
+  for (const Entry& head : heads) {
+    visit(head.node);
     while (!stack.empty()) {
       Frame& top = stack.back();
-      if (top.next < top.node->inputs.size()) {
-        const NodePtr& in = top.node->inputs[top.next++].node;
-        if (seen.insert(in.get()).second) stack.push_back({in, 0});
-        continue;
+      const Node& node = **top.node;
+      const std::size_t i = top.next++;
+      if (i < node.inputs.size()) {
+        visit(node.inputs[i].node);
+      } else if (i - node.inputs.size() < node.control_deps.size()) {
+        visit(node.control_deps[i - node.inputs.size()]);
+      } else {
+        order.push_back(*top.node);
+        stack.pop_back();
       }
-      order.push_back(top.node);
-      stack.pop_back();
     }
   }
   return order;
+}
+
+std::uint32_t counted_outputs(const Node& node) {
+  if (node.op) return static_cast<std::uint32_t>(node.op->outputs_counted(node.attrs));
+  return node.is_variable() ? 1 : std::max(node.counted_in_file, 1u);
+}
+
+std::uint32_t visible_outputs(const Node& node) {
+  return node.op ? static_cast<std::uint32_t>(node.op->outputs_visible(node.attrs)) : counted_outputs(node);
+}
+
+std::string output_name(const Entry& entry) {
+  const Node& node = *entry.node;
+  if (node.is_variable()) return node.name;
+  if (node.op && entry.output < node.op->output_names.size())
+    return node.name + "_" + std::string(node.op->output_names[entry.output]);
+  if (visible_outputs(node) <= 1 && entry.output == 0) return node.name + "_output";
+  return node.name + "_output" + std::to_string(entry.output);
 }
 
 GraphCopy::GraphCopy(const std::vector<NodePtr>& order) {

@@ -86,8 +86,15 @@ struct Graph {
   bool train = false;
 };
 
-/// The nodes that `outputs` need: post-order, depth first, inputs left to right; MXNet's order in files.
+/// The nodes that `outputs` need, in the order of MXNet's files: depth first and post-order, a node's inputs
+/// from left to right and then its control dependencies.
 std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs);
+
+/// How many outputs a node has in MXNet's files (their `node_row_ptr`), and how many of those a symbol lists.
+std::uint32_t counted_outputs(const Node& node);
+std::uint32_t visible_outputs(const Node& node);
+/// "fc1_output", "split0_output1", "bn0_mean"; the name itself for a variable.
+std::string output_name(const Entry& entry);
 
 /// A variable's type as far as it is given from outside.
 struct GivenType {

@@ -51,7 +51,7 @@ std::shared_ptr<Model::State> open_symbol(const Symbol& symbol, const std::strin
   auto state = std::make_shared<Model::State>();
   state->symbol = symbol;
   state->file = file;
-  state->order = file_order(detail::SymbolAccess::entries(symbol));
+  state->order = ir::topological_order(detail::SymbolAccess::entries(symbol));
   require_known_operators(state->order, file);
   state->variables = variables_of(state->order);
   return state;
@@ -114,7 +114,8 @@ std::vector<std::string> Model::internals() const {
   std::vector<std::string> names;
   for (const ir::NodePtr& node : state_->order) {
     if (node->is_variable()) continue;
-    for (std::uint32_t i = 0; i < visible_outputs(*node); ++i) names.push_back(output_name({node, i, 0}));
+    for (std::uint32_t i = 0; i < ir::visible_outputs(*node); ++i)
+      names.push_back(ir::output_name({node, i, 0}));
   }
   return names;
 }

@@ -44,11 +44,12 @@ void convert_model(const std::string& symbol_path, const std::string& prefix,
       parse_symbol_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, symbol_path);
   std::vector<NamedArray> arrays;
   if (params_path)
-    arrays = exported(load_arrays(*params_path), file_order(graph.heads), symbol_path, *params_path);
+    arrays =
+        exported(load_arrays(*params_path), ir::topological_order(graph.heads), symbol_path, *params_path);
   write_file(prefix + "-symbol.json", format_symbol_file(to_file_graph(graph)), "symbol file");
   if (params_path)
     save_arrays(fmt::format("{}-{:04}.params", prefix, epoch), arrays,
-                {.numpy_mode = in_numpy_mode(file_order(graph.heads))});
+                {.numpy_mode = in_numpy_mode(ir::topological_order(graph.heads))});
 }
 
 }  // namespace kiln

@@ -67,7 +67,7 @@ EagerPlan::EagerPlan(const Model::State::Bound& bound) {
   }
   for (const ir::NodePtr& node : bound.graph.order) {
     if (node->is_variable()) continue;
-    Step step{node, {}, slots_, visible_outputs(*node), {}};
+    Step step{node, {}, slots_, ir::visible_outputs(*node), {}};
     for (const ir::Entry& e : node->inputs) {
       const auto found = slot.find({e.node.get(), e.output});
       if (found == slot.end()) {

@@ -120,25 +120,25 @@ std::optional<std::string> Symbol::attr(std::string_view key) const {
 }
 
 std::vector<std::string> Symbol::list_arguments() const {
-  return names_of(variables_of(file_order(state().graph.heads)).arguments);
+  return names_of(variables_of(ir::topological_order(state().graph.heads)).arguments);
 }
 std::vector<std::string> Symbol::list_auxiliary_states() const {
-  return names_of(variables_of(file_order(state().graph.heads)).auxiliary_states);
+  return names_of(variables_of(ir::topological_order(state().graph.heads)).auxiliary_states);
 }
 std::vector<std::string> Symbol::list_inputs() const {
-  return names_of(variables_of(file_order(state().graph.heads)).all);
+  return names_of(variables_of(ir::topological_order(state().graph.heads)).all);
 }
 
 std::vector<std::string> Symbol::list_outputs() const {
   std::vector<std::string> names;
-  for (const ir::Entry& e : state().graph.heads) names.push_back(output_name(e));
+  for (const ir::Entry& e : state().graph.heads) names.push_back(ir::output_name(e));
   return names;
 }
 
 Symbol Symbol::get_internals() const {
   std::vector<ir::Entry> all;
-  for (const ir::NodePtr& node : file_order(state().graph.heads))
-    for (std::uint32_t i = 0; i < visible_outputs(*node); ++i) all.push_back({node, i, 0});
+  for (const ir::NodePtr& node : ir::topological_order(state().graph.heads))
+    for (std::uint32_t i = 0; i < ir::visible_outputs(*node); ++i) all.push_back({node, i, 0});
   return SymbolAccess::make(std::move(all));
 }
 

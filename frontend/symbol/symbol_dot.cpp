@@ -35,7 +35,7 @@ std::string Symbol::dot() const {
   const auto line = [&]<class... A>(fmt::format_string<A...> text, A&&... args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<A>(args)...);
   };
-  for (const ir::NodePtr& node : file_order(heads)) {
+  for (const ir::NodePtr& node : ir::topological_order(heads)) {
     const std::size_t n = number.size();
     number.emplace(node.get(), n);
     line("  n{} [label = {}{}];\n", n, quoted(label(*node)), node->is_variable() ? ", shape = ellipse" : "");

@@ -79,7 +79,7 @@ std::uint32_t counted_in_file(const FileGraph& graph, std::size_t node, std::uin
 }
 
 void check_output(const ir::Entry& entry, std::string_view user) {
-  const std::uint32_t count = counted_outputs(*entry.node);
+  const std::uint32_t count = ir::counted_outputs(*entry.node);
   if (entry.output < count) return;
   fail("{} takes output {} of '{}', which has {} output{}", user, entry.output, entry.node->name, count,
        count == 1 ? "" : "s");
@@ -171,24 +171,6 @@ void mark_unknown_extents(FileNode& variable) {
 
 }  // namespace
 
-std::uint32_t counted_outputs(const ir::Node& node) {
-  if (node.op) return static_cast<std::uint32_t>(node.op->outputs_counted(node.attrs));
-  return node.is_variable() ? 1 : std::max(node.counted_in_file, 1u);
-}
-
-std::uint32_t visible_outputs(const ir::Node& node) {
-  return node.op ? static_cast<std::uint32_t>(node.op->outputs_visible(node.attrs)) : counted_outputs(node);
-}
-
-std::string output_name(const ir::Entry& entry) {
-  const ir::Node& node = *entry.node;
-  if (node.is_variable()) return node.name;
-  if (node.op && entry.output < node.op->output_names.size())
-    return node.name + "_" + std::string(node.op->output_names[entry.output]);
-  if (visible_outputs(node) <= 1 && entry.output == 0) return node.name + "_output";
-  return node.name + "_output" + std::to_string(entry.output);
-}
-
 bool is_auxiliary_input(const ir::Node& node, std::size_t i) {
   return node.op &&
          std::find(node.op->aux.begin(), node.op->aux.end(), static_cast<int>(i)) != node.op->aux.end();
@@ -211,36 +193,6 @@ SymbolGraph build_symbol_graph(const FileGraph& file_graph, const std::string& f
 
 SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file) {
   return build_symbol_graph(parse_symbol_file(text, file), file);
-}
-
-std::vector<ir::NodePtr> file_order(const std::vector<ir::Entry>& heads) {
-  std::vector<ir::NodePtr> order;
-  std::unordered_set<const ir::Node*> seen;
-  struct Frame {
-    const ir::NodePtr* node;
-    std::size_t next = 0;
-  };
-  std::vector<Frame> stack;
-  const auto visit = [&](const ir::NodePtr& node) {
-    if (seen.insert(node.get()).second) stack.push_back({&node});
-  };
-  for (const ir::Entry& head : heads) {
-    visit(head.node);
-    while (!stack.empty()) {
-      Frame& top = stack.back();
-      const ir::Node& node = **top.node;
-      const std::size_t i = top.next++;
-      if (i < node.inputs.size()) {
-        visit(node.inputs[i].node);
-      } else if (i - node.inputs.size() < node.control_deps.size()) {
-        visit(node.control_deps[i - node.inputs.size()]);
-      } else {
-        order.push_back(*top.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
 }
 
 namespace {
@@ -266,7 +218,7 @@ FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::E
     for (const ir::SubgraphPtr& g : node->subgraphs)
       to.subgraphs.push_back(to_file(g->nodes, g->outputs, numpy_mode));
     if (node->is_variable()) out.arg_nodes.push_back(number.at(node.get()));
-    out.node_row_ptr.push_back(out.node_row_ptr.back() + counted_outputs(*node));
+    out.node_row_ptr.push_back(out.node_row_ptr.back() + ir::counted_outputs(*node));
     out.nodes.push_back(std::move(to));
   }
   for (const ir::Entry& head : heads) out.heads.push_back(entry(head));
@@ -284,7 +236,7 @@ bool in_numpy_mode(const std::vector<ir::NodePtr>& nodes) {
 }
 
 FileGraph to_file_graph(const SymbolGraph& graph) {
-  const std::vector<ir::NodePtr> order = file_order(graph.heads);
+  const std::vector<ir::NodePtr> order = ir::topological_order(graph.heads);
   const bool numpy_mode = in_numpy_mode(order);
   FileGraph out = to_file(order, graph.heads, numpy_mode);
   if (numpy_mode) out.attrs["is_np_shape"] = 1;
@@ -293,7 +245,7 @@ FileGraph to_file_graph(const SymbolGraph& graph) {
 }
 
 std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads) {
-  const std::vector<ir::NodePtr> order = file_order(heads);
+  const std::vector<ir::NodePtr> order = ir::topological_order(heads);
   const auto is_cast = [](const ir::Node& n) {
     return n.op_name == "amp_cast" || n.op_name == "amp_multicast";
   };

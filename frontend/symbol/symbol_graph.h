@@ -27,18 +27,10 @@ bool in_numpy_mode(const std::vector<ir::NodePtr>& nodes);
 /// The same outputs without amp_cast and amp_multicast nodes.
 std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads);
 
-/// Nodes in the order of a file: post-order depth first from the heads, inputs before control dependencies.
-std::vector<ir::NodePtr> file_order(const std::vector<ir::Entry>& heads);
-
 /// Throws for the first node whose operator Kiln does not have, naming it, its operator and the operator
 /// nearest to it. `file` may be empty.
 void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file);
 
-/// How many outputs of a node node_row_ptr counts, and how many a symbol shows.
-std::uint32_t counted_outputs(const ir::Node& node);
-std::uint32_t visible_outputs(const ir::Node& node);
-/// "fc1_output", "split0_output1", "bn0_mean"; a variable's own name.
-std::string output_name(const ir::Entry& entry);
 /// Whether a node updates its input number i.
 bool is_auxiliary_input(const ir::Node& node, std::size_t i);
 

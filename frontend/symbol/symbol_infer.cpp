@@ -7,7 +7,7 @@
 
 namespace kiln {
 
-TypedGraph::TypedGraph(const std::vector<ir::Entry>& heads) : copies(file_order(heads)) {
+TypedGraph::TypedGraph(const std::vector<ir::Entry>& heads) : copies(ir::topological_order(heads)) {
   order = copies.nodes();
   for (const ir::Entry& e : heads) outputs.push_back(copies.of(e));
 }

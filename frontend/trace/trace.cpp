@@ -2,7 +2,6 @@
 
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
-#include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/view.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
@@ -100,8 +99,9 @@ Tensor Trace::bring_in(const Tensor& outer) {
   if (found == capture_index_.end()) {
     const TensorType type{dtype, array->shape};
     const ir::Entry& value = array->value;
-    const ir::NodePtr node = make_variable(value.node->is_variable() ? value.node->name : output_name(value),
-                                           {}, array->shape_known ? &type : nullptr);
+    const ir::NodePtr node =
+        make_variable(value.node->is_variable() ? value.node->name : ir::output_name(value), {},
+                      array->shape_known ? &type : nullptr);
     auto traced = std::make_shared<Array>(this, ir::Entry{node, 0, 0}, array->shape, array->shape_known);
     captured_traced_.push_back(TensorAccess::make(traced, 0, array->shape, dtype));
     outside_.push_back({TensorAccess::make(array, 0, array->shape, dtype), node});
@@ -282,7 +282,7 @@ ir::SubgraphPtr Trace::finish_body(std::span<const Tensor> results, bool keep_un
         "a state "
         "or an output instead",
         written->name);
-  body->nodes = file_order(body->outputs);
+  body->nodes = ir::topological_order(body->outputs);
   // The program draws in its own order, and what it does not use too.
   if (shapes_known_ && !keeps_random_order(body->nodes, nodes_))
     run_eagerly("a loop or branch draws random numbers that its results do not use, or use in another order");

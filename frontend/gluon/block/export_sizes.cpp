@@ -37,7 +37,7 @@ struct Recording {
   std::map<std::string, Tensor> constants;
 };
 
-Recording listed(const ir::Graph& graph) { return {file_order(graph.outputs), graph.outputs, {}}; }
+Recording listed(const ir::Graph& graph) { return {ir::topological_order(graph.outputs), graph.outputs, {}}; }
 
 /// "net.cpp:12: Reshape 'reshape0': shape" and its two values.
 struct Difference {

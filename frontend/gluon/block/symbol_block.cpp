@@ -111,7 +111,7 @@ SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& 
   s.file = file;
   s.inputs = inputs;
   s.outputs = SymbolAccess::entries(outputs);
-  s.order = file_order(s.outputs);
+  s.order = ir::topological_order(s.outputs);
   require_known_operators(s.order, file);
   s.has_open = ir::has_open_source(s.order);
   const Variables variables = variables_of(s.order);
