@@ -1,0 +1,79 @@
+"""Who may include whom: the table below, a folder a line. A folder may include itself and what its line names, nothing else.
+
+usage: layers_test.py SOURCE_FOLDER
+
+Data flows one way, from frontend over ir and passes to codegen, and runtime is beneath. A line that names more than a file
+needs is an error too, so that the table stays what the sources do.
+"""
+
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "runtime": [],
+    "ir": ["runtime"],
+    "passes": ["ir", "runtime"],
+    "codegen": ["codegen/math", "ir", "passes", "runtime"],
+    "codegen/math": ["codegen", "ir"],
+    "frontend/ops": ["ir", "runtime"],
+    # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).
+    "frontend/tensor": ["frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
+    "frontend/eager": ["codegen", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/trace": ["frontend/eager", "frontend/tensor", "ir", "runtime"],
+    "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
+    "frontend/symbol": [
+        "frontend/formats", "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/symbol/json": ["frontend/formats", "ir"],
+    "frontend/gluon/parameter": [
+        "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/gluon/block": [
+        "frontend/eager", "frontend/formats", "frontend/gluon/hybridize", "frontend/gluon/parameter", "frontend/symbol",
+        "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/gluon/hybridize": [
+        "codegen", "frontend/eager", "frontend/gluon/block", "frontend/gluon/parameter", "frontend/tensor",
+        "frontend/trace", "ir", "runtime"],
+    "frontend/gluon/nn": [
+        "frontend/eager", "frontend/gluon/block", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/gluon/rnn": [
+        "frontend/api", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
+        "ir", "runtime"],
+    "frontend/gluon/loss": ["frontend/api", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
+    "frontend/model": [
+        "codegen", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    # Programs that use the library as users do, and what the command asks of it beyond the public headers.
+    "tools/kiln": ["frontend/tensor", "passes"],
+    "bench": [],
+    # Public headers, which include each other as <kiln/...>.
+    "runtime/include/kiln": [],
+    "frontend/include/kiln": [],
+}
+# Headers of LLVM and MLIR stay below the frontend, and never reach a user.
+MLIR = {"ir", "passes", "codegen", "codegen/math"}
+
+source = pathlib.Path(sys.argv[1])
+errors = []
+used = {folder: set() for folder in MAY_INCLUDE}
+for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in (source / top).rglob("*")):
+    if path.suffix not in (".cpp", ".h"):
+        continue
+    name = path.relative_to(source)
+    folder = name.parent.as_posix()
+    if folder not in MAY_INCLUDE:
+        errors.append(f"{name}: the table of {pathlib.Path(__file__).name} has no line for {folder}")
+        continue
+    for line, text in enumerate(path.read_text().splitlines(), 1):
+        if re.match(r"#include <(mlir|llvm)/", text) and folder not in MLIR:
+            errors.append(f"{name}:{line}: {folder} may not include headers of LLVM and MLIR")
+        if included := re.match(r'#include "([^"]+)"', text):
+            other = pathlib.Path(included[1]).parent.as_posix()
+            used[folder].add(other)
+            if other != folder and other not in MAY_INCLUDE[folder] and (source / included[1]).is_file():
+                errors.append(f"{name}:{line}: {folder} may not include {other}")
+for folder, others in MAY_INCLUDE.items():
+    errors += [f"nothing in {folder} includes {other}: its line names too much" for other in set(others) - used[folder]]
+if errors:
+    sys.exit("\n".join(errors))
+print(f"{len(MAY_INCLUDE)} folders")
