@@ -2,6 +2,7 @@
 
 #include "ir/snapshots.h"
 #include "ir/windows.h"
+#include "passes/group_order.h"
 
 #include <llvm/ADT/SmallSet.h>
 
@@ -61,6 +62,7 @@ class Former {
           nodes_[i].producers.push_back(from);
         }
       }
+    order_.emplace(groups_.size());
   }
 
   /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one
@@ -120,12 +122,7 @@ class Former {
 
   std::vector<FusionGroup> schedule() const {
     std::vector<std::size_t> waits(groups_.size(), 0);
-    auto each_edge = [&](std::size_t g, auto&& visit) {
-      for (std::size_t i : groups_[g].members)
-        for (auto [j, direct] : nodes_[i].consumers)
-          if (group_of_[j] != g) visit(group_of_[j]);
-    };
-    for (std::size_t g = 0; g < groups_.size(); ++g) each_edge(g, [&](std::size_t to) { ++waits[to]; });
+    for (std::size_t g = 0; g < groups_.size(); ++g) each_consumer(g, [&](std::size_t to) { ++waits[to]; });
     using Entry = std::pair<std::size_t, std::size_t>;  // last member, group
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     auto push = [&](std::size_t g) { ready.emplace(*llvm::max_element(groups_[g].members), g); };
@@ -136,7 +133,7 @@ class Former {
       std::size_t g = ready.top().second;
       ready.pop();
       order.push_back(finished(g));
-      each_edge(g, [&](std::size_t to) {
+      each_consumer(g, [&](std::size_t to) {
         if (--waits[to] == 0) push(to);
       });
     }
@@ -172,23 +169,24 @@ class Former {
 
   //===--- conditions -----------------------------------------------------===//
 
-  /// A path from group a to group b through a third.
-  bool reaches(std::size_t a, std::size_t b) const {
-    std::vector<bool> seen(groups_.size(), false);
-    llvm::SmallVector<std::size_t> stack{a};
-    seen[a] = true;
-    while (!stack.empty()) {
-      std::size_t g = stack.pop_back_val();
-      for (std::size_t i : groups_[g].members)
-        for (auto [j, direct] : nodes_[i].consumers) {
-          std::size_t to = group_of_[j];
-          if (to == b && g != a) return true;
-          if (to == b || seen[to]) continue;
-          seen[to] = true;
-          stack.push_back(to);
-        }
-    }
-    return false;
+  using Visit = llvm::function_ref<void(std::size_t)>;
+  /// Calls `visit` for each group that uses a value of group `g`.
+  void each_consumer(std::size_t g, Visit visit) const {
+    for (std::size_t i : groups_[g].members)
+      for (auto [j, direct] : nodes_[i].consumers)
+        if (group_of_[j] != g) visit(group_of_[j]);
+  }
+  /// Calls `visit` for each group of which group `g` uses a value.
+  void each_producer(std::size_t g, Visit visit) const {
+    for (std::size_t i : groups_[g].members)
+      for (std::size_t j : nodes_[i].producers)
+        if (group_of_[j] != g) visit(group_of_[j]);
+  }
+
+  bool has_path_through_another(std::size_t a, std::size_t b) const {
+    return order_->has_path_through_another(
+        a, b, [&](std::size_t g, Visit visit) { each_consumer(g, visit); },
+        [&](std::size_t g, Visit visit) { each_producer(g, visit); });
   }
 
   bool moved_between(std::size_t a, std::size_t b) const {
@@ -236,7 +234,7 @@ class Former {
     if (streams(both) > max_streams) return "the kernel has enough operands";
     if (escaping(both).size() > max_results) return "the kernel has enough results";
     if (moved_between(a, b)) return "its value is moved within the kernel";
-    if (reaches(a, b) || reaches(b, a)) return "a value between them comes from another kernel";
+    if (has_path_through_another(a, b)) return "a value between them comes from another kernel";
     return nullptr;
   }
 
@@ -261,6 +259,9 @@ class Former {
   }
 
   void merge(std::size_t from, std::size_t into) {
+    order_->merge(
+        from, into, [&](std::size_t g, Visit visit) { each_consumer(g, visit); },
+        [&](std::size_t g, Visit visit) { each_producer(g, visit); });
     for (std::size_t i : groups_[from].members) group_of_[i] = into;
     groups_[into].members.append(groups_[from].members);
     llvm::append_range(groups_[into].refused, groups_[from].refused);
@@ -286,7 +287,7 @@ class Former {
       tried.insert(next);
       Members both = members;
       both.push_back(next);
-      // The group on trial is what reaches() sees, so the members join for now.
+      // Paths are those of the group on trial, so the members join for now.
       if (const char* why = refuses(group, group_of_[next], both)) {
         refuse(group, next, why);
         continue;
@@ -295,13 +296,17 @@ class Former {
       members = both;
       if (escaping(members).size() <= 1) best = members;
     }
+    Members alone;
     for (std::size_t i : members) {
       if (llvm::is_contained(best, i)) continue;
       groups_[i].members = {i};  // group i is where node i began, and is empty since
       group_of_[i] = i;
+      alone.push_back(i);
       refuse(group, i, "more than one value would leave the kernel");
     }
     groups_[group].members = best;
+    llvm::sort(alone);  // each uses values of the group, and none of a later one
+    order_->split(group, alone);
   }
 
   /// Takes producers of a reduction from the last to the first, those that nothing else uses.
@@ -367,6 +372,7 @@ class Former {
   std::vector<Node> nodes_;
   std::vector<Group> groups_;  // group i begins as node i alone
   std::vector<std::size_t> group_of_;
+  std::optional<GroupOrder> order_;
   llvm::DenseMap<mlir::Operation*, std::size_t> index_;
 };
 

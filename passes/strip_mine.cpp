@@ -64,18 +64,19 @@ class Strip {
     const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
     if (kernels_.empty()) {
       rows_.assign(shape.begin(), shape.end());
-      kernels_.push_back(fusion);
+      add(fusion);
       return true;
     }
     const Shape rows = common_prefix(rows_, shape);
     if (mlir::ShapedType::getNumElements(rows) < 2 || !reads_member(fusion)) return false;
-    kernels_.push_back(fusion);
-    if (llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); })) {
-      rows_.truncate(rows.size());
-      return true;
-    }
-    kernels_.pop_back();
-    return false;
+    if (!works_by_row(fusion, rows)) return false;
+    // The kernels of a strip of two and more go through its rows. Through fewer, each might not.
+    const bool known = kernels_.size() > 1 && rows.size() == rows_.size();
+    if (!known && !llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); }))
+      return false;
+    add(fusion);
+    rows_.truncate(rows.size());
+    return true;
   }
 
   /// Marks the kernels if they are worth it; true if they are.
@@ -113,10 +114,11 @@ class Strip {
   }
 
  private:
-  bool is_member(mlir::Value memory) const {
-    mlir::Operation* op = memory.getDefiningOp();
-    return llvm::any_of(kernels_, [&](ir::FusionOp f) { return f.getOperation() == op; });
+  void add(ir::FusionOp fusion) {
+    kernels_.push_back(fusion);
+    members_.insert(fusion);
   }
+  bool is_member(mlir::Value memory) const { return members_.contains(memory.getDefiningOp()); }
   bool reads_member(ir::FusionOp fusion) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(ir::memory_of(v)); });
   }
@@ -144,6 +146,7 @@ class Strip {
   }
 
   llvm::SmallVector<ir::FusionOp> kernels_;
+  llvm::SmallDenseSet<mlir::Operation*> members_;  // the same
   llvm::SmallVector<std::int64_t, 6> rows_;
 };
 

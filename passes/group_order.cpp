@@ -1,0 +1,104 @@
+#include "passes/group_order.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallSet.h>
+
+namespace kiln::passes {
+namespace {
+constexpr std::int64_t gap = std::int64_t{1} << 24;
+}
+
+GroupOrder::GroupOrder(std::size_t count) : items_(count + 1) {
+  for (std::size_t i = 0; i <= count; ++i)
+    items_[i] = {i == 0 ? count : i - 1, i == count ? 0 : i + 1, static_cast<std::int64_t>(i) * gap};
+}
+
+bool GroupOrder::has_path_through_another(Group a, Group b, Neighbours successors,
+                                          Neighbours predecessors) const {
+  if (items_[a + 1].number > items_[b + 1].number) std::swap(a, b);
+  return !search(a, b, successors, predecessors);
+}
+
+std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second, Neighbours successors,
+                                                      Neighbours predecessors) const {
+  // One search from each end, a group at a time in turn: the shorter one decides.
+  struct Side {
+    Group start, goal;
+    Neighbours neighbours;
+    llvm::SmallVector<Group, 8> found = {};
+    llvm::SmallSet<Group, 16> seen = {};
+    std::size_t visited = 0;
+  };
+  Side sides[] = {{first, second, successors}, {second, first, predecessors}};
+  const std::int64_t from = items_[first + 1].number, to = items_[second + 1].number;
+  const auto visit = [&](Side& side, Group g) {
+    bool reached = false;
+    side.neighbours(g, [&](Group next) {
+      if (next == side.goal) {
+        reached |= g != side.start;
+        return;
+      }
+      const std::int64_t number = items_[next + 1].number;
+      if (from < number && number < to && side.seen.insert(next).second) side.found.push_back(next);
+    });
+    return reached;
+  };
+  for (Side& side : sides)
+    if (visit(side, side.start)) return std::nullopt;
+  while (true)
+    for (Side& side : sides) {
+      if (side.visited == side.found.size()) return Between{&side == &sides[0], std::move(side.found)};
+      if (visit(side, side.found[side.visited++])) return std::nullopt;
+    }
+}
+
+void GroupOrder::merge(Group from, Group into, Neighbours successors, Neighbours predecessors) {
+  const bool is_first = items_[from + 1].number < items_[into + 1].number;
+  const Group first = is_first ? from : into, second = is_first ? into : from;
+  Between between = *search(first, second, successors, predecessors);
+  llvm::sort(between.groups, [&](Group a, Group b) { return items_[a + 1].number < items_[b + 1].number; });
+  for (const Group g : between.groups) remove(g);
+  // What follows the first group goes after the second, where the merged group is; or what the second follows
+  // goes before the first.
+  const Group place = between.follow_first ? second : first;
+  if (between.follow_first)
+    insert_after(second + 1, between.groups);
+  else
+    insert_after(items_[first + 1].previous, between.groups);
+  if (place != into) {
+    remove(into);
+    insert_after(place + 1, {into});
+  }
+  remove(from);
+}
+
+void GroupOrder::split(Group group, llvm::ArrayRef<Group> after) { insert_after(group + 1, after); }
+
+void GroupOrder::remove(Group g) {
+  const Item& item = items_[g + 1];
+  items_[item.previous].next = item.next;
+  items_[item.next].previous = item.previous;
+}
+
+void GroupOrder::insert_after(std::size_t place, llvm::ArrayRef<Group> groups) {
+  const auto count = static_cast<std::int64_t>(groups.size());
+  const auto room = [&] {
+    const std::size_t next = items_[place].next;
+    return next == head_ ? gap * (count + 1) : items_[next].number - items_[place].number;
+  };
+  if (room() <= count) number_again();
+  const std::int64_t step = room() / (count + 1);
+  for (const Group g : groups) {
+    const std::size_t next = items_[place].next;
+    items_[g + 1] = {place, next, items_[place].number + step};
+    items_[place].next = items_[next].previous = g + 1;
+    place = g + 1;
+  }
+}
+
+void GroupOrder::number_again() {
+  std::int64_t number = 0;
+  for (std::size_t i = items_[head_].next; i != head_; i = items_[i].next) items_[i].number = number += gap;
+}
+
+}  // namespace kiln::passes

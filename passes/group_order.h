@@ -1,0 +1,55 @@
+#pragma once
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace kiln::passes {
+
+/// A topological order of groups of operations, kept up to date while groups merge. It bounds the search for
+/// a path between two groups to the groups that lie between them in the order, as in Pearce and Kelly, "A
+/// dynamic topological sort algorithm for directed acyclic graphs" (2006).
+class GroupOrder {
+ public:
+  using Group = std::size_t;
+  /// Calls its second argument for each direct successor (or predecessor) of a group, repetitions allowed.
+  using Neighbours = llvm::function_ref<void(Group, llvm::function_ref<void(Group)>)>;
+
+  /// Groups 0 to `count` - 1, in that order.
+  explicit GroupOrder(std::size_t count);
+
+  /// Whether a path leads from one group to the other through a third.
+  bool has_path_through_another(Group a, Group b, Neighbours successors, Neighbours predecessors) const;
+
+  /// Group `from` becomes part of `into`. No path leads from one to the other through a third. Called while
+  /// the neighbours are still those of the separate groups.
+  void merge(Group from, Group into, Neighbours successors, Neighbours predecessors);
+
+  /// Groups that were part of `group` are groups again, each after the preceding one and all after `group`.
+  void split(Group group, llvm::ArrayRef<Group> after);
+
+ private:
+  /// The groups between two that depend on the first, or those that the second depends on: whichever the
+  /// search had found first.
+  struct Between {
+    bool follow_first;
+    llvm::SmallVector<Group, 8> groups;
+  };
+  /// Nothing where a path exists.
+  std::optional<Between> search(Group first, Group second, Neighbours successors,
+                                Neighbours predecessors) const;
+  void remove(Group g);
+  void insert_after(Group place, llvm::ArrayRef<Group> groups);
+  void number_again();
+
+  static constexpr std::size_t head_ = 0;  // of the list; group g is item g + 1
+  struct Item {
+    std::size_t previous, next;
+    std::int64_t number;
+  };
+  std::vector<Item> items_;
+};
+
+}  // namespace kiln::passes
