@@ -1,5 +1,6 @@
 #include "codegen/compile.h"
 
+#include "codegen/evaluate.h"
 #include "codegen/memory_room.h"
 #include "codegen/schedule.h"
 #include "codegen/stages.h"
@@ -7,6 +8,7 @@
 #include "ir/build.h"
 #include "passes/fold.h"
 #include "passes/pipeline.h"
+#include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/log.h"
@@ -30,12 +32,12 @@ namespace {
 
 using codegen::Stages;
 
-std::string print_module(mlir::ModuleOp module) {
+std::string text_of(mlir::Operation* op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   mlir::OpPrintingFlags flags;
   flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
-  module.print(os, flags);
+  op->print(os, flags);
   text += "\n";
   return text;
 }
@@ -46,36 +48,6 @@ using Clock = std::chrono::steady_clock;
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
                                                  Stages* stages, Clock::time_point started);
 
-llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const CompileOptions& options) {
-  auto function = *module.getOps<mlir::func::FuncOp>().begin();
-  llvm::SmallVector<mlir::RankedTensorType> types;
-  for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
-  auto executable = compile_module(module, options, nullptr, Clock::now());
-  std::vector<Buffer> outputs;
-  std::vector<void*> pointers;
-  for (const TensorType& t : executable->plan().outputs)
-    pointers.push_back(outputs.emplace_back(static_cast<std::size_t>(t.bytes())).data());
-  executable->run({}, pointers, {});
-  llvm::SmallVector<mlir::ElementsAttr> results;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const char* data = reinterpret_cast<const char*>(outputs[i].data());
-    if (types[i].getElementType().isInteger(1)) {
-      llvm::SmallVector<bool> bits;
-      for (std::int64_t k = 0; k < types[i].getNumElements(); ++k) bits.push_back(data[k] != 0);
-      results.push_back(mlir::DenseElementsAttr::get(types[i], bits));
-    } else {
-      results.push_back(mlir::DenseElementsAttr::getFromRawBuffer(types[i], {data, outputs[i].bytes()}));
-    }
-  }
-  return results;
-}
-
-/// `kiln opt` folds constants with the same code.
-[[maybe_unused]] const bool known_to_passes = [] {
-  passes::set_default_evaluate([](mlir::ModuleOp module) { return evaluate(module, default_options()); });
-  return true;
-}();
-
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
                                                  Stages* stages, Clock::time_point started) {
   codegen::Target target = codegen::select_target(options.isa);
@@ -83,11 +55,16 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
   pipeline.lanes = target.lanes(4);
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, print_module(m)); };
+    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
+  if (stages && stages->wants_passes())
+    pipeline.after_pass = [&](llvm::StringRef pass, mlir::Operation* op, bool changed) {
+      stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
+                                         changed ? text_of(op) : ""));
+    };
   pipeline.evaluate = [&](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
-    return evaluate(m, inner);
+    return codegen::evaluate(m, inner);
   };
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
@@ -117,10 +94,36 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
 
 }  // namespace
 
+llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
+                                                        const CompileOptions& options) {
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  llvm::SmallVector<mlir::RankedTensorType> types;
+  for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
+  auto executable = compile_module(module, options, nullptr, Clock::now());
+  std::vector<Buffer> outputs;
+  std::vector<void*> pointers;
+  for (const TensorType& t : executable->plan().outputs)
+    pointers.push_back(outputs.emplace_back(static_cast<std::size_t>(t.bytes())).data());
+  executable->run({}, pointers, {});
+  llvm::SmallVector<mlir::ElementsAttr> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const char* data = reinterpret_cast<const char*>(outputs[i].data());
+    if (types[i].getElementType().isInteger(1)) {
+      llvm::SmallVector<bool> bits;
+      for (std::int64_t k = 0; k < types[i].getNumElements(); ++k) bits.push_back(data[k] != 0);
+      results.push_back(mlir::DenseElementsAttr::get(types[i], bits));
+    } else {
+      results.push_back(mlir::DenseElementsAttr::getFromRawBuffer(types[i], {data, outputs[i].bytes()}));
+    }
+  }
+  return results;
+}
+
 const CompileOptions& default_options() {
   static const CompileOptions options = [] {
     CompileOptions o;
     if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
+    o.dump_passes = env_is_on("KILN_DUMP_PASSES");
     return o;
   }();
   return options;

@@ -25,10 +25,7 @@ Texts& texts() {
 }  // namespace
 
 bool checks_kernels() {
-  static const bool on = [] {
-    const auto text = env("KILN_CHECK_KERNELS");
-    return text == "1" || text == "on";
-  }();
+  static const bool on = env_is_on("KILN_CHECK_KERNELS");
   return on;
 }
 

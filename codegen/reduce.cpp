@@ -25,29 +25,11 @@ constexpr std::int64_t strip_of_chains = 1024;
 constexpr std::int64_t strip_of_partials = 64;
 
 mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  auto extreme = [&](bool least) -> mlir::Value {
-    if (is_floating(d)) return e.number(d, least ? -inf : inf, lanes);
-    mlir::Type t = e.register_type(d);
-    unsigned bits = t.getIntOrFloatBitWidth();
-    bool unsigned_type = d == DType::u8 || d == DType::boolean;
-    llvm::APInt v =
-        unsigned_type ? (least ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits))
-                      : (least ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
-    return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, mlir::IntegerAttr::get(t, v)), lanes);
-  };
-  switch (kind) {
-    case ir::ReduceKind::sum:
-    case ir::ReduceKind::sum_squares:
-      return e.number(d, 0, lanes);
-    case ir::ReduceKind::prod:
-      return e.number(d, 1, lanes);
-    case ir::ReduceKind::max:
-    case ir::ReduceKind::max_nnan:
-      return extreme(true);
-    default:
-      return extreme(false);
-  }
+  const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
+  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
+  const auto bits =
+      mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
+  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
 }
 
 /// The axes of one group (kept before, reduced, kept after), joined where every stream allows it.
@@ -261,8 +243,12 @@ class Along : Emitter {
             mlir::Value r = e_.add(whole, e_.index(v * lanes)), left = e_.sub(end, r);
             mlir::Value old = partial[static_cast<std::size_t>(v)];
             if (lanes == 1) {
-              next.push_back(
-                  scalar_or(e_.less(e_.index(0), left), [&] { return take(old, element(at, {r, 1})); }, old));
+              next.push_back(scalar_or(
+                  e_.less(e_.index(0), left),
+                  [&] {
+                    return take(old, element(at, {r, 1}));
+                  },
+                  old));
               continue;
             }
             mlir::Value mask = e_.mask_below(left, lanes);

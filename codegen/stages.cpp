@@ -24,13 +24,15 @@ fs::path make_folder(const std::string& dir, const std::string& graph) {
   fs::create_directories(folder, error);
   if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
   // An earlier process may have left some.
+  fs::remove_all(folder / "passes", error);
   for (const auto& [stage, file] : files) fs::remove(folder / file, error);
   return folder;
 }
 
 }  // namespace
 
-Stages::Stages(const CompileOptions& options, const std::string& graph) : map_(options.stages) {
+Stages::Stages(const CompileOptions& options, const std::string& graph)
+    : map_(options.stages), passes_(options.dump_passes) {
   if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph);
 }
 
@@ -43,6 +45,15 @@ void Stages::add(std::string_view stage, std::string_view text) {
     out << text;
     if (!out.flush()) fail("KILN_DUMP: cannot write {}", (folder_ / file).string());
   }
+}
+
+void Stages::add_pass(std::string_view pass, std::string_view text) {
+  const fs::path file = folder_ / "passes" / fmt::format("{:02}_{}.mlir", pass_count_++, pass);
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) fail("KILN_DUMP: cannot write {}", file.string());
 }
 
 }  // namespace kiln::codegen

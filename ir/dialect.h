@@ -55,6 +55,9 @@ mlir::RankedTensorType sort_scratch(mlir::Value x);
 bool sorts_packed(mlir::Value x);
 /// What a reduction combines two elements by.
 BinaryKind combiner(ReduceKind kind);
+/// The element that such a combination leaves as it is: where a reduction starts, and its result over no
+/// elements.
+mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);

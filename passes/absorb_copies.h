@@ -5,9 +5,9 @@
 
 namespace kiln::passes {
 
-/// Lets kernels write where a copy would have brought their results: into the middle of a padded array, of
-/// which a border is left to fill, and into their part of a concatenated one, which begins as `kiln.empty`
-/// and passes from kernel to kernel. Only results that nothing else reads.
+/// Destination passing: a kernel writes its result to where a copy would bring it. That is the interior of a
+/// padded array, of which only the border is left to fill, or the kernel's part of a concatenated array,
+/// which begins as `kiln.empty` and passes from kernel to kernel. Only results without another use.
 ///
 /// Why here: after fuse, which decides what a kernel computes; before strip-mine and plan-buffers, which see
 /// the arrays that remain. Needs: fuse. Guarantees: no value changes.

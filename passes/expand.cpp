@@ -22,42 +22,6 @@ mlir::RankedTensorType with_shape(mlir::Value v, llvm::ArrayRef<std::int64_t> sh
   return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
 }
 
-/// What a reduction starts from.
-mlir::TypedAttr identity_of(ir::ReduceKind kind, mlir::Type type) {
-  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
-    const llvm::fltSemantics& semantics = real.getFloatSemantics();
-    switch (kind) {
-      case ir::ReduceKind::sum:
-      case ir::ReduceKind::sum_squares:
-        return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
-      case ir::ReduceKind::prod:
-        return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
-      case ir::ReduceKind::max:
-      case ir::ReduceKind::max_nnan:
-        return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
-      case ir::ReduceKind::min:
-        return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
-    }
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  bool is_signed = type.isSignlessInteger() && width > 1;
-  switch (kind) {
-    case ir::ReduceKind::sum:
-    case ir::ReduceKind::sum_squares:
-      return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
-    case ir::ReduceKind::prod:
-      return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
-    case ir::ReduceKind::max:
-    case ir::ReduceKind::max_nnan:
-      return mlir::IntegerAttr::get(
-          type, is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width));
-    case ir::ReduceKind::min:
-      return mlir::IntegerAttr::get(
-          type, is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width));
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
 /// Builds the replacement of one operation, at its place and location.
 class Expander {
  public:
@@ -175,8 +139,9 @@ class Expander {
   mlir::Value reduce_window(ir::ReduceWindowOp op) {
     ir::Window w = ir::window_of(op);
     kind_ = ir::combiner(op.getKind());
-    mlir::Value x = pad_spatial(op.getX(), identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()),
-                                w.pad_low, w.pad_high);
+    mlir::Value x =
+        pad_spatial(op.getX(), ir::identity_of(op.getKind(), ir::ranked(op.getX()).getElementType()),
+                    w.pad_low, w.pad_high);
     out_ = shape_of(op.getResult());
     std::int64_t taps = 1;
     for (std::size_t i = 0; i < w.kernel.size(); ++i) taps *= w.kernel[i];

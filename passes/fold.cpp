@@ -228,17 +228,10 @@ class Fold final : public mlir::PassWrapper<Fold, mlir::OperationPass<mlir::func
   Evaluate evaluate_;
 };
 
-Evaluate& evaluate_slot() {
-  static Evaluate evaluate;
-  return evaluate;
-}
-
 }  // namespace
 
 std::unique_ptr<mlir::Pass> create_fold_pass(Evaluate evaluate) {
   return std::make_unique<Fold>(std::move(evaluate));
 }
-void set_default_evaluate(Evaluate evaluate) { evaluate_slot() = std::move(evaluate); }
-const Evaluate& default_evaluate() { return evaluate_slot(); }
 
 }  // namespace kiln::passes

@@ -5,34 +5,35 @@
 
 namespace kiln::passes {
 
-/// Of a fusion, an array of strings: what did not join it, and why.
+/// Of a fusion, an array of strings: missed-fusion remarks, each with the operation that did not join and the
+/// reason.
 inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 
-/// Makes kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
+/// Forms kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
 /// concatenate, pad, insert, scatter, sort, cumulative, loops and branches, constants that are not splats,
 /// and reshapes that only rename a buffer.
 ///
-/// * A product (packed_dot, packed_convolution) or a reduce takes the pointwise operations behind it, where
-///   one value leaves the kernel.
-/// * A reduce takes the pointwise operations in front of it whose values nothing else uses, while the reduced
-///   axes still walk as one axis through every operand.
-/// * Other pointwise operations, and random numbers and gathers in front of them, join along direct uses; a
-///   kernel may have several results.
-/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise ones); data movement is
-///   cloned as a view where it amounts to strides on a buffer, and is a copy of its own where it does not.
-///   What a kernel computes is never moved inside of it.
+/// * A contraction (packed_dot, packed_convolution) or a reduce takes its pointwise users as an epilogue, as
+///   far as one value leaves the kernel.
+/// * A reduce takes its pointwise producers that have no other user, while every operand walks the reduced
+///   axes as one.
+/// * Other pointwise operations, and the random numbers and gathers that feed them, join along direct uses;
+///   such a kernel may have several results.
+/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels). A view operation
+///   is cloned as a view where it amounts to strides on a buffer, and is a copy of its own elsewhere. A
+///   kernel never applies a view to a value that it computes.
 ///
-/// With `fuse` false every operation is a kernel of its own, data movement too. Bits do not depend on it.
+/// With `fuse` false every operation is a kernel of its own, view operations too. Bits do not depend on it.
 ///
-/// What code generation may rely on: operands are whole buffers in C order (results of other operations,
-/// arguments, constants, aliases), each once. Operands of packed products and gathers are body arguments
-/// themselves. Inside, every movement operation is on a chain from a body argument for which ir::view_of
-/// gives strides on that argument. A copy yields such a view, a fill yields a splat or iota; both have no
-/// other operation. For a reduce, all views in front of it have one stride over the reduced axes. The
-/// fusion's location is that of all its operations (FusedLoc); see also kiln.refused.
+/// Code generation may rely on the following. Operands are whole buffers in C order (results of other
+/// operations, arguments, constants, aliases), each once. Operands of packed contractions and gathers are
+/// body arguments themselves. Inside, every view operation is on a chain from a body argument for which
+/// ir::view_of gives strides on that argument. A copy yields such a view, a fill yields a splat or iota; both
+/// have no other operation. All views that a reduce reads have one stride over the reduced axes. The fusion's
+/// location is that of all its operations (FusedLoc); `kiln.refused` holds the missed-fusion remarks.
 ///
-/// Why here: layouts are decided, so what is fused stays; behind it, the list of operations is the schedule.
-/// Needs: expand, layout and outline.
+/// Why here: layouts are decided, so what is fused stays fused; after it, the list of operations is the
+/// schedule. Needs: expand, layout and outline.
 std::unique_ptr<mlir::Pass> create_fuse_pass(bool fuse = true);
 
 }  // namespace kiln::passes

@@ -5,14 +5,14 @@
 
 namespace kiln::passes {
 
-/// Moves the windows of a pooling up to the product that is pooled: slice(op(x, y)) becomes op(slice(x),
-/// slice(y)), where the slices are windows side by side (ir/windows.h) and lead through pointwise operations
-/// to nothing but a product whose kernel has all points of a window at once. Each operation stands there once
-/// for each point then; together they compute as many elements as before.
+/// Moves the windows of a pooling up to the contraction that is pooled: slice(op(x, y)) becomes op(slice(x),
+/// slice(y)). The slices are the points of adjacent windows (ir/windows.h), and only pointwise operations
+/// separate them from a contraction whose kernel holds all points of a window at once. Each pointwise
+/// operation is then duplicated per point; the duplicates together compute as many elements as before.
 ///
-/// Why here: what a kernel computes is not moved inside of it, but for the results of its product: there a
-/// slice is a name for some of the registers. Behind layout, before fuse, whose only reason it is.
-/// Needs: nothing. Guarantees: bits stay.
+/// Why here: a kernel applies no view to a value that it computes, except to the result of its contraction,
+/// where a slice names some of the registers. After layout; before fuse, for which alone it exists. Needs:
+/// nothing. Guarantees: bits stay.
 std::unique_ptr<mlir::Pass> create_lift_slices_pass();
 
 }  // namespace kiln::passes

@@ -5,13 +5,13 @@
 
 namespace kiln::passes {
 
-/// Makes one product of several small ones that have the same right operand and whose left operands are rows
-/// of one array: the inputs of a recurrent cell's steps, when a program unrolls them. The weights then pass
-/// through the processor once, and no step waits for its share.
+/// Merges several small contractions that have the same B and whose A are rows of one array: the inputs of a
+/// recurrent cell's steps, when a program unrolls them. The weights are then read once, and the merged rows
+/// fill a tile.
 ///
-/// Every element keeps its sum: the order of summation depends on k alone. Why here: after expand, which has
-/// taken away the small products that are summed in another order; before layout, which packs right operands.
-/// Needs: expand. Guarantees: bits stay.
+/// The order of summation depends on k alone, so every element keeps its bits. Why here: after expand, which
+/// has rewritten the contractions that are summed in another order; before layout, which packs B. Needs:
+/// expand. Guarantees: bits stay.
 std::unique_ptr<mlir::Pass> create_merge_products_pass();
 
 }  // namespace kiln::passes

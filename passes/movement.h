@@ -16,12 +16,11 @@ bool takes_view(mlir::OpOperand& use);
 /// Whether the kernel of `user` makes its nullary operand `op` itself; else it is an array in memory.
 bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 
-/// Which movement operations of a block need an array of their own, and what the others are: strides on a
-/// buffer.
+/// Which view (layout) operations of a block need an array of their own; the others are strides on a buffer.
 ///
-/// A movement operation is a buffer (a strided copy) where another movement operation cannot express itself
-/// in strides on it, where its user needs a whole array (a product, concatenate, the caller, ...) and it is
-/// more than another shape of a whole buffer, and where a reduction could not walk its axes as one.
+/// A view operation is a buffer (a strided copy) in three cases: another view operation cannot be expressed
+/// by strides on it; its user needs a whole array (a contraction, concatenate, the caller, ...) and it is
+/// more than a reshape of a whole buffer; a reduction could not walk its axes as one.
 class Movement {
  public:
   /// `views` false: all but reshapes are buffers.

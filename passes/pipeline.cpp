@@ -10,7 +10,7 @@
 #include "passes/lift_slices.h"
 #include "passes/merge_products.h"
 #include "passes/outline.h"
-#include "passes/pass_counter.h"
+#include "passes/pass_observer.h"
 #include "passes/plan_buffers.h"
 #include "passes/recompute.h"
 #include "passes/sink_reshapes.h"
@@ -23,6 +23,9 @@
 #include <mlir/IR/Verifier.h>
 #include <mlir/Pass/PassRegistry.h>
 #include <mlir/Transforms/Passes.h>
+
+#include <exception>
+#include <utility>
 
 namespace kiln::passes {
 namespace {
@@ -77,9 +80,55 @@ void add_memory(mlir::OpPassManager& pm) {
   pm.addPass(create_plan_buffers_pass());
 }
 
-/// Runs passes; throws what they complain about.
-template <class Fill>
-void run(mlir::ModuleOp module, Fill fill) {
+/// Calls `f`, unless an error is known; keeps what it throws.
+template <class F>
+void keep_error(std::exception_ptr& error, F f) {
+  if (error) return;
+  try {
+    f();
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
+/// The end of a stage: the module is verified and shown to the observer. What the observer throws does not
+/// pass through MLIR, which is compiled without exceptions: it ends the pipeline, and run_pipeline() throws
+/// it again.
+class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageEnd)
+  StageEnd(llvm::StringRef stage, const PipelineOptions& options, std::exception_ptr* error)
+      : stage_(stage), observe_(options.observe), error_(error) {}
+  llvm::StringRef getName() const override { return "StageEnd"; }
+  void runOnOperation() override {
+    if (mlir::failed(mlir::verify(getOperation()))) return signalPassFailure();
+    if (observe_) keep_error(*error_, [&] { observe_(stage_, getOperation()); });
+    if (error_ && *error_) signalPassFailure();
+  }
+
+ private:
+  llvm::StringRef stage_;
+  decltype(PipelineOptions::observe) observe_;
+  std::exception_ptr* error_;
+};
+
+/// `error` takes what observers throw; null where there are none.
+void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::exception_ptr* error) {
+  using mlir::func::FuncOp;
+  add_simplification(pm.nest<FuncOp>(), options);
+  pm.addPass(std::make_unique<StageEnd>("kiln", options, error));
+  add_layout(pm.nest<FuncOp>(), options);
+  // Bodies become functions: every later pass sees one list of operations.
+  pm.addPass(create_outline_pass());
+  add_fusion(pm.nest<FuncOp>(), options);
+  pm.addPass(std::make_unique<StageEnd>("fused", options, error));
+  add_memory(pm);
+  pm.addPass(std::make_unique<StageEnd>("buffers", options, error));
+}
+
+}  // namespace
+
+void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
   std::string complaints;
   mlir::ScopedDiagnosticHandler collect(module.getContext(), [&](mlir::Diagnostic& d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -88,35 +137,23 @@ void run(mlir::ModuleOp module, Fill fill) {
   });
   mlir::PassManager pm(module.getContext(), mlir::ModuleOp::getOperationName());
   pm.enableVerifier(false);  // once per stage is enough
-  add_pass_counter(pm);
-  fill(pm);
-  if (mlir::failed(pm.run(module)) || mlir::failed(mlir::verify(module)))
+  std::exception_ptr error;
+  AfterPass after_pass;
+  if (options.after_pass)
+    after_pass = [&](llvm::StringRef pass, mlir::Operation* op, bool changed) {
+      keep_error(error, [&] { options.after_pass(pass, op, changed); });
+    };
+  observe_passes(pm, std::move(after_pass));
+  add_pipeline(pm, options, &error);
+  const mlir::LogicalResult result = pm.run(module);
+  if (error) std::rethrow_exception(error);
+  if (mlir::failed(result))
     fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);
 }
 
-}  // namespace
-
-void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
-  auto observe = [&](llvm::StringRef stage) {
-    if (options.observe) options.observe(stage, module);
-  };
-  using mlir::func::FuncOp;
-  run(module, [&](mlir::OpPassManager& pm) { add_simplification(pm.nest<FuncOp>(), options); });
-  observe("kiln");
-  run(module, [&](mlir::OpPassManager& pm) {
-    add_layout(pm.nest<FuncOp>(), options);
-    // Bodies become functions: behind it, every pass sees one list of operations.
-    pm.addPass(create_outline_pass());
-    add_fusion(pm.nest<FuncOp>(), options);
-  });
-  observe("fused");
-  run(module, [&](mlir::OpPassManager& pm) { add_memory(pm); });
-  observe("buffers");
-}
-
-void register_passes() {
+void register_passes(const Evaluate& evaluate) {
   mlir::registerPass([] { return create_canonicalize_pass(); });
-  mlir::registerPass([] { return create_fold_pass(default_evaluate()); });
+  mlir::registerPass([evaluate] { return create_fold_pass(evaluate); });
   mlir::registerPass([] { return create_expand_pass(); });
   mlir::registerPass([] { return create_hoist_pass(); });
   mlir::registerPass([] { return create_merge_products_pass(); });
@@ -132,15 +169,10 @@ void register_passes() {
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",
-                                   [](mlir::OpPassManager& pm) {
+                                   [evaluate](mlir::OpPassManager& pm) {
                                      PipelineOptions options;
-                                     options.evaluate = default_evaluate();
-                                     using mlir::func::FuncOp;
-                                     add_simplification(pm.nest<FuncOp>(), options);
-                                     add_layout(pm.nest<FuncOp>(), options);
-                                     pm.addPass(create_outline_pass());
-                                     add_fusion(pm.nest<FuncOp>(), options);
-                                     add_memory(pm);
+                                     options.evaluate = evaluate;
+                                     add_pipeline(pm, options, nullptr);
                                    });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "ir/dialect.h"
+#include "passes/pass_observer.h"
 
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/Pass/PassManager.h>
@@ -19,6 +20,8 @@ struct PipelineOptions {
   bool fuse = true;
   /// Called after each named stage ("kiln", "fused", "buffers") with the module.
   std::function<void(llvm::StringRef, mlir::ModuleOp)> observe;
+  /// Called after each pass with the function, or module, that it ran on.
+  AfterPass after_pass;
 };
 
 /// Runs all passes in the order that pipeline.cpp lists with their reasons. After it every operation of the
@@ -26,7 +29,7 @@ struct PipelineOptions {
 /// carries its plan: see plan_buffers.h; what a fusion may hold stands in fuse.h. Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
-/// Makes all passes known to MLIR's registry, for `kiln opt`.
-void register_passes();
+/// Makes all passes known to MLIR's registry, for `kiln opt`; they fold constants with `evaluate`.
+void register_passes(const Evaluate& evaluate);
 
 }  // namespace kiln::passes

@@ -5,13 +5,13 @@
 
 namespace kiln::passes {
 
-/// Moves reshapes of computed values behind the pointwise operations that take them: op(reshape(x), y)
-/// becomes reshape(op(x, reshape(y))) where y is in memory, so that its reshape is strides, or a splat.
+/// Moves reshapes of computed values after their pointwise users: op(reshape(x), y) becomes reshape(op(x,
+/// reshape(y))) where y is in memory, so that its reshape is strides, or a splat.
 ///
-/// Why here: what a kernel computes is not moved inside of it, so a reshape between a product and its bias (a
-/// dense layer over the last of three axes, a convolution over one axis) or behind a reduction that kept its
-/// axes would cost a kernel and a pass over memory. Behind layout, before fuse, whose only reason it is.
-/// Needs: nothing. Guarantees: bits stay.
+/// Why here: a kernel applies no view to a value that it computes. A reshape between a contraction and its
+/// bias (a dense layer over the last of three axes, a convolution over one axis), or after a reduction that
+/// kept its axes, would cost a kernel and a pass over memory. After layout; before fuse, for which alone it
+/// exists. Needs: nothing. Guarantees: bits stay.
 std::unique_ptr<mlir::Pass> create_sink_reshapes_pass();
 
 }  // namespace kiln::passes

@@ -3,12 +3,12 @@
 
 namespace kiln::passes {
 
-/// Moves transposes behind the operations that follow: op(transpose(x)) becomes transpose(op(x)) for
-/// pointwise operations, pads, slices and concatenations, and transposes that meet are composed.
+/// Moves transposes after their users: op(transpose(x)) becomes transpose(op(x)) for pointwise operations,
+/// pads, slices and concatenations, and adjacent transposes are composed.
 ///
-/// Convolutions are computed with the channels last, between two transposes (kiln-layout). Here those between
-/// two convolutions meet and cancel, so that a network changes its layout at its edges only. What is added to
-/// or joined with a moved value is looked at through the opposite transpose.
+/// Convolutions are computed with the channels last, between two transposes (kiln-layout). Those between two
+/// convolutions meet here and cancel, so that a network changes its layout at its edges only. The other
+/// operand of an operation that a transpose passes is transposed inversely.
 std::unique_ptr<mlir::Pass> create_sink_transposes_pass();
 
 }  // namespace kiln::passes

@@ -12,6 +12,12 @@ inline std::optional<std::string_view> env(const char* name) {
   return std::string_view(v);
 }
 
+/// Whether an environment variable switches something on: "1" or "on".
+inline bool env_is_on(const char* name) {
+  const auto text = env(name);
+  return text == "1" || text == "on";
+}
+
 /// A count or a size: "4", "64M", "1G" (1024-based). Nothing for any other text.
 inline std::optional<std::size_t> parse_size(std::string_view text) {
   std::size_t value = 0;

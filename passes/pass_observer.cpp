@@ -1,4 +1,4 @@
-#include "passes/pass_counter.h"
+#include "passes/pass_observer.h"
 
 #include <kiln/pass_counts.h>
 
@@ -29,30 +29,38 @@ Counts& counts() {
   return c;
 }
 
-/// Compares the fingerprint of what a pass runs on before and after it. Passes nest where constants are
-/// folded, each pipeline with a counter of its own. One thread at a time, as its pass manager.
-class PassCounter : public mlir::PassInstrumentation {
+/// Passes nest where constants are folded, each pipeline with an observer of its own. One thread at a time,
+/// as its pass manager.
+class PassObserver : public mlir::PassInstrumentation {
  public:
+  explicit PassObserver(passes::AfterPass after_pass) : after_pass_(std::move(after_pass)) {}
+
   void runBeforePass(mlir::Pass* pass, mlir::Operation* op) override {
     if (is_adaptor(pass)) return;
     before_.emplace_back(op);
-    std::lock_guard lock(counts().mutex);
-    counts().of(pass->getArgument()).runs++;
+    count(pass, &PassCount::runs);
   }
   void runAfterPass(mlir::Pass* pass, mlir::Operation* op) override {
     if (is_adaptor(pass)) return;
-    if (before_.pop_back_val() == mlir::OperationFingerPrint(op)) return;
-    std::lock_guard lock(counts().mutex);
-    counts().of(pass->getArgument()).changes++;
+    const bool changed = before_.pop_back_val() != mlir::OperationFingerPrint(op);
+    if (changed) count(pass, &PassCount::changes);
+    if (after_pass_) after_pass_(pass->getArgument(), op, changed);
   }
   void runAfterPassFailed(mlir::Pass* pass, mlir::Operation*) override {
     if (!is_adaptor(pass)) before_.pop_back();
   }
 
  private:
+  template <class Count>
+  static void count(mlir::Pass* pass, Count PassCount::*what) {
+    if (!counting.load(std::memory_order_relaxed)) return;
+    std::lock_guard lock(counts().mutex);
+    ++(counts().of(pass->getArgument()).*what);
+  }
   /// What runs a nested list of passes is a pass too, without a name.
   static bool is_adaptor(mlir::Pass* pass) { return pass->getArgument().empty(); }
 
+  passes::AfterPass after_pass_;
   llvm::SmallVector<mlir::OperationFingerPrint, 1> before_;
 };
 
@@ -60,8 +68,9 @@ class PassCounter : public mlir::PassInstrumentation {
 
 namespace passes {
 
-void add_pass_counter(mlir::PassManager& manager) {
-  if (counting.load(std::memory_order_relaxed)) manager.addInstrumentation(std::make_unique<PassCounter>());
+void observe_passes(mlir::PassManager& manager, AfterPass after_pass) {
+  if (after_pass || counting.load(std::memory_order_relaxed))
+    manager.addInstrumentation(std::make_unique<PassObserver>(std::move(after_pass)));
 }
 
 }  // namespace passes

@@ -1,5 +1,6 @@
-#include "passes/opt_main.h"
+#include "codegen/opt_main.h"
 
+#include "codegen/evaluate.h"
 #include "ir/dialect.h"
 #include "passes/pipeline.h"
 
@@ -16,7 +17,7 @@ namespace kiln {
 int opt_main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   registry.insert<ir::KilnDialect, mlir::func::FuncDialect>();
-  passes::register_passes();
+  passes::register_passes([](mlir::ModuleOp module) { return codegen::evaluate(module, default_options()); });
   // Folding compiles in the context of the file, which one thread at a time may do.
   std::string one_thread = "--mlir-disable-threading";
   std::vector<char*> arguments(argv, argv + argc);
