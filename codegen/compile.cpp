@@ -42,12 +42,10 @@ std::string text_of(mlir::Operation* op) {
   return text;
 }
 
+using Clock = std::chrono::steady_clock;
+
 /// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part
 /// of the module.
-using Clock = std::chrono::steady_clock;
-std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
-                                                 Stages* stages, Clock::time_point started);
-
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
                                                  Stages* stages, Clock::time_point started) {
   codegen::Target target = codegen::select_target(options.isa);

@@ -62,8 +62,12 @@ class Former {
           nodes_[i].producers.push_back(from);
         }
       }
-    order_.emplace(groups_.size());
+    order_.emplace(
+        groups_.size(), [this](std::size_t g, Visit visit) { each_consumer(g, visit); },
+        [this](std::size_t g, Visit visit) { each_producer(g, visit); });
   }
+
+  Former(const Former&) = delete;
 
   /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one
   /// takes it.
@@ -183,12 +187,6 @@ class Former {
         if (group_of_[j] != g) visit(group_of_[j]);
   }
 
-  bool has_path_through_another(std::size_t a, std::size_t b) const {
-    return order_->has_path_through_another(
-        a, b, [&](std::size_t g, Visit visit) { each_consumer(g, visit); },
-        [&](std::size_t g, Visit visit) { each_producer(g, visit); });
-  }
-
   bool moved_between(std::size_t a, std::size_t b) const {
     auto from_to = [&](std::size_t from, std::size_t to) {
       for (std::size_t i : groups_[from].members)
@@ -234,7 +232,7 @@ class Former {
     if (streams(both) > max_streams) return "the kernel has enough operands";
     if (escaping(both).size() > max_results) return "the kernel has enough results";
     if (moved_between(a, b)) return "its value is moved within the kernel";
-    if (has_path_through_another(a, b)) return "a value between them comes from another kernel";
+    if (order_->has_path_through_another(a, b)) return "a value between them comes from another kernel";
     return nullptr;
   }
 
@@ -259,9 +257,7 @@ class Former {
   }
 
   void merge(std::size_t from, std::size_t into) {
-    order_->merge(
-        from, into, [&](std::size_t g, Visit visit) { each_consumer(g, visit); },
-        [&](std::size_t g, Visit visit) { each_producer(g, visit); });
+    order_->merge(from, into);
     for (std::size_t i : groups_[from].members) group_of_[i] = into;
     groups_[into].members.append(groups_[from].members);
     llvm::append_range(groups_[into].refused, groups_[from].refused);
@@ -287,7 +283,7 @@ class Former {
       tried.insert(next);
       Members both = members;
       both.push_back(next);
-      // Paths are those of the group on trial, so the members join for now.
+      // The next candidate's paths lead from all members, so this one joins before it is known to stay.
       if (const char* why = refuses(group, group_of_[next], both)) {
         refuse(group, next, why);
         continue;
@@ -372,7 +368,7 @@ class Former {
   std::vector<Node> nodes_;
   std::vector<Group> groups_;  // group i begins as node i alone
   std::vector<std::size_t> group_of_;
-  std::optional<GroupOrder> order_;
+  std::optional<GroupOrder> order_;  // asks this object for neighbours
   llvm::DenseMap<mlir::Operation*, std::size_t> index_;
 };
 

@@ -3,33 +3,34 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallSet.h>
 
+#include <utility>
+
 namespace kiln::passes {
 namespace {
 constexpr std::int64_t gap = std::int64_t{1} << 24;
 }
 
-GroupOrder::GroupOrder(std::size_t count) : items_(count + 1) {
+GroupOrder::GroupOrder(std::size_t count, Neighbours successors, Neighbours predecessors)
+    : items_(count + 1), successors_(std::move(successors)), predecessors_(std::move(predecessors)) {
   for (std::size_t i = 0; i <= count; ++i)
     items_[i] = {i == 0 ? count : i - 1, i == count ? 0 : i + 1, static_cast<std::int64_t>(i) * gap};
 }
 
-bool GroupOrder::has_path_through_another(Group a, Group b, Neighbours successors,
-                                          Neighbours predecessors) const {
+bool GroupOrder::has_path_through_another(Group a, Group b) const {
   if (items_[a + 1].number > items_[b + 1].number) std::swap(a, b);
-  return !search(a, b, successors, predecessors);
+  return !search(a, b);
 }
 
-std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second, Neighbours successors,
-                                                      Neighbours predecessors) const {
+std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second) const {
   // One search from each end, a group at a time in turn: the shorter one decides.
   struct Side {
     Group start, goal;
-    Neighbours neighbours;
+    const Neighbours& neighbours;
     llvm::SmallVector<Group, 8> found = {};
     llvm::SmallSet<Group, 16> seen = {};
     std::size_t visited = 0;
   };
-  Side sides[] = {{first, second, successors}, {second, first, predecessors}};
+  Side sides[] = {{first, second, successors_}, {second, first, predecessors_}};
   const std::int64_t from = items_[first + 1].number, to = items_[second + 1].number;
   const auto visit = [&](Side& side, Group g) {
     bool reached = false;
@@ -52,10 +53,10 @@ std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second,
     }
 }
 
-void GroupOrder::merge(Group from, Group into, Neighbours successors, Neighbours predecessors) {
+void GroupOrder::merge(Group from, Group into) {
   const bool is_first = items_[from + 1].number < items_[into + 1].number;
   const Group first = is_first ? from : into, second = is_first ? into : from;
-  Between between = *search(first, second, successors, predecessors);
+  Between between = *search(first, second);
   llvm::sort(between.groups, [&](Group a, Group b) { return items_[a + 1].number < items_[b + 1].number; });
   for (const Group g : between.groups) remove(g);
   // What follows the first group goes after the second, where the merged group is; or what the second follows

@@ -3,6 +3,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -15,17 +16,17 @@ class GroupOrder {
  public:
   using Group = std::size_t;
   /// Calls its second argument for each direct successor (or predecessor) of a group, repetitions allowed.
-  using Neighbours = llvm::function_ref<void(Group, llvm::function_ref<void(Group)>)>;
+  using Neighbours = std::function<void(Group, llvm::function_ref<void(Group)>)>;
 
   /// Groups 0 to `count` - 1, in that order.
-  explicit GroupOrder(std::size_t count);
+  GroupOrder(std::size_t count, Neighbours successors, Neighbours predecessors);
 
   /// Whether a path leads from one group to the other through a third.
-  bool has_path_through_another(Group a, Group b, Neighbours successors, Neighbours predecessors) const;
+  bool has_path_through_another(Group a, Group b) const;
 
   /// Group `from` becomes part of `into`. No path leads from one to the other through a third. Called while
   /// the neighbours are still those of the separate groups.
-  void merge(Group from, Group into, Neighbours successors, Neighbours predecessors);
+  void merge(Group from, Group into);
 
   /// Groups that were part of `group` are groups again, each after the preceding one and all after `group`.
   void split(Group group, llvm::ArrayRef<Group> after);
@@ -38,8 +39,7 @@ class GroupOrder {
     llvm::SmallVector<Group, 8> groups;
   };
   /// Nothing where a path exists.
-  std::optional<Between> search(Group first, Group second, Neighbours successors,
-                                Neighbours predecessors) const;
+  std::optional<Between> search(Group first, Group second) const;
   void remove(Group g);
   void insert_after(Group place, llvm::ArrayRef<Group> groups);
   void number_again();
@@ -50,6 +50,7 @@ class GroupOrder {
     std::int64_t number;
   };
   std::vector<Item> items_;
+  Neighbours successors_, predecessors_;
 };
 
 }  // namespace kiln::passes

@@ -16,7 +16,7 @@ struct Profile::Record {
   void add(const Step& step, double seconds);
   /// The calling thread's innermost, or null.
   static Record*& current();
-  /// The same for the way of a call: where the process has no Profile it takes one load.
+  /// The same for the hot path of a call: one load where the process has no Profile.
   static Record* active() { return alive.load(std::memory_order_relaxed) == 0 ? nullptr : current(); }
   static inline std::atomic<int> alive{0};
 };

@@ -44,9 +44,10 @@ class ResultViews {
       } else {
         const auto known = std::find(arrays.begin(), arrays.end(), &array);
         r.index = static_cast<std::uint32_t>(known - arrays.begin());
-        for (TracedCall::Result& earlier : out.results)
-          if (earlier.of == r.of && earlier.index == r.index) earlier.last = false;
-        if (known == arrays.end()) {
+        if (known != arrays.end()) {
+          for (TracedCall::Result& earlier : out.results)
+            if (earlier.of == r.of && earlier.index == r.index) earlier.last = false;
+        } else {
           arrays.push_back(&array);
           made.push_back(array.value);
           out.fresh.push_back({TensorAccess::dtype(t), array.shape});
