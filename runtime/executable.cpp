@@ -25,16 +25,14 @@ class Arena {
   Arena(std::int64_t bytes, const std::string& owner) : bytes_(bytes) {
     if (bytes_ == 0) return;
     try {
-      data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_)));
+      data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_), memory::Use::arena));
     } catch (const Error& e) {
       fail("{}: no memory for its temporaries: {}", owner, e.what());
     }
-    memory::count_arena(bytes_);
   }
   ~Arena() {
     if (bytes_ == 0) return;
-    memory::deallocate(data_, static_cast<std::size_t>(bytes_));
-    memory::count_arena(-bytes_);
+    memory::deallocate(data_, static_cast<std::size_t>(bytes_), memory::Use::arena);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

@@ -3,6 +3,7 @@
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/memory_classes.h"
+#include "runtime/memory_level.h"
 #include "runtime/memory_system.h"
 
 #include <kiln/memory.h>
@@ -172,6 +173,7 @@ struct ThreadCache {
     }
   };
   std::array<List, small_classes> lists{};
+  ThreadLevel level;
 
   std::size_t bytes() const {
     std::size_t n = 0;
@@ -210,6 +212,8 @@ CacheList& cache_list() {
 constinit thread_local ThreadCache* cache_of_thread = nullptr;
 constinit thread_local bool thread_is_ending = false;
 
+constinit ProcessLevel process_level;
+
 struct CacheOwner {
   ThreadCache cache;
   CacheOwner() {
@@ -224,27 +228,27 @@ struct CacheOwner {
     cache.flush_all();
     CacheList& l = cache_list();
     const std::lock_guard lock(l.mutex);
+    cache.level.add_to(process_level);
     std::erase(l.caches, &cache);
   }
 };
 
 /// Null for a thread that is ending: its blocks go to the shared lists.
-[[maybe_unused]] ThreadCache* make_thread_cache() {
+ThreadCache* make_thread_cache() {
   if (thread_is_ending) return nullptr;
   static thread_local CacheOwner owner;
   return &owner.cache;
 }
 
-std::atomic<std::int64_t> held{0};   // arrays and arenas
-std::atomic<std::int64_t> arena{0};  // arenas
-std::atomic<std::int64_t> peak{0};
+[[gnu::noinline]] void count_without_cache(std::int64_t bytes, Use use) noexcept {
+  if (ThreadCache* made = make_thread_cache()) return made->level.count(process_level, bytes, use);
+  process_level.add(bytes, use == Use::arena ? bytes : 0, bytes);
+}
 
-void count_held(std::int64_t bytes) noexcept {
-  const std::int64_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (bytes <= 0) return;
-  std::int64_t seen = peak.load(std::memory_order_relaxed);
-  while (now > seen && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
-  }
+inline void count(ThreadCache* cache, std::int64_t bytes, Use use) noexcept {
+  if (cache != nullptr) [[likely]]
+    return cache->level.count(process_level, bytes, use);
+  count_without_cache(bytes, use);
 }
 
 [[gnu::noinline, gnu::cold]] void* allocate_from_system(std::size_t asked, std::size_t bytes) {
@@ -263,22 +267,25 @@ void count_held(std::int64_t bytes) noexcept {
 
 }  // namespace
 
-void count_live(std::int64_t bytes) noexcept { count_held(bytes); }
-
 void forget_other_threads() noexcept {
-  auto& caches = cache_list().caches;
-  std::erase_if(caches, [](const ThreadCache* c) { return c != cache_of_thread; });
-}
-
-void count_arena(std::int64_t bytes) noexcept {
-  arena.fetch_add(bytes, std::memory_order_relaxed);
-  count_held(bytes);
+  std::erase_if(cache_list().caches, [](ThreadCache* c) {
+    if (c == cache_of_thread) return false;
+    c->level.add_to(process_level);  // the arrays are still there
+    return true;
+  });
 }
 
 #ifdef KILN_SANITIZE_ADDRESS
 
-void* allocate(std::size_t bytes) { return allocate_from_system(bytes, bytes); }
-void deallocate(void* block, std::size_t bytes) noexcept { system_free(block, bytes); }
+void* allocate(std::size_t bytes, Use use) {
+  void* block = allocate_from_system(bytes, bytes);
+  count(cache_of_thread, static_cast<std::int64_t>(bytes), use);
+  return block;
+}
+void deallocate(void* block, std::size_t bytes, Use use) noexcept {
+  system_free(block, bytes);
+  count(cache_of_thread, -static_cast<std::int64_t>(bytes), use);
+}
 
 #else
 
@@ -316,20 +323,26 @@ namespace {
 
 }  // namespace
 
-void* allocate(std::size_t bytes) {
+void* allocate(std::size_t bytes, Use use) {
   ThreadCache* cache = cache_of_thread;
+  const auto counted = static_cast<std::int64_t>(bytes);
   if (bytes <= small_bytes && cache != nullptr) [[likely]] {
     ThreadCache::List& l = cache->lists[class_of(bytes)];
-    if (l.head != nullptr) [[likely]]
+    if (l.head != nullptr) [[likely]] {
+      cache->level.count(process_level, counted, use);
       return l.pop();
+    }
   }
-  return allocate_slow(bytes);
+  void* block = allocate_slow(bytes);
+  count(cache_of_thread, counted, use);
+  return block;
 }
 
-void deallocate(void* block, std::size_t bytes) noexcept {
+void deallocate(void* block, std::size_t bytes, Use use) noexcept {
   const std::size_t c = class_of(bytes);
   auto* b = static_cast<FreeBlock*>(block);
   ThreadCache* cache = cache_of_thread;
+  count(cache, -static_cast<std::int64_t>(bytes), use);
   if (bytes <= small_bytes && cache != nullptr) [[likely]] {
     ThreadCache::List& l = cache->lists[c];
     b->next = l.head;
@@ -349,19 +362,35 @@ namespace kiln {
 
 MemoryReport memory_report() {
   using namespace memory;
-  MemoryReport r;
-  const std::int64_t arenas = std::max<std::int64_t>(arena.load(), 0);
-  r.arena_bytes = static_cast<std::size_t>(arenas);
-  r.live_bytes = static_cast<std::size_t>(std::max<std::int64_t>(held.load() - arenas, 0));
-  r.peak_bytes = static_cast<std::size_t>(std::max<std::int64_t>(peak.load(), 0));
-  r.pooled_bytes = shared().bytes();
   CacheList& l = cache_list();
   const std::lock_guard lock(l.mutex);
-  for (const ThreadCache* c : l.caches) r.pooled_bytes += c->bytes();
-  return r;
+  std::int64_t held = process_level.held(), arenas = process_level.arenas();
+  std::size_t pooled = shared().bytes();
+  for (const ThreadCache* c : l.caches) {
+    held += c->level.change();
+    arenas += c->level.arenas();
+    pooled += c->bytes();
+  }
+  std::int64_t peak = process_level.peak();
+  for (const ThreadCache* c : l.caches) peak = std::max(peak, held - c->level.change() + c->level.highest());
+  const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(std::max<std::int64_t>(n, 0)); };
+  return {.live_bytes = bytes(held - arenas),
+          .arena_bytes = bytes(arenas),
+          .peak_bytes = bytes(peak),
+          .pooled_bytes = pooled};
 }
 
-void reset_peak_memory() { memory::peak.store(memory::held.load()); }
+void reset_peak_memory() {
+  using namespace memory;
+  CacheList& l = cache_list();
+  const std::lock_guard lock(l.mutex);
+  std::int64_t held = process_level.held();
+  for (ThreadCache* c : l.caches) {
+    held += c->level.change();
+    c->level.reset_highest();
+  }
+  process_level.reset_peak(held);
+}
 
 void release_pooled_memory() {
   using namespace memory;

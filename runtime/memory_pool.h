@@ -1,6 +1,7 @@
 #pragma once
+#include "runtime/memory_level.h"
+
 #include <cstddef>
-#include <cstdint>
 
 /// Blocks of memory for elements, aligned to 64 bytes and uninitialised. Freed blocks are kept: small ones
 /// (up to 32 KiB) in a list of the thread that frees them, the others and a thread's surplus in a list of the
@@ -9,15 +10,11 @@
 /// may free what another allocated.
 namespace kiln::memory {
 
-/// Throws kiln::Error, naming the size, when the system has no more even after the pool was emptied.
-void* allocate(std::size_t bytes);
-/// `bytes` as they were asked for.
-void deallocate(void* block, std::size_t bytes) noexcept;
-
-/// For the report: bytes asked for by an array (or given back, when negative).
-void count_live(std::int64_t bytes) noexcept;
-/// The same for temporaries of a running call.
-void count_arena(std::int64_t bytes) noexcept;
+/// Counts `bytes` in the report. Throws kiln::Error, naming the size, when the system has no more even after
+/// the pool was emptied.
+void* allocate(std::size_t bytes, Use use);
+/// `bytes` and `use` as they were asked for.
+void deallocate(void* block, std::size_t bytes, Use use) noexcept;
 
 /// In the child of a fork(): the blocks that other threads kept are lost.
 void forget_other_threads() noexcept;

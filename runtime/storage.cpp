@@ -7,17 +7,17 @@
 
 namespace kiln {
 
-Buffer::Buffer(std::size_t bytes) : data_(static_cast<std::byte*>(memory::allocate(bytes))), bytes_(bytes) {
-  memory::count_live(static_cast<std::int64_t>(bytes));
-}
+using memory::Use;
+
+Buffer::Buffer(std::size_t bytes)
+    : data_(static_cast<std::byte*>(memory::allocate(bytes, Use::array))), bytes_(bytes) {}
 
 Buffer::Buffer(const TensorType& type) : bytes_(static_cast<std::size_t>(type.bytes())) {
   try {
-    data_ = static_cast<std::byte*>(memory::allocate(bytes_));
+    data_ = static_cast<std::byte*>(memory::allocate(bytes_, Use::array));
   } catch (const Error& e) {
     fail("{}: {}", type.str(), e.what());
   }
-  memory::count_live(static_cast<std::int64_t>(bytes_));
 }
 
 Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release)
@@ -40,8 +40,7 @@ void Buffer::free() noexcept {
     release_ = nullptr;
     return;
   }
-  memory::deallocate(data_, bytes_);
-  memory::count_live(-static_cast<std::int64_t>(bytes_));
+  memory::deallocate(data_, bytes_, Use::array);
 }
 
 /// Given when first asked for: few storages have snapshots, and a counter that all threads share is slow.

@@ -14,8 +14,9 @@ struct MemoryReport {
   std::size_t pooled_bytes = 0;  ///< freed blocks kept for reuse
 };
 
-/// A snapshot of the process. Memory that a program wraps (Tensor::wrap) is its own and not counted. Any
-/// thread.
+/// A snapshot of the process. Memory that a program wraps (Tensor::wrap) is its own and not counted. Exact
+/// while the other threads make and drop no arrays; a peak that several threads reach together is exact up to
+/// 64 KiB for each of them. Any thread.
 KILN_API MemoryReport memory_report();
 /// Makes the present level the peak.
 KILN_API void reset_peak_memory();
