@@ -61,9 +61,9 @@ class Scheduler {
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
-    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_bytes"))
+    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_bytes_attr))
       plan_.arena_bytes = bytes.getInt();
-    if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>("kiln.arena_lower_bound"))
+    if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_lower_bound_attr))
       plan_.arena_lower_bound = bound.getInt();
     if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
       plan_.random_draws = draws.getInt();
@@ -102,34 +102,31 @@ class Scheduler {
     return found->second;
   }
 
+  /// The dialect has verified that there is a place for each result, and for the scratch memory of bodies.
   void place_results(mlir::Operation& op) {
-    auto list = op.getAttrOfType<mlir::ArrayAttr>("kiln.buffers");
-    const bool scratch = llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op);
-    if (!list || list.size() != op.getNumResults() + scratch)
-      fail_internal("{} has no plan for its results", op.getName().getStringRef().str());
-    for (auto [attr, result] : llvm::zip(list.getValue().take_front(op.getNumResults()), op.getResults())) {
-      llvm::StringRef text = llvm::cast<mlir::StringAttr>(attr).getValue();
-      unsigned operand = 0;
-      const bool alias = text.consume_front("alias:") && !text.getAsInteger(10, operand);
-      places_[result] = alias ? place(op.getOperand(operand)) : parse_place(text);
-    }
-    if (scratch) scratch_[&op] = parse_place(llvm::cast<mlir::StringAttr>(list.getValue().back()).getValue());
+    auto list = op.getAttrOfType<mlir::ArrayAttr>(ir::buffers_attr);
+    if (!list) fail_internal("{} has no place for its results", op.getName().getStringRef().str());
+    const auto places = list.getAsRange<ir::PlaceAttr>();
+    for (auto [place, result] : llvm::zip(places, op.getResults())) places_[result] = buffer_ref(op, place);
+    if (llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op))
+      scratch_[&op] = buffer_ref(op, llvm::cast<ir::PlaceAttr>(list.getValue().back()));
   }
 
-  static BufferRef parse_place(llvm::StringRef text) {
-    auto [kind, rest] = text.split(':');
-    auto [number, more] = rest.split('+');
-    std::int64_t n = 0;
-    number.getAsInteger(10, n);
-    auto space = llvm::StringSwitch<Space>(kind)
-                     .Case("output", Space::output)
-                     .Case("constant", Space::constant)
-                     .Case("snapshot", Space::snapshot)
-                     .Default(Space::arena);
-    if (space == Space::arena) return {space, 0, n};
-    std::int64_t offset = 0;
-    more.getAsInteger(10, offset);
-    return {space, static_cast<std::uint32_t>(n), offset};
+  BufferRef buffer_ref(mlir::Operation& op, ir::PlaceAttr where) const {
+    const auto number = static_cast<std::uint32_t>(where.getNumber());
+    switch (where.getSpace()) {
+      case ir::Space::arena:
+        return {Space::arena, 0, where.getNumber()};
+      case ir::Space::output:
+        return {Space::output, number, where.getOffset()};
+      case ir::Space::alias:
+        return place(op.getOperand(number));
+      case ir::Space::constant:
+        return {Space::constant, number, where.getOffset()};
+      case ir::Space::prepacked:
+        return {Space::snapshot, number, where.getOffset()};
+    }
+    llvm_unreachable("all spaces are listed");
   }
 
   void schedule(mlir::Operation& op) {

@@ -20,6 +20,7 @@
 #define KILN_OPS
 
 include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
@@ -31,6 +32,8 @@ def Kiln_Dialect : Dialect {
   let cppNamespace = "::kiln::ir";
   let summary = "Tensor primitives whose results are fixed bit by bit";
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;  // kiln.buffers, kiln.prepacked
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, !listconcat([Pure], traits)>;
@@ -39,13 +42,34 @@ def Kiln_Tensor : ConfinedType<StaticShapeTensorOf<[AnyType]>, [CPred<"::kiln::i
                                "tensor that a process can address">;
 
 //===----------------------------------------------------------------------===//
-// Pointwise
+// Places in memory
 //===----------------------------------------------------------------------===//
 
 class Kiln_Enum<string name, list<string> words>
     : I32EnumAttr<name, "", !foreach(i, !range(!size(words)), I32EnumAttrCase<words[i], i>)> {
   let cppNamespace = "::kiln::ir";
 }
+
+def Kiln_Space : Kiln_Enum<"Space", ["arena", "output", "alias", "constant", "prepacked"]> { let genSpecializedAttr = 0; }
+
+// Where a value lives during a call, decided by buffer assignment (passes/plan_buffers.h).
+def Kiln_Place : AttrDef<Kiln_Dialect, "Place"> {
+  let mnemonic = "place";
+  let summary = "where a value lives during a call";
+  let description = [{
+    * `arena N`: N bytes from the beginning of the call's arena
+    * `output N`: result N of the call, which is written there directly
+    * `alias N`: the memory of operand N
+    * `constant N`: constant N of the function, in order of appearance
+    * `prepacked N + B`: byte B of what prepacked operation N makes, in order of appearance
+  }];
+  let parameters = (ins EnumParameter<Kiln_Space>:$space, "std::int64_t":$number, DefaultValuedParameter<"std::int64_t", "0">:$offset);
+  let assemblyFormat = "`<` $space $number (`+` $offset^)? `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Pointwise
+//===----------------------------------------------------------------------===//
 
 // The order is that of the C++ enums in ir/primitives.h, which dialect.cpp checks.
 def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
@@ -58,6 +82,11 @@ def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "
 def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
+
+// How a contraction is computed, which fixes its bits. Chosen once, from logical shapes, where a graph becomes the dialect
+// (ir/algorithm.h); no pass chooses again. Defined at `dot` and `convolution`.
+def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "interleaved64", "winograd"]>;
+def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let summary = "a function of each element";
@@ -330,13 +359,18 @@ def DotOp : Kiln_Op<"dot"> {
   let summary = "matrix products: (batch..., m, k) times (batch..., k, n)";
   let description = [{
     With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
-    k is cut into chunks of 512 (the last is shorter); each chunk is one chain of fused multiply-adds from +0 in ascending
-    order, and the chunk sums are added in order, the first as it is. Where m * n < 16 (of one matrix, however many there are) it is
-    instead each product, rounded, and then `reduce` of those over k, by its tree. Integers multiply and add with wrapping.
+    * `chained512`: k is cut into chunks of 512 (the last is shorter); each chunk is one chain of fused multiply-adds from +0 in ascending
+      order, and the chunk sums are added in order, the first as it is.
+    * `interleaved64`, chosen where m * n < 16 (of one matrix, however many there are): each product, rounded, and then `reduce`
+      of those over k, by its tree.
+    Integers multiply and add with wrapping.
   }];
-  let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, Kiln_Algorithm:$algorithm, UnitAttr:$transpose_lhs,
+                       UnitAttr:$transpose_rhs);
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`by` $algorithm^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -348,17 +382,18 @@ class Kiln_Window<dag operands> {
 def ConvolutionOp : Kiln_Op<"convolution"> {
   let summary = "cross-correlation: x (n, c, spatial...), w (o, c / groups, kernel...)";
   let description = [{
-    The contracted index runs over blocks of 16 input channels of the group, then the kernel's axes, then the channel within the block,
-    and is summed in chunks as `dot` sums, however few results there are. A tap in the padding multiplies +0.
+    * `chained512`: the contracted index runs over blocks of 16 input channels of the group, then the kernel's axes, then the channel
+      within the block, and is summed in chunks as `dot` sums, however few results there are. A tap in the padding multiplies +0.
+    * `winograd`, chosen for kernels of 3x3 at stride 1 in f32 with at least 16 channels on both sides and 7x7 results, whatever the batch:
+      F(2x2, 3x3) (A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015).
 
-    Where `by_winograd` (ir/dialect.h) holds it is computed by F(2x2, 3x3) (A. Lavin and S. Gray, "Fast Algorithms for Convolutional
-    Neural Networks", 2015). A tile of 2x2 results comes from 4x4 inputs d and the kernels g: with U = G g G', in f64 and rounded
+    For F(2x2, 3x3) a tile of 2x2 results comes from 4x4 inputs d and the kernels g: with U = G g G', in f64 and rounded
     once, V = B' d B and M[p] the sum over c of V[p, c] * U[p, c] in chunks, it is A' M A. Each row, then each column is transformed:
       B': d0 - d2, d1 + d2, d2 - d1, d1 - d3    A': (m0 + m1) + m2, (m1 - m2) - m3    G: g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2
   }];
-  let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups)>.arguments;
+  let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, Kiln_Algorithm:$algorithm)>.arguments;
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+  let assemblyFormat = "$x `,` $w (`by` $algorithm^)? attr-dict `:` type($x) `,` type($w) `->` type($result)";
   let hasVerifier = 1;
 }
 

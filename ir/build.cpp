@@ -1,5 +1,6 @@
 #include "ir/build.h"
 
+#include "ir/algorithm.h"
 #include "ir/compose.h"
 #include "ir/dialect.h"
 #include "ir/draws.h"
@@ -148,11 +149,14 @@ class DialectBuilder final : public Primitives {
       case Kind::reduce:
         return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
       case Kind::dot:
-        return make(DotOp::create(b, loc_, type, in(0), in(1), p.dot.transpose_lhs, p.dot.transpose_rhs));
+        return make(DotOp::create(b, loc_, type, in(0), in(1),
+                                  dot_algorithm(type.getShape().end()[-2], type.getShape().back()),
+                                  p.dot.transpose_lhs, p.dot.transpose_rhs));
       case Kind::convolution: {
         const Window& w = p.convolution.window;
-        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups, ints(w.stride),
-                                          ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
+        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups,
+                                          convolution_algorithm(ranked(in(1)), type, w, p.convolution.groups),
+                                          ints(w.stride), ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
       }
       case Kind::reduce_window: {
         const Window& w = p.window;

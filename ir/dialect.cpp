@@ -1,11 +1,16 @@
 #include "ir/dialect.h"
 
+#include "ir/algorithm.h"
+
+#include <llvm/ADT/TypeSwitch.h>
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/DialectImplementation.h>
 
 #include "ir/KilnDialect.cpp.inc"
 #include "ir/KilnEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/KilnAttributes.cpp.inc"
 #define GET_OP_CLASSES
 #include "ir/KilnOps.cpp.inc"
 
@@ -24,6 +29,10 @@ void KilnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/KilnOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/KilnAttributes.cpp.inc"
       >();
 }
 
@@ -80,17 +89,6 @@ bool is_depthwise(PackedConvolutionOp op) {
 }
 
 bool is_product(mlir::Operation* op) { return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op); }
-
-bool by_winograd(ConvolutionOp op) {
-  constexpr std::int64_t least_channels = 16, least_extent = 7;
-  const auto w = ranked(op.getW()).getShape(), result = ranked(op.getResult()).getShape();
-  const auto all = [](llvm::ArrayRef<std::int64_t> values, std::int64_t of) {
-    return llvm::all_of(values, [=](std::int64_t v) { return v == of; });
-  };
-  return w.size() == 4 && all(w.drop_front(2), 3) && all(op.getStride(), 1) && all(op.getDilate(), 1) &&
-         op.getGroups() == 1 && ranked(op.getX()).getElementType().isF32() &&
-         std::min(w[0], w[1]) >= least_channels && std::min(result[2], result[3]) >= least_extent;
-}
 
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups) {
@@ -408,6 +406,7 @@ mlir::LogicalResult ReduceOp::verify() {
 }
 
 mlir::LogicalResult DotOp::verify() {
+  if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
   Dims a = dims(getLhs()), b = dims(getRhs());
   if (a.size() < 2 || a.size() != b.size()) return emitOpError("needs matrices of one rank");
   std::size_t m = a.size() - 2;
@@ -429,7 +428,11 @@ mlir::LogicalResult ConvolutionOp::verify() {
   if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
     return emitOpError("has groups that do not divide its channels");
   if (mlir::failed(expect_same_element(*this, getX(), getW()))) return mlir::failure();
-  return verify_window(*this, getX(), window_of(*this), w[0]);
+  const Window window = window_of(*this);
+  if (getAlgorithm() == Algorithm::interleaved64) return emitOpError("cannot be interleaved64");
+  if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window, groups))
+    return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
+  return verify_window(*this, getX(), window, w[0]);
 }
 
 mlir::LogicalResult ReduceWindowOp::verify() {

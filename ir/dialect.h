@@ -16,6 +16,8 @@
 
 #include "ir/KilnDialect.h.inc"
 #include "ir/KilnEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/KilnAttributes.h.inc"
 #define GET_OP_CLASSES
 #include "ir/KilnOps.h.inc"
 
@@ -26,6 +28,11 @@ inline constexpr llvm::StringLiteral writes_attr =
     "kiln.writes";  // DenseI64Array: inputs that the last results replace
 inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
 inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters a call takes
+
+// Written by buffer assignment (passes/plan_buffers.h).
+inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of places, of an operation
+inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, of a function
+inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, of a function
 
 /// Element and tensor types between the two worlds.
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
@@ -65,9 +72,6 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
 bool is_product(mlir::Operation* op);
 /// Whether each channel is convolved with one kernel of its own.
 bool is_depthwise(PackedConvolutionOp op);
-/// Whether a convolution is computed by F(2x2, 3x3): decides its bits, so nothing but the convolution itself
-/// counts, and not its batch.
-bool by_winograd(ConvolutionOp op);
 /// Of what a loop stacks, one step's part.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 

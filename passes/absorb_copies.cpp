@@ -1,5 +1,6 @@
 #include "passes/absorb_copies.h"
 
+#include "ir/prepacked.h"
 #include "passes/sweep.h"
 
 namespace kiln::passes {
@@ -7,9 +8,10 @@ namespace {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// Whether `v` is what a kernel writes, as it computes it, for one user.
+/// Whether `v` is the result of a kernel that runs in every call, as it computes it, and has one user.
 bool is_movable(mlir::Value v) {
-  if (!v.getDefiningOp<ir::FusionOp>() || !v.hasOneUse()) return false;
+  auto fusion = v.getDefiningOp<ir::FusionOp>();
+  if (!fusion || ir::is_prepacked(fusion) || !v.hasOneUse()) return false;
   mlir::Operation* op = ir::yielded_as(llvm::cast<mlir::OpResult>(v)).get().getDefiningOp();
   return !llvm::isa_and_present<ir::PadOp, ir::InsertOp>(op);
 }

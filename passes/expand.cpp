@@ -104,9 +104,9 @@ class Expander {
 
   mlir::Value dot(ir::DotOp op) {
     if (is_sum_of_nothing(op.getLhs(), op.getResult())) return zeros(op.getResult());
+    if (op.getAlgorithm() != ir::Algorithm::interleaved64) return {};
     Dims result = shape_of(op.getResult());
     std::size_t b = result.size() - 2;
-    if (result[b] * result[b + 1] >= 16) return {};
     mlir::Value lhs = op.getTransposeLhs() ? swap_last(op.getLhs()) : op.getLhs();  // (batch..., m, k)
     mlir::Value rhs = op.getTransposeRhs() ? op.getRhs() : swap_last(op.getRhs());  // (batch..., n, k)
     auto k = static_cast<std::int64_t>(result.size());
@@ -126,14 +126,14 @@ class Expander {
 
   mlir::Value convolution(ir::ConvolutionOp op) {
     if (is_sum_of_nothing(op.getW(), op.getResult())) return zeros(op.getResult());
-    if (ir::by_winograd(op)) return {};  // pads as it reads
+    if (op.getAlgorithm() == ir::Algorithm::winograd) return {};  // pads as it reads
     ir::Window w = ir::window_of(op);
     auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
     mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
     if (x == op.getX()) return {};
     Dims none(w.stride.size(), 0);
     return ir::ConvolutionOp::create(builder_, loc_, op.getType(), x, op.getW(), op.getGroups(),
-                                     op.getStride(), op.getDilate(), none, none);
+                                     op.getAlgorithm(), op.getStride(), op.getDilate(), none, none);
   }
 
   mlir::Value reduce_window(ir::ReduceWindowOp op) {

@@ -12,7 +12,7 @@ namespace kiln::passes {
 ///   tree for up to 16 taps; larger windows are separated by axis, with an intermediate array after each.
 /// * convolution: pad with +0, then convolve without padding; one spatial axis becomes two, the first of
 ///   extent 1.
-/// * dot with m * n < 16: broadcast, multiply, reduce over the last axis, as the dialect defines it.
+/// * dot by interleaved64: broadcast, multiply, reduce over the last axis, as the dialect defines it.
 /// * dot or convolution over an empty axis: +0.
 /// * reduce over axes that are not adjacent: a transpose makes them adjacent.
 ///

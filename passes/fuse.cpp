@@ -1,6 +1,8 @@
 #include "passes/fuse.h"
 
+#include "ir/prepacked.h"
 #include "passes/fusion_groups.h"
+#include "passes/prepack.h"
 #include "passes/sweep.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -18,8 +20,11 @@ bool stays(mlir::Operation* op) {
 /// Writes the groups behind the block's old operations, one new operation each.
 class Emitter {
  public:
-  Emitter(mlir::Block& block, const Movement& movement)
-      : builder_(block.getTerminator()), movement_(movement), terminator_(block.getTerminator()) {}
+  Emitter(mlir::Block& block, const Movement& movement, const llvm::DenseSet<mlir::Operation*>& prepackable)
+      : builder_(block.getTerminator()),
+        movement_(movement),
+        prepackable_(prepackable),
+        terminator_(block.getTerminator()) {}
 
   void emit(const FusionGroup& group) {
     mlir::Operation* only = group.ops.size() == 1 ? group.ops.front() : nullptr;
@@ -27,13 +32,20 @@ class Emitter {
       for (mlir::OpOperand& use : only->getOpOperands()) use.set(buffer(use.get()));
     } else if (only && stays(only) && !is_nullary(only)) {
       for (mlir::Value v : only->getOperands()) buffer(v);
-      builder_.clone(*only, buffers_);
+      mark_prepacked(builder_.clone(*only, buffers_), group);
     } else {
       emit_kernel(group);
     }
   }
 
  private:
+  /// A kernel that also computes for the call is no longer prepacked, nor is whatever derives from it.
+  void mark_prepacked(mlir::Operation* op, const FusionGroup& group) {
+    const auto is_prepackable = [&](mlir::Operation* old) { return prepackable_.contains(old); };
+    if (llvm::all_of(group.ops, is_prepackable) && ir::derives_from_parameters(op))
+      op->setAttr(ir::prepacked_attr, builder_.getUnitAttr());
+  }
+
   /// The whole array `v` in the new program. A reshape that only renames one is written here.
   mlir::Value buffer(mlir::Value v) {
     if (mlir::Value known = buffers_.lookupOrNull(v)) return known;
@@ -69,6 +81,7 @@ class Emitter {
       llvm::SmallVector<llvm::StringRef> reasons(group.refused.begin(), group.refused.end());
       fusion->setAttr(refused_attr, builder_.getStrArrayAttr(reasons));
     }
+    mark_prepacked(fusion, group);
     for (auto [op, result] : llvm::zip(group.results, fusion.getResults()))
       buffers_.map(op->getResult(0), result);
   }
@@ -120,6 +133,7 @@ class Emitter {
 
   mlir::OpBuilder builder_;
   const Movement& movement_;
+  const llvm::DenseSet<mlir::Operation*>& prepackable_;
   mlir::Operation* terminator_;
   mlir::IRMapping buffers_;
 };
@@ -139,10 +153,11 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
     mlir::Block& block = getOperation().front();
     erase_dead(block);
     Movement movement(block, fuse_);
-    std::vector<FusionGroup> groups = form_groups(block, movement, fuse_);
+    const auto prepackable = find_prepackable(block, movement);
+    std::vector<FusionGroup> groups = form_groups(block, movement, prepackable, fuse_);
     llvm::SmallVector<mlir::Operation*> old;
     for (mlir::Operation& op : block.without_terminator()) old.push_back(&op);
-    Emitter emitter(block, movement);
+    Emitter emitter(block, movement, prepackable);
     for (const FusionGroup& group : groups) emitter.emit(group);
     for (mlir::Operation* op : llvm::reverse(old)) op->erase();
   }

@@ -23,6 +23,8 @@ inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 ///   is cloned as a view where it amounts to strides on a buffer, and is a copy of its own elsewhere. A
 ///   kernel never applies a view to a value that it computes.
 ///
+/// Kernels, packs and concatenations that derive from parameters alone get `kiln.prepacked` (ir/prepacked.h).
+///
 /// With `fuse` false every operation is a kernel of its own, view operations too. Bits do not depend on it.
 ///
 /// Code generation may rely on the following. Operands are whole buffers in C order (results of other

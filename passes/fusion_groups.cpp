@@ -1,6 +1,5 @@
 #include "passes/fusion_groups.h"
 
-#include "ir/snapshots.h"
 #include "ir/windows.h"
 #include "passes/group_order.h"
 
@@ -77,11 +76,11 @@ class Former {
   }
 
   /// A product packs its right operand itself where that would be done in each call, and for it alone.
-  void take_packs(const llvm::DenseSet<mlir::Operation*>& snapshots) {
+  void take_packs(const llvm::DenseSet<mlir::Operation*>& prepackable) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       auto dot = llvm::dyn_cast<ir::PackedDotOp>(nodes_[i].op);
       auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
-      if (!pack || snapshots.contains(pack)) continue;
+      if (!pack || prepackable.contains(pack)) continue;
       // No value between them can come from another kernel: all of the group needs the pack.
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
@@ -374,11 +373,12 @@ class Former {
 
 }  // namespace
 
-std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement, bool fuse) {
+std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement,
+                                     const llvm::DenseSet<mlir::Operation*>& prepackable, bool fuse) {
   Former former(block, movement);
   if (fuse) {
     former.grow_epilogues();
-    former.take_packs(ir::find_snapshots(block));
+    former.take_packs(prepackable);
     former.grow_reductions();
     former.join_pointwise();
     former.explain();

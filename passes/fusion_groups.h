@@ -1,6 +1,8 @@
 #pragma once
 #include "passes/movement.h"
 
+#include <llvm/ADT/DenseSet.h>
+
 #include <string>
 #include <vector>
 
@@ -13,9 +15,11 @@ struct FusionGroup {
   std::vector<std::string> refused;             ///< what did not join, and why
 };
 
-/// Decides which operations share a kernel; the rules stand in fuse.h. Returns the groups in an order in
+/// Decides which operations share a kernel; the rules stand in fuse.h. A pack that is `prepackable`
+/// (prepack.h) is not part of a contraction's kernel. Returns the groups in an order in
 /// which they can run: each as late as its last operation stands in the program, unless another needs it
 /// earlier.
-std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement, bool fuse);
+std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement,
+                                     const llvm::DenseSet<mlir::Operation*>& prepackable, bool fuse);
 
 }  // namespace kiln::passes

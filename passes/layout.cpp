@@ -82,7 +82,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     const auto rank = static_cast<std::int64_t>(shape.size());
     auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
                                      channels_last_order(rank));
-    const mlir::Value product = ir::by_winograd(op) ? winograd(builder, op, x) : direct(builder, op, x);
+    const bool by_winograd = op.getAlgorithm() == ir::Algorithm::winograd;
+    const mlir::Value product = by_winograd ? winograd(builder, op, x) : direct(builder, op, x);
     auto result =
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
     op.replaceAllUsesWith(result.getResult());

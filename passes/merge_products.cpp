@@ -22,6 +22,7 @@ struct Part {
 
 /// The array that the left operand's rows lie in one after the other, and where; null where they do not.
 mlir::Value rows_of(ir::DotOp dot, Part& part) {
+  if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};
   const ir::View view = ir::view_of(dot.getLhs());
   const std::int64_t m = view.shape[0], k = view.shape[1];
@@ -63,7 +64,7 @@ bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
   if (array.getType() != type) all = ir::ReshapeOp::create(builder, loc, type, array);
   auto product =
       ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), all, first.getRhs(),
-                        /*transpose_lhs=*/false, first.getTransposeRhs());
+                        ir::Algorithm::chained512, /*transpose_lhs=*/false, first.getTransposeRhs());
   for (Part p : parts) {
     const std::int64_t start[] = {p.first, 0}, limit[] = {p.first + p.count, n}, step[] = {1, 1};
     mlir::OpBuilder at(p.dot);

@@ -1,6 +1,6 @@
 #include "passes/plan_buffers.h"
 
-#include "ir/snapshots.h"
+#include "ir/prepacked.h"
 #include "ir/views.h"
 #include "passes/arena.h"
 #include "passes/strip_mine.h"
@@ -9,8 +9,6 @@
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/SymbolTable.h>
-
-#include <string>
 
 namespace kiln::passes {
 namespace {
@@ -27,10 +25,7 @@ bool used_in_place(mlir::Value v) {
 
 class Planner {
  public:
-  explicit Planner(mlir::func::FuncOp function)
-      : function_(function),
-        builder_(function.getContext()),
-        snapshots_(ir::find_snapshots(function.front())) {}
+  explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
 
   void run() {
     give_results_memory();
@@ -46,7 +41,7 @@ class Planner {
   /// Whether one step of the call writes the value, into memory that is ours to choose.
   bool is_written(mlir::Value memory) const {
     mlir::Operation* op = memory.getDefiningOp();
-    return op && !llvm::isa<ir::ConstantOp>(op) && !snapshots_.contains(op);
+    return op && !llvm::isa<ir::ConstantOp>(op) && !ir::is_prepacked(op);
   }
 
   //===--- results of the call --------------------------------------------===//
@@ -78,7 +73,7 @@ class Planner {
     std::size_t step = 0;
     std::optional<std::int64_t> strip;
     for (mlir::Operation& op : block()) {
-      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) && !snapshots_.contains(&op)) {
+      if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) && !ir::is_prepacked(&op)) {
         auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(strip_attr);
         auto number = attr ? std::optional(attr[0]) : std::nullopt;
         if (!number || number != strip) ++step;
@@ -125,7 +120,7 @@ class Planner {
   std::int64_t scratch_bytes(mlir::Operation* op) {
     auto arena_of = [&](mlir::FlatSymbolRefAttr name) -> std::int64_t {
       auto body = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
-      auto bytes = body ? body->getAttrOfType<mlir::IntegerAttr>(arena_bytes_attr) : nullptr;
+      auto bytes = body ? body->getAttrOfType<mlir::IntegerAttr>(ir::arena_bytes_attr) : nullptr;
       if (!bytes) llvm::report_fatal_error("a body stands in front of the function that runs it");
       return bytes.getInt();
     };
@@ -188,43 +183,40 @@ class Planner {
 
   //===--- the plan as attributes -----------------------------------------===//
 
-  static std::string snapshot_place(std::size_t number, std::int64_t offset) {
-    const std::string place = "snapshot:" + std::to_string(number);
-    return offset == 0 ? place : place + "+" + std::to_string(offset);
+  ir::PlaceAttr place_attr(ir::Space space, std::int64_t number, std::int64_t offset = 0) {
+    return ir::PlaceAttr::get(function_.getContext(), space, number, offset);
   }
 
   void write_down() {
     ArenaPlan arena = plan_arena(slots_);
-    std::size_t constants = 0, snapshots = 0;
+    std::int64_t constants = 0, prepacked = 0;
     for (mlir::Operation& op : block().without_terminator()) {
-      llvm::SmallVector<std::string, 2> places;
-      std::int64_t in_snapshot = 0;  // bytes of the results before
+      llvm::SmallVector<mlir::Attribute, 2> places;
+      std::int64_t preceding = 0;  // bytes of the operation's results so far
       for (mlir::Value v : op.getResults()) {
         if (auto operand = ir::aliased_operand(llvm::cast<mlir::OpResult>(v)))
-          places.push_back("alias:" + std::to_string(*operand));
+          places.push_back(place_attr(ir::Space::alias, *operand));
         else if (llvm::isa<ir::ConstantOp>(op))
-          places.push_back("constant:" + std::to_string(constants++));
-        else if (snapshots_.contains(&op))
-          places.push_back(snapshot_place(
-              snapshots, std::exchange(in_snapshot, in_snapshot + aligned_bytes(ir::bytes_of(v)))));
+          places.push_back(place_attr(ir::Space::constant, constants++));
+        else if (ir::is_prepacked(&op))
+          places.push_back(place_attr(ir::Space::prepacked, prepacked,
+                                      std::exchange(preceding, preceding + aligned_bytes(ir::bytes_of(v)))));
         else if (auto output = output_.find(v); output != output_.end())
-          places.push_back("output:" + std::to_string(output->second));
+          places.push_back(place_attr(ir::Space::output, output->second));
         else
-          places.push_back("arena:" + std::to_string(arena.offsets[slot_.lookup(v)]));
+          places.push_back(place_attr(ir::Space::arena, arena.offsets[slot_.lookup(v)]));
       }
-      snapshots += snapshots_.contains(&op) && !llvm::isa<ir::ReshapeOp>(op);
+      prepacked += ir::is_prepacked(&op);
       if (auto scratch = scratch_.find(&op); scratch != scratch_.end())
-        places.push_back("arena:" + std::to_string(arena.offsets[scratch->second]));
-      llvm::SmallVector<llvm::StringRef, 2> texts(places.begin(), places.end());
-      op.setAttr(buffers_attr, builder_.getStrArrayAttr(texts));
+        places.push_back(place_attr(ir::Space::arena, arena.offsets[scratch->second]));
+      op.setAttr(ir::buffers_attr, builder_.getArrayAttr(places));
     }
-    function_->setAttr(arena_bytes_attr, builder_.getI64IntegerAttr(arena.bytes));
-    function_->setAttr(arena_lower_bound_attr, builder_.getI64IntegerAttr(arena.lower_bound));
+    function_->setAttr(ir::arena_bytes_attr, builder_.getI64IntegerAttr(arena.bytes));
+    function_->setAttr(ir::arena_lower_bound_attr, builder_.getI64IntegerAttr(arena.lower_bound));
   }
 
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
-  const llvm::DenseSet<mlir::Operation*> snapshots_;
   llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
   llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories

@@ -1,7 +1,7 @@
 #include "passes/strip_mine.h"
 
 #include "ir/dialect.h"
-#include "ir/snapshots.h"
+#include "ir/prepacked.h"
 #include "ir/views.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -166,9 +166,8 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
       number += strip.mark(number);
       strip = Strip();
     };
-    const auto snapshots = ir::find_snapshots(getOperation().front());
     for (mlir::Operation& op : getOperation().front()) {
-      if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) || snapshots.contains(&op)) continue;
+      if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) || ir::is_prepacked(&op)) continue;
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
       if (fusion && strip.take(fusion)) continue;
       end();

@@ -11,7 +11,7 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: return %[[R]]
 // PLAN-LABEL: func.func @pointwise
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
 func.func @pointwise(%x: tensor<4x6xf32>) -> tensor<7x6xf32> {
   %0 = kiln.unary exp %x : tensor<4x6xf32>
   %1 = kiln.pad %0 0.0 : f32 [1, 0] [2, 0] : tensor<4x6xf32> -> tensor<7x6xf32>
@@ -63,9 +63,9 @@ func.func @strip(%x: tensor<1024x256xf32>) -> tensor<1025x256xf32> {
 // CHECK: kiln.insert %{{.*}} into %[[V]] [0, 0] by [1, 1]
 // CHECK: return %[[B]]
 // PLAN-LABEL: func.func @concatenate
-// PLAN: kiln.empty {kiln.buffers = ["output:0"]}
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["alias:1"]
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["alias:1"]
+// PLAN: kiln.empty {kiln.buffers = [#kiln.place<output 0>]}
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<alias 1>]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<alias 1>]
 func.func @concatenate(%x: tensor<4x6xf32>, %y: tensor<4x3xf32>) -> tensor<4x9xf32> {
   %0 = kiln.unary exp %x : tensor<4x6xf32>
   %1 = kiln.unary neg %y : tensor<4x3xf32>

@@ -6,7 +6,7 @@
 // CHECK: %[[I:.*]] = kiln.constant dense<[0, 7]>
 // CHECK: kiln.check_bounds %[[I]] below 3 for "take0" : tensor<2xi64>
 // PLAN-LABEL: func.func @known
-// PLAN: kiln.check_bounds %{{.*}} below 3 for "take0" {kiln.buffers = ["alias:0"]}
+// PLAN: kiln.check_bounds %{{.*}} below 3 for "take0" {kiln.buffers = [#kiln.place<alias 0>]}
 func.func @known(%x: tensor<3xf32>) -> tensor<2xf32> {
   %0 = kiln.constant dense<[0, 7]> : tensor<2xi64>
   %1 = kiln.check_bounds %0 below 3 for "take0" : tensor<2xi64>

@@ -25,11 +25,11 @@
 // Snapshots, and scratch memory for the loop: the second copy of what it carries, and the body's arena.
 // PLAN-LABEL: func.func @recurrent
 // PLAN: kiln.fusion
-// PLAN-SAME: kiln.buffers = ["snapshot:0"]
+// PLAN-SAME: kiln.buffers = [#kiln.place<prepacked 0>]
 // PLAN: kiln.pack
-// PLAN-SAME: kiln.buffers = ["snapshot:1"]
+// PLAN-SAME: kiln.buffers = [#kiln.place<prepacked 1>]
 // PLAN: kiln.run_loop
-// PLAN-SAME: kiln.buffers = ["output:0", "output:1", "arena:{{[0-9]+}}"]
+// PLAN-SAME: kiln.buffers = [#kiln.place<output 0>, #kiln.place<output 1>, #kiln.place<arena {{[0-9]+}}>]
 func.func @recurrent(%h: tensor<4x8xf32>, %x: tensor<3x4x8xf32>, %w: tensor<8x8xf32> {kiln.parameter})
     -> (tensor<4x8xf32>, tensor<3x4x8xf32>) attributes {kiln.random_draws = 3 : i64} {
   %0:2 = kiln.loop 3 carries %h : tensor<4x8xf32> rows %x : tensor<3x4x8xf32> attributes {draws = 1 : i64}

@@ -63,7 +63,7 @@ func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tens
 // CHECK-NEXT: kiln.reduce sum %[[P]] [2] : tensor<3x5x9xf32> -> tensor<3x5xf32>
 // CHECK-NEXT: kiln.dot %arg2, %arg3
 func.func @small_dot(%x: tensor<3x9xf32>, %y: tensor<9x5xf32>, %z: tensor<4x9xf32>, %w: tensor<9x4xf32>) -> (tensor<3x5xf32>, tensor<4x4xf32>) {
-  %0 = kiln.dot %x, %y : tensor<3x9xf32>, tensor<9x5xf32> -> tensor<3x5xf32>
+  %0 = kiln.dot %x, %y by interleaved64 : tensor<3x9xf32>, tensor<9x5xf32> -> tensor<3x5xf32>
   %1 = kiln.dot %z, %w : tensor<4x9xf32>, tensor<9x4xf32> -> tensor<4x4xf32>
   return %0, %1 : tensor<3x5xf32>, tensor<4x4xf32>
 }
@@ -73,7 +73,7 @@ func.func @small_dot(%x: tensor<3x9xf32>, %y: tensor<9x5xf32>, %z: tensor<4x9xf3
 // CHECK-NEXT: kiln.broadcast %[[T]] [0, 1, 3] : tensor<7x1x9xf32> -> tensor<7x1x2x9xf32>
 // CHECK-NEXT: kiln.broadcast %arg1 [0, 2, 3] : tensor<7x2x9xf32> -> tensor<7x1x2x9xf32>
 func.func @small_batch_dot(%x: tensor<7x9x1xf32>, %y: tensor<7x2x9xf32>) -> tensor<7x1x2xf32> {
-  %0 = kiln.dot %x, %y {transpose_lhs, transpose_rhs} : tensor<7x9x1xf32>, tensor<7x2x9xf32> -> tensor<7x1x2xf32>
+  %0 = kiln.dot %x, %y by interleaved64 {transpose_lhs, transpose_rhs} : tensor<7x9x1xf32>, tensor<7x2x9xf32> -> tensor<7x1x2xf32>
   return %0 : tensor<7x1x2xf32>
 }
 

@@ -91,7 +91,7 @@ func.func @depthwise(%x: tensor<1x24x9xf32>, %w: tensor<24x1x3xf32>) -> tensor<1
 // WIDE-NEXT: %[[Y:.*]] = kiln.winograd %[[X]], %[[W]] {pad_low = array<i64: 1, 0>} : tensor<1x9x9x16xf32>, tensor<1x16x16x32xf32> -> tensor<1x9x8x24xf32>
 // WIDE-NEXT: kiln.transpose %[[Y]] [0, 3, 1, 2]
 func.func @winograd(%x: tensor<1x16x9x9xf32>, %w: tensor<24x16x3x3xf32>) -> tensor<1x24x9x8xf32> {
-  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 1, 1>, pad_low = array<i64: 1, 0>, stride = array<i64: 1, 1>} : tensor<1x16x9x9xf32>, tensor<24x16x3x3xf32> -> tensor<1x24x9x8xf32>
+  %0 = kiln.convolution %x, %w by winograd {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 1, 1>, pad_low = array<i64: 1, 0>, stride = array<i64: 1, 1>} : tensor<1x16x9x9xf32>, tensor<24x16x3x3xf32> -> tensor<1x24x9x8xf32>
   return %0 : tensor<1x24x9x8xf32>
 }
 

@@ -8,7 +8,7 @@ func.func @argsort(%x: tensor<8x10xf32>) -> tensor<8x10xf32> {
   // CHECK: %[[IN:.*]] = kiln.fusion
   // CHECK: kiln.unary neg
   %0 = kiln.unary neg %x : tensor<8x10xf32>
-  // CHECK: %[[ORDER:.*]], %{{.*}} = kiln.sort %[[IN]] {kiln.buffers = ["arena:{{[0-9]+}}", "arena:{{[0-9]+}}"]}
+  // CHECK: %[[ORDER:.*]], %{{.*}} = kiln.sort %[[IN]] {kiln.buffers = [#kiln.place<arena {{[0-9]+}}>, #kiln.place<arena {{[0-9]+}}>]}
   %order, %scratch = kiln.sort %0 : tensor<8x10xf32> -> tensor<8x10xi64>, tensor<8x10xi64>
   // CHECK: kiln.fusion (%{{.*}} = %[[ORDER]])
   // CHECK: kiln.cast
@@ -21,7 +21,7 @@ func.func @argsort(%x: tensor<8x10xf32>) -> tensor<8x10xf32> {
 func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   // CHECK: %[[COPY:.*]] = kiln.fusion
   // CHECK: kiln.transpose
-  // CHECK: kiln.cumulative sum %[[COPY]] axis 1 {kiln.buffers = ["output:0"]}
+  // CHECK: kiln.cumulative sum %[[COPY]] axis 1 {kiln.buffers = [#kiln.place<output 0>]}
   %0 = kiln.transpose %x [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
   %1 = kiln.cumulative sum %0 axis 1 : tensor<6x4xf32>
   return %1 : tensor<6x4xf32>
@@ -30,7 +30,7 @@ func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // CHECK-LABEL: func.func @scatter
 func.func @scatter(%u: tensor<3x4xf32>, %i: tensor<3xi64>) -> tensor<5x4xf32> {
   // CHECK: %[[ZEROS:.*]] = kiln.fusion
-  // CHECK: kiln.scatter add %arg0 into %[[ZEROS]] %arg1 axis 0 {kiln.buffers = ["output:0"]}
+  // CHECK: kiln.scatter add %arg0 into %[[ZEROS]] %arg1 axis 0 {kiln.buffers = [#kiln.place<output 0>]}
   %0 = kiln.constant dense<0.0> : tensor<5x4xf32>
   %1 = kiln.scatter add %u into %0 %i axis 0 : tensor<3x4xf32> into tensor<5x4xf32>, tensor<3xi64>
   return %1 : tensor<5x4xf32>

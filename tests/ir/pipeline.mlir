@@ -15,8 +15,8 @@
 
 // BUFFERS-LABEL: func.func @net
 // BUFFERS-SAME: kiln.arena_bytes = 320 : i64, kiln.arena_lower_bound = 320 : i64
-// BUFFERS: %[[W:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, kiln.buffers = ["snapshot:0"], panel = 32 : i64}
-// BUFFERS: %[[Y:.*]] = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %[[W]], %[[B:.*]] = %arg2) attributes {kiln.buffers = ["arena:0"], kiln.refused = ["reduce: it makes one element of many that the kernel computes"]}
+// BUFFERS: %[[W:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, kiln.buffers = [#kiln.place<prepacked 0>], kiln.prepacked, panel = 32 : i64}
+// BUFFERS: %[[Y:.*]] = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %[[W]], %[[B:.*]] = %arg2) attributes {kiln.buffers = [#kiln.place<arena 0>], kiln.refused = ["reduce: it makes one element of many that the kernel computes"]}
 // BUFFERS-NEXT:   kiln.packed_dot %[[X]], %[[P]]
 // BUFFERS-NEXT:   kiln.broadcast %[[B]] [1]
 // BUFFERS-NEXT:   kiln.binary add
@@ -25,7 +25,7 @@
 // BUFFERS-NEXT:   kiln.constant dense<1.000000e+01>
 // BUFFERS-NEXT:   kiln.binary mul
 // BUFFERS-NEXT:   kiln.yield
-// BUFFERS: kiln.fusion (%{{.*}} = %[[Y]]) attributes {kiln.buffers = ["output:0"]
+// BUFFERS: kiln.fusion (%{{.*}} = %[[Y]]) attributes {kiln.buffers = [#kiln.place<output 0>]
 // BUFFERS-NEXT:   kiln.reduce sum
 // BUFFERS-NEXT:   kiln.yield
 func.func @net(%x: tensor<4x16xf32>, %w: tensor<20x16xf32> {kiln.parameter}, %b: tensor<20xf32> {kiln.parameter}) -> tensor<f32> {

@@ -14,10 +14,10 @@
 // CHECK-NOT: next_rows
 // CHECK-COUNT-2: kiln.strip = array<i64: 0, 1024, 3080>
 // PLAN-LABEL: func.func @softmax
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["output:0"]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
 func.func @softmax(%x: tensor<1024x256xf32>) -> tensor<1024x256xf32> {
   %0 = kiln.reduce max %x [1] : tensor<1024x256xf32> -> tensor<1024xf32>
   %1 = kiln.broadcast %0 [0] : tensor<1024xf32> -> tensor<1024x256xf32>
@@ -63,8 +63,8 @@ func.func @attention(%x: tensor<2x12x64x64xf32>) -> tensor<2x12x64x64xf32> {
 
 // The transpose reads all rows of %0, which the last kernel would overwrite: it does not.
 // PLAN-LABEL: func.func @overwritten
-// PLAN: kiln.fusion {{.*}}kiln.buffers = ["arena:[[E:[0-9]+]]"]
-// PLAN-NOT: kiln.buffers = ["arena:[[E]]"]
+// PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena [[E:[0-9]+]]>]
+// PLAN-NOT: kiln.buffers = [#kiln.place<arena [[E]]>]
 // PLAN: return
 func.func @overwritten(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
   %0 = kiln.unary exp %x : tensor<512x512xf32>

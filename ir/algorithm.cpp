@@ -1,0 +1,31 @@
+#include "ir/algorithm.h"
+
+namespace kiln::ir {
+
+Algorithm dot_algorithm(std::int64_t m, std::int64_t n) {
+  // Fewer results than a vector register of any target has lanes: the contracted axis is what can be
+  // vectorized.
+  constexpr std::int64_t least_results = 16;
+  return m * n < least_results ? Algorithm::interleaved64 : Algorithm::chained512;
+}
+
+bool winograd_is_defined(mlir::RankedTensorType w, const Window& window, std::int64_t groups) {
+  const auto all = [](llvm::ArrayRef<std::int64_t> values, std::int64_t of) {
+    return llvm::all_of(values, [=](std::int64_t v) { return v == of; });
+  };
+  const auto list = [](const Shape& s) { return llvm::ArrayRef<std::int64_t>(s.begin(), s.size()); };
+  return w.getRank() == 4 && all(w.getShape().drop_front(2), 3) && all(list(window.stride), 1) &&
+         all(list(window.dilate), 1) && groups == 1 && w.getElementType().isF32();
+}
+
+Algorithm convolution_algorithm(mlir::RankedTensorType w, mlir::RankedTensorType result, const Window& window,
+                                std::int64_t groups) {
+  // With less, the transforms and the larger weights cost more than the multiplications saved.
+  constexpr std::int64_t least_channels = 16, least_extent = 7;
+  if (!winograd_is_defined(w, window, groups)) return Algorithm::chained512;
+  const bool pays = std::min(w.getDimSize(0), w.getDimSize(1)) >= least_channels &&
+                    std::min(result.getDimSize(2), result.getDimSize(3)) >= least_extent;
+  return pays ? Algorithm::winograd : Algorithm::chained512;
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,34 @@
+// What passes write down for code generation is verified as operations are: a place for each result, and
+// that prepacked constants derive from parameters alone.
+#include "ir/dialect.h"
+#include "ir/prepacked.h"
+
+namespace kiln::ir {
+namespace {
+
+mlir::LogicalResult verify_places(mlir::Operation* op, mlir::Attribute value) {
+  auto list = llvm::dyn_cast<mlir::ArrayAttr>(value);
+  if (!list || !llvm::all_of(list, llvm::IsaPred<PlaceAttr>))
+    return op->emitOpError() << "needs " << buffers_attr << " to be an array of places";
+  const std::size_t scratch = llvm::isa<RunLoopOp, RunIfOp>(op);
+  if (list.size() != op->getNumResults() + scratch)
+    return op->emitOpError() << "has " << list.size() << " places for " << op->getNumResults() << " results";
+  for (auto place : list.getAsRange<PlaceAttr>()) {
+    const std::int64_t number = place.getNumber();
+    if (number < 0 || place.getOffset() < 0) return op->emitOpError() << "has a negative number in " << place;
+    if (place.getSpace() == Space::alias && number >= op->getNumOperands())
+      return op->emitOpError() << "has no operand " << number << " that " << place << " could be";
+  }
+  return mlir::success();
+}
+
+}  // namespace
+
+mlir::LogicalResult KilnDialect::verifyOperationAttribute(mlir::Operation* op, mlir::NamedAttribute attr) {
+  if (attr.getName() == buffers_attr) return verify_places(op, attr.getValue());
+  if (attr.getName() == prepacked_attr && !derives_from_parameters(op))
+    return op->emitOpError("is prepacked, but does not derive from parameters alone");
+  return mlir::success();
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,44 @@
+#include "passes/prepack.h"
+
+#include "ir/prepacked.h"
+
+namespace kiln::passes {
+namespace {
+
+constexpr std::int64_t max_growth = 1 << 20;  // bytes of results over those of operands
+
+/// Whether the operation always computes the same from the same operands.
+bool is_function_of_operands(mlir::Operation* op) {
+  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::ReduceOp, ir::GatherOp>(op) || ir::is_pointwise(op) ||
+         ir::is_movement(op) || ir::is_product(op);
+}
+
+bool is_worth_memory(mlir::Operation* op, const Movement& movement) {
+  if (llvm::isa<ir::PackOp>(op) || (ir::is_movement(op) && !movement.is_buffer(op))) return true;
+  std::int64_t read = 0;
+  for (mlir::Value v : op->getOperands()) read += ir::bytes_of(movement.base(v));
+  return ir::bytes_of(op->getResult(0)) <= read + max_growth;
+}
+
+}  // namespace
+
+llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const Movement& movement) {
+  llvm::DenseSet<mlir::Operation*> returned, found;
+  for (mlir::Value v : block.getTerminator()->getOperands())
+    returned.insert(movement.base(v).getDefiningOp());
+  for (mlir::Operation& op : block.without_terminator()) {
+    bool reads_parameter = false;
+    const bool derived = llvm::all_of(op.getOperands(), [&](mlir::Value v) {
+      mlir::Operation* maker = v.getDefiningOp();
+      if (llvm::isa_and_present<ir::ConstantOp, ir::IotaOp>(maker)) return true;
+      reads_parameter = true;
+      return maker ? found.contains(maker) : ir::is_unchanged_parameter(v);
+    });
+    if (derived && reads_parameter && !returned.contains(&op) && is_function_of_operands(&op) &&
+        is_worth_memory(&op, movement))
+      found.insert(&op);
+  }
+  return found;
+}
+
+}  // namespace kiln::passes
