@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "codegen/math/num.h"
 
 /// Conversions between Kiln's element types, in their register forms. All are total.

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "ir/primitives.h"
 
 #include <mlir/IR/Builders.h>

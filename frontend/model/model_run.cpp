@@ -1,5 +1,5 @@
 // Running a model: node by node, or compiled as one graph.
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/array.h"

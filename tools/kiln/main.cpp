@@ -1,5 +1,5 @@
 // The command `kiln`: finds the subcommand, turns what is thrown into a line on stderr and an exit status.
-#include "codegen/opt_main.h"
+#include "codegen/driver/opt_main.h"
 #include "tools/kiln/command.h"
 
 #include <kiln/error.h>

@@ -1,6 +1,6 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/tensor/random_state.h"

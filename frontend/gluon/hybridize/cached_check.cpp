@@ -1,5 +1,5 @@
 // The checks of a hybridized call (Check): recorded again, and run eagerly beside its code.
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"

@@ -1,5 +1,5 @@
 // A miss of CachedCall: recording hybrid_forward and compiling the recording.
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"

@@ -1,0 +1,109 @@
+// What surrounds the operand of a pad: one number, in one kernel for all sides.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/body.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Value = mlir::Value;
+
+double number_of(mlir::TypedAttr value) {
+  if (auto f = llvm::dyn_cast<mlir::FloatAttr>(value)) return f.getValueAsDouble();
+  return static_cast<double>(llvm::cast<mlir::IntegerAttr>(value).getValue().getSExtValue());
+}
+
+/// How a padded array is walked: along the axes before the last padded one in rows, each of them contiguous.
+struct Rows {
+  struct Axis {
+    std::int64_t extent, low, inner;
+    bool is_padded() const { return inner != extent; }
+  };
+  llvm::SmallVector<Axis> outer;
+  std::int64_t count = 1, elements = 1;  // rows, and what one has
+  std::int64_t head = 0, tail = 0;       // what of an inner row lies before the operand's part, and behind
+
+  explicit Rows(ir::PadOp pad) {
+    const auto shape = ir::ranked(pad.getResult()).getShape(), inner = ir::ranked(pad.getX()).getShape();
+    std::size_t last = shape.size();
+    while (last > 0 && shape[last - 1] == inner[last - 1]) elements *= shape[--last];
+    if (last-- == 0) return;
+    head = pad.getLow()[last] * elements;
+    tail = pad.getHigh()[last] * elements;
+    elements *= shape[last];
+    for (std::size_t i = 0; i < last; ++i) {
+      count *= shape[i];
+      const Axis axis{shape[i], pad.getLow()[i], inner[i]};
+      if (outer.empty() || outer.back().is_padded() || axis.is_padded())
+        outer.push_back(axis);
+      else
+        outer.back() = {outer.back().extent * shape[i], 0, outer.back().inner * shape[i]};
+    }
+  }
+};
+
+}  // namespace
+
+Launch launch_border(ir::PadOp pad, const Target& target) {
+  const Rows rows(pad);
+  const DType dtype = dtype_of_value(pad.getResult());
+  const mlir::TypedAttr value = llvm::cast<mlir::TypedAttr>(pad.getValueAttr());
+  const double number = number_of(value);
+  const int lanes = target.lanes(size_of(dtype));
+
+  std::string text;
+  llvm::raw_string_ostream(text) << "border " << name_of(dtype) << " lanes=" << lanes << " " << value
+                                 << " axes=";
+  for (const Rows::Axis& axis : rows.outer) text += axis.is_padded() ? "+" : "-";
+  enum Param : std::int64_t { elements, head, tail, first_axis };
+  Launch launch{{"border", text, pad.getLoc(), {}}, {rows.elements, rows.head, rows.tail}};
+  for (const Rows::Axis& axis : rows.outer)
+    launch.params.insert(launch.params.end(), {axis.extent, axis.low, axis.inner});
+  const std::int64_t border =
+      ir::ranked(pad.getResult()).getNumElements() - ir::ranked(pad.getX()).getNumElements();
+  launch.extent = border == 0 ? 0 : rows.count;
+  // Lines that no cache holds yet take their time.
+  constexpr std::int64_t cost = 3;
+  launch.grain = grain_for(rows.count, cost * border / std::max<std::int64_t>(rows.count, 1));
+
+  const auto axes = llvm::map_to_vector(rows.outer, [](const Rows::Axis& a) { return a.is_padded(); });
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    const Value zero = e.index(0), step = e.index(lanes), length = e.param(params, elements);
+    const auto fill = [&](Value row, Value from, Value to) {
+      const auto whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
+      e.loop(from, whole, step, [&](Value i) {
+        e.store(e.number(dtype, number, lanes), e.element(row, i, dtype), dtype, lanes);
+      });
+      e.loop(whole, to, e.index(1),
+             [&](Value i) { e.store(e.number(dtype, number, 1), e.element(row, i, dtype), dtype, 1); });
+    };
+    e.loop(begin, end, e.index(1), [&](Value r) {
+      const Value row = e.element(e.buffer(buffers, 0), e.mul(r, length), dtype);
+      const auto fill_sides = [&] {
+        fill(row, zero, e.param(params, head));
+        fill(row, e.sub(length, e.param(params, tail)), length);
+      };
+      Value rest = r, is_inner;
+      for (std::size_t i = axes.size(); i-- > 0;) {
+        const std::int64_t at = first_axis + 3 * static_cast<std::int64_t>(i);
+        const Value extent = e.param(params, at);
+        if (axes[i]) {  // what lies before the operand's part is a large unsigned number
+          const Value inside = mlir::arith::CmpIOp::create(
+              e.b, e.loc, mlir::arith::CmpIPredicate::ult,
+              e.sub(e.rem(rest, extent), e.param(params, at + 1)), e.param(params, at + 2));
+          is_inner =
+              is_inner ? mlir::arith::AndIOp::create(e.b, e.loc, is_inner, inside).getResult() : inside;
+        }
+        rest = e.div(rest, extent);
+      }
+      if (is_inner)
+        e.when(is_inner, fill_sides, [&] { fill(row, zero, length); });
+      else
+        fill_sides();
+    });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

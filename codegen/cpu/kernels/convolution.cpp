@@ -1,0 +1,84 @@
+// Convolutions. Mostly with the channels last: rows are the batch and the output positions, and the
+// contracted index walks the window through a table of offsets.
+#include "codegen/cpu/kernels/depthwise.h"
+#include "codegen/cpu/kernels/line_convolution.h"
+#include "codegen/cpu/kernels/product.h"
+#include "codegen/cpu/loops/window_order.h"
+#include "ir/windows.h"
+#include "runtime/fail.h"
+
+namespace kiln::codegen {
+
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
+  const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
+  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
+  if (!w.is_contiguous()) fail_internal("a packed operand is looked at through a window");
+  const bool channels_first = root.getChannelsFirst();
+  const std::size_t channel = channels_first ? 1 : result.size() - 1;
+  const auto spatial = llvm::ArrayRef(x.strides).slice(channels_first ? 2 : 1, root.getKernel().size());
+  Dims lhs_strides{x.strides[0]}, tap_strides;
+  for (auto [step, stride, dilate] : llvm::zip(spatial, root.getStride(), root.getDilate())) {
+    lhs_strides.push_back(step * stride);
+    tap_strides.push_back(step * dilate);
+  }
+  const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
+  if (channels_first) {
+    if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
+    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all channels of the result have the same
+    return launch_line_convolution(
+        fusion, root.getResult(),
+        {.lhs = x,
+         .rhs = rhs,
+         .lhs_strides = lhs_strides,
+         .offsets = window_offsets(x.shape[channel], root.getKernel(), x.strides[channel], tap_strides),
+         .channels = result[channel],
+         .panel = packed[3]},
+        target);
+  }
+  if (is_depthwise(root)) {
+    if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not neighbours");
+    return launch_depthwise(fusion, root.getResult(),
+                            {.lhs = x,
+                             .rhs = rhs,
+                             .lhs_strides = lhs_strides,
+                             .offsets = window_offsets(1, root.getKernel(), 1, tap_strides),
+                             .row_taps = root.getKernel().back(),
+                             .tap_step = tap_strides.back(),
+                             .channels = result[channel],
+                             .panel = packed[3]},
+                            target);
+  }
+
+  Product product;
+  if (const auto windows = ir::pooled_windows(root)) {
+    product.points = {0};
+    for (std::size_t i = 1; i < channel; ++i) {
+      std::vector<std::int64_t> longer;
+      for (const std::int64_t point : product.points)
+        for (std::int64_t step = 0; step < windows->size[i]; ++step)
+          longer.push_back(point + step * lhs_strides[i]);
+      product.points = std::move(longer);
+      lhs_strides[i] *= windows->size[i];
+    }
+  }
+  product.lhs = x;
+  product.rhs = rhs;
+  product.lhs_strides = lhs_strides;
+  product.rhs_strides.assign(channel, 0);
+  product.groups = packed[0];
+  product.panels = packed[1];
+  product.k_extent = packed[2];
+  product.panel = packed[3];
+  product.columns = result[channel] / product.groups;
+  const std::int64_t channels = x.shape[channel] / product.groups;
+  product.lhs_group = channels * x.strides[channel];
+  // With one tap the contracted index is the channel.
+  if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))
+    product.k_stride = x.strides[channel];
+  else
+    product.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
+  product.lhs_elements = ir::ranked(root.getX()).getNumElements();
+  return launch_product(fusion, root.getResult(), product, "convolution", target);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,60 @@
+// Running sums: a chain along one axis, lanes and threads along the others. Semantics: kiln.cumulative.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/nest.h"
+#include "codegen/math/math.h"
+
+namespace kiln::codegen {
+
+Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
+  llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
+  auto axis = static_cast<std::size_t>(op.getAxis());
+  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), extent = shape[axis];
+
+  DType dtype = dtype_of_value(op.getX());
+  // Lanes run along what is behind the axis; where nothing is, each chain is a scalar's.
+  Dims extents, strides;
+  auto add_axis = [&](std::int64_t count, std::int64_t stride) {
+    extents.push_back(count);
+    strides.push_back(stride);
+  };
+  if (before > 1 || behind == 1) add_axis(before, extent * behind);
+  if (behind > 1) add_axis(behind, 1);
+  int lanes = behind > 1 ? target.lanes(size_of(dtype)) : 1;
+  // Streams are addresses only: nothing is read at points of the nest itself.
+  Nest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
+  Launch launch{{name_of_location(op.getLoc()),
+                 fmt::format("cumulative {} {}", ir::stringifyReduceKind(op.getKind()).str(), nest.key()),
+                 op.getLoc(),
+                 {}},
+                {}};
+  nest.append_params(launch.params);
+  auto own = static_cast<std::int64_t>(nest.param_count());
+  launch.params.push_back(extent);
+  launch.params.push_back(behind);
+  launch.extent = before * behind * extent == 0 ? 0 : nest.outer_extent();
+  bool cuts_lanes = behind > 1 && before == 1;
+  launch.grain = grain_for(launch.extent, extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
+
+  ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
+    mlir::Value count = e.param(params, own), step = e.param(params, own + 1);
+    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
+      mlir::Value from = at.address(0), to = at.address(1);
+      mlir::Value first = e.load(from, dtype, at.lanes(), at.mask());
+      e.store(first, to, dtype, at.lanes(), at.mask());
+      e.loop(e.index(1), count, e.index(1), {first}, [&](mlir::Value r, mlir::ValueRange carried) {
+        mlir::Value offset = e.mul(r, step);
+        mlir::Value x = e.load(e.element(from, offset, dtype), dtype, at.lanes(), at.mask());
+        mlir::Value sum = emit_binary(e.b, e.loc, combine, dtype, carried[0], x, e.target.isa);
+        e.store(sum, e.element(to, offset, dtype), dtype, at.lanes(), at.mask());
+        return llvm::SmallVector<mlir::Value>{sum};
+      });
+    });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,221 @@
+// Convolutions whose channels are groups of their own, with the channels last: registers run along the
+// channels, and a tile is some results of a row. A tap row is read once for all of them: each of its columns
+// is loaded and multiplied with every tap that a result has there. Tiles pass by all channels before the next
+// begins, so that memory is read as it lies.
+#include "codegen/cpu/kernels/depthwise.h"
+
+#include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/tile.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <map>
+
+namespace kiln::codegen {
+namespace {
+
+using llvm::divideCeilSigned;
+using Value = mlir::Value;
+
+/// Longer rows of taps are taken tap by tap.
+constexpr std::int64_t most_taps = 8;
+constexpr std::int64_t most_vectors = 4;
+
+enum Param : std::int64_t {
+  channels,
+  row_tiles,
+  larger_tiles,
+  lhs_offset,
+  first_outer  // extent and step of each outer axis
+};
+
+/// What the code is made from: equal plans (and epilogues), equal code.
+struct Plan {
+  DType dtype;
+  int lanes;
+  TileRows rows;
+  int vectors;                  // registers of channels at once
+  int tail;                     // channels in the last register; 0: it is full
+  std::int64_t k_extent, taps;  // of the window; that are taken at once
+  std::int64_t row_step, tap_step, panel;
+  std::size_t outer_count;  // axes before that of the tiles
+  int lhs_operand, rhs_operand, table_operand;
+
+  std::string key() const {
+    return fmt::format("{} rows={} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
+                       name_of(dtype), rows.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
+                       lhs_operand, rhs_operand, k_extent, taps, row_step, tap_step, outer_count);
+  }
+};
+
+class Emitter {
+ public:
+  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+
+  /// Units [begin, end): tiles, along the last axis first.
+  void run(Value begin, Value end) {
+    const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
+    right_ = e.buffer(buffers_, plan_.rhs_operand);
+    offsets_ = e.buffer(buffers_, plan_.table_operand);
+    const Value tiles = param(row_tiles);
+    e.loop(begin, end, e.index(1), [&](Value unit) {
+      const Value first = at_outer(e.div(unit, tiles), left);
+      plan_.rows.emit(e, e.rem(unit, tiles), param(larger_tiles), [&](Value row, int rows) {
+        first_row_ = row;
+        left_ = e.element(first, e.mul(row, e.index(plan_.row_step)), plan_.dtype);
+        all_columns(rows);
+      });
+    });
+  }
+
+ private:
+  Value param(std::int64_t p) { return e.param(params_, p); }
+
+  /// The left factors of that number of the outer axes.
+  Value at_outer(Value number, Value left) {
+    const auto of_axis = [](std::size_t i) { return first_outer + 2 * static_cast<std::int64_t>(i); };
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
+    const auto index = e.coordinates(number, extents);
+    for (std::size_t i = 0; i < plan_.outer_count; ++i)
+      left = e.element(left, e.mul(index[i], param(of_axis(i) + 1)), plan_.dtype);
+    finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
+    return left;
+  }
+
+  void all_columns(int rows) {
+    const Value all = param(channels), lanes = e.index(plan_.lanes),
+                together = e.index(plan_.vectors * plan_.lanes);
+    const Value whole = e.sub(all, e.rem(all, lanes)), by_several = e.sub(all, e.rem(all, together));
+    e.loop(e.index(0), by_several, together, [&](Value column) { tile(column, rows, plan_.vectors, {}); });
+    if (plan_.vectors > 1) e.loop(by_several, whole, lanes, [&](Value column) { tile(column, rows, 1, {}); });
+    if (plan_.tail > 0) tile(whole, rows, 1, e.mask_below(plan_.tail, plan_.lanes));
+  }
+
+  /// `rows` results of `vectors` registers of channels.
+  void tile(Value column, int rows, int vectors, Value mask) {
+    const Tile sums_of{plan_.dtype, rows, vectors, plan_.lanes};
+    llvm::SmallVector<Value> columns;
+    for (int v = 0; v < vectors; ++v) columns.push_back(e.add(column, e.index(v * plan_.lanes)));
+    const auto sums = sums_of.over_chunks(
+        e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, columns, mask, from, to); });
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < vectors; ++v)
+        finish_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(r * vectors + v)]),
+                      e.add(first_row_, e.index(r)), columns[static_cast<std::size_t>(v)], plan_.lanes, mask);
+  }
+
+  /// Over the taps [from, to).
+  llvm::SmallVector<Value> sums_over(const Tile& tile, llvm::ArrayRef<Value> columns, Value mask, Value from,
+                                     Value to) {
+    llvm::SmallVector<Value> panels;
+    for (const Value column : columns) {
+      const Value panel = e.index(plan_.panel);
+      const Value at =
+          e.add(e.mul(e.div(column, panel), e.index(plan_.k_extent * plan_.panel)), e.rem(column, panel));
+      panels.push_back(e.element(right_, at, plan_.dtype));
+    }
+    llvm::SmallVector<Value> sums(tile.registers(), e.number(plan_.dtype, 0, plan_.lanes));
+    return e.loop(from, to, e.index(plan_.taps), sums, [&](Value k, mlir::ValueRange carried) {
+      llvm::SmallVector<Value> next(carried);
+      add_row(tile, columns, panels, mask, k, next);
+      return next;
+    });
+  }
+
+  /// Adds the row of taps from k on, in the order of memory, which for each result is that of its taps.
+  void add_row(const Tile& tile, llvm::ArrayRef<Value> columns, llvm::ArrayRef<Value> panels, Value mask,
+               Value k, llvm::MutableArrayRef<Value> sums) {
+    struct Use {
+      int row;
+      std::int64_t tap;
+    };
+    const std::int64_t direction = plan_.tap_step < 0 ? -1 : 1;
+    std::map<std::int64_t, llvm::SmallVector<Use>> uses;  // by distance from the first column
+    for (int r = 0; r < tile.rows; ++r)
+      for (std::int64_t t = 0; t < plan_.taps; ++t)
+        uses[direction * (r * plan_.row_step + t * plan_.tap_step)].push_back({r, t});
+    const Value left =
+        e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
+    for (auto [v, column] : llvm::enumerate(columns)) {
+      llvm::SmallVector<Value> factors;
+      for (std::int64_t t = 0; t < plan_.taps; ++t) {
+        const Value at = e.mul(e.add(k, e.index(t)), e.index(plan_.panel));
+        factors.push_back(e.load(e.element(panels[v], at, plan_.dtype), plan_.dtype, plan_.lanes));
+      }
+      const Value here = e.element(left, column, plan_.dtype);
+      for (const auto& [distance, used_by] : uses) {
+        const Value x = e.load(e.element(here, e.index(direction * distance), plan_.dtype), plan_.dtype,
+                               plan_.lanes, mask);
+        for (const Use& use : used_by) {
+          Value& sum = sums[static_cast<std::size_t>(use.row) * columns.size() + v];
+          sum = tile.multiply_add(e, x, factors[static_cast<std::size_t>(use.tap)], sum);
+        }
+      }
+    }
+  }
+
+  Emit& e;
+  const Plan& plan_;
+  Epilogue& finish_;
+  Value buffers_, params_, right_, offsets_;
+  // Of the unit.
+  Value left_, first_row_;
+};
+
+}  // namespace
+
+Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const Target& target) {
+  const Dims guests[] = {d.lhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, guests);
+  const Dims &extents = epilogue.extents(), &steps = epilogue.guest(0);
+  const DType dtype = dtype_of_value(root);
+  const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
+  // Within one chunk a row of taps is not cut.
+  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_taps ? d.row_taps : 1;
+  const std::int64_t m = extents.back();
+  // As many rows as registers hold beside the taps and a factor.
+  const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
+  const Cut cut(m, most_rows);
+  const int lanes = Tile::lanes_of(target, dtype, d.panel);
+  const std::int64_t registers = divideCeilSigned(d.channels, lanes);
+  const auto vectors = static_cast<int>(
+      std::max<std::int64_t>(std::min({Tile::least_sums / cut.rows.most, most_vectors, registers}), 1));
+  const Plan plan{.dtype = dtype,
+                  .lanes = lanes,
+                  .rows = cut.rows,
+                  .vectors = vectors,
+                  .tail = static_cast<int>(d.channels % lanes),
+                  .k_extent = k_extent,
+                  .taps = taps,
+                  .row_step = steps.back(),
+                  .tap_step = d.tap_step,
+                  .panel = d.panel,
+                  .outer_count = extents.size() - 1,
+                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
+                  .rhs_operand = static_cast<int>(d.rhs),
+                  .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("depthwise {}{}", plan.key(), epilogue.key()),
+                 fusion.getLoc(),
+                 {}},
+                {}};
+  launch.params = {d.channels, cut.tiles, cut.larger, d.lhs.offset};
+  launch.extent = d.channels == 0 ? 0 : cut.tiles;
+  for (std::size_t i = 0; i < plan.outer_count; ++i) {
+    launch.params.insert(launch.params.end(), {extents[i], steps[i]});
+    launch.extent *= extents[i];
+  }
+  epilogue.append_params(launch.params);
+  launch.table = d.offsets;
+  launch.grain = grain_for(launch.extent, cut.rows.most * registers * Tile::cost_of_register(k_extent));
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    Epilogue finish = epilogue;
+    Emitter(e, plan, finish, buffers, params).run(begin, end);
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,63 @@
+#pragma once
+#include "codegen/cpu/loops/emit.h"
+#include "ir/dialect.h"
+
+namespace kiln::codegen {
+
+/// A kernel and how to run it for given shapes; the operands' places are added by schedule.cpp. Operands are
+/// numbered: the fusion's arguments, then its results, then the random state if it is used.
+struct Launch {
+  KernelRequest request;
+  std::vector<std::int64_t> params;
+  std::int64_t extent = 1;
+  std::int64_t grain = 1;
+  bool uses_random = false;
+  /// Bytes that each thread is lent (Step::scratch_bytes): the last operand.
+  std::int64_t scratch_bytes = 0;
+  /// A table of i64 that the kernel reads as one more operand, after the random state; empty: none.
+  std::vector<std::int64_t> table;
+};
+
+/// The kernel of a fusion; throws an internal error for a body that no pass should have made.
+Launch launch_fusion(ir::FusionOp fusion, const Target& target);
+
+// The families that launch_fusion chooses from.
+Launch launch_pointwise(ir::FusionOp fusion, const Target& target);
+Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target);
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target);
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& target);
+
+/// A pack: operand 0 to operand 1.
+Launch launch_pack(ir::PackOp pack, const Target& target);
+Launch launch_winograd_pack(ir::PackOp pack, const Target& target);
+/// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
+Launch launch_sort(ir::SortOp sort, const Target& target);
+/// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
+Launch launch_scatter(ir::ScatterOp scatter, const Target& target);
+/// Operand 0 to operand 1.
+Launch launch_cumulative(ir::CumulativeOp cumulative, const Target& target);
+
+/// What a pad puts around its operand; operand 0 is written.
+Launch launch_border(ir::PadOp pad, const Target& target);
+
+/// A box of elements copied from one strided window to another: operand 0 to operand 1. Shapes, strides and
+/// offsets are in elements.
+struct StridedBox {
+  llvm::SmallVector<std::int64_t, 6> shape;
+  llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
+  std::int64_t from_offset = 0, to_offset = 0;
+};
+Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc);
+
+/// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
+std::string name_of_location(mlir::Location loc);
+
+/// Work that is worth a thread, in the cheapest element operations: about 5 us, or twice what it takes to
+/// wake one.
+inline constexpr std::int64_t worth_a_thread = 32 * 1024;
+/// Pieces of a loop that are worth a thread, equally large. An iteration costs `cost` of the cheapest element
+/// operations; pieces begin at multiples of `multiple`.
+std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple = 1);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,216 @@
+// Convolutions of few channels, which would leave most of a register empty: registers run along the lines of
+// the result. A tile is a piece of some lines for all channels; what multiplies the points of a line is one
+// weight, so that the factors have changed sides.
+#include "codegen/cpu/kernels/line_convolution.h"
+
+#include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/tile.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using llvm::divideCeilSigned;
+using Value = mlir::Value;
+
+enum Param : std::int64_t {
+  points,  // of a line
+  line_tiles,
+  larger_tiles,
+  lhs_offset,
+  first_outer  // extent and step of each outer axis
+};
+
+/// What the code is made from: equal plans (and epilogues), equal code.
+struct Plan {
+  DType dtype;
+  int lanes, channels;
+  TileRows lines;  // of a tile
+  int vectors;     // registers of a line in a tile, which are a part of all
+  int tail;        // points in the last register of a line; 0: it is full
+  std::int64_t k_extent, panel, line_step;
+  // Among the axes of the end: that of the channels (none if there is one), whether the last is that of the
+  // lines or of the channels, and how many others there are.
+  std::optional<std::size_t> channel_axis;
+  bool has_lines;
+  std::size_t outer_count;
+  int lhs_operand, rhs_operand, table_operand;
+
+  std::string key() const {
+    return fmt::format("{} channels={}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
+                       name_of(dtype), channels, panel, lines.key(), vectors, lanes,
+                       tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
+                       line_step, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
+                       has_lines ? " lines" : "");
+  }
+};
+
+class Emitter {
+ public:
+  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+
+  /// Units [begin, end): tiles of lines, along the last axis first.
+  void run(Value begin, Value end) {
+    const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
+    weights_ = e.buffer(buffers_, plan_.rhs_operand);
+    offsets_ = e.buffer(buffers_, plan_.table_operand);
+    const Value tiles = param(line_tiles);
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
+    e.loop(begin, end, e.index(1), [&](Value unit) {
+      outer_index_ = e.coordinates(e.div(unit, tiles), extents);
+      Value first = left;
+      for (std::size_t i = 0; i < plan_.outer_count; ++i)
+        first = e.element(first, e.mul(outer_index_[i], param(of_axis(i) + 1)), plan_.dtype);
+      plan_.lines.emit(e, e.rem(unit, tiles), param(larger_tiles), [&](Value line, int lines) {
+        first_line_ = line;
+        left_ = e.element(first, e.mul(line, e.index(plan_.line_step)), plan_.dtype);
+        along_lines(lines);
+      });
+    });
+  }
+
+ private:
+  Value param(std::int64_t p) { return e.param(params_, p); }
+  static std::int64_t of_axis(std::size_t i) { return first_outer + 2 * static_cast<std::int64_t>(i); }
+
+  void along_lines(int lines) {
+    const Value width = e.index(plan_.vectors * plan_.lanes), end = param(points),
+                whole = e.mul(e.div(end, width), width);
+    e.loop(e.index(0), whole, width, [&](Value point) { tile(point, lines, {}); });
+    if (plan_.tail > 0) tile(whole, lines, e.mask_below(plan_.tail, plan_.lanes));
+  }
+
+  /// Some lines from `point` on. `mask` is that of the last register.
+  void tile(Value point, int lines, Value mask) {
+    const Tile sums_of{plan_.dtype, plan_.channels, lines * plan_.vectors, plan_.lanes};
+    const auto sums = sums_of.over_chunks(
+        e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, point, mask, from, to); });
+    std::size_t next = 0;
+    for (int c = 0; c < plan_.channels; ++c) {
+      prepare(c);
+      for (int l = 0; l < lines; ++l)
+        for (int v = 0; v < plan_.vectors; ++v)
+          finish_.store(e, sums_of.value(e, sums[next++]),
+                        plan_.has_lines ? e.add(first_line_, e.index(l)) : e.index(c), at(point, v),
+                        plan_.lanes, mask_of(v, mask));
+    }
+  }
+
+  llvm::SmallVector<Value> sums_over(const Tile& tile, Value point, Value mask, Value from, Value to) {
+    return tile.emit(e, from, to, [&](Value k) {
+      Tile::Factors f;
+      const Value here =
+          e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
+      for (int l = 0; l < tile.vectors / plan_.vectors; ++l)
+        for (int v = 0; v < plan_.vectors; ++v) {
+          const Value first = e.add(at(point, v), e.index(l * plan_.line_step));
+          f.right.push_back(
+              e.load(e.element(here, first, plan_.dtype), plan_.dtype, plan_.lanes, mask_of(v, mask)));
+        }
+      f.address_of_left = [this, first = e.mul(k, e.index(plan_.panel))](int channel) {
+        return e.element(weights_, e.add(first, e.index(channel)), plan_.dtype);
+      };
+      return f;
+    });
+  }
+
+  Value at(Value point, int v) { return e.add(point, e.index(v * plan_.lanes)); }
+  Value mask_of(int v, Value mask) const { return v + 1 == plan_.vectors ? mask : Value(); }
+
+  void prepare(int channel) {
+    auto index = outer_index_;
+    if (plan_.channel_axis && plan_.has_lines)
+      index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), e.index(channel));
+    finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
+  }
+
+  Emit& e;
+  const Plan& plan_;
+  Epilogue& finish_;
+  Value buffers_, params_, weights_, offsets_;
+  // Of the unit.
+  llvm::SmallVector<Value> outer_index_;
+  Value left_, first_line_;
+};
+
+/// Registers of a line and lines of a tile: as many together as `most`, the registers a part of all `count`.
+struct TileSize {
+  std::int64_t vectors = 1, lines = 1;
+  TileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
+    for (std::int64_t v = 1; v <= std::min(most, count); ++v) {
+      const std::int64_t l = std::clamp<std::int64_t>(most / v, 1, std::max<std::int64_t>(all_lines, 1));
+      if (count % v == 0 && v * l >= vectors * lines) {
+        vectors = v;
+        lines = l;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& c,
+                               const Target& target) {
+  const auto shape = ir::ranked(root).getShape();
+  Dims of_channel(shape.size() - 1, 0);  // keeps their axis apart, to be found
+  of_channel[1] = 1;
+  const Dims guests[] = {c.lhs_strides, of_channel};
+  const Epilogue epilogue(fusion, root, shape.size() - 1, guests);
+  const Dims &extents = epilogue.extents(), &steps = epilogue.guest(0), &marks = epilogue.guest(1);
+  const auto* mark = llvm::find(marks, 1);
+  std::optional<std::size_t> channel_axis;
+  if (mark != marks.end()) channel_axis = static_cast<std::size_t>(mark - marks.begin());
+  const bool has_lines = channel_axis != extents.size() - 1;
+
+  const DType dtype = dtype_of_value(root);
+  const int lanes = target.lanes(size_of(dtype));
+  const std::int64_t line = shape.back(), registers = divideCeilSigned(line, lanes);
+  // Beside the sums, a register for each register of points, and one for the weight.
+  const std::int64_t most = std::max<std::int64_t>((target.registers() - 1) / (c.channels + 1), 1);
+  const std::int64_t lines = has_lines ? extents.back() : 1;
+  const TileSize size(most, registers, lines);
+  const Cut cut(lines, static_cast<int>(size.lines));
+  const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
+  Plan plan{.dtype = dtype,
+            .lanes = lanes,
+            .channels = static_cast<int>(c.channels),
+            .lines = cut.rows,
+            .vectors = static_cast<int>(size.vectors),
+            .tail = static_cast<int>(line % lanes),
+            .k_extent = k_extent,
+            .panel = c.panel,
+            .line_step = has_lines ? steps.back() : 0,
+            .channel_axis = channel_axis,
+            .has_lines = has_lines,
+            .outer_count = 0,
+            .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
+            .rhs_operand = static_cast<int>(c.rhs),
+            .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  std::vector<std::int64_t> params{line, cut.tiles, cut.larger, c.lhs.offset};
+  std::int64_t units = line == 0 || c.channels == 0 ? 0 : cut.tiles;
+  for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
+    if (i == channel_axis) continue;
+    params.insert(params.end(), {extents[i], steps[i]});
+    units *= extents[i];
+    ++plan.outer_count;
+  }
+  epilogue.append_params(params);
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("line-convolution {}{}", plan.key(), epilogue.key()),
+                 fusion.getLoc(),
+                 {}},
+                std::move(params)};
+  launch.extent = units;
+  launch.table = c.offsets;
+  launch.grain = grain_for(units, cut.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    Epilogue finish = epilogue;
+    Emitter(e, plan, finish, buffers, params).run(begin, end);
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

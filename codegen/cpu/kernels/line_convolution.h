@@ -1,0 +1,22 @@
+#pragma once
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/nest.h"
+
+namespace kiln::codegen {
+
+/// A convolution of one group with the channels first and neighbouring points of a line as neighbours in
+/// memory. Its result has the axes (n, channels, spatial...).
+struct LineConvolution {
+  ir::View lhs;                       ///< for its base and offset only
+  unsigned rhs = 0;                   ///< the fusion's argument: weights, packed as one panel
+  Dims lhs_strides;                   ///< along the result's axes but the last, in elements
+  std::vector<std::int64_t> offsets;  ///< of the left factor of each k
+  std::int64_t channels = 0, panel = 0;
+};
+
+/// The kernel of a fusion whose root is one.
+Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& convolution,
+                               const Target& target);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,203 @@
+// Packs of right operands: panels of neighbouring columns, so that a tile reads its columns with whole
+// vectors.
+#include "codegen/cpu/kernels/pack.h"
+
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/loops/window_order.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+/// Rows that are asked for in advance: processors do not look beyond a page.
+constexpr std::int64_t rows_ahead = 4;
+/// Panels that one pass over the rows fills.
+constexpr std::int64_t panels_together = 8;
+
+}  // namespace
+
+Packer::Neighbours Packer::neighbours_of(std::int64_t row_stride, std::int64_t column_stride) {
+  return column_stride == 1 ? Neighbours::columns : row_stride == 1 ? Neighbours::elements : Neighbours::none;
+}
+
+Packer::Column Packer::column(Emit& e, const Part& part, mlir::Value panel, mlir::Value j) const {
+  const mlir::Value number = e.add(e.mul(panel, part.width), j);
+  return {e.element(part.in, e.mul(number, part.column_step), dtype),
+          e.element(part.out, e.add(e.mul(panel, part.panel_step), j), dtype), e.sub(part.left, number)};
+}
+
+void Packer::put(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+  const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.width), dtype);
+  const auto row = [&](mlir::Value k) {
+    return e.element(column.in,
+                     part.table ? e.load_scalar(e.element(part.table, k, DType::i64), DType::i64)
+                                : e.mul(k, part.row_step),
+                     dtype);
+  };
+  if (!whole && lanes == 1) {
+    e.store(e.number(dtype, 0, 1), out, dtype, 1);
+    e.when(e.less(e.index(0), column.left), [&] { e.store(e.load_scalar(row(k), dtype), out, dtype, 1); });
+    return;
+  }
+  const bool reads = neighbours == Neighbours::columns;
+  const mlir::Value mask = whole ? mlir::Value() : e.mask_below(column.left, lanes);
+  e.store(reads || lanes == 1 ? e.load(row(k), dtype, lanes, mask)
+                              : e.gather(row(k), e.lane_offsets(part.column_step, lanes), dtype, lanes, mask),
+          out, dtype, lanes);
+  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
+}
+
+void Packer::put_square(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+  llvm::SmallVector<mlir::Value> square;
+  for (int lane = 0; lane < lanes; ++lane) {
+    mlir::Value number = e.index(lane);
+    if (!whole) number = e.min(number, e.sub(column.left, e.index(1)));  // some column, for a lane of zeros
+    const mlir::Value first = e.add(e.mul(number, part.column_step), k);
+    square.push_back(e.load(e.element(column.in, first, dtype), dtype, lanes));
+  }
+  for (auto [i, row] : llvm::enumerate(e.transpose(square))) {
+    const mlir::Value number = e.sub(e.add(k, e.index(static_cast<std::int64_t>(i))), part.from);
+    e.store(whole ? row : e.select(e.mask_below(column.left, lanes), row, e.number(dtype, 0, lanes)),
+            e.element(column.out, e.mul(number, part.width), dtype), dtype, lanes);
+  }
+}
+
+std::string_view Packer::key() const {
+  switch (neighbours) {
+    case Neighbours::columns:
+      return "columns";
+    case Neighbours::elements:
+      return "elements";
+    default:
+      return "apart";
+  }
+}
+
+void Packer::emit(Emit& e, const Part& part) const {
+  const mlir::Value whole = e.min(part.panels, e.div(part.left, part.width));
+  const auto over_columns = [&](const std::function<void(const Column&, bool whole)>& body) {
+    const auto over_panels = [&](mlir::Value from, mlir::Value to, bool whole) {
+      e.loop(from, to, e.index(1), [&](mlir::Value panel) {
+        e.loop(e.index(0), part.width, e.index(lanes),
+               [&](mlir::Value j) { body(column(e, part, panel, j), whole); });
+      });
+    };
+    over_panels(e.index(0), whole, true);
+    over_panels(whole, part.panels, false);
+  };
+  const mlir::Value one = e.index(1);
+  if (neighbours == Neighbours::columns)  // in the order in which the operand lies in memory
+    return e.loop(part.from, part.to, one, [&](mlir::Value k) {
+      over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
+    });
+  over_columns([&](const Column& column, bool whole) {
+    mlir::Value rest = part.from;
+    if (neighbours == Neighbours::elements && lanes > 1) {
+      const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from);
+      rest = e.add(part.from, e.mul(e.div(length, side), side));
+      e.loop(part.from, rest, side, [&](mlir::Value k) { put_square(e, part, column, whole, k); });
+    }
+    e.loop(rest, part.to, one, [&](mlir::Value k) { put(e, part, column, whole, k); });
+  });
+}
+
+std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
+                                         std::int64_t channel_stride,
+                                         llvm::ArrayRef<std::int64_t> tap_strides) {
+  constexpr std::int64_t block = 16;
+  std::vector<std::int64_t> offsets;
+  std::int64_t taps = 1;
+  for (std::int64_t k : kernel) taps *= k;
+  for (std::int64_t first = 0; first < channels; first += block)
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      std::int64_t offset = 0, rest = tap;
+      for (std::size_t i = kernel.size(); i-- > 0; rest /= kernel[i])
+        offset += rest % kernel[i] * tap_strides[i];
+      for (std::int64_t c = first; c < std::min(first + block, channels); ++c)
+        offsets.push_back(offset + c * channel_stride);
+    }
+  return offsets;
+}
+
+Launch launch_pack(ir::PackOp pack, const Target& target) {
+  if (pack.getKind() == ir::PackKind::winograd) return launch_winograd_pack(pack, target);
+  auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
+  DType dtype = dtype_of_value(pack.getResult());
+  std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];
+  std::int64_t outer = 1;
+  for (std::int64_t d : to.drop_back(3)) outer *= d;
+
+  // Element (b, k, n) of the operand lies at b * outer_stride + k * k_stride (or the table's entry) + n *
+  // n_stride.
+  std::int64_t n, n_stride, k_stride = 0, outer_stride;
+  Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
+  if (pack.getKind() == ir::PackKind::convolution) {
+    n = from[0] / static_cast<std::int64_t>(pack.getGroups());
+    n_stride = k_extent;
+    outer_stride = n * n_stride;
+    Dims kernel(from.begin() + 2, from.end()), tap_strides(kernel.size());
+    std::int64_t step = 1;
+    for (std::size_t i = kernel.size(); i-- > 0; step *= kernel[i]) tap_strides[i] = step;
+    launch.table = window_offsets(from[1], kernel, step, tap_strides);
+  } else {
+    bool transposed = pack.getKind() == ir::PackKind::transposed;
+    n = from[from.size() - (transposed ? 2 : 1)];
+    n_stride = transposed ? k_extent : 1;
+    k_stride = transposed ? 1 : n;
+    outer_stride = n * k_extent;
+  }
+  const int lanes = Tile::lanes_of(target, dtype, panel);
+  const bool table = !launch.table.empty();
+  const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
+  launch.request.key =
+      fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
+  // A unit is some panels side by side.
+  const bool reads = packer.neighbours == Packer::Neighbours::columns;
+  const std::int64_t together = reads ? std::min<std::int64_t>(panels, panels_together) : 1,
+                     units = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
+  enum Param : std::int64_t {
+    N,
+    K,
+    panel_count,
+    panel_width,
+    panels_of_unit,
+    unit_count,
+    column_stride,
+    row_stride,
+    batch_stride
+  };
+  launch.params = {n, k_extent, panels, panel, together, units, n_stride, k_stride, outer_stride};
+  launch.extent = outer * units;
+  launch.grain = grain_for(launch.extent, k_extent * panel * together);
+
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
+    const auto param = [&](std::int64_t i) { return e.param(params, i); };
+    const mlir::Value source = e.buffer(buffers, 0), result = e.buffer(buffers, 1),
+                      width = param(panel_width), panel_step = e.mul(param(K), width);
+    e.loop(begin, end, e.index(1), [&](mlir::Value unit) {
+      const mlir::Value batch = e.div(unit, param(unit_count)),
+                        first = e.mul(e.rem(unit, param(unit_count)), param(panels_of_unit)),
+                        column = e.mul(first, width), number = e.add(e.mul(batch, param(panel_count)), first);
+      const mlir::Value offset =
+          e.add(e.mul(batch, param(batch_stride)), e.mul(column, param(column_stride)));
+      packer.emit(e, {.in = e.element(source, offset, dtype),
+                      .out = e.element(result, e.mul(number, panel_step), dtype),
+                      .left = e.sub(param(N), column),
+                      .panels = e.min(param(panels_of_unit), e.sub(param(panel_count), first)),
+                      .width = width,
+                      .panel_step = panel_step,
+                      .column_step = param(column_stride),
+                      .from = e.index(0),
+                      .to = param(K),
+                      .row_step = param(row_stride),
+                      .table = table ? e.buffer(buffers, 2) : mlir::Value()});
+    });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,77 @@
+// Updates to rows of an array that lie anywhere. Threads share the rows of the result, and each goes through
+// all indices in order: so what a row receives, and in which order, does not depend on them.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/body.h"
+#include "codegen/math/math.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+
+Launch launch_scatter(ir::ScatterOp op, const Target& target) {
+  llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
+  auto axis = static_cast<std::size_t>(op.getAxis());
+  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), rows = shape[axis];
+  std::int64_t updates = ir::ranked(op.getIndices()).getNumElements();
+
+  DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());
+  bool adds = op.getKind() == ir::ScatterKind::add;
+  int lanes = behind == 1 ? 1 : target.lanes(size_of(dtype));
+  enum Param : std::int64_t { R, U, A, B };
+  Launch launch{{name_of_location(op.getLoc()),
+                 fmt::format("scatter {} {} by {} lanes={}", adds ? "add" : "replace", name_of(dtype),
+                             name_of(index_dtype), lanes),
+                 op.getLoc(),
+                 {}},
+                {rows, updates, before, behind}};
+  std::int64_t work = updates * before * behind;
+  launch.extent = work == 0 ? 0 : rows;
+  // Reading the indices is in vain for all rows but a thread's own: no more than 16 parts, and one where
+  // there is little to write.
+  constexpr std::int64_t parts = 16;
+  launch.grain =
+      std::max<std::int64_t>(1, work < worth_a_thread ? rows : llvm::divideCeilSigned(rows, parts));
+
+  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                            mlir::Value end) {
+    mlir::Value row_count = e.param(params, R), update_count = e.param(params, U),
+                outer_count = e.param(params, A), width = e.param(params, B);
+    mlir::Value source = e.buffer(buffers, 0), indices = e.buffer(buffers, 1),
+                target_base = e.buffer(buffers, 2);
+    mlir::Value zero = e.index(0), one = e.index(1);
+    mlir::Value whole = e.mul(e.div(width, e.index(lanes)), e.index(lanes));
+    auto write = [&](mlir::Value from, mlir::Value to, int count, mlir::Value mask) {
+      mlir::Value value = e.load(from, dtype, count, mask);
+      if (adds)
+        value = emit_binary(e.b, e.loc, ir::Binary::add, dtype, e.load(to, dtype, count, mask), value,
+                            e.target.isa);
+      e.store(value, to, dtype, count, mask);
+    };
+    e.loop(zero, update_count, one, [&](mlir::Value u) {
+      mlir::Value row =
+          emit_cast(e.b, e.loc, index_dtype, DType::i64,
+                    e.load_scalar(e.element(indices, u, index_dtype), index_dtype), e.target.isa);
+      mlir::Value mine = mlir::arith::AndIOp::create(
+          e.b, e.loc, mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::sle, begin, row),
+          e.less(row, end));
+      e.when(mine, [&] {
+        e.loop(zero, outer_count, one, [&](mlir::Value a) {
+          mlir::Value from = e.element(source, e.mul(e.add(e.mul(a, update_count), u), width), dtype);
+          mlir::Value to = e.element(target_base, e.mul(e.add(e.mul(a, row_count), row), width), dtype);
+          e.loop(zero, whole, e.index(lanes), [&](mlir::Value b) {
+            write(e.element(from, b, dtype), e.element(to, b, dtype), lanes, {});
+          });
+          if (lanes == 1) return;
+          e.when(e.less(whole, width), [&] {
+            write(e.element(from, whole, dtype), e.element(to, whole, dtype), lanes,
+                  e.mask_below(e.sub(width, whole), lanes));
+          });
+        });
+      });
+    });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,451 @@
+// Convolutions by F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines it: 16 multiplications where the
+// definition has 36. A strip of tiles at a time passes through scratch memory that stays in a near cache: its
+// transformed inputs; then for each panel of columns 16 matrix products, and what comes out of them.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/tile.h"
+#include "ir/windows.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Value = mlir::Value;
+using Values = llvm::SmallVector<Value, 16>;
+
+/// Positions in a tile of inputs, row by row.
+constexpr int positions = 16;
+/// Each strip reads all weights. Where they come from afar it has so many tiles that multiplying takes
+/// longer.
+constexpr std::int64_t least_far_tiles = 64;
+
+Value plus(Emit& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
+Value minus(Emit& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
+
+/// B' of four inputs.
+Values input_transform(Emit& e, const Values& d) {
+  return {minus(e, d[0], d[2]), plus(e, d[1], d[2]), minus(e, d[2], d[1]), minus(e, d[1], d[3])};
+}
+
+/// A' of four sums.
+Values output_transform(Emit& e, const Values& m) {
+  return {plus(e, plus(e, m[0], m[1]), m[2]), minus(e, minus(e, m[1], m[2]), m[3])};
+}
+
+/// G of three taps.
+Values kernel_transform(Emit& e, const Values& g) {
+  auto vector = llvm::dyn_cast<mlir::VectorType>(g[0].getType());
+  const Value half = e.number(DType::f64, 0.5, vector ? static_cast<int>(vector.getNumElements()) : 1);
+  const auto halved = [&](Value x) -> Value { return mlir::arith::MulFOp::create(e.b, e.loc, x, half); };
+  return {g[0], halved(plus(e, plus(e, g[0], g[1]), g[2])), halved(plus(e, minus(e, g[0], g[1]), g[2])),
+          g[2]};
+}
+
+/// A transform of each row of a square, row by row, and then of each column.
+Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(const Values&)> transform) {
+  llvm::SmallVector<Values, 4> rows;
+  for (std::size_t i = 0; i < side; ++i)
+    rows.push_back(transform(Values(llvm::ArrayRef(x).slice(i * side, side))));
+  const std::size_t out = rows[0].size();
+  Values result(out * out);
+  for (std::size_t j = 0; j < out; ++j) {
+    Values column;
+    for (const Values& row : rows) column.push_back(row[j]);
+    for (auto [i, v] : llvm::enumerate(transform(column))) result[i * out + j] = v;
+  }
+  return result;
+}
+
+/// The work in numbers. `strip` tiles pass at a time, `rows` of them through registers.
+struct Plan {
+  std::int64_t height, width, channels;          // of the input
+  std::int64_t out_height, out_width, columns;   // of the result
+  bool pooled;                                   // a tile is a window of what the end has
+  std::int64_t tiles_down, tiles_across, tiles;  // of a picture, of a picture, in all
+  std::int64_t strip, panels, panel;
+  int units, lanes;
+  bool far;       // weights do not stay in a near cache
+  Cut cut{0, 1};  // of a strip
+
+  Plan(ir::WinogradOp op, const Target& target) {
+    const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
+               w = ir::ranked(op.getW()).getShape();
+    height = x[1];
+    width = x[2];
+    channels = x[3];
+    out_height = result[1];
+    out_width = result[2];
+    columns = result[3];
+    pooled = ir::pooled_windows(op).has_value();
+    tiles_down = llvm::divideCeilSigned(out_height, 2);
+    tiles_across = llvm::divideCeilSigned(out_width, 2);
+    tiles = x[0] * tiles_down * tiles_across;
+    panels = w[0];
+    panel = w[3];
+    lanes = Tile::lanes_of(target, DType::f32, panel);
+    units = static_cast<int>(panel / lanes);
+    const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
+    const std::int64_t most_rows = std::min<std::int64_t>(Tile::most_rows(target, units), some_tiles);
+    const std::int64_t tile_bytes = positions * row_elements() * 4;
+    far = positions * channels * panels * panel * 4 > Tile::far_bytes;
+    // Their transformed inputs take half of the second cache.
+    const std::int64_t most_tiles = std::clamp(
+        std::max(target.second_cache / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
+    // As even as possible: strips of all tiles, then rows of a strip.
+    strip = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+    cut = Cut(strip, static_cast<int>(most_rows));
+  }
+
+  std::int64_t end_height() const { return pooled ? out_height / 2 : out_height; }
+  std::int64_t end_width() const { return pooled ? out_width / 2 : out_width; }
+  std::int64_t strips() const { return llvm::divideCeilSigned(tiles, strip); }
+  /// A tile's transformed inputs at one position. Never a power of two: neighbouring tiles would share lines
+  /// of the first cache.
+  std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
+  // Scratch memory: the number of the strip that is there, from 1 on; zeros for one tile; transformed inputs
+  // (position, tile, channel); sums (tile, position, column).
+  std::int64_t position_elements() const { return strip * row_elements(); }
+  static constexpr std::int64_t zeros_at = line_bytes / 4;
+  std::int64_t inputs_at() const { return zeros_at + row_elements(); }
+  std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
+  std::int64_t scratch_elements() const { return sums_at() + strip * positions * panel; }
+};
+
+/// Emits the kernel; of its values those that all parts need.
+class Emitter {
+ public:
+  enum Param : std::int64_t {
+    height,
+    width,
+    channels,
+    end_height,
+    end_width,
+    columns,
+    tiles_down,
+    tiles_across,
+    tiles,
+    panels,
+    image_step,
+    row_step,
+    pixel_step,
+    offset,
+    pad_top,
+    pad_left,
+    extents
+  };
+
+  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+
+  void run(int x, int w, int scratch, Value begin, Value end) {
+    x_ = e.element(e.buffer(buffers_, x), param(offset), DType::f32);
+    w_ = e.buffer(buffers_, w);
+    scratch_ = e.buffer(buffers_, scratch);
+    const Value zero = e.index(0), one = e.index(1), panel_count = param(panels);
+    if (finish_.extents().size() == 1) finish_.prepare(e, buffers_, params_, extents + 1, {});
+    zeros_ = at(scratch_, e.index(Plan::zeros_at));
+    e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
+           [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
+    // Work is numbered (strip, panel).
+    const Value last = e.div(e.add(end, e.sub(panel_count, one)), panel_count);
+    e.loop(e.div(begin, panel_count), last, one, [&](Value s) {
+      const Value strip = e.index(plan_.strip), fresh = e.mul(s, strip), before = e.mul(s, panel_count);
+      // The last strip begins early enough to be whole; the results that another one has are not stored.
+      const Value first = e.min(fresh, e.sub(param(tiles), strip));
+      // A thread's next piece is often of the same strip.
+      const Value number = e.add(s, one);
+      e.when(differ(e.load_scalar(scratch_, DType::i64), number), [&] {
+        e.loop(zero, strip, one, [&](Value t) { transform_input(e.add(first, t), t); });
+        e.store_scalar(number, scratch_, DType::i64);
+      });
+      e.loop(e.max(zero, e.sub(begin, before)), e.min(panel_count, e.sub(end, before)), one, [&](Value p) {
+        multiply(p);
+        e.loop(e.sub(fresh, first), strip, one, [&](Value t) { finish_tile(e.add(first, t), t, p); });
+      });
+    });
+  }
+
+ private:
+  Value param(Param p) { return e.param(params_, p); }
+  Value at(Value base, Value index) { return e.element(base, index, DType::f32); }
+  Value load(Value address) { return e.load(address, DType::f32, plan_.lanes); }
+  void store(Value v, Value address) { e.store(v, address, DType::f32, plan_.lanes); }
+
+  struct TilePosition {
+    Value image, y, x;
+  };
+  TilePosition position_of(Value tile) {
+    const Value across = param(tiles_across), down = param(tiles_down), row = e.div(tile, across);
+    return {e.div(row, down), e.rem(row, down), e.rem(tile, across)};
+  }
+
+  Value differ(Value i, Value j) {
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ne, i, j);
+  }
+  Value within(Value i, Value extent) {  // negative ones are large
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult, i, extent);
+  }
+
+  /// Transformed inputs of `tile`, the strip's number t.
+  void transform_input(Value tile, Value t) {
+    const TilePosition where = position_of(tile);
+    const Value image = at(x_, e.mul(where.image, param(image_step)));
+    const Value top = e.sub(e.mul(where.y, e.index(2)), param(pad_top)),
+                left = e.sub(e.mul(where.x, e.index(2)), param(pad_left));
+    Values pixels;
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j) {
+        const Value y = e.add(top, e.index(i)), x = e.add(left, e.index(j));
+        const Value inside =
+            mlir::arith::AndIOp::create(e.b, e.loc, within(y, param(height)), within(x, param(width)));
+        const Value there = at(image, e.add(e.mul(y, param(row_step)), e.mul(x, param(pixel_step))));
+        pixels.push_back(e.select(inside, there, zeros_));
+      }
+    const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements()))));
+    const Value count = param(channels), position_step = e.index(plan_.position_elements());
+    e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value c) {
+      const Value mask = ragged_channels() ? e.mask_below(e.sub(count, c), plan_.lanes) : Value();
+      Values d;
+      for (Value pixel : pixels) d.push_back(e.load(at(pixel, c), DType::f32, plan_.lanes, mask));
+      Value place = at(to, c);
+      for (Value v : both_ways(d, 4, [&](const Values& x) { return input_transform(e, x); })) {
+        store(v, place);
+        place = at(place, position_step);
+      }
+    });
+  }
+
+  bool ragged_channels() const { return plan_.channels % plan_.lanes != 0; }
+
+  /// Sums of all tiles of the strip, for the columns of one panel.
+  void multiply(Value panel) {
+    const Value zero = e.index(0), one = e.index(1), count = param(channels);
+    const Value panel_elements = e.mul(count, e.index(plan_.panel));
+    e.loop(zero, e.index(positions), one, [&](Value p) {
+      const Value right = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
+      const Value left =
+          at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
+      const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
+      e.loop(zero, e.index(plan_.cut.tiles), one, [&](Value r) {
+        plan_.cut.rows.emit(e, r, e.index(plan_.cut.larger), [&](Value first, int rows) {
+          multiply({.number = r,
+                    .tile = {DType::f32, rows, plan_.units, plan_.lanes},
+                    .left = at(left, e.mul(first, e.index(plan_.row_elements()))),
+                    .right = right,
+                    .out = at(out, e.mul(first, e.index(positions * plan_.panel)))});
+        });
+      });
+    });
+  }
+
+  /// Some tiles of the strip, at one position, and the columns of one panel.
+  struct Rows {
+    Value number;
+    Tile tile;
+    Value left, right, out;
+  };
+
+  void multiply(const Rows& rows) {
+    const Value zero = e.index(0), count = param(channels);
+    const auto place = [&](std::size_t i) {
+      const auto r = static_cast<std::int64_t>(i) / plan_.units,
+                 v = static_cast<std::int64_t>(i) % plan_.units;
+      return at(rows.out, e.index(r * positions * plan_.panel + v * plan_.lanes));
+    };
+    if (plan_.channels <= Tile::chunk) {
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, zero, count))) store(sum, place(i));
+      return;
+    }
+    for (std::size_t i = 0; i < rows.tile.registers(); ++i) store(rows.tile.no_sum(e), place(i));
+    const Value length = e.index(Tile::chunk);
+    e.loop(zero, count, length, [&](Value from) {
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, from, e.min(e.add(from, length), count))))
+        store(rows.tile.plus(e, load(place(i)), sum), place(i));
+    });
+  }
+
+  llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
+    // The same channels of the next position; after the last one of the next panel.
+    const Value next = at(rows.right, e.mul(e.add(param(channels), from), e.index(plan_.panel)));
+    const Share share(e, next, plan_.panel * 4, e.sub(to, from), rows.number, e.index(plan_.cut.tiles));
+    return rows.tile.emit(e, from, to, [&](Value c) {
+      Tile::Factors f;
+      if (plan_.far) share.ask(e, e.sub(c, from));
+      const Value row = at(rows.right, e.mul(c, e.index(plan_.panel)));
+      rows.tile.load_right(e, row, plan_.panel, f.right);
+      f.address_of_left = [this, here = at(rows.left, c)](int r) {
+        return at(here, e.index(r * plan_.row_elements()));
+      };
+      return f;
+    });
+  }
+
+  void finish_tile(Value tile, Value t, Value panel) {
+    const TilePosition where = position_of(tile);
+    const Value sums =
+        at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(t, e.index(positions * plan_.panel))));
+    const Value first_column = e.mul(panel, e.index(plan_.panel));
+    for (int v = 0; v < plan_.units; ++v) {
+      const Value column = e.add(first_column, e.index(v * plan_.lanes));
+      const auto unit = [&] {
+        const Value mask = ragged_columns() && plan_.lanes > 1
+                               ? e.mask_below(e.sub(param(columns), column), plan_.lanes)
+                               : Value();
+        Values m;
+        for (int p = 0; p < positions; ++p)
+          m.push_back(load(at(sums, e.index(p * plan_.panel + v * plan_.lanes))));
+        const Values results = both_ways(m, 4, [&](const Values& x) { return output_transform(e, x); });
+        if (plan_.pooled) return store_results(results, where, column, mask, odd_height(), odd_width());
+        for (int i = 0; i < 4; ++i) {
+          const int down = i / 2, across = i % 2;
+          const TilePosition here{where.image, e.add(e.mul(where.y, e.index(2)), e.index(down)),
+                                  e.add(e.mul(where.x, e.index(2)), e.index(across))};
+          store_results(results[static_cast<std::size_t>(i)], here, column, mask, down == 1 && odd_height(),
+                        across == 1 && odd_width());
+        }
+      };
+      if (ragged_columns())
+        e.when(e.less(column, param(columns)), unit);
+      else
+        unit();
+    }
+  }
+
+  bool ragged_columns() const { return plan_.columns % plan_.panel != 0; }
+  // An odd extent ends in the middle of a tile.
+  bool odd_height() const { return plan_.out_height % 2 == 1; }
+  bool odd_width() const { return plan_.out_width % 2 == 1; }
+
+  /// What becomes the end's element at `place`, which may lie behind its last row or column.
+  void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
+                     bool may_be_below, bool may_be_right) {
+    const auto put = [&] {
+      Value row =
+          e.add(e.mul(e.add(e.mul(place.image, param(end_height)), place.y), param(end_width)), place.x);
+      // The end of the fusion may not see the result as one axis of rows.
+      if (const std::size_t axes = finish_.extents().size(); axes > 1) {
+        Values of_axes;
+        for (std::size_t i = 0; i < axes; ++i)
+          of_axes.push_back(e.param(params_, extents + static_cast<std::int64_t>(i)));
+        auto index = e.coordinates(row, of_axes);
+        row = index.pop_back_val();
+        finish_.prepare(e, buffers_, params_, extents + static_cast<std::int64_t>(axes), index);
+      }
+      finish_.store(e, results, row, column, plan_.lanes, mask);
+    };
+    Value inside;
+    if (may_be_below) inside = e.less(place.y, param(end_height));
+    if (may_be_right) {
+      const Value here = e.less(place.x, param(end_width));
+      inside = inside ? mlir::arith::AndIOp::create(e.b, e.loc, inside, here).getResult() : here;
+    }
+    if (inside)
+      e.when(inside, put);
+    else
+      put();
+  }
+
+  Emit& e;
+  const Plan& plan_;
+  Epilogue& finish_;
+  Value buffers_, params_;
+  Value x_, w_, scratch_, zeros_;
+};
+
+}  // namespace
+
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& target) {
+  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
+  if (!w.is_contiguous() || x.strides[3] != 1)
+    fail_internal("a transformed convolution reads through a window");
+  const auto argument = [](const ir::View& v) {
+    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
+  };
+  const Plan plan(root, target);
+  const Epilogue finish(fusion, root, /*columns=*/3, {});
+  const int x_operand = argument(x), w_operand = argument(w);
+  const auto scratch = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
+  const bool chunks = plan.channels > Tile::chunk;
+
+  Launch launch{
+      {name_of_location(fusion.getLoc()),
+       fmt::format(
+           "winograd{}{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
+           plan.far ? " far" : "", plan.pooled ? " pooled" : "", plan.strip, plan.cut.rows.key(), plan.units,
+           plan.lanes, plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
+           plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
+           plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
+           finish.key(),
+       fusion.getLoc(),
+       {}},
+      {}};
+  launch.params = {plan.height,      plan.width,   plan.channels,       plan.end_height(),
+                   plan.end_width(), plan.columns, plan.tiles_down,     plan.tiles_across,
+                   plan.tiles,       plan.panels,  x.strides[0],        x.strides[1],
+                   x.strides[2],     x.offset,     root.getPadLow()[0], root.getPadLow()[1]};
+  launch.params.insert(launch.params.end(), finish.extents().begin(), finish.extents().end());
+  finish.append_params(launch.params);
+  launch.scratch_bytes = plan.scratch_elements() * 4;
+  launch.extent = plan.strips() * plan.panels;
+  launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    Epilogue own = finish;
+    Emitter(e, plan, own, buffers, params).run(x_operand, w_operand, scratch, begin, end);
+  };
+  return launch;
+}
+
+Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
+  const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
+  const std::int64_t panel = to[3];
+  const int lanes = Tile::lanes_of(target, DType::f32, panel);
+  enum Param : std::int64_t { columns, channels, panel_width };
+  Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
+  launch.params = {from[0], from[1], panel};
+  launch.extent = to[0] * from[1];
+  launch.grain = grain_for(launch.extent, panel * 64);
+  // Work is numbered (panel, channel).
+  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+    constexpr std::int64_t taps = 9;
+    const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
+    const Value width = e.param(params, panel_width), count = e.param(params, channels);
+    const Value column_step = e.mul(count, e.index(taps)), position_step = e.mul(count, width);
+    e.loop(begin, end, e.index(1), [&](Value unit) {
+      const Value panel = e.div(unit, count), first = e.mul(panel, width), c = e.rem(unit, count);
+      e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
+        const Value column = e.add(first, j), left = e.sub(e.param(params, columns), column);
+        const Value from_kernel =
+            at(at(e.buffer(buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
+        const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
+        Value place = at(at(e.buffer(buffers, 1), e.mul(row, width)), j);
+        const auto each = [&](llvm::function_ref<Value(int)> value) {
+          for (int p = 0; p < positions; ++p, place = at(place, position_step))
+            e.store(value(p), place, DType::f32, lanes);
+        };
+        const auto transform = [&] {
+          Values g;
+          for (int tap = 0; tap < taps; ++tap) {
+            const Value v = e.gather(at(from_kernel, e.index(tap)), e.lane_offsets(column_step, lanes),
+                                     DType::f32, lanes, lanes > 1 ? e.mask_below(left, lanes) : Value());
+            g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
+          }
+          const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
+          each([&](int p) {
+            return mlir::arith::TruncFOp::create(e.b, e.loc, e.lanes_of(e.b.getF32Type(), lanes),
+                                                 u[static_cast<std::size_t>(p)]);
+          });
+        };
+        if (lanes > 1) return transform();
+        const Value first_place = place;
+        each([&](int) { return e.number(DType::f32, 0, 1); });
+        place = first_place;
+        e.when(e.less(e.index(0), left), transform);
+      });
+    });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

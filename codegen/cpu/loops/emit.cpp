@@ -1,0 +1,346 @@
+#include "codegen/cpu/loops/emit.h"
+
+#include "codegen/math/math.h"
+
+#include <llvm/Support/MathExtras.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/Matchers.h>
+
+namespace kiln::codegen {
+
+namespace LLVM = mlir::LLVM;
+namespace arith = mlir::arith;
+namespace {
+
+std::int64_t lanes_in(mlir::Value vector) {
+  return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
+}
+
+}  // namespace
+
+mlir::Type Emit::memory_type(DType d) {
+  switch (d) {
+    case DType::f32:
+      return b.getF32Type();
+    case DType::f64:
+      return b.getF64Type();
+    case DType::f16:
+    case DType::bf16:
+      return b.getI16Type();
+    case DType::i32:
+      return b.getI32Type();
+    case DType::i64:
+      return b.getI64Type();
+    default:
+      return b.getI8Type();
+  }
+}
+
+mlir::Type Emit::register_type(DType d) {
+  switch (d) {
+    case DType::f16:
+    case DType::bf16:
+      return b.getF32Type();
+    case DType::boolean:
+      return b.getI1Type();
+    default:
+      return memory_type(d);
+  }
+}
+
+mlir::Value Emit::splat(Value scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  mlir::Attribute constant;  // stays one, for those who look for it
+  if (mlir::matchPattern(scalar, mlir::m_Constant(&constant))) {
+    const auto type = llvm::cast<mlir::ShapedType>(lanes_of(scalar.getType(), lanes));
+    return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, constant));
+  }
+  return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
+}
+
+llvm::SmallVector<mlir::Value> Emit::coordinates(Value number, mlir::ValueRange extents) {
+  llvm::SmallVector<Value> index(extents.size());
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    index[i] = i == 0 ? number : rem(number, extents[i]);
+    if (i > 0) number = div(number, extents[i]);
+  }
+  return index;
+}
+
+mlir::Value Emit::lane_numbers(int lanes) {
+  if (lanes == 1) return index(0);
+  llvm::SmallVector<std::int64_t> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(i);
+  return arith::ConstantOp::create(
+      b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
+}
+
+mlir::Value Emit::extract(Value vector, std::int64_t lane) {
+  if (!llvm::isa<mlir::VectorType>(vector.getType())) return vector;
+  return LLVM::ExtractElementOp::create(b, loc, vector, index(lane));
+}
+
+mlir::Value Emit::sub_vector(Value vector, int first, int count) {
+  if (count == 1) return extract(vector, first);
+  llvm::SmallVector<std::int32_t> lanes;
+  for (int i = 0; i < count; ++i) lanes.push_back(first + i);
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value Emit::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_t> lanes) {
+  return LLVM::ShuffleVectorOp::create(b, loc, a, b_, lanes);
+}
+
+mlir::Value Emit::join(llvm::ArrayRef<Value> parts) {
+  if (parts.size() == 1) return parts.front();
+  // A shuffle takes operands of one size.
+  const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
+  Value joined;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    const std::int64_t first = side * static_cast<std::int64_t>(i);
+    llvm::SmallVector<std::int32_t> wide, behind;
+    for (std::int64_t lane = 0; lane < all; ++lane) {
+      wide.push_back(static_cast<std::int32_t>(lane < side ? lane : 0));
+      behind.push_back(
+          static_cast<std::int32_t>(lane < first ? lane : all + std::min(lane - first, side - 1)));
+    }
+    const Value widened = shuffle(part, part, wide);
+    joined = joined ? shuffle(joined, widened, behind) : widened;
+  }
+  return joined;
+}
+
+mlir::Value Emit::every(Value vector, int step) {
+  llvm::SmallVector<std::int32_t> lanes;
+  for (std::int32_t lane = 0; lane < lanes_in(vector); lane += step) lanes.push_back(lane);
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value Emit::repeat(Value vector, int times) {
+  llvm::SmallVector<std::int32_t> lanes;
+  for (std::int32_t lane = 0; lane < lanes_in(vector) * times; ++lane) lanes.push_back(lane / times);
+  return shuffle(vector, vector, lanes);
+}
+
+llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> registers) {
+  const std::size_t count = registers.size();
+  // Each turn exchanges one bit of the numbers of registers and lanes: of two registers, the halves of blocks
+  // of lanes that are not on the diagonal.
+  for (std::size_t bit = 1; bit < count; bit *= 2)
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i & bit) continue;
+      llvm::SmallVector<std::int32_t> upper, lower;
+      for (std::size_t lane = 0; lane < count; ++lane) {
+        const bool second = (lane & bit) != 0;
+        upper.push_back(static_cast<std::int32_t>(second ? count + lane - bit : lane));
+        lower.push_back(static_cast<std::int32_t>(second ? count + lane : lane + bit));
+      }
+      const Value a = registers[i], b_ = registers[i + bit];
+      registers[i] = shuffle(a, b_, upper);
+      registers[i + bit] = shuffle(a, b_, lower);
+    }
+  return registers;
+}
+
+mlir::Value Emit::mask_below(Value count, int lanes) {
+  return less(lane_numbers(lanes), splat(count, lanes));
+}
+
+mlir::Value Emit::mask_below(int count, int lanes) {
+  llvm::SmallVector<bool> set(static_cast<std::size_t>(lanes), false);
+  std::fill_n(set.begin(), count, true);
+  return arith::ConstantOp::create(
+      b, loc,
+      mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, b.getI1Type()), llvm::ArrayRef(set)));
+}
+
+mlir::Value Emit::number(DType d, double v, int lanes) {
+  mlir::Type t = register_type(d);
+  mlir::TypedAttr attr;
+  if (llvm::isa<mlir::FloatType>(t)) {
+    attr = b.getFloatAttr(t, v);
+  } else {
+    unsigned width = t.getIntOrFloatBitWidth();
+    attr = mlir::IntegerAttr::get(
+        t, llvm::APInt(64, static_cast<std::uint64_t>(static_cast<std::int64_t>(v))).trunc(width));
+  }
+  return splat(arith::ConstantOp::create(b, loc, attr), lanes);
+}
+
+mlir::Value Emit::element(Value base, Value index, DType d) {
+  return LLVM::GEPOp::create(b, loc, ptr(), memory_type(d), base, mlir::ValueRange{index});
+}
+
+mlir::Value Emit::bytes_behind(Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
+}
+
+mlir::Value Emit::stack(DType d, std::int64_t elements) {
+  const mlir::OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(entry);
+  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), line_bytes);
+}
+
+mlir::Value Emit::load_argument(mlir::Type type, Value list, std::int64_t i) {
+  return LLVM::LoadOp::create(b, loc, type, element(list, index(i), DType::i64), 8, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+mlir::Value Emit::param(Value params, std::int64_t i) { return load_argument(i64(), params, i); }
+
+mlir::Value Emit::buffer(Value buffers, std::int64_t i) { return load_argument(ptr(), buffers, i); }
+
+mlir::Value Emit::to_register(Value memory, DType d, int lanes) {
+  if (d == DType::boolean) {
+    mlir::Value zero = splat(arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0)), lanes);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, memory, zero);
+  }
+  if (d == DType::f16 || d == DType::bf16) return load_convert(b, loc, d, memory, target.isa);
+  return memory;
+}
+
+mlir::Value Emit::to_memory(Value reg, DType d, int lanes) {
+  if (d == DType::boolean) return arith::ExtUIOp::create(b, loc, lanes_of(b.getI8Type(), lanes), reg);
+  if (d == DType::f16 || d == DType::bf16) return store_convert(b, loc, d, reg, target.isa);
+  return reg;
+}
+
+mlir::Value Emit::load_scalar(Value address, DType d) {
+  return to_register(LLVM::LoadOp::create(b, loc, memory_type(d), address, alignment(d)), d, 1);
+}
+
+void Emit::store_scalar(Value value, Value address, DType d) {
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, 1), address, alignment(d));
+}
+
+mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(address, d);
+  mlir::Type t = lanes_of(memory_type(d), lanes);
+  if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(LLVM::MaskedLoadOp::create(b, loc, t, address, mask, zero,
+                                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+                     d, lanes);
+}
+
+mlir::Value Emit::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
+  const std::int64_t behind_last = (lanes - 1) * step + 1;
+  Value picked;
+  for (std::int64_t i = 0; i < step; ++i) {
+    const std::int64_t first = std::min(i * lanes, behind_last - lanes);
+    Value of_part;
+    if (mask) {  // no further than the last lane that is set
+      llvm::SmallVector<std::int32_t> from;
+      for (std::int64_t at = first; at < first + lanes; ++at)
+        from.push_back(static_cast<std::int32_t>(llvm::divideCeilSigned(at, step)));
+      of_part = shuffle(mask, mask, from);
+    }
+    const Value part = load(element(address, index(first), d), d, lanes, of_part);
+    llvm::SmallVector<std::int32_t> from;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t at = lane * step;
+      from.push_back(static_cast<std::int32_t>(at < i * lanes ? lane : lanes + at - first));
+      if (at >= (i + 1) * lanes) from.back() = 0;  // in a part to come
+    }
+    picked = shuffle(picked ? picked : part, part, from);
+  }
+  return picked;
+}
+
+void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, address, d);
+  Value memory = to_memory(value, d, lanes);
+  mlir::DenseElementsAttr lanes_set;
+  constexpr std::size_t least_register = 16;
+  const bool in_pieces =
+      target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
+  if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
+    // AVX2's masked stores take some processors a dozen cycles, and narrow types have none. Nor have vectors
+    // that are smaller than a register.
+    const auto count = static_cast<int>(llvm::count(lanes_set.getValues<bool>(), true));
+    for (int first = 0, size; first < count; first += size) {
+      size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));
+      LLVM::StoreOp::create(b, loc, sub_vector(memory, first, size),
+                            bytes_behind(address, index(first * static_cast<std::int64_t>(size_of(d)))),
+                            alignment(d));
+    }
+  } else if (mask)
+    LLVM::MaskedStoreOp::create(b, loc, memory, address, mask,
+                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+  else
+    LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
+}
+
+mlir::Value Emit::begins_line(Value address) {
+  const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
+  return less(rem(bits, index(line_bytes)), index(1));
+}
+
+void Emit::stream(Value value, Value address, DType d, int lanes) {
+  const auto bytes = static_cast<unsigned>(lanes * static_cast<int>(size_of(d)));
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, lanes), address,
+                        std::min(bytes, static_cast<unsigned>(line_bytes)), /*isVolatile=*/false,
+                        /*isNonTemporal=*/true);
+}
+
+void Emit::streamed() {
+  LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), mlir::ValueRange{});
+}
+
+mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(element(base, indices, d), d);
+  mlir::Type t = lanes_of(memory_type(d), lanes), pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(
+      LLVM::masked_gather::create(b, loc, t, addresses, mask, mlir::ValueRange{zero},
+                                  b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+      d, lanes);
+}
+
+void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, element(base, indices, d), d);
+  mlir::Type pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  LLVM::masked_scatter::create(b, loc, to_memory(value, d, lanes), addresses, mask,
+                               b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+}
+
+mlir::Value Emit::lane_offsets(Value stride, int lanes) {
+  return mul(lane_numbers(lanes), splat(stride, lanes));
+}
+
+void Emit::loop(Value from, Value to, Value step, const Body& body) {
+  mlir::scf::ForOp::create(b, loc, from, to, step, mlir::ValueRange{},
+                           [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange) {
+                             body(i);
+                             mlir::scf::YieldOp::create(b, loc);
+                           });
+}
+
+mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange initial,
+                            const CarriedBody& body) {
+  auto loop =
+      mlir::scf::ForOp::create(b, loc, from, to, step, initial,
+                               [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
+                                 mlir::scf::YieldOp::create(b, loc, body(i, carried));
+                               });
+  return loop.getResults();
+}
+
+void Emit::when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+  const auto block = [&](const std::function<void()>& body) {
+    return [&](mlir::OpBuilder&, mlir::Location) {
+      body();
+      mlir::scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    mlir::scf::IfOp::create(b, loc, condition, block(then), block(otherwise));
+  else
+    mlir::scf::IfOp::create(b, loc, condition, block(then));
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,106 @@
+#include "codegen/cpu/loops/tile.h"
+
+#include "codegen/math/math.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+
+void TileRows::emit(Emit& e, mlir::Value tile, mlir::Value larger,
+                    llvm::function_ref<void(mlir::Value, int)> body) const {
+  const auto large = [&] { body(e.mul(tile, e.index(most)), most); };
+  if (even) return large();
+  e.when(e.less(tile, larger), large, [&] { body(e.add(e.mul(tile, e.index(most - 1)), larger), most - 1); });
+}
+std::string TileRows::key() const {
+  return even ? fmt::to_string(most) : fmt::format("{}-{}", most, most - 1);
+}
+
+Cut::Cut(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m, most)) {
+  const std::int64_t rows_of_larger = m == 0 ? 1 : llvm::divideCeilSigned(m, tiles);
+  larger = m - tiles * (rows_of_larger - 1);
+  rows = {static_cast<int>(rows_of_larger), larger == tiles};
+}
+
+llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value to,
+                                          const std::function<Factors(mlir::Value)>& factors) const {
+  const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
+  const mlir::ValueRange sums = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
+    const Factors f = factors(k);
+    llvm::SmallVector<mlir::Value> next;
+    for (int r = 0; r < rows; ++r) {
+      const mlir::Value left = e.splat(e.load_scalar(f.address_of_left(r), dtype), lanes);
+      for (int v = 0; v < vectors; ++v)
+        next.push_back(multiply_add(e, left, f.right[static_cast<std::size_t>(v)],
+                                    sum[static_cast<unsigned>(next.size())]));
+    }
+    return next;
+  });
+  return {sums.begin(), sums.end()};
+}
+
+llvm::SmallVector<mlir::Value> Tile::over_chunks(
+    Emit& e, std::int64_t k_extent,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
+  const mlir::Value begin = e.index(0), end = e.index(k_extent);
+  if (k_extent <= chunk) return over(begin, end);
+  const mlir::Value length = e.index(chunk);
+  const llvm::SmallVector<mlir::Value> none(registers(), no_sum(e));
+  return e.loop(begin, end, length, none, [&](mlir::Value from, mlir::ValueRange totals) {
+    auto sums = over(from, e.min(e.add(from, length), end));
+    for (auto [sum, total] : llvm::zip(sums, totals)) sum = plus(e, total, sum);
+    return sums;
+  });
+}
+
+void Tile::load_right(Emit& e, mlir::Value address, std::int64_t panel,
+                      llvm::SmallVectorImpl<mlir::Value>& right) const {
+  for (std::int64_t column = 0; column < panel; column += lanes)
+    right.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
+  e.prefetch(e.element(address, e.index(ahead * panel), dtype),
+             panel * static_cast<std::int64_t>(size_of(dtype)));
+}
+
+mlir::Value Tile::multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {
+  if (is_floating(dtype)) return mlir::LLVM::FMAOp::create(e.b, e.loc, a, b, sum);
+  return e.add(sum, e.mul(a, b));
+}
+
+int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {
+  const int lanes = target.lanes(size_of(dtype));
+  if (panel % lanes == 0) return lanes;
+  return panel < lanes && llvm::isPowerOf2_64(static_cast<std::uint64_t>(panel)) ? static_cast<int>(panel)
+                                                                                 : 1;
+}
+
+int Tile::most_rows(const Target& target, int vectors) {
+  return std::max(1, (target.registers() - vectors - 1) / vectors);
+}
+
+mlir::Value Tile::no_sum(Emit& e) const { return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes); }
+
+mlir::Value Tile::plus(Emit& e, mlir::Value total, mlir::Value sum) const {
+  if (is_floating(dtype)) return mlir::arith::AddFOp::create(e.b, e.loc, total, sum);
+  return e.add(total, sum);
+}
+
+mlir::Value Tile::value(Emit& e, mlir::Value sum) const {
+  return round_to(e.b, e.loc, dtype, sum, e.target.isa);
+}
+
+namespace {
+/// Bytes of a step are a fixed-point number of that denominator.
+constexpr std::int64_t parts = 1 << 16;
+}  // namespace
+
+Share::Share(Emit& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length, mlir::Value number,
+             mlir::Value count)
+    : next_(next),
+      first_step_(e.mul(number, length)),
+      bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
+
+void Share::ask(Emit& e, mlir::Value done) const {
+  e.prefetch(e.bytes_behind(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
+}
+
+}  // namespace kiln::codegen

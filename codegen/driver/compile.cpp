@@ -1,0 +1,154 @@
+#include "codegen/driver/compile.h"
+
+#include "codegen/driver/evaluate.h"
+#include "codegen/driver/memory_room.h"
+#include "codegen/driver/schedule.h"
+#include "codegen/driver/stages.h"
+#include "codegen/driver/stats.h"
+#include "ir/build.h"
+#include "passes/fold.h"
+#include "passes/pipeline.h"
+#include "runtime/env.h"
+#include "runtime/fail.h"
+#include "runtime/fork_gate.h"
+#include "runtime/log.h"
+
+#include <mlir/IR/AsmState.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace kiln {
+namespace codegen {
+
+Stats& stats() {
+  static Stats* s = new Stats;
+  return *s;
+}
+
+}  // namespace codegen
+
+namespace {
+
+using codegen::Stages;
+
+std::string text_of(mlir::Operation* op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
+  op->print(os, flags);
+  text += "\n";
+  return text;
+}
+
+using Clock = std::chrono::steady_clock;
+
+/// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part
+/// of the module.
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
+                                                 Stages* stages, Clock::time_point started) {
+  codegen::Target target = codegen::select_target(options.isa);
+  passes::PipelineOptions pipeline;
+  pipeline.lanes = target.lanes(4);
+  pipeline.fuse = options.fuse;
+  if (stages)
+    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
+  if (stages && stages->wants_passes())
+    pipeline.after_pass = [&](llvm::StringRef pass, mlir::Operation* op, bool changed) {
+      stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
+                                         changed ? text_of(op) : ""));
+    };
+  pipeline.evaluate = [&](mlir::ModuleOp m) {
+    CompileOptions inner = options;
+    inner.stages = nullptr;
+    return codegen::evaluate(m, inner);
+  };
+  const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double, std::milli>(to - from).count();
+  };
+  codegen::Stats& stats = codegen::stats();
+  const std::uint64_t compiled = stats.kernels_compiled, loaded = stats.kernels_loaded, mlir = stats.mlir_ns,
+                      llvm = stats.llvm_ns;
+  const auto in_passes = Clock::now();
+  passes::run_pipeline(module, pipeline);
+  const auto in_kernels = Clock::now();
+  // The bodies of loops and branches stand in front of the graph's own function.
+  auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
+  ExecutablePlan plan = codegen::make_plan(function, target, stages);
+  const auto done = Clock::now();
+  plan.compile_ms = milliseconds(started, done);
+  // Other threads may be compiling too: the counts are the process's in this time.
+  log_line(LogCategory::compile,
+           "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
+           "LLVM {:.1f}; "
+           "{} from disk)",
+           plan.name, plan.compile_ms, milliseconds(started, in_passes), milliseconds(in_passes, in_kernels),
+           milliseconds(in_kernels, done), stats.kernels_compiled - compiled,
+           static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
+           stats.kernels_loaded - loaded);
+  return std::make_shared<Executable>(std::move(plan));
+}
+
+}  // namespace
+
+llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
+                                                        const CompileOptions& options) {
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  llvm::SmallVector<mlir::RankedTensorType> types;
+  for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
+  auto executable = compile_module(module, options, nullptr, Clock::now());
+  std::vector<Buffer> outputs;
+  std::vector<void*> pointers;
+  for (const TensorType& t : executable->plan().outputs)
+    pointers.push_back(outputs.emplace_back(static_cast<std::size_t>(t.bytes())).data());
+  executable->run({}, pointers, {});
+  llvm::SmallVector<mlir::ElementsAttr> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const char* data = reinterpret_cast<const char*>(outputs[i].data());
+    if (types[i].getElementType().isInteger(1)) {
+      llvm::SmallVector<bool> bits;
+      for (std::int64_t k = 0; k < types[i].getNumElements(); ++k) bits.push_back(data[k] != 0);
+      results.push_back(mlir::DenseElementsAttr::get(types[i], bits));
+    } else {
+      results.push_back(mlir::DenseElementsAttr::getFromRawBuffer(types[i], {data, outputs[i].bytes()}));
+    }
+  }
+  return results;
+}
+
+const CompileOptions& default_options() {
+  static const CompileOptions options = [] {
+    CompileOptions o;
+    if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
+    o.dump_passes = env_is_on("KILN_DUMP_PASSES");
+    return o;
+  }();
+  return options;
+}
+
+std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
+  const ForkGuard guard;
+  Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  Stages stages(options, graph.name);
+  if (stages.wanted()) stages.add("trace", ir::to_string(graph));
+  // In the dialect a node takes some tens of KiB, most of them while passes run.
+  codegen::throw_from_llvm();
+  codegen::require_room(codegen::kernel_room + graph.nodes.size() * (std::size_t{64} << 10), graph.name);
+  try {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    ir::load_dialects(context);
+    auto module = ir::build_module(context, graph);
+    return compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
+  } catch (const std::bad_alloc&) {
+    fail("{}: out of memory while it was compiled", graph.name);
+  }
+}
+
+CompileStats compile_stats() {
+  codegen::Stats& s = codegen::stats();
+  return {s.graphs, s.kernels_compiled, s.kernels_loaded, s.kernels_shared};
+}
+
+}  // namespace kiln

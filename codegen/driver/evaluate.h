@@ -1,0 +1,14 @@
+#pragma once
+#include "codegen/driver/compile.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <mlir/IR/BuiltinAttributes.h>
+#include <mlir/IR/BuiltinOps.h>
+
+namespace kiln::codegen {
+
+/// The results of a module without arguments, by generated code: what constant folding evaluates with. Throws
+/// kiln::Error.
+llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const CompileOptions& options);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,212 @@
+#include "codegen/driver/kernel_cache.h"
+
+#include "codegen/driver/jit.h"
+#include "codegen/driver/key_check.h"
+#include "codegen/driver/progress.h"
+#include "codegen/driver/stats.h"
+#include "codegen/emitters_hash.h"
+#include "ir/numerics.h"
+#include "runtime/disk_cache.h"
+#include "runtime/threads.h"
+
+#include <kiln/threads.h>
+
+#include <llvm/Config/llvm-config.h>
+
+#include <atomic>
+#include <fmt/format.h>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace kiln::codegen {
+namespace {
+
+/// Changes when the same request would give other code: new emitters, another LLVM.
+constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " llvm-" LLVM_VERSION_STRING
+#ifdef KILN_SANITIZE_ADDRESS
+                                          " asan"
+#endif
+    ;
+
+std::string stamp_of(const Target& target) {
+  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+}
+
+CacheKey key_of(const KernelRequest& request, const Target& target) {
+  return cache_key(fmt::format("{}|{}", stamp_of(target), request.key));
+}
+
+std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
+  std::string symbol = "kiln_";
+  for (char c : request.name) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return fmt::format("{}_{:016x}", symbol, key.hi);
+}
+
+// On disk an object is its symbol, a newline, and the ELF bytes.
+std::vector<std::byte> pack(const KernelObject& object) {
+  std::vector<std::byte> bytes;
+  auto append = [&](const char* data, std::size_t n) {
+    bytes.insert(bytes.end(), reinterpret_cast<const std::byte*>(data),
+                 reinterpret_cast<const std::byte*>(data) + n);
+  };
+  append(object.symbol.data(), object.symbol.size());
+  append("\n", 1);
+  append(object.bytes.data(), object.bytes.size());
+  return bytes;
+}
+
+std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
+  const char* data = reinterpret_cast<const char*>(bytes.data());
+  const char* newline = std::find(data, data + bytes.size(), '\n');
+  if (newline == data + bytes.size()) return std::nullopt;
+  return KernelObject{{data, newline}, {newline + 1, data + bytes.size()}};
+}
+
+std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                          const Target& target, const CacheKey& key, Stages* stages) {
+  std::shared_ptr<Kernel> kernel;
+  DiskCache& disk = disk_cache();
+  if (!stages) {
+    if (auto bytes = disk.load(key, stamp_of(target))) {
+      if (auto object = unpack(*bytes)) {
+        kernel = load_object(*object);
+        stats().kernels_loaded++;
+      }
+    }
+  }
+  if (!kernel) {
+    KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, stages);
+    kernel = load_object(object);
+    stats().kernels_compiled++;
+    if (!stages)
+      disk.store(key, stamp_of(target), pack(object), request.name + ": " + request.key.substr(0, 160));
+  }
+  kernel->name = request.name;
+  kernel->key[0] = key.hi;
+  kernel->key[1] = key.lo;
+  return kernel;
+}
+
+using Future = std::shared_future<std::shared_ptr<const Kernel>>;
+
+/// The kernels of this process.
+struct Known {
+  Mutex mutex;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Future> kernels;
+
+  bool contains(const CacheKey& key) {
+    std::lock_guard lock(mutex);
+    return kernels.contains({key.hi, key.lo});
+  }
+};
+Known& known() {
+  static auto& k = *new Known;
+  return k;
+}
+
+std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                         const Target& target) {
+  const CacheKey key = key_of(request, target);
+  if (checks_kernels()) check_key(context, request, target, key);
+  auto& [mutex, kernels] = known();
+  std::promise<std::shared_ptr<const Kernel>> promise;
+  {
+    std::unique_lock lock(mutex);
+    if (auto found = kernels.find({key.hi, key.lo}); found != kernels.end()) {
+      auto future = found->second;
+      lock.unlock();
+      stats().kernels_shared++;
+      return future.get();
+    }
+    kernels.emplace(std::pair(key.hi, key.lo), promise.get_future().share());
+  }
+  try {
+    auto kernel = make_kernel(context, request, target, key, nullptr);
+    promise.set_value(kernel);
+    return kernel;
+  } catch (...) {
+    // Those who wait get the error too; the next request tries again.
+    promise.set_exception(std::current_exception());
+    std::lock_guard lock(mutex);
+    kernels.erase({key.hi, key.lo});
+    throw;
+  }
+}
+
+/// A private copy under another symbol than the shared one and all other copies.
+std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
+                                         const Target& target, Stages& stages) {
+  static std::atomic<std::uint64_t> copies = 0;
+  CacheKey key = key_of(request, target);
+  key.hi ^= ++copies;
+  return make_kernel(context, request, target, key, &stages);
+}
+
+/// The first request of each kernel that is not in memory.
+std::vector<std::size_t> missing_of(llvm::ArrayRef<KernelRequest> requests, const Target& target) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::vector<std::size_t> missing;
+  for (auto [i, request] : llvm::enumerate(requests))
+    if (const CacheKey key = key_of(request, target);
+        !known().contains(key) && seen.insert({key.hi, key.lo}).second)
+      missing.push_back(i);
+  return missing;
+}
+
+/// Calls get(i) for every i of `work`, on the threads that a call may use; throws what the first of them
+/// threw.
+void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
+                 llvm::function_ref<void(std::size_t)> get) {
+  const int threads = num_threads();
+  if (work.size() < 2 || threads < 2) {
+    for (const std::size_t i : work) get(i);
+    return;
+  }
+  struct Job {
+    llvm::ArrayRef<std::size_t> work;
+    llvm::function_ref<void(std::size_t)> get;
+    std::vector<std::exception_ptr> errors;
+  } job{work, get, std::vector<std::exception_ptr>(work.size())};
+  const auto piece = [](void* j, int /*worker*/, std::int64_t begin, std::int64_t end) {
+    auto& [work, get, errors] = *static_cast<Job*>(j);
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      try {
+        get(work[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    }
+  };
+  context.enableMultithreading();
+  parallel_pieces(static_cast<std::int64_t>(work.size()), 1, threads, piece, &job);
+  context.disableMultithreading();
+  for (const std::exception_ptr& error : job.errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
+                                                       llvm::ArrayRef<KernelRequest> requests,
+                                                       const Target& target, llvm::StringRef graph,
+                                                       Stages* stages) {
+  std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
+  if (stages) {
+    for (auto [kernel, request] : llvm::zip(kernels, requests))
+      kernel = get_kernel(context, request, target, *stages);
+    return kernels;
+  }
+  const std::vector<std::size_t> missing = missing_of(requests, target);
+  Progress progress(graph.str(), missing.size());
+  get_at_once(context, missing, [&](std::size_t i) {
+    kernels[i] = get_kernel(context, requests[i], target);
+    progress.kernel_done();
+  });
+  for (auto [kernel, request] : llvm::zip(kernels, requests))
+    if (!kernel) kernel = get_kernel(context, request, target);
+  return kernels;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,17 @@
+#pragma once
+#include "codegen/cpu/loops/emit.h"
+#include "codegen/driver/lower.h"
+#include "runtime/executable.h"
+
+namespace kiln::codegen {
+
+/// The kernels of the requests, in their order: from memory, else from the disk, else compiled (and stored in
+/// both), on the threads that a call may use. Of equal requests one is compiled, also where several threads
+/// ask at once. The requests' locations belong to `context`; `graph` is for people. `stages`, when not
+/// null, receives the kernels' texts: the code is generated anew for it.
+std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
+                                                       llvm::ArrayRef<KernelRequest> requests,
+                                                       const Target& target, llvm::StringRef graph,
+                                                       Stages* stages);
+
+}  // namespace kiln::codegen

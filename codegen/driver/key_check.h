@@ -1,0 +1,16 @@
+#pragma once
+#include "codegen/cpu/loops/emit.h"
+#include "runtime/disk_cache.h"
+
+namespace kiln::codegen {
+
+/// Whether KILN_CHECK_KERNELS asks that kernels are checked: "1" or "on". Read once.
+bool checks_kernels();
+
+/// Emits the kernel and compares its text with that of the first request of the same key in this process:
+/// equal keys must mean equal code, or a network would run the kernel of another. Safe to call from any
+/// thread, with a context of its own. Throws an internal error that shows the first lines that differ.
+void check_key(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
+               const CacheKey& key);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,245 @@
+#include "codegen/driver/lower.h"
+
+#include "codegen/driver/memory_room.h"
+#include "codegen/driver/one_lane_stores.h"
+#include "codegen/driver/stats.h"
+#include "runtime/fail.h"
+
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
+#include <mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h>
+#include <mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h>
+#include <mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h>
+#include <mlir/Conversion/UBToLLVM/UBToLLVM.h>
+#include <mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h>
+#include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/Verifier.h>
+#include <mlir/Pass/Pass.h>  // before the conversions, which only declare it
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Export.h>
+#include <mlir/Target/LLVMIR/LLVMTranslationInterface.h>
+
+#include <chrono>
+#include <mutex>
+
+namespace kiln::codegen {
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
+  initialize_llvm();
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string error;
+  const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvm_target) fail_internal("LLVM has no code generator for {}: {}", triple.str(), error);
+  llvm::TargetOptions options;
+  // A product and a sum stay two roundings; where one is meant the kernel says fma.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(
+      llvm_target->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
+                                       /*JIT=*/true));
+}
+
+/// One machine per thread and target: they are not to be shared, and cost a millisecond to make.
+llvm::TargetMachine& machine_for(const Target& target) {
+  thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
+  auto& machine = machines[target.id()];
+  if (!machine) machine = make_machine(target);
+  return *machine;
+}
+
+void load_dialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<mlir::arith::ArithDialect, mlir::scf::SCFDialect, mlir::cf::ControlFlowDialect,
+                      mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const KernelRequest& request,
+                                              const std::string& symbol, const Target& target) {
+  mlir::OpBuilder builder(&context);
+  mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(request.location));
+  builder.setInsertionPointToStart(module->getBody());
+  Emit e(builder, request.location, target);
+  auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context),
+                                                {e.ptr(), e.ptr(), e.i64(), e.i64()});
+  auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);
+  mlir::Block* block = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(block);
+  e.entry = block;
+  request.emit(e, block->getArgument(0), block->getArgument(1), block->getArgument(2), block->getArgument(3));
+  mlir::LLVM::ReturnOp::create(builder, request.location, mlir::ValueRange{});
+  return module;
+}
+
+void to_llvm_dialect(mlir::ModuleOp module) {
+  mlir::PassManager pm(module.getContext());
+  pm.enableVerifier(false);
+  pm.addPass(mlir::createSCFToControlFlowPass());
+  pm.addPass(mlir::createConvertVectorToLLVMPass());
+  pm.addPass(mlir::createArithToLLVMConversionPass());
+  pm.addPass(mlir::createConvertControlFlowToLLVMPass());
+  pm.addPass(mlir::createUBToLLVMConversionPass());
+  pm.addPass(mlir::createReconcileUnrealizedCastsPass());
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& d) {
+    errors += d.str() + "\n";
+    return mlir::success();
+  });
+  if (mlir::failed(pm.run(module))) fail_internal("a kernel could not be lowered to LLVM: {}", errors);
+}
+
+/// The kernels come as finished vector code: what is left is cleaning up addresses. Longer pipelines cost ten
+/// times as much and gain nothing (loops are neither to be unrolled nor vectorised).
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(passes,
+                                             "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-"
+                                             "simplify,lcssa,loop-mssa(licm),early-cse)"))
+    fail_internal("the LLVM pipeline does not parse: {}", llvm::toString(std::move(error)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OneLaneStores()));
+#ifdef KILN_SANITIZE_ADDRESS
+  llvm::AddressSanitizerOptions options;
+  options.CompileKernel = false;
+  passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false));
+#endif
+  passes.run(module, modules);
+}
+
+/// The parts of the sanitizer's set-up that the program around has done already.
+void drop_constructors(llvm::Module& module) {
+  if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
+}
+
+/// LLVM's own addPassesToEmitFile, but for the scheduler that `in_order` leaves out.
+llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, bool in_order,
+                                    llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  if (in_order) config->disablePass(&llvm::MachineSchedulerID);
+  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
+  passes.add(config);  // which owns what is added
+  passes.add(functions);
+  const bool refused = config->addISelPasses();
+  config->addMachinePasses();
+  config->setInitialized();
+  if (refused || machine.addAsmPrinter(passes, stream, nullptr, kind, functions->getMMI().getContext()))
+    fail_internal("LLVM cannot write this kind of file");
+  passes.add(llvm::createFreeMachineFunctionPass());
+  passes.run(module);
+  return bytes;
+}
+
+template <class M>
+std::string text_of(M&& module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module << "\n";
+  return text;
+}
+
+/// Loads what kernels are made of, once a context: while one thread loads dialects, no other may use any.
+void prepare(mlir::MLIRContext& context) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  mlir::Dialect* last = context.getLoadedDialect<mlir::LLVM::LLVMDialect>();
+  if (last && last->getRegisteredInterface<mlir::LLVMTranslationDialectInterface>()) return;
+  load_dialects(context);
+  // Passes load what they make operations of.
+  mlir::OwningOpRef<mlir::ModuleOp> nothing(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
+  to_llvm_dialect(*nothing);
+}
+
+}  // namespace
+
+KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
+                          const Target& target, Stages* stages) {
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  const auto since = [](Clock::time_point t) {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - t).count());
+  };
+  require_room(kernel_room, request.name);
+  prepare(context);
+  auto module = emit_module(context, request, symbol, target);
+#ifndef NDEBUG
+  if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);
+#endif
+  if (stages) stages->add("mlir", text_of(*module));
+  to_llvm_dialect(*module);
+
+  llvm::LLVMContext llvm_context;
+  std::unique_ptr<llvm::Module> llvm_module = mlir::translateModuleToLLVMIR(*module, llvm_context);
+  if (!llvm_module) fail_internal("kernel '{}' could not be translated to LLVM IR", request.name);
+  stats().mlir_ns += since(started);
+  const auto in_llvm = Clock::now();
+  llvm::TargetMachine& machine = machine_for(target);
+  llvm_module->setDataLayout(machine.createDataLayout());
+  llvm_module->setTargetTriple(machine.getTargetTriple());
+  for (llvm::Function& f : *llvm_module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", target.cpu);
+    f.addFnAttr("target-features", target.features);
+    if (target.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
+    f.setDoesNotThrow();
+#ifdef KILN_SANITIZE_ADDRESS
+    f.addFnAttr(llvm::Attribute::SanitizeAddress);
+#endif
+  }
+  optimize(*llvm_module, machine);
+  drop_constructors(*llvm_module);
+  if (stages) {
+    stages->add("llvm", text_of(*llvm_module));
+    // Generating code changes the module, so the text is made from a copy.
+    auto copy = llvm::CloneModule(*llvm_module);
+    auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
+    stages->add("asm", {assembly.data(), assembly.size()});
+  }
+  auto bytes = generate(*llvm_module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
+  stats().llvm_ns += since(in_llvm);
+  return {symbol, {bytes.begin(), bytes.end()}};
+}
+
+std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target) {
+  prepare(context);
+  const auto module = emit_module(context, request, "kernel", target);
+  return text_of(*module) + (request.in_order ? "in order\n" : "");
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,26 @@
+#pragma once
+#include "codegen/cpu/loops/emit.h"
+#include "codegen/driver/stages.h"
+
+#include <string>
+#include <vector>
+
+namespace kiln::codegen {
+
+/// Machine code of a kernel: an ELF object with one function.
+struct KernelObject {
+  std::string symbol;
+  std::vector<char> bytes;
+};
+
+/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
+/// to; several threads may lower with one. `stages`, which may be null,
+/// gets the texts "mlir", "llvm" and "asm". Throws an internal error when a stage refuses
+/// the code.
+KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
+                          const Target& target, Stages* stages);
+
+/// What lower_kernel() compiles, without names and source lines: equal texts mean equal code.
+std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,370 @@
+#include "codegen/driver/schedule.h"
+
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/kernels/strips.h"
+#include "codegen/driver/kernel_cache.h"
+#include "ir/views.h"
+#include "passes/strip_mine.h"
+#include "runtime/check.h"
+#include "runtime/control.h"
+#include "runtime/disk_cache.h"
+#include "runtime/fail.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/TypeSwitch.h>
+
+#include <cstring>
+
+namespace kiln::codegen {
+namespace {
+
+using Space = BufferRef::Space;
+
+/// Elements of a constant as they lie in memory.
+std::shared_ptr<const Buffer> constant_buffer(ir::ConstantOp op) {
+  auto value = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
+  TensorType type = ir::to_tensor_type(op.getType());
+  auto buffer = std::make_shared<Buffer>(static_cast<std::size_t>(type.bytes()));
+  std::byte* out = buffer->data();
+  auto count = static_cast<std::size_t>(type.elements());
+  if (type.dtype == DType::boolean) {
+    std::size_t i = 0;
+    for (bool b : value.getValues<bool>()) out[i++] = std::byte{b};
+    return buffer;
+  }
+  llvm::ArrayRef<char> raw = value.getRawData();
+  std::size_t size = size_of(type.dtype);
+  if (value.isSplat())
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(out + i * size, raw.data(), size);
+  else
+    std::memcpy(out, raw.data(), raw.size());
+  return buffer;
+}
+
+std::vector<std::string> source_lines(mlir::Location loc) {
+  std::vector<std::string> lines;
+  loc->walk([&](mlir::Location inner) {
+    if (auto at = llvm::dyn_cast<mlir::FileLineColLoc>(inner)) {
+      std::string line = at.getFilename().str() + ":" + std::to_string(at.getLine());
+      if (!llvm::is_contained(lines, line)) lines.push_back(line);
+    }
+    return mlir::WalkResult::advance();
+  });
+  return lines;
+}
+
+/// Lists all steps first, so that their kernels can be made at once.
+class Scheduler {
+ public:
+  Scheduler(mlir::func::FuncOp function, const Target& target, Stages* stages)
+      : function_(function), target_(target), stages_(stages) {}
+
+  ExecutablePlan run() {
+    plan_.name = function_.getName().str();
+    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_bytes_attr))
+      plan_.arena_bytes = bytes.getInt();
+    if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_lower_bound_attr))
+      plan_.arena_lower_bound = bound.getInt();
+    if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
+      plan_.random_draws = draws.getInt();
+    for (mlir::BlockArgument a : function_.getArguments()) {
+      places_[a] = {Space::input, a.getArgNumber(), 0};
+      plan_.inputs.push_back(ir::to_tensor_type(a.getType()));
+    }
+    auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
+    std::size_t write_count = writes ? writes.size() : 0;
+    std::size_t output_count = function_.getNumResults() - write_count;
+    for (std::size_t i = 0; i < output_count; ++i)
+      plan_.outputs.push_back(ir::to_tensor_type(function_.getResultTypes()[i]));
+
+    for (mlir::Operation& op : function_.front().without_terminator()) {
+      place_results(op);
+      const std::size_t first = planned_.size();
+      schedule(op);
+      if (is_snapshot(op)) keep(op, first);
+    }
+    // Tables follow the constants of the function, which the planner numbered.
+    llvm::append_range(plan_.constants, tables_);
+    finish_steps();
+    mlir::Operation* end = function_.front().getTerminator();
+    for (std::size_t i = 0; i < write_count; ++i) {
+      mlir::Value v = end->getOperand(static_cast<unsigned>(output_count + i));
+      plan_.write_backs.push_back(
+          {static_cast<std::size_t>(writes[i]), place(v), ir::to_tensor_type(v.getType()).bytes()});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  BufferRef place(mlir::Value v) const {
+    auto found = places_.find(v);
+    if (found == places_.end()) fail_internal("a value of '{}' has no place in memory", plan_.name);
+    return found->second;
+  }
+
+  /// The dialect has verified that there is a place for each result, and for the scratch memory of bodies.
+  void place_results(mlir::Operation& op) {
+    auto list = op.getAttrOfType<mlir::ArrayAttr>(ir::buffers_attr);
+    if (!list) fail_internal("{} has no place for its results", op.getName().getStringRef().str());
+    const auto places = list.getAsRange<ir::PlaceAttr>();
+    for (auto [place, result] : llvm::zip(places, op.getResults())) places_[result] = buffer_ref(op, place);
+    if (llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op))
+      scratch_[&op] = buffer_ref(op, llvm::cast<ir::PlaceAttr>(list.getValue().back()));
+  }
+
+  BufferRef buffer_ref(mlir::Operation& op, ir::PlaceAttr where) const {
+    const auto number = static_cast<std::uint32_t>(where.getNumber());
+    switch (where.getSpace()) {
+      case ir::Space::arena:
+        return {Space::arena, 0, where.getNumber()};
+      case ir::Space::output:
+        return {Space::output, number, where.getOffset()};
+      case ir::Space::alias:
+        return place(op.getOperand(number));
+      case ir::Space::constant:
+        return {Space::constant, number, where.getOffset()};
+      case ir::Space::prepacked:
+        return {Space::snapshot, number, where.getOffset()};
+    }
+    llvm_unreachable("all spaces are listed");
+  }
+
+  void schedule(mlir::Operation& op) {
+    llvm::TypeSwitch<mlir::Operation*>(&op)
+        .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
+        .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
+        .Case([&](ir::FusionOp f) {
+          std::vector<BufferRef> operands;
+          for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
+          for (mlir::Value v : f.getResults()) operands.push_back(place(v));
+          for (mlir::OpResult r : f.getResults())
+            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>())
+              add(launch_border(pad, target_), {place(r)}, pad);
+          add(launch_fusion(f, target_), std::move(operands), f);
+        })
+        .Case([&](ir::PackOp p) {
+          add(launch_pack(p, target_), {place(p.getX()), place(p.getResult())}, p);
+        })
+        .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
+        .Case([&](ir::PadOp p) { schedule_pad(p); })
+        .Case([&](ir::InsertOp i) { schedule_insert(i); })
+        .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
+        .Case([&](ir::RunIfOp i) { schedule_branch(i); })
+        .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
+        .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
+        .Case([&](ir::SortOp s) {
+          add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())}, s);
+        })
+        .Case([&](ir::CumulativeOp c) {
+          add(launch_cumulative(c, target_), {place(c.getX()), place(c.getResult())}, c);
+        })
+        .Default([&](mlir::Operation* o) {
+          fail_internal("{} reached code generation", o->getName().getStringRef().str());
+        });
+  }
+
+  void add(Launch launch, std::vector<BufferRef> operands, mlir::Operation* op) {
+    if (launch.extent == 0) return;
+    if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
+    if (!launch.table.empty()) operands.push_back(table(launch.table));
+    Step step;
+    step.operands = std::move(operands);
+    step.params = std::move(launch.params);
+    step.extent = launch.extent;
+    step.grain = launch.grain;
+    step.scratch_bytes = launch.scratch_bytes;
+    step.name = launch.request.name;
+    step.locations = source_lines(op->getLoc());
+    planned_.push_back({std::move(step), std::move(launch.request), std::nullopt,
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr),
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr)});
+  }
+
+  void finish_steps() {
+    planned_ = join_strips(std::move(planned_));
+    std::vector<KernelRequest> requests;
+    for (PlannedStep& p : planned_)
+      if (p.request) requests.push_back(std::move(*p.request));
+    auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
+    auto kernel = kernels.begin();
+    for (PlannedStep& p : planned_) {
+      if (p.request) p.step.kernel = std::move(*kernel++);
+      (p.snapshot ? plan_.snapshots[*p.snapshot].steps : plan_.steps).push_back(std::move(p.step));
+    }
+  }
+
+  BufferRef table(const std::vector<std::int64_t>& values) {
+    auto buffer = std::make_shared<Buffer>(values.size() * sizeof(std::int64_t));
+    std::memcpy(buffer->data(), values.data(), values.size() * sizeof(std::int64_t));
+    tables_.push_back(buffer);
+    return {Space::constant, constant_count() + static_cast<std::uint32_t>(tables_.size()) - 1, 0};
+  }
+  std::uint32_t constant_count() {
+    if (!counted_) {
+      counted_ = 0;
+      for (mlir::Operation& op : function_.front()) *counted_ += llvm::isa<ir::ConstantOp>(op);
+    }
+    return *counted_;
+  }
+
+  bool is_snapshot(mlir::Operation& op) const {
+    return op.getNumResults() > 0 && !llvm::isa<ir::ReshapeOp>(op) &&
+           place(op.getResult(0)).space == Space::snapshot;
+  }
+
+  /// The steps from `first` on, those of `op`, leave the call.
+  void keep(mlir::Operation& op, std::size_t first) {
+    const auto number = static_cast<std::uint32_t>(plan_.snapshots.size());
+    SnapshotPlan snapshot{};
+    for (mlir::Value v : op.getResults())
+      snapshot.bytes = std::max(snapshot.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
+    // Its identity, whatever executable makes it: what it is made from, and the kernels with what they read.
+    std::string text;
+    for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, snapshot.inputs);
+    for (PlannedStep& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
+      p.snapshot = number;
+      text += p.request->key;
+      for (std::int64_t n : p.step.params) text += "," + std::to_string(n);
+      for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, snapshot.inputs);
+    }
+    snapshot.key = cache_key(text).lo;
+    plan_.snapshots.push_back(std::move(snapshot));
+  }
+
+  /// What a step of snapshot `number` reads or writes, with parameters by their place in `inputs`, which
+  /// grows.
+  std::string identity(const BufferRef& ref, std::uint32_t number, std::vector<std::size_t>& inputs) {
+    const auto input = [&](std::size_t i) {
+      if (!llvm::is_contained(inputs, i)) inputs.push_back(i);
+      return std::to_string(llvm::find(inputs, i) - inputs.begin());
+    };
+    const std::string at = "+" + std::to_string(ref.offset);
+    if (ref.space == Space::input) return "input" + input(ref.index) + at;
+    if (ref.space == Space::constant) {
+      const Buffer& data =
+          ref.index < constant_count() ? *plan_.constants[ref.index] : *tables_[ref.index - constant_count()];
+      const CacheKey key =
+          cache_key({reinterpret_cast<const char*>(data.data()), static_cast<std::size_t>(data.bytes())});
+      return "constant" + std::to_string(key.lo) + at;
+    }
+    if (ref.index == number) return "here" + at;
+    const SnapshotPlan& other = plan_.snapshots[ref.index];
+    std::string text = "snapshot" + std::to_string(other.key) + at;
+    for (std::size_t i : other.inputs) text += "," + input(i);
+    return text;
+  }
+
+  /// `x` into the part of another array.
+  void copy_into(mlir::Value x, const ir::View& part, mlir::Operation* op) {
+    const ir::View from = ir::View::whole(x);
+    const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
+    add(launch_copy(box, ir::to_tensor_type(x.getType()).dtype, target_, op->getLoc()),
+        {place(x), place(part.base)}, op);
+  }
+
+  void schedule_concatenate(ir::ConcatenateOp concat) {
+    ir::View part = ir::View::whole(concat.getResult());
+    const auto axis = static_cast<unsigned>(concat.getAxis());
+    for (mlir::Value v : concat.getParts()) {
+      copy_into(v, part, concat);
+      part.offset += ir::ranked(v).getDimSize(axis) * part.strides[axis];
+    }
+  }
+
+  void schedule_pad(ir::PadOp pad) {
+    add(launch_border(pad, target_), {place(pad.getResult())}, pad);
+    copy_into(pad.getX(), ir::inner_of(pad), pad);
+  }
+
+  /// The result of an operation that then writes into it, as a copy of x unless it lies there.
+  void schedule_copy(mlir::Value x, mlir::Value result) {
+    const BufferRef from = place(x), to = place(result);
+    if (from.space == to.space && from.index == to.index && from.offset == to.offset) return;
+    copy_into(x, ir::View::whole(result), result.getDefiningOp());
+  }
+
+  void schedule_scatter(ir::ScatterOp scatter) {
+    schedule_copy(scatter.getX(), scatter.getResult());
+    add(launch_scatter(scatter, target_),
+        {place(scatter.getUpdates()), place(scatter.getIndices()), place(scatter.getResult())}, scatter);
+  }
+
+  void schedule_insert(ir::InsertOp insert) {
+    schedule_copy(insert.getX(), insert.getResult());
+    copy_into(insert.getUpdate(), ir::replaced_by(insert), insert);
+  }
+
+  std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
+    auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
+    return std::make_shared<Executable>(make_plan(function, target_, stages_));
+  }
+
+  void add_body(mlir::Operation* op, std::shared_ptr<const Control> control,
+                std::vector<BufferRef> operands) {
+    for (mlir::Value v : op->getResults()) operands.push_back(place(v));
+    operands.push_back(scratch_.lookup(op));
+    operands.push_back({Space::rng, 0, 0});
+    add(op, std::move(control), std::move(operands));
+  }
+
+  void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
+    Step step;
+    step.control = std::move(control);
+    step.operands = std::move(operands);
+    step.name = name_of_location(op->getLoc());
+    step.locations = source_lines(op->getLoc());
+    planned_.push_back({std::move(step)});
+  }
+
+  void schedule_loop(ir::RunLoopOp op) {
+    LoopPlan loop{.body = body(op, op.getBodyAttr()),
+                  .steps = static_cast<std::int64_t>(op.getSteps()),
+                  .draws = static_cast<std::int64_t>(op.getDraws()),
+                  .carries = op.getCarries().size(),
+                  .rows = op.getRows().size(),
+                  .invariants = op.getInvariants().size(),
+                  .outputs = op.getNumResults() - op.getCarries().size(),
+                  .conditional = op.getGoOn() != nullptr};
+    std::vector<BufferRef> operands;
+    for (mlir::Value v : op.getOperands()) operands.push_back(place(v));
+    add_body(op, make_loop(std::move(loop)), std::move(operands));
+  }
+
+  void schedule_branch(ir::RunIfOp op) {
+    std::vector<BufferRef> operands;
+    for (mlir::Value v : op.getArguments()) operands.push_back(place(v));
+    operands.push_back(place(op.getCondition()));
+    add_body(op, make_branch({body(op, op.getThenAttr()), body(op, op.getOtherwiseAttr())}),
+             std::move(operands));
+  }
+
+  void schedule_check(ir::CheckBoundsOp check) {
+    const auto at = check.getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+    add(check,
+        make_bounds_check(
+            {.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
+             .extent = static_cast<std::int64_t>(check.getExtent()),
+             .node = check.getNode().str(),
+             .line = at ? SourceLocation(at.getFilename().str(), at.getLine(), at.getColumn()).str()
+                        : std::string()}),
+        {place(check.getIndices())});
+  }
+
+  mlir::func::FuncOp function_;
+  const Target& target_;
+  Stages* stages_;
+  ExecutablePlan plan_;
+  llvm::DenseMap<mlir::Value, BufferRef> places_;
+  llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
+  std::vector<PlannedStep> planned_;
+  std::vector<std::shared_ptr<const Buffer>> tables_;
+  std::optional<std::uint32_t> counted_;
+};
+
+}  // namespace
+
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, Stages* stages) {
+  return Scheduler(function, target, stages).run();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,59 @@
+#include "codegen/driver/stages.h"
+
+#include "codegen/driver/compile.h"
+#include "runtime/fail.h"
+
+#include <atomic>
+#include <fstream>
+
+namespace kiln::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Numbered in the order of the pipeline.
+constexpr std::pair<std::string_view, std::string_view> files[] = {
+    {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
+    {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
+    {"asm", "6_kernels.s"}};
+
+fs::path make_folder(const std::string& dir, const std::string& graph) {
+  static std::atomic<int> count{0};
+  fs::path folder = fs::path(dir) / fmt::format("{:03}_{}", count++, graph);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
+  // An earlier process may have left some.
+  fs::remove_all(folder / "passes", error);
+  for (const auto& [stage, file] : files) fs::remove(folder / file, error);
+  return folder;
+}
+
+}  // namespace
+
+Stages::Stages(const CompileOptions& options, const std::string& graph)
+    : map_(options.stages), passes_(options.dump_passes) {
+  if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph);
+}
+
+void Stages::add(std::string_view stage, std::string_view text) {
+  if (map_) (*map_)[std::string(stage)] += text;
+  if (folder_.empty()) return;
+  for (const auto& [name, file] : files) {
+    if (name != stage) continue;
+    std::ofstream out(folder_ / file, std::ios::app);
+    out << text;
+    if (!out.flush()) fail("KILN_DUMP: cannot write {}", (folder_ / file).string());
+  }
+}
+
+void Stages::add_pass(std::string_view pass, std::string_view text) {
+  const fs::path file = folder_ / "passes" / fmt::format("{:02}_{}.mlir", pass_count_++, pass);
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  std::ofstream out(file);
+  out << text;
+  if (!out.flush()) fail("KILN_DUMP: cannot write {}", file.string());
+}
+
+}  // namespace kiln::codegen
