@@ -19,8 +19,7 @@ Shape place_in(const Shape& shape, std::int64_t number) {
 
 class Bounds final : public Control {
  public:
-  explicit Bounds(BoundsCheck check) : check_(std::move(check)) {}
-  std::size_t kernels() const override { return 0; }
+  explicit Bounds(const BoundsCheck& check) : check_(check) {}
 
   void run(void* const* operands) const override {
     const std::span indices(static_cast<const std::int64_t*>(operands[0]),
@@ -46,8 +45,8 @@ class Bounds final : public Control {
 ValueError::ValueError(const std::string& line, std::string message)
     : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
 
-std::shared_ptr<const Control> make_bounds_check(BoundsCheck check) {
-  return std::make_shared<Bounds>(std::move(check));
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check) {
+  return std::make_unique<Bounds>(check);
 }
 
 }  // namespace kiln

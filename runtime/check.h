@@ -17,13 +17,6 @@ class ValueError final : public Error {
   std::string message_;
 };
 
-/// kiln.check_bounds: indices (i64, of this shape) must be in [0, extent). Operands of the step: the indices.
-struct BoundsCheck {
-  Shape shape;
-  std::int64_t extent = 0;
-  std::string node;  ///< operator and name, for the message
-  std::string line;  ///< "net.cpp:12", or empty
-};
-std::shared_ptr<const Control> make_bounds_check(BoundsCheck check);
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check);
 
 }  // namespace kiln

@@ -12,8 +12,8 @@ std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
 
 class Loop final : public Control {
  public:
-  explicit Loop(LoopPlan plan) : plan_(std::move(plan)) {
-    const ExecutablePlan& body = plan_.body->plan();
+  Loop(const LoopPlan& plan, const Executable& executable) : plan_(plan), body_(executable) {
+    const ExecutablePlan& body = body_.plan();
     if (body.inputs.size() != plan_.carries + plan_.rows + plan_.invariants ||
         body.outputs.size() != plan_.carries + plan_.outputs + plan_.conditional)
       fail_internal("the body {} does not fit its loop", body.name);
@@ -22,8 +22,6 @@ class Loop final : public Control {
     for (std::size_t i = 0; i < plan_.outputs; ++i)
       output_bytes_.push_back(body.outputs[plan_.carries + i].bytes());
   }
-
-  std::size_t kernels() const override { return kernel_count(plan_.body->plan()); }
 
   void run(void* const* operands) const override {
     void* const* const initial = operands;
@@ -48,9 +46,9 @@ class Loop final : public Control {
     }
 
     // The body's inputs, then its outputs.
-    SmallArray<std::byte*, 32> body(plan_.body->plan().inputs.size() + plan_.body->plan().outputs.size());
+    SmallArray<std::byte*, 32> body(body_.plan().inputs.size() + body_.plan().outputs.size());
     std::byte** const in = body.data();
-    std::byte** const out = in + plan_.body->plan().inputs.size();
+    std::byte** const out = in + body_.plan().inputs.size();
     for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = bytes(initial[i]);
     for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] = bytes(rows[i]);
     for (std::size_t i = 0; i < plan_.invariants; ++i)
@@ -63,7 +61,7 @@ class Loop final : public Control {
       // So that the last of `steps` steps writes to the results.
       const bool to_result = (plan_.steps - step) % 2 == 1;
       for (std::size_t i = 0; i < plan_.carries; ++i) out[i] = to_result ? bytes(results[i]) : others[i];
-      plan_.body->run_body(body.data(), scratch, random);
+      body_.run_body(body.data(), scratch, random);
       for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = out[i];
       for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] += row_bytes_[i];
       for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] += output_bytes_[i];
@@ -79,43 +77,41 @@ class Loop final : public Control {
 
  private:
   LoopPlan plan_;
+  const Executable& body_;
   std::vector<std::int64_t> carry_bytes_, row_bytes_, output_bytes_;
 };
 
 class Branch final : public Control {
  public:
-  explicit Branch(BranchPlan plan) : plan_(std::move(plan)) {
-    const ExecutablePlan &a = plan_.then->plan(), &b = plan_.otherwise->plan();
+  Branch(const Executable& then, const Executable& otherwise) : then_(then), otherwise_(otherwise) {
+    const ExecutablePlan &a = then_.plan(), &b = otherwise_.plan();
     if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
       fail_internal("the bodies {} and {} of a branch differ in signature", a.name, b.name);
   }
 
-  std::size_t kernels() const override {
-    return kernel_count(plan_.then->plan()) + kernel_count(plan_.otherwise->plan());
-  }
-
   void run(void* const* operands) const override {
-    const std::size_t arguments = plan_.then->plan().inputs.size(),
-                      results = plan_.then->plan().outputs.size();
+    const std::size_t arguments = then_.plan().inputs.size(), results = then_.plan().outputs.size();
     void* const* const condition = operands + arguments;
     SmallArray<std::byte*, 32> body(arguments + results);
     for (std::size_t i = 0; i < arguments; ++i) body[i] = bytes(operands[i]);
     for (std::size_t i = 0; i < results; ++i) body[arguments + i] = bytes(condition[1 + i]);
     const bool holds = *bytes(condition[0]) != std::byte{0};
-    const Executable& taken = holds ? *plan_.then : *plan_.otherwise;
+    const Executable& taken = holds ? then_ : otherwise_;
     taken.run_body(body.data(), bytes(condition[1 + results]),
                    *static_cast<const RandomState*>(condition[2 + results]));
   }
 
  private:
-  BranchPlan plan_;
+  const Executable &then_, &otherwise_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Control> make_loop(LoopPlan plan) { return std::make_shared<Loop>(std::move(plan)); }
-std::shared_ptr<const Control> make_branch(BranchPlan plan) {
-  return std::make_shared<Branch>(std::move(plan));
+std::unique_ptr<const Control> make_loop(const LoopPlan& plan, const Executable& body) {
+  return std::make_unique<Loop>(plan, body);
+}
+std::unique_ptr<const Control> make_branch(const Executable& then, const Executable& otherwise) {
+  return std::make_unique<Branch>(then, otherwise);
 }
 
 }  // namespace kiln

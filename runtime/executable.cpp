@@ -1,5 +1,7 @@
 #include "runtime/executable.h"
 
+#include "runtime/check.h"
+#include "runtime/control.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
 #include "runtime/memory_pool.h"
@@ -68,7 +70,14 @@ void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) 
 
 }  // namespace
 
-Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
+Executable::Executable(ExecutablePlan plan, const LoadKernel& load) : plan_(std::move(plan)) {
+  for (const PlannedKernel& k : plan_.kernels) {
+    kernels_.push_back(load(k));
+    if (!kernels_.back() || kernels_.back()->entry == nullptr)
+      fail_internal("kernel {} of {} has no code", k.name, plan_.name);
+  }
+  for (const ExecutablePlan& body : plan_.bodies)
+    bodies_.push_back(std::make_unique<const Executable>(body, load));
   const auto count = [](const auto& v) { return static_cast<std::uint32_t>(v.size()); };
   first_constant_ = count(plan_.inputs) + count(plan_.outputs);
   first_snapshot_ = first_constant_ + count(plan_.constants);
@@ -81,12 +90,6 @@ Executable::Executable(ExecutablePlan plan) : plan_(std::move(plan)) {
     write_back_values_.push_back(resolve(w.value));
     write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
   }
-}
-
-std::size_t kernel_count(const ExecutablePlan& plan) {
-  std::size_t count = 0;
-  for (const Step& s : plan.steps) count += s.control ? s.control->kernels() : 1;
-  return count;
 }
 
 Executable::Operand Executable::resolve(const BufferRef& ref) const {
@@ -116,20 +119,33 @@ Executable::Operand Executable::resolve(const BufferRef& ref) const {
   fail_internal("unknown space in {}", plan_.name);
 }
 
+std::unique_ptr<const Control> Executable::make_control(const Step& step) const {
+  const auto body = [&](std::uint32_t i) -> const Executable& {
+    if (i >= bodies_.size()) fail_internal("body {} of {} in {}", i, bodies_.size(), plan_.name);
+    return *bodies_[i];
+  };
+  if (const auto* loop = std::get_if<LoopPlan>(&step.control)) return make_loop(*loop, body(loop->body));
+  if (const auto* branch = std::get_if<BranchPlan>(&step.control))
+    return make_branch(body(branch->then), body(branch->otherwise));
+  return make_bounds_check(std::get<BoundsCheck>(step.control));
+}
+
 Executable::Launch Executable::add_launch(const Step& step) {
-  Launch l{.control = step.control.get(),
-           .entry = step.kernel ? step.kernel->entry : nullptr,
+  Launch l{.control = nullptr,
+           .entry = nullptr,
            .params = step.params.data(),
            .first = static_cast<std::uint32_t>(operands_.size()),
            .count = static_cast<std::uint32_t>(step.operands.size()),
            .extent = step.extent,
            .grain = std::max<std::int64_t>(step.grain, 1),
-           .copy_bytes = step.copy_bytes,
            .scratch_bytes = (step.scratch_bytes + 63) / 64 * 64};
-  if (step.kernel && l.entry == nullptr)
-    fail_internal("kernel {} of {} has no code", step.kernel->name, plan_.name);
-  if (!step.kernel && !step.control && l.count != 2)
-    fail_internal("copy {} of {} has {} operands", step.name, plan_.name, l.count);
+  if (!step.launches_kernel()) {
+    l.control = controls_.emplace_back(make_control(step)).get();
+  } else {
+    if (step.kernel >= kernels_.size())
+      fail_internal("kernel {} of {} in {}", step.kernel, kernels_.size(), plan_.name);
+    l.entry = kernels_[step.kernel]->entry;
+  }
   for (const BufferRef& r : step.operands) operands_.push_back(resolve(r));
   widest_ = std::max(widest_, l.count);
   return l;
@@ -155,10 +171,6 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
   if (l.control) return l.control->run(operands);
-  if (l.entry == nullptr) {
-    if (l.copy_bytes > 0) std::memmove(operands[1], operands[0], static_cast<std::size_t>(l.copy_bytes));
-    return;
-  }
   const int threads = l.extent > l.grain ? num_threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
   const Arena scratch(l.scratch_bytes * workers, plan_.name);

@@ -16,13 +16,6 @@ using Space = BufferRef::Space;
 
 namespace {
 
-std::shared_ptr<const Kernel> kernel(KernelFn f) {
-  auto k = std::make_shared<Kernel>();
-  k->entry = f;
-  k->name = "test";
-  return k;
-}
-
 // operand 2 = operand 0 * params[0] + operand 1
 void scale_add(void* const* b, const std::int64_t* p, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i)
@@ -35,13 +28,31 @@ void negate(void* const* b, const std::int64_t*, std::int64_t begin, std::int64_
     static_cast<float*>(b[1])[i] = -static_cast<const float*>(b[0])[i];
 }
 
+void copy_state(void* const* b, const std::int64_t*, std::int64_t, std::int64_t) {
+  std::memcpy(b[1], b[0], 16);
+}
+
+// The kernels of these plans are functions of this program, by their number.
+constexpr KernelFn functions[] = {scale_add, negate, copy_state};
+
 Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
           std::vector<std::int64_t> params = {}) {
-  return {.kernel = kernel(f),
+  return {.kernel = static_cast<std::uint32_t>(std::find(std::begin(functions), std::end(functions), f) -
+                                               std::begin(functions)),
           .operands = std::move(operands),
           .params = std::move(params),
           .extent = extent,
           .grain = 4};
+}
+
+Executable load(ExecutablePlan plan) {
+  for (std::uint64_t i = 0; i < std::size(functions); ++i)
+    plan.kernels.push_back({"test", {i, 0}, "", nullptr});
+  return Executable(std::move(plan), [](const PlannedKernel& k) {
+    auto kernel = std::make_shared<Kernel>();
+    kernel->entry = functions[k.key[0]];
+    return kernel;
+  });
 }
 
 constexpr std::int64_t n = 10;
@@ -66,7 +77,7 @@ TEST_CASE("steps run in order on inputs, constants, the arena and outputs", "[ex
   plan.constants = {std::make_shared<const Buffer>(std::move(constant))};
   plan.steps = {step(scale_add, {{Space::input, 0}, {Space::constant, 0}, {Space::arena, 0, 64}}, n, {2}),
                 step(negate, {{Space::arena, 0, 64}, {Space::output, 0}}, n)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
 
   Vector in(1);
   Vector out(0);
@@ -80,20 +91,20 @@ TEST_CASE("steps run in order on inputs, constants, the arena and outputs", "[ex
   CHECK(memory_report().arena_bytes == 0);
 }
 
-TEST_CASE("a step without a kernel copies, an empty step does nothing", "[executable]") {
+TEST_CASE("inputs begin where their arguments say, an empty step does nothing", "[executable]") {
   ExecutablePlan plan;
   plan.inputs = {vector_type};
   plan.outputs = {vector_type};
-  plan.steps = {{.operands = {{Space::input, 0, 8}, {Space::output, 0}}, .copy_bytes = 16},
+  plan.steps = {step(negate, {{Space::input, 0, 8}, {Space::output, 0}}, 4),
                 step(negate, {{Space::input, 0}, {Space::output, 0}}, 0)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
   Vector in(0);
   Vector out(50);
   const Argument argument{&in, 4};
   void* results[] = {out.values()};
   e.run({&argument, 1}, results, {});
-  CHECK(out.values()[0] == 3);
-  CHECK(out.values()[3] == 6);
+  CHECK(out.values()[0] == -3);
+  CHECK(out.values()[3] == -6);
   CHECK(out.values()[4] == 54);
 }
 
@@ -105,7 +116,7 @@ TEST_CASE("inputs are written when all steps are done, and their versions move",
     plan.arena_bytes = bytes;
     plan.steps = {step(negate, {{Space::input, 0}, {Space::arena, 0}}, n)};
     plan.write_backs = {{0, {Space::arena, 0}, bytes}};
-    const Executable e(std::move(plan));
+    const Executable e = load(std::move(plan));
     Vector a(1), b(2);
     const Argument arguments[] = {{&a}, {&b}};
     const auto version = a.version();
@@ -116,7 +127,7 @@ TEST_CASE("inputs are written when all steps are done, and their versions move",
   }
   SECTION("two inputs change places") {
     plan.write_backs = {{0, {Space::input, 1}, bytes}, {1, {Space::input, 0}, bytes}};
-    const Executable e(std::move(plan));
+    const Executable e = load(std::move(plan));
     Vector a(1), b(20);
     const Argument arguments[] = {{&a}, {&b}};
     e.run(arguments, {}, {});
@@ -135,7 +146,7 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
                      .bytes = static_cast<std::int64_t>(n * sizeof(float)),
                      .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n)}}};
   plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
   Vector out(0);
   void* results[] = {out.values()};
 
@@ -170,7 +181,7 @@ TEST_CASE("snapshots of different parts of one storage are different", "[executa
                      .bytes = 20,
                      .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n / 2)}}};
   plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n / 2)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
   Vector in(0), out(0);
   void* results[] = {out.values()};
   const Argument first{&in, 0}, second{&in, 20};
@@ -195,7 +206,7 @@ TEST_CASE("a snapshot of two parameters is made anew when either changes", "[exe
        .bytes = bytes,
        .steps = {step(scale_add, {{Space::input, 0}, {Space::snapshot, 0}, {Space::snapshot, 1}}, n, {1})}}};
   plan.steps = {step(negate, {{Space::snapshot, 1}, {Space::output, 0}}, n)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
   Vector a(10), b(2), other(5), out(0);
   void* results[] = {out.values()};
   const auto run = [&](Vector& first, Vector& second) {
@@ -227,8 +238,8 @@ TEST_CASE("a snapshot of two parameters is made anew when either changes", "[exe
 TEST_CASE("kernels read the random state", "[executable]") {
   ExecutablePlan plan;
   plan.outputs = {{DType::i64, {2}}};
-  plan.steps = {{.operands = {{Space::rng, 0}, {Space::output, 0}}, .copy_bytes = 16}};
-  const Executable e(std::move(plan));
+  plan.steps = {step(copy_state, {{Space::rng, 0}, {Space::output, 0}}, 1)};
+  const Executable e = load(std::move(plan));
   std::uint64_t out[2] = {};
   void* results[] = {out};
   e.run({}, results, {.seed = 42, .counter = 7});
@@ -243,7 +254,7 @@ TEST_CASE("many threads call one executable", "[executable]") {
   plan.arena_bytes = 100'000;
   plan.steps = {step(negate, {{Space::input, 0}, {Space::arena, 0, 4096}}, n),
                 step(negate, {{Space::arena, 0, 4096}, {Space::output, 0}}, n)};
-  const Executable e(std::move(plan));
+  const Executable e = load(std::move(plan));
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 6; ++t)
@@ -264,7 +275,7 @@ TEST_CASE("a plan that refers to nothing is an internal error", "[executable]") 
   ExecutablePlan plan;
   plan.steps = {step(negate, {{Space::input, 3}, {Space::output, 0}}, 1)};
   try {
-    const Executable e(std::move(plan));
+    const Executable e = load(std::move(plan));
     FAIL("no error");
   } catch (const Error& e) {
     CHECK(e.kind() == Error::Kind::internal);

@@ -31,16 +31,16 @@ void note_thread(void* const*, const std::int64_t*, std::int64_t, std::int64_t) 
 }
 
 Executable one_step(KernelFn f, std::int64_t extent, std::int64_t grain) {
-  auto k = std::make_shared<Kernel>();
-  k->entry = f;
   ExecutablePlan plan;
   plan.outputs = {{DType::i32, {extent}}};
-  plan.steps = {{.kernel = k,
-                 .operands = {{BufferRef::Space::output, 0}},
-                 .params = {grain},
-                 .extent = extent,
-                 .grain = grain}};
-  return Executable(std::move(plan));
+  plan.kernels = {{}};
+  plan.steps = {
+      {.operands = {{BufferRef::Space::output, 0}}, .params = {grain}, .extent = extent, .grain = grain}};
+  return Executable(std::move(plan), [f](const PlannedKernel&) {
+    auto kernel = std::make_shared<Kernel>();
+    kernel->entry = f;
+    return kernel;
+  });
 }
 
 bool each_once(std::int64_t extent, std::int64_t grain) {

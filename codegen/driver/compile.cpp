@@ -12,6 +12,7 @@
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/log.h"
+#include "runtime/plan_io.h"
 
 #include <mlir/IR/AsmState.h>
 
@@ -44,6 +45,17 @@ std::string text_of(mlir::Operation* op) {
 
 using Clock = std::chrono::steady_clock;
 
+/// Under KILN_CHECK_PLANS a plan is written and read back before it runs: it must be all that is needed.
+ExecutablePlan check_plan(ExecutablePlan plan) {
+  static const bool on = env_is_on("KILN_CHECK_PLANS");
+  if (!on) return plan;
+  const std::vector<std::byte> bytes = write_plan(plan);
+  ExecutablePlan again = read_plan(bytes);
+  if (to_string(again) != to_string(plan) || write_plan(again) != bytes)
+    fail_internal("the plan {} is not what was read back", plan.name);
+  return again;
+}
+
 /// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part
 /// of the module.
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
@@ -75,7 +87,9 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  ExecutablePlan plan = codegen::make_plan(function, target, stages);
+  codegen::LoadedKernels kernels;
+  ExecutablePlan plan = codegen::make_plan(function, target, kernels, stages);
+  if (stages) stages->add("plan", to_string(plan));
   const auto done = Clock::now();
   plan.compile_ms = milliseconds(started, done);
   // Other threads may be compiling too: the counts are the process's in this time.
@@ -87,7 +101,8 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
            milliseconds(in_kernels, done), stats.kernels_compiled - compiled,
            static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
            stats.kernels_loaded - loaded);
-  return std::make_shared<Executable>(std::move(plan));
+  return std::make_shared<Executable>(check_plan(std::move(plan)),
+                                      [&](const PlannedKernel& k) { return kernels.at(k.key); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct CompileOptions {
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
   bool dump_passes = false;
-  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm. Code is
+  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm, plan. Code is
   /// generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;
 };

@@ -48,8 +48,8 @@ std::shared_ptr<Kernel> load_object(const KernelObject& object) {
   llvm::orc::LLJIT& jit = linker();
   auto code = std::make_shared<Code>();
   code->tracker = jit.getMainJITDylib().createResourceTracker();
-  auto buffer =
-      llvm::MemoryBuffer::getMemBufferCopy({object.bytes.data(), object.bytes.size()}, object.symbol);
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
+      {reinterpret_cast<const char*>(object.bytes->data()), object.bytes->size()}, object.symbol);
   if (auto error = jit.addObjectFile(code->tracker, std::move(buffer)))
     fail_internal("kernel '{}' could not be added: {}", object.symbol, llvm::toString(std::move(error)));
   auto address = jit.lookup(object.symbol);
@@ -58,6 +58,8 @@ std::shared_ptr<Kernel> load_object(const KernelObject& object) {
   auto kernel = std::make_shared<Kernel>();
   kernel->entry = address->toPtr<KernelFn>();
   kernel->name = object.symbol;
+  kernel->symbol = object.symbol;
+  kernel->object = object.bytes;
   kernel->code = std::move(code);
   return kernel;
 }

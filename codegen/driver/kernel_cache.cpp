@@ -19,6 +19,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 
 namespace kiln::codegen {
 namespace {
@@ -30,12 +31,8 @@ constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " l
 #endif
     ;
 
-std::string stamp_of(const Target& target) {
-  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
-}
-
 CacheKey key_of(const KernelRequest& request, const Target& target) {
-  return cache_key(fmt::format("{}|{}", stamp_of(target), request.key));
+  return cache_key(fmt::format("{}|{}", kernel_stamp(target), request.key));
 }
 
 std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
@@ -46,22 +43,19 @@ std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
 
 // On disk an object is its symbol, a newline, and the ELF bytes.
 std::vector<std::byte> pack(const KernelObject& object) {
-  std::vector<std::byte> bytes;
-  auto append = [&](const char* data, std::size_t n) {
-    bytes.insert(bytes.end(), reinterpret_cast<const std::byte*>(data),
-                 reinterpret_cast<const std::byte*>(data) + n);
-  };
-  append(object.symbol.data(), object.symbol.size());
-  append("\n", 1);
-  append(object.bytes.data(), object.bytes.size());
+  const auto symbol = std::as_bytes(std::span(object.symbol));
+  std::vector<std::byte> bytes(symbol.begin(), symbol.end());
+  bytes.push_back(std::byte{'\n'});
+  bytes.insert(bytes.end(), object.bytes->begin(), object.bytes->end());
   return bytes;
 }
 
 std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
-  const char* data = reinterpret_cast<const char*>(bytes.data());
-  const char* newline = std::find(data, data + bytes.size(), '\n');
-  if (newline == data + bytes.size()) return std::nullopt;
-  return KernelObject{{data, newline}, {newline + 1, data + bytes.size()}};
+  const auto newline = std::find(bytes.begin(), bytes.end(), std::byte{'\n'});
+  if (newline == bytes.end()) return std::nullopt;
+  return KernelObject{std::string(reinterpret_cast<const char*>(bytes.data()),
+                                  static_cast<std::size_t>(newline - bytes.begin())),
+                      std::make_shared<const std::vector<std::byte>>(newline + 1, bytes.end())};
 }
 
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
@@ -69,7 +63,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   std::shared_ptr<Kernel> kernel;
   DiskCache& disk = disk_cache();
   if (!stages) {
-    if (auto bytes = disk.load(key, stamp_of(target))) {
+    if (auto bytes = disk.load(key, kernel_stamp(target))) {
       if (auto object = unpack(*bytes)) {
         kernel = load_object(*object);
         stats().kernels_loaded++;
@@ -81,11 +75,10 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     kernel = load_object(object);
     stats().kernels_compiled++;
     if (!stages)
-      disk.store(key, stamp_of(target), pack(object), request.name + ": " + request.key.substr(0, 160));
+      disk.store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
-  kernel->key[0] = key.hi;
-  kernel->key[1] = key.lo;
+  kernel->key = {key.hi, key.lo};
   return kernel;
 }
 
@@ -187,6 +180,10 @@ void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
 }
 
 }  // namespace
+
+std::string kernel_stamp(const Target& target) {
+  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+}
 
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,

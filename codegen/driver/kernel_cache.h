@@ -5,6 +5,9 @@
 
 namespace kiln::codegen {
 
+/// Which code kernels are: for this target, by this version of Kiln and LLVM.
+std::string kernel_stamp(const Target& target);
+
 /// The kernels of the requests, in their order: from memory, else from the disk, else compiled (and stored in
 /// both), on the threads that a call may use. Of equal requests one is compiled, also where several threads
 /// ask at once. The requests' locations belong to `context`; `graph` is for people. `stages`, when not

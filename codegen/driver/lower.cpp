@@ -233,7 +233,8 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   }
   auto bytes = generate(*llvm_module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
   stats().llvm_ns += since(in_llvm);
-  return {symbol, {bytes.begin(), bytes.end()}};
+  const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
+  return {symbol, std::make_shared<const std::vector<std::byte>>(data, data + bytes.size())};
 }
 
 std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "codegen/cpu/loops/emit.h"
 #include "codegen/driver/stages.h"
+#include "runtime/plan.h"
 
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace kiln::codegen {
 /// Machine code of a kernel: an ELF object with one function.
 struct KernelObject {
   std::string symbol;
-  std::vector<char> bytes;
+  Blob bytes;
 };
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs

@@ -5,8 +5,6 @@
 #include "codegen/driver/kernel_cache.h"
 #include "ir/views.h"
 #include "passes/strip_mine.h"
-#include "runtime/check.h"
-#include "runtime/control.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
@@ -56,11 +54,12 @@ std::vector<std::string> source_lines(mlir::Location loc) {
 /// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
-  Scheduler(mlir::func::FuncOp function, const Target& target, Stages* stages)
-      : function_(function), target_(target), stages_(stages) {}
+  Scheduler(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded, Stages* stages)
+      : function_(function), target_(target), loaded_(loaded), stages_(stages) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
+    plan_.target = kernel_stamp(target_);
     if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_bytes_attr))
       plan_.arena_bytes = bytes.getInt();
     if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_lower_bound_attr))
@@ -188,9 +187,19 @@ class Scheduler {
     auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
-      if (p.request) p.step.kernel = std::move(*kernel++);
+      if (p.request) p.step.kernel = kernel_number(*kernel++);
       (p.snapshot ? plan_.snapshots[*p.snapshot].steps : plan_.steps).push_back(std::move(p.step));
     }
+  }
+
+  std::uint32_t kernel_number(const std::shared_ptr<const Kernel>& kernel) {
+    const auto [at, unseen] =
+        kernel_numbers_.try_emplace(kernel.get(), static_cast<std::uint32_t>(plan_.kernels.size()));
+    if (unseen) {
+      plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object});
+      loaded_.emplace(kernel->key, kernel);
+    }
+    return at->second;
   }
 
   BufferRef table(const std::vector<std::int64_t>& values) {
@@ -294,20 +303,22 @@ class Scheduler {
     copy_into(insert.getUpdate(), ir::replaced_by(insert), insert);
   }
 
-  std::shared_ptr<const Executable> body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
+  std::uint32_t body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
     auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
-    return std::make_shared<Executable>(make_plan(function, target_, stages_));
+    plan_.bodies.push_back(make_plan(function, target_, loaded_, stages_));
+    return static_cast<std::uint32_t>(plan_.bodies.size() - 1);
   }
 
-  void add_body(mlir::Operation* op, std::shared_ptr<const Control> control,
-                std::vector<BufferRef> operands) {
+  template <class Control>
+  void add_body(mlir::Operation* op, Control control, std::vector<BufferRef> operands) {
     for (mlir::Value v : op->getResults()) operands.push_back(place(v));
     operands.push_back(scratch_.lookup(op));
     operands.push_back({Space::rng, 0, 0});
     add(op, std::move(control), std::move(operands));
   }
 
-  void add(mlir::Operation* op, std::shared_ptr<const Control> control, std::vector<BufferRef> operands) {
+  template <class Control>
+  void add(mlir::Operation* op, Control control, std::vector<BufferRef> operands) {
     Step step;
     step.control = std::move(control);
     step.operands = std::move(operands);
@@ -317,43 +328,44 @@ class Scheduler {
   }
 
   void schedule_loop(ir::RunLoopOp op) {
-    LoopPlan loop{.body = body(op, op.getBodyAttr()),
-                  .steps = static_cast<std::int64_t>(op.getSteps()),
-                  .draws = static_cast<std::int64_t>(op.getDraws()),
-                  .carries = op.getCarries().size(),
-                  .rows = op.getRows().size(),
-                  .invariants = op.getInvariants().size(),
-                  .outputs = op.getNumResults() - op.getCarries().size(),
-                  .conditional = op.getGoOn() != nullptr};
+    const LoopPlan loop{.body = body(op, op.getBodyAttr()),
+                        .steps = static_cast<std::int64_t>(op.getSteps()),
+                        .draws = static_cast<std::int64_t>(op.getDraws()),
+                        .carries = op.getCarries().size(),
+                        .rows = op.getRows().size(),
+                        .invariants = op.getInvariants().size(),
+                        .outputs = op.getNumResults() - op.getCarries().size(),
+                        .conditional = op.getGoOn() != nullptr};
     std::vector<BufferRef> operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(place(v));
-    add_body(op, make_loop(std::move(loop)), std::move(operands));
+    add_body(op, loop, std::move(operands));
   }
 
   void schedule_branch(ir::RunIfOp op) {
     std::vector<BufferRef> operands;
     for (mlir::Value v : op.getArguments()) operands.push_back(place(v));
     operands.push_back(place(op.getCondition()));
-    add_body(op, make_branch({body(op, op.getThenAttr()), body(op, op.getOtherwiseAttr())}),
-             std::move(operands));
+    const std::uint32_t then = body(op, op.getThenAttr()), otherwise = body(op, op.getOtherwiseAttr());
+    add_body(op, BranchPlan{then, otherwise}, std::move(operands));
   }
 
   void schedule_check(ir::CheckBoundsOp check) {
     const auto at = check.getLoc()->findInstanceOf<mlir::FileLineColLoc>();
     add(check,
-        make_bounds_check(
-            {.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
-             .extent = static_cast<std::int64_t>(check.getExtent()),
-             .node = check.getNode().str(),
-             .line = at ? SourceLocation(at.getFilename().str(), at.getLine(), at.getColumn()).str()
-                        : std::string()}),
+        BoundsCheck{.shape = ir::to_tensor_type(check.getIndices().getType()).shape,
+                    .extent = static_cast<std::int64_t>(check.getExtent()),
+                    .node = check.getNode().str(),
+                    .line = at ? SourceLocation(at.getFilename().str(), at.getLine(), at.getColumn()).str()
+                               : std::string()},
         {place(check.getIndices())});
   }
 
   mlir::func::FuncOp function_;
   const Target& target_;
+  LoadedKernels& loaded_;
   Stages* stages_;
   ExecutablePlan plan_;
+  llvm::DenseMap<const Kernel*, std::uint32_t> kernel_numbers_;
   llvm::DenseMap<mlir::Value, BufferRef> places_;
   llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
   std::vector<PlannedStep> planned_;
@@ -363,8 +375,9 @@ class Scheduler {
 
 }  // namespace
 
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, Stages* stages) {
-  return Scheduler(function, target, stages).run();
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded,
+                         Stages* stages) {
+  return Scheduler(function, target, loaded, stages).run();
 }
 
 }  // namespace kiln::codegen

@@ -4,10 +4,18 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
+#include <array>
+#include <map>
+#include <memory>
+
 namespace kiln::codegen {
 
-/// The steps of a planned function (after passes::run_pipeline), with their kernels. `stages` as in
-/// get_kernels.
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, Stages* stages);
+/// Kernels by their keys.
+using LoadedKernels = std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>>;
+
+/// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and those of its bodies.
+/// `stages` as in get_kernels.
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded,
+                         Stages* stages);
 
 }  // namespace kiln::codegen

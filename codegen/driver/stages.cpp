@@ -1,6 +1,7 @@
 #include "codegen/driver/stages.h"
 
 #include "codegen/driver/compile.h"
+#include "codegen/driver/stage_names.h"
 #include "runtime/fail.h"
 
 #include <atomic>
@@ -11,12 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Numbered in the order of the pipeline.
-constexpr std::pair<std::string_view, std::string_view> files[] = {
-    {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
-    {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
-    {"asm", "6_kernels.s"}};
-
 fs::path make_folder(const std::string& dir, const std::string& graph) {
   static std::atomic<int> count{0};
   fs::path folder = fs::path(dir) / fmt::format("{:03}_{}", count++, graph);
@@ -25,7 +20,7 @@ fs::path make_folder(const std::string& dir, const std::string& graph) {
   if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
   // An earlier process may have left some.
   fs::remove_all(folder / "passes", error);
-  for (const auto& [stage, file] : files) fs::remove(folder / file, error);
+  for (const auto& [stage, file] : stage_files) fs::remove(folder / file, error);
   return folder;
 }
 
@@ -39,7 +34,7 @@ Stages::Stages(const CompileOptions& options, const std::string& graph)
 void Stages::add(std::string_view stage, std::string_view text) {
   if (map_) (*map_)[std::string(stage)] += text;
   if (folder_.empty()) return;
-  for (const auto& [name, file] : files) {
+  for (const auto& [name, file] : stage_files) {
     if (name != stage) continue;
     std::ofstream out(folder_ / file, std::ios::app);
     out << text;

@@ -1,4 +1,5 @@
 // kiln dump: what a network looks like on its way to machine code.
+#include "codegen/driver/stage_names.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
 
@@ -8,13 +9,6 @@
 
 namespace kiln::tool {
 namespace {
-
-/// In the order of the pipeline; the files are those of KILN_DUMP.
-constexpr std::pair<const char*, const char*> stages[] = {
-    {"trace", "0_trace.txt"},      {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
-    {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
-    {"asm", "6_kernels.s"},
-};
 
 struct Arguments {
   ModelArguments model;
@@ -52,7 +46,8 @@ int dump(const Arguments& a) {
   std::error_code error;
   std::filesystem::create_directories(a.output, error);
   if (error) throw Error(fmt::format("{}: cannot make the folder: {}", a.output, error.message()));
-  for (auto [stage, file] : stages) write_file(std::filesystem::path(a.output) / file, texts[stage]);
+  for (auto [stage, file] : codegen::stage_files)
+    write_file(std::filesystem::path(a.output) / file, texts[std::string(stage)]);
   return ok;
 }
 
@@ -64,8 +59,8 @@ void add_dump(CLI::App& app, Action& action) {
   a->model.add_model(*c);
   a->model.add_inputs(*c);
   std::vector<std::string> names;
-  for (auto [stage, file] : stages) names.emplace_back(stage);
-  auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm or asm")
+  for (auto [stage, file] : codegen::stage_files) names.emplace_back(stage);
+  auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm, asm or plan")
                     ->check(CLI::IsMember(names))
                     ->option_text("STAGE");
   auto* all = c->add_flag("--all", a->all, "Every stage, a file each, in the folder -o")

@@ -81,7 +81,7 @@ class KILN_API Model {
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
-  /// The text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm.
+  /// The text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 

@@ -1,0 +1,130 @@
+#pragma once
+#include "runtime/storage.h"
+#include "runtime/tensor_type.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+/// A compiled graph as data: it knows no LLVM, holds no address and no handle, and can be copied, printed,
+/// written and read back (plan_io.h). An Executable (executable.h) is a plan with its kernels loaded.
+namespace kiln {
+
+/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the
+/// code was left general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only
+/// its output operands.
+using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin,
+                          std::int64_t end);
+
+/// Immutable bytes that copies of a plan share.
+using Blob = std::shared_ptr<const std::vector<std::byte>>;
+
+/// A kernel of a plan: its identity and its machine code.
+struct PlannedKernel {
+  std::string name;                  ///< for people: the operators in it
+  std::array<std::uint64_t, 2> key;  ///< hash of the kernel's definition and of the compiler
+  std::string symbol;                ///< of the function in `object`
+  Blob object;                       ///< an ELF object; null for a function of the process itself (tests)
+};
+
+/// Where a value lives during a call.
+struct BufferRef {
+  enum class Space : std::uint8_t { input, output, arena, constant, snapshot, rng };
+  Space space = Space::arena;
+  std::uint32_t index = 0;  ///< which input, output, constant or snapshot
+  std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
+  bool operator==(const BufferRef&) const = default;
+};
+
+/// A loop (kiln.run_loop). The body takes the loop-carried values, a row of each scanned input, then the
+/// invariants, and gives the carried values of the next step, a row of each stacked output, then, in a
+/// conditional loop, whether to continue.
+///
+/// Operands of the step: carried values, scanned inputs, invariants, the condition (if conditional), results
+/// (carried, then stacked outputs), scratch, random state. Scratch: a second copy of each carried value and,
+/// if conditional, a bool, each aligned, then the body's arena.
+struct LoopPlan {
+  std::uint32_t body = 0;  ///< in the plan's bodies
+  std::int64_t steps = 0;  ///< at most this many in a conditional loop
+  std::int64_t draws = 0;  ///< random counters from one step to the next
+  std::uint64_t carries = 0, rows = 0, invariants = 0, outputs = 0;
+  bool conditional = false;
+  bool operator==(const LoopPlan&) const = default;
+};
+
+/// A branch (kiln.run_if). Operands of the step: the arguments, the condition, results, scratch (the arena of
+/// either body), random state.
+struct BranchPlan {
+  std::uint32_t then = 0, otherwise = 0;  ///< in the plan's bodies
+  bool operator==(const BranchPlan&) const = default;
+};
+
+/// A check of values (kiln.check_bounds): indices (i64, of this shape) must be in [0, extent), else the call
+/// throws a ValueError (check.h). Operands of the step: the indices.
+struct BoundsCheck {
+  Shape shape;
+  std::int64_t extent = 0;
+  std::string node;  ///< operator and name, for the message
+  std::string line;  ///< "net.cpp:12", or empty
+  bool operator==(const BoundsCheck&) const = default;
+};
+
+/// One thing that a call does: the launch of a kernel or, where `control` says so, something else.
+struct Step {
+  std::variant<std::monostate, LoopPlan, BranchPlan, BoundsCheck> control = {};
+  std::uint32_t kernel = 0;  ///< in the plan's kernels
+  std::vector<BufferRef> operands = {};
+  std::vector<std::int64_t> params = {};
+  std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
+  std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
+  /// For each thread that runs the kernel; their address is its last operand. The first eight bytes are zero
+  /// before a thread's first piece, and a piece finds the memory as the thread's preceding piece left it.
+  std::int64_t scratch_bytes = 0;
+  std::string name = {};                    ///< for profiles and dumps
+  std::vector<std::string> locations = {};  ///< "file:line" of the operators in it
+
+  bool launches_kernel() const { return std::holds_alternative<std::monostate>(control); }
+};
+
+/// A prepacked constant: derived from parameters alone, kept on the storage of the first of them while no
+/// version moves.
+struct SnapshotPlan {
+  std::vector<std::size_t>
+      inputs;             ///< the parameters, also those that other snapshots in `steps` derive from
+  std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
+  std::int64_t bytes = 0;
+  std::vector<Step> steps;  ///< operand spaces: input, constant, and snapshot up to this one
+};
+
+struct ExecutablePlan {
+  std::string name;
+  std::string target;  ///< what the kernels are compiled for and by; empty without kernels
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> outputs;
+  /// New contents of inputs, copied over them when all steps are done.
+  struct WriteBack {
+    std::size_t input;
+    BufferRef value;
+    std::int64_t bytes;
+  };
+  std::vector<WriteBack> write_backs;
+  std::vector<PlannedKernel> kernels;  ///< of this plan's steps and snapshots, each once
+  std::vector<std::shared_ptr<const Buffer>> constants;
+  std::vector<SnapshotPlan> snapshots;
+  std::vector<Step> steps;
+  std::vector<ExecutablePlan> bodies;  ///< of loops and branches; without snapshots and write-backs
+  std::int64_t arena_bytes = 0;
+  std::int64_t arena_lower_bound = 0;  ///< largest sum of simultaneously live temporaries
+  std::int64_t random_draws = 0;       ///< values of the random counter that a call takes
+  double compile_ms = 0;
+};
+
+/// Launches in the plan and, once each, in the bodies of its loops and branches; write-backs and checks are
+/// none.
+KILN_API std::size_t kernel_count(const ExecutablePlan& plan);
+
+}  // namespace kiln
