@@ -84,7 +84,7 @@ mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const 
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(request.location));
   builder.setInsertionPointToStart(module->getBody());
-  Emit e(builder, request.location, target);
+  KernelBuilder e(builder, request.location, target);
   auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context),
                                                 {e.ptr(), e.ptr(), e.i64(), e.i64()});
   auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);

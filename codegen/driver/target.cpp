@@ -41,9 +41,9 @@ bool host_has(std::initializer_list<const char*> features) {
   return true;
 }
 
-std::int64_t bytes_of_second_cache() {
+std::int64_t detect_l2_bytes() {
   const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? bytes : Target().second_cache;
+  return bytes > 0 ? bytes : Target().l2_bytes;
 }
 
 bool has_avx2() { return host_has({"avx2", "fma", "f16c", "bmi2"}); }
@@ -60,17 +60,17 @@ Target select_target(Isa request) {
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
-  static const bool asks_ahead = !llvm::sys::getHostCPUName().starts_with("znver");
-  static const std::int64_t second_cache = bytes_of_second_cache();
+  static const bool software_prefetch = !llvm::sys::getHostCPUName().starts_with("znver");
+  static const std::int64_t l2_bytes = detect_l2_bytes();
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", asks_ahead, second_cache};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", software_prefetch, l2_bytes};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use native");
-      return {Isa::avx2, 32, "x86-64-v3", "", asks_ahead, second_cache};
+      return {Isa::avx2, 32, "x86-64-v3", "", software_prefetch, l2_bytes};
     default:
-      return {Isa::scalar, 0, "x86-64", "", asks_ahead, second_cache};
+      return {Isa::scalar, 0, "x86-64", "", software_prefetch, l2_bytes};
   }
 }
 

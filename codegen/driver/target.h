@@ -14,10 +14,10 @@ struct Target {
   std::string features;  ///< LLVM's list; empty: those of the cpu
   /// Whether loops ask for what they will stream through. AMD's processors see such streams themselves, and
   /// asking then costs up to a fifth. A kernel's key says whether it asks, its id does not.
-  bool asks_ahead = false;
+  bool software_prefetch = false;
   /// Bytes of the second cache of a core of this machine. Sizes that kernels are given may depend on it;
   /// their code may where their key says so.
-  std::int64_t second_cache = 512 * 1024;
+  std::int64_t l2_bytes = 512 * 1024;
 
   /// Elements of a vector of `element_bytes` each; a multiple of what one register holds when elements are
   /// narrow, so that types of different widths have one lane count.

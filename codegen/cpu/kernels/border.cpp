@@ -1,6 +1,6 @@
 // What surrounds the operand of a pad: one number, in one kernel for all sides.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 
 #include <llvm/ADT/STLExtras.h>
 
@@ -68,7 +68,7 @@ Launch launch_border(ir::PadOp pad, const Target& target) {
   launch.grain = grain_for(rows.count, cost * border / std::max<std::int64_t>(rows.count, 1));
 
   const auto axes = llvm::map_to_vector(rows.outer, [](const Rows::Axis& a) { return a.is_padded(); });
-  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
     const Value zero = e.index(0), step = e.index(lanes), length = e.param(params, elements);
     const auto fill = [&](Value row, Value from, Value to) {
       const auto whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));

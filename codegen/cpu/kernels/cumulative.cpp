@@ -1,7 +1,7 @@
 // Running sums: a chain along one axis, lanes and threads along the others. Semantics: kiln.cumulative.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 
 namespace kiln::codegen {
@@ -23,7 +23,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   if (behind > 1) add_axis(behind, 1);
   int lanes = behind > 1 ? target.lanes(size_of(dtype)) : 1;
   // Streams are addresses only: nothing is read at points of the nest itself.
-  Nest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
+  LoopNest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
   Launch launch{{name_of_location(op.getLoc()),
                  fmt::format("cumulative {} {}", ir::stringifyReduceKind(op.getKind()).str(), nest.key()),
                  op.getLoc(),
@@ -38,10 +38,10 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   launch.grain = grain_for(launch.extent, extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
 
   ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value count = e.param(params, own), step = e.param(params, own + 1);
-    nest.emit(e, buffers, params, 0, begin, end, [&](Nest::At& at) {
+    nest.emit(e, buffers, params, 0, begin, end, [&](LoopPoint& at) {
       mlir::Value from = at.address(0), to = at.address(1);
       mlir::Value first = e.load(from, dtype, at.lanes(), at.mask());
       e.store(first, to, dtype, at.lanes(), at.mask());

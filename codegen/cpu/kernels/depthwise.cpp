@@ -51,7 +51,7 @@ struct Plan {
 
 class Emitter {
  public:
-  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
       : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
 
   /// Units [begin, end): tiles, along the last axis first.
@@ -157,7 +157,7 @@ class Emitter {
     }
   }
 
-  Emit& e;
+  KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
   Value buffers_, params_, right_, offsets_;
@@ -178,7 +178,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const std::int64_t m = extents.back();
   // As many rows as registers hold beside the taps and a factor.
   const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
-  const Cut cut(m, most_rows);
+  const TileSplit cut(m, most_rows);
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(
@@ -211,7 +211,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
   launch.grain = grain_for(launch.extent, cut.rows.most * registers * Tile::cost_of_register(k_extent));
-  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue finish = epilogue;
     Emitter(e, plan, finish, buffers, params).run(begin, end);
   };

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/emit.h"
+#include "codegen/cpu/loops/kernel_builder.h"
 #include "ir/dialect.h"
 
 namespace kiln::codegen {

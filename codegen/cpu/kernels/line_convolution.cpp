@@ -48,7 +48,7 @@ struct Plan {
 
 class Emitter {
  public:
-  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
       : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
 
   /// Units [begin, end): tiles of lines, along the last axis first.
@@ -127,7 +127,7 @@ class Emitter {
     finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
   }
 
-  Emit& e;
+  KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
   Value buffers_, params_, weights_, offsets_;
@@ -172,7 +172,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   const std::int64_t most = std::max<std::int64_t>((target.registers() - 1) / (c.channels + 1), 1);
   const std::int64_t lines = has_lines ? extents.back() : 1;
   const TileSize size(most, registers, lines);
-  const Cut cut(lines, static_cast<int>(size.lines));
+  const TileSplit cut(lines, static_cast<int>(size.lines));
   const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
   Plan plan{.dtype = dtype,
             .lanes = lanes,
@@ -206,7 +206,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   launch.extent = units;
   launch.table = c.offsets;
   launch.grain = grain_for(units, cut.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
-  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue finish = epilogue;
     Emitter(e, plan, finish, buffers, params).run(begin, end);
   };

@@ -3,7 +3,7 @@
 #include "codegen/cpu/kernels/pack.h"
 
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/loops/window_order.h"
 
@@ -23,13 +23,13 @@ Packer::Neighbours Packer::neighbours_of(std::int64_t row_stride, std::int64_t c
   return column_stride == 1 ? Neighbours::columns : row_stride == 1 ? Neighbours::elements : Neighbours::none;
 }
 
-Packer::Column Packer::column(Emit& e, const Part& part, mlir::Value panel, mlir::Value j) const {
+Packer::Column Packer::column(KernelBuilder& e, const Part& part, mlir::Value panel, mlir::Value j) const {
   const mlir::Value number = e.add(e.mul(panel, part.width), j);
   return {e.element(part.in, e.mul(number, part.column_step), dtype),
           e.element(part.out, e.add(e.mul(panel, part.panel_step), j), dtype), e.sub(part.left, number)};
 }
 
-void Packer::put(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+void Packer::put(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
   const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.width), dtype);
   const auto row = [&](mlir::Value k) {
     return e.element(column.in,
@@ -50,7 +50,8 @@ void Packer::put(Emit& e, const Part& part, const Column& column, bool whole, ml
   if (reads && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
 }
 
-void Packer::put_square(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
+void Packer::put_square(KernelBuilder& e, const Part& part, const Column& column, bool whole,
+                        mlir::Value k) const {
   llvm::SmallVector<mlir::Value> square;
   for (int lane = 0; lane < lanes; ++lane) {
     mlir::Value number = e.index(lane);
@@ -76,7 +77,7 @@ std::string_view Packer::key() const {
   }
 }
 
-void Packer::emit(Emit& e, const Part& part) const {
+void Packer::emit(KernelBuilder& e, const Part& part) const {
   const mlir::Value whole = e.min(part.panels, e.div(part.left, part.width));
   const auto over_columns = [&](const std::function<void(const Column&, bool whole)>& body) {
     const auto over_panels = [&](mlir::Value from, mlir::Value to, bool whole) {
@@ -173,7 +174,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   launch.extent = outer * units;
   launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     const auto param = [&](std::int64_t i) { return e.param(params, i); };
     const mlir::Value source = e.buffer(buffers, 0), result = e.buffer(buffers, 1),

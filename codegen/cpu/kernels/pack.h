@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/emit.h"
+#include "codegen/cpu/loops/kernel_builder.h"
 
 #include <string_view>
 
@@ -26,7 +26,7 @@ struct Packer {
     mlir::Value from, to;         ///< k
     mlir::Value row_step, table;  ///< between rows of the operand, or the offset of each, as i64
   };
-  void emit(Emit& e, const Part& part) const;
+  void emit(KernelBuilder& e, const Part& part) const;
   /// What the code depends on, but for the dtype and lanes.
   std::string_view key() const;
 
@@ -35,11 +35,11 @@ struct Packer {
     mlir::Value in, out;
     mlir::Value left;  // columns from its first lane on
   };
-  Column column(Emit& e, const Part& part, mlir::Value panel, mlir::Value j) const;
+  Column column(KernelBuilder& e, const Part& part, mlir::Value panel, mlir::Value j) const;
   /// One row of the lanes' columns.
-  void put(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
+  void put(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
   /// As many rows as lanes, from k on.
-  void put_square(Emit& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
+  void put_square(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
 };
 
 }  // namespace kiln::codegen

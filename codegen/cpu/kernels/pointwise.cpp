@@ -1,7 +1,7 @@
 // Kernels without a sum: loops over a box, one expression per point. Copies and fills are expressions too.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "passes/strip_mine.h"
 #include "runtime/fail.h"
@@ -14,12 +14,12 @@ namespace {
 int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
 
 /// Joins neighbouring axes where all streams allow it.
-void collapse(Dims& extents, std::vector<Stream>& streams, int lanes) {
+void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
   llvm::SmallVector<Dims> strides;
-  for (Stream& s : streams) strides.push_back(s.strides);
+  for (StridedAccess& s : accesses) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
-  for (std::size_t i = 0; i < streams.size(); ++i) streams[i].strides = strides[i];
-  join_repeats(extents, streams, lanes);
+  for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i].strides = strides[i];
+  join_repeats(extents, accesses, lanes);
 }
 
 /// What the innermost loop computes at once.
@@ -28,8 +28,8 @@ struct AtOnce {
 };
 
 /// Whether rows of the box read something that is the same for all of them, as a bias.
-bool rows_share(const std::vector<Stream>& streams) {
-  return llvm::any_of(streams, [](const Stream& s) {
+bool rows_share(const std::vector<StridedAccess>& accesses) {
+  return llvm::any_of(accesses, [](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides.back() == 1 && is_shared_by_rows(s);
   });
 }
@@ -38,27 +38,28 @@ bool rows_share(const std::vector<Stream>& streams) {
 /// rows that are long enough to have few left at their ends. (One axis comes from memory as a whole, or is
 /// short.) Half of them are those of the next row where that reads in part the same: loads are what there is
 /// too much of.
-AtOnce at_once_along(const Body& body, llvm::ArrayRef<std::int64_t> axes, const std::vector<Stream>& streams,
-                     int lanes) {
+AtOnce at_once_along(const ScalarExpr& body, llvm::ArrayRef<std::int64_t> axes,
+                     const std::vector<StridedAccess>& accesses, int lanes) {
   constexpr int most = 4, operations_at_once = 16, least_turns = 8;
   const int registers = body.registers_at_once();
   if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
   const auto operations = static_cast<int>(body.operations());
   const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
-  return all > 1 && rows_share(streams) ? AtOnce{2, all / 2} : AtOnce{1, all};
+  return all > 1 && rows_share(accesses) ? AtOnce{2, all / 2} : AtOnce{1, all};
 }
 
 /// Whole lines of what lies across the rows, if something does: then its axis goes inward. (Whole lines of
 /// what is written, too, gained nothing.)
-std::optional<AtOnce> at_once_across(std::size_t operations, Dims& extents, std::vector<Stream>& streams,
-                                     int lanes, std::size_t bytes, bool keep_outermost) {
+std::optional<AtOnce> at_once_across(std::size_t operations, Dims& extents,
+                                     std::vector<StridedAccess>& accesses, int lanes, std::size_t bytes,
+                                     bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
-  if (!bring_across(extents, streams, lanes, keep_outermost)) return std::nullopt;
-  const int line = static_cast<int>(line_bytes / static_cast<std::int64_t>(bytes));
+  if (!move_transposed_axis_inward(extents, accesses, lanes, keep_outermost)) return std::nullopt;
+  const int line = static_cast<int>(cache_line_bytes / static_cast<std::int64_t>(bytes));
   return AtOnce{operations > most_operations ? lanes : std::max(lanes, line), 1};
 }
 
-void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
+void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
   nest.append_params(launch.params);
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
@@ -71,16 +72,16 @@ void set_geometry(Launch& launch, const Nest& nest, std::int64_t cost) {
 
 /// Gathers: operands x and indices; the address depends on a loaded index.
 struct GatherLeaf {
-  std::size_t x_stream, index_stream;
+  std::size_t x_access, index_access;
   std::int64_t axis_stride, axis_extent;
   DType index_dtype;
 };
 
 /// Whether the one result is larger than what caches keep, and written in one go.
-bool goes_past_caches(const Nest& nest, std::size_t first_output, const Target& target) {
+bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const Target& target) {
   constexpr std::int64_t least_bytes = 32 * 1024 * 1024;
-  const Stream& result = nest.streams()[first_output];
-  return target.isa != Isa::scalar && nest.lanes() > 1 && nest.streams().size() == first_output + 1 &&
+  const StridedAccess& result = nest.accesses()[first_output];
+  return target.isa != Isa::scalar && nest.lanes() > 1 && nest.accesses().size() == first_output + 1 &&
          nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
          nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >= least_bytes;
 }
@@ -89,31 +90,32 @@ bool goes_past_caches(const Nest& nest, std::size_t first_output, const Target& 
 
 Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   const auto outputs = outputs_of(fusion);
-  Body body(values_of(outputs));
+  ScalarExpr body(values_of(outputs));
   auto arguments = static_cast<int>(fusion.getNumOperands());
   auto results = static_cast<int>(fusion.getNumResults());
 
   llvm::ArrayRef<std::int64_t> shape = outputs.front().view.shape;
   Dims extents(shape.begin(), shape.end());
-  std::vector<Stream> streams;
-  std::vector<std::size_t> leaf_stream;
+  std::vector<StridedAccess> accesses;
+  std::vector<std::size_t> leaf_access;
   std::vector<std::optional<GatherLeaf>> gathers;
   bool uses_random = !body.draws().empty();
   for (const Leaf& leaf : body.leaves()) {
-    leaf_stream.push_back(streams.size());
+    leaf_access.push_back(accesses.size());
     gathers.emplace_back();
     switch (leaf.kind) {
       case Leaf::Kind::memory:
-        streams.push_back({leaf.dtype, static_cast<int>(leaf.argument), leaf.view.strides, leaf.view.offset});
+        accesses.push_back(
+            {leaf.dtype, static_cast<int>(leaf.argument), leaf.view.strides, leaf.view.offset});
         break;
       case Leaf::Kind::iota: {
         Dims strides(shape.size(), 0);
         strides[static_cast<std::size_t>(leaf.axis)] = 1;
-        streams.push_back({leaf.dtype, -1, strides});
+        accesses.push_back({leaf.dtype, -1, strides});
         break;
       }
       case Leaf::Kind::random:
-        streams.push_back({leaf.dtype, -1, ir::View::whole(leaf.value).strides});
+        accesses.push_back({leaf.dtype, -1, ir::View::whole(leaf.value).strides});
         break;
       case Leaf::Kind::gather: {
         auto op = leaf.value.getDefiningOp<ir::GatherOp>();
@@ -127,40 +129,41 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
         auto operand = [](const ir::View& v) {
           return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
         };
-        gathers.back() = {streams.size(), streams.size() + 1, x.strides[axis], x.shape[axis],
+        gathers.back() = {accesses.size(), accesses.size() + 1, x.strides[axis], x.shape[axis],
                           dtype_of_value(op.getIndices())};
-        streams.push_back({leaf.dtype, operand(x), x_strides, x.offset, false});
-        streams.push_back({dtype_of_value(op.getIndices()), operand(index), index_strides, index.offset});
+        accesses.push_back({leaf.dtype, operand(x), x_strides, x.offset, false});
+        accesses.push_back({dtype_of_value(op.getIndices()), operand(index), index_strides, index.offset});
         break;
       }
       case Leaf::Kind::root:
         fail_internal("a pointwise fusion has no root");
     }
   }
-  std::size_t first_output = streams.size();
+  std::size_t first_output = accesses.size();
   for (auto [i, out] : llvm::enumerate(outputs))
-    streams.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
-                       out.view.offset, false});
+    accesses.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
+                        out.view.offset, false});
 
   const int lanes = lanes_for(target, body.widest());
-  collapse(extents, streams, lanes);
+  collapse(extents, accesses, lanes);
   // The outer loops of a strip's kernels go through the same rows.
   const bool in_strip = fusion->hasAttr(passes::strip_attr);
-  const auto across = body.registers_at_once() == 1 ? at_once_across(body.operations(), extents, streams,
+  const auto across = body.registers_at_once() == 1 ? at_once_across(body.operations(), extents, accesses,
                                                                      lanes, body.widest(), in_strip)
                                                     : std::nullopt;
-  const AtOnce together = across ? *across : at_once_along(body, extents, streams, lanes);
-  Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
-  const bool past_caches = goes_past_caches(nest, first_output, target);
+  const AtOnce together = across ? *across : at_once_along(body, extents, accesses, lanes);
+  LoopNest nest(std::move(extents), std::move(accesses), lanes, together.registers, together.rows);
+  const bool nontemporal = writes_nontemporally(nest, first_output, target);
   // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
   // time to answer.
-  const bool asks_ahead =
-      target.asks_ahead &&
+  const bool software_prefetch =
+      target.software_prefetch &&
       (body.registers_at_once() > 1 ||
-       (nest.rank() == 1 && nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * near_bytes));
+       (nest.rank() == 1 &&
+        nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * private_cache_bytes));
   Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("pointwise {}{}{}{}", nest.key(), past_caches ? " past-caches" : "",
-                             asks_ahead ? " ahead" : "", body.key()),
+                 fmt::format("pointwise {}{}{}{}", nest.key(), nontemporal ? " past-caches" : "",
+                             software_prefetch ? " ahead" : "", body.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
@@ -176,7 +179,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     launch.params.push_back(gather->axis_extent);
   }
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value seed, counter;
     if (uses_random) {
@@ -184,12 +187,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       seed = e.load_scalar(state, DType::i64);
       counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
     }
-    const auto values_at = [&](Nest::At& at) {
+    const auto values_at = [&](LoopPoint& at) {
       std::int64_t next = extra + draws;
       std::vector<std::optional<PhiloxWords>> words(body.draws().size());
       return body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
         const Leaf& leaf = body.leaves()[i];
-        std::size_t s = leaf_stream[i];
+        std::size_t s = leaf_access[i];
         switch (leaf.kind) {
           case Leaf::Kind::iota:
             return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(s), e.target.isa);
@@ -203,36 +206,36 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             const GatherLeaf& g = *gathers[i];
             mlir::Value stride = e.param(params, next++), extent = e.param(params, next++);
             mlir::Value index =
-                emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_stream), e.target.isa);
+                emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_access), e.target.isa);
             mlir::Value last = e.splat(e.sub(extent, e.index(1)), at.lanes());
             index =
                 mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), at.lanes()));
             mlir::Value offsets =
-                e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_stream));
-            return e.gather(at.address(g.x_stream), offsets, leaf.dtype, at.lanes(), at.mask());
+                e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_access));
+            return e.gather(at.address(g.x_access), offsets, leaf.dtype, at.lanes(), at.mask());
           }
           default:
-            at.ask_ahead(s, asks_ahead);
+            at.prefetch_next(s, software_prefetch);
             return at.load(s);
         }
       });
     };
-    const auto loops = [&](bool past_caches) {
-      nest.emit_together(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<Nest::At> rows) {
+    const auto loops = [&](bool nontemporal) {
+      nest.emit_blocks(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<LoopPoint> rows) {
         // All are read before the first is written, so that what they share is read once.
         const auto results = llvm::map_to_vector(rows, values_at);
         for (auto [at, values] : llvm::zip(rows, results))
           for (auto [i, value] : llvm::enumerate(values))
-            past_caches ? at.stream(first_output + i, value) : at.store(first_output + i, value);
+            nontemporal ? at.store_nontemporal(first_output + i, value) : at.store(first_output + i, value);
       });
     };
-    if (!past_caches) return loops(false);
-    const Stream& result = nest.streams()[first_output];
+    if (!nontemporal) return loops(false);
+    const StridedAccess& result = nest.accesses()[first_output];
     e.when(
-        e.begins_line(e.element(e.buffer(buffers, result.operand), begin, result.dtype)),
+        e.is_line_aligned(e.element(e.buffer(buffers, result.operand), begin, result.dtype)),
         [&] {
           loops(true);
-          e.streamed();
+          e.fence_nontemporal_stores();
         },
         [&] { loops(false); });
   };
@@ -240,20 +243,20 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
 }
 
 Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
-  std::vector<Stream> streams{{dtype, 0, box.from_strides, box.from_offset},
-                              {dtype, 1, box.to_strides, box.to_offset, false}};
+  std::vector<StridedAccess> accesses{{dtype, 0, box.from_strides, box.from_offset},
+                                      {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
   const int lanes = lanes_for(target, size_of(dtype));
-  collapse(extents, streams, lanes);
+  collapse(extents, accesses, lanes);
   const AtOnce together =
-      at_once_across(0, extents, streams, lanes, size_of(dtype), false).value_or(AtOnce{});
-  Nest nest(std::move(extents), std::move(streams), lanes, together.registers, together.rows);
+      at_once_across(0, extents, accesses, lanes, size_of(dtype), false).value_or(AtOnce{});
+  LoopNest nest(std::move(extents), std::move(accesses), lanes, together.registers, together.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
-    nest.emit_together(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<Nest::At> rows) {
-      for (Nest::At& at : rows) at.store(1, at.load(0));
+    nest.emit_blocks(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<LoopPoint> rows) {
+      for (LoopPoint& at : rows) at.store(1, at.load(0));
     });
   };
   return launch;

@@ -40,7 +40,7 @@ class Emitter {
  public:
   using Value = mlir::Value;
 
-  Emitter(Emit& e, const ProductPlan& plan, Epilogue& finish, Value buffers, Value params)
+  Emitter(KernelBuilder& e, const ProductPlan& plan, Epilogue& finish, Value buffers, Value params)
       : e(e), plan_(plan), tile_(plan.tile), finish_(finish), buffers_(buffers), params_(params) {}
 
   void run(Value begin, Value end) {
@@ -244,7 +244,8 @@ class Emitter {
     llvm::SmallVector<Value> panels{right};
     while (static_cast<int>(panels.size()) < plan_.size.panels)
       panels.push_back(e.element(panels.back(), panel_step_, tile_.dtype));
-    const auto share = plan_.shares ? std::optional(share_of(item.number, right, from, to)) : std::nullopt;
+    const auto share =
+        plan_.prefetch_rhs ? std::optional(share_of(item.number, right, from, to)) : std::nullopt;
     return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)
@@ -264,7 +265,7 @@ class Emitter {
     });
   }
 
-  Share share_of(Value number, Value right, Value from, Value to) {
+  PrefetchSlice share_of(Value number, Value right, Value from, Value to) {
     const Value length = e.sub(to, from);
     // The same chunk of the next panel, where the unit has several; else what lies behind.
     const Value behind =
@@ -279,13 +280,13 @@ class Emitter {
 
   /// Operands that are not near, one step of k after the other.
   void ask_ahead(const Item& item, Value base, Value k) {
-    if (plan_.streams) {  // an item's share of what follows some items later
+    if (plan_.prefetch_lhs) {  // an item's share of what follows some items later
       const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.span_step, 1),
                          distance = (1 + elements_ahead / step) * step;
       e.prefetch(
           e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
     }
-    if (plan_.end_from_afar)  // row by row, in time for the end
+    if (plan_.prefetch_epilogue)  // row by row, in time for the end
       finish_.prefetch(e, e.add(item.first, e.min(k, e.index(item.spans - 1))),
                        e.add(columns_before_, first_column_), tile_.width());
   }
@@ -346,7 +347,7 @@ class Emitter {
     }
   }
 
-  Emit& e;
+  KernelBuilder& e;
   const ProductPlan& plan_;
   const Tile& tile_;
   Epilogue& finish_;
@@ -409,7 +410,7 @@ Launch launch_product(ir::FusionOp fusion, mlir::Value root, const Product& p, c
   launch.grain = grain_for(launch.extent, plan.size.rows() * plan.tile.vectors *
                                               Tile::cost_of_register(p.k_extent) * work.block * work.columns);
   launch.scratch_bytes = work.scratch_bytes;
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     Epilogue finish = epilogue;
     Emitter(e, plan, finish, buffers, params).run(begin, end);

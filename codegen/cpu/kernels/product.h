@@ -1,7 +1,7 @@
 #pragma once
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 
 namespace kiln::codegen {
 

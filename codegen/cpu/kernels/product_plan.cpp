@@ -17,8 +17,8 @@ constexpr std::int64_t small_block_bytes = 48 * 1024, small_bytes = 128 * 1024;
 /// Right factors are asked for in advance when they are far, or where few items pass by so many that the
 /// first one's wait counts.
 constexpr std::int64_t few_items = 40, first_wait_bytes = 64 * 1024;
-/// Left factors of more than near_bytes are asked for in advance where a row has few column tiles to hide the
-/// wait, operands of the end where sums are short.
+/// Left factors of more than private_cache_bytes are asked for in advance where a row has few column tiles to
+/// hide the wait, operands of the end where sums are short.
 constexpr std::int64_t few_tiles = 3, short_sums = 128;
 /// Sums of a block's rows between chunks.
 constexpr std::int64_t totals_bytes = 192 * 1024;
@@ -76,14 +76,14 @@ bool runs_on(const ProductWork& w, const LargestTile& largest, int vectors) {
   if (axes < 2 || largest.span_rows > 1 || w.rhs_steps[axes - 2] != 0 ||
       w.lhs_steps[axes - 2] != w.extents.back() * w.lhs_steps.back())
     return false;
-  const TileRows rows = Cut(w.extents.back(), largest.spans).rows;
+  const TileRows rows = TileSplit(w.extents.back(), largest.spans).rows;
   return (rows.most - !rows.even) * largest.panels * vectors < Tile::least_sums;
 }
 
 /// Rows pass by a strip of right factors, tile by tile. It takes half of the second cache: rows and results
 /// pass through there, too.
 void cut_packing(const Product& p, const ProductPlan& plan, const Target& target, ProductWork& w) {
-  const std::int64_t strip_bytes = target.second_cache / 2;
+  const std::int64_t strip_bytes = target.l2_bytes / 2;
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
   const std::int64_t tiles = std::max<std::int64_t>(w.column_tiles, 1);
@@ -154,8 +154,8 @@ std::string ProductPlan::key() const {
       one_chunk ? ""
       : copied  ? "+copied"
                 : "+",
-      outer_count, runs_on ? " runs-on" : "", by_strip ? " by-strip" : "", shares ? " shares" : "",
-      streams ? " streams" : "", end_from_afar ? " end" : "");
+      outer_count, runs_on ? " runs-on" : "", by_strip ? " by-strip" : "", prefetch_rhs ? " shares" : "",
+      prefetch_lhs ? " streams" : "", prefetch_epilogue ? " end" : "");
 }
 
 std::int64_t ProductWork::units() const { return divideCeilSigned(items, block) * strips; }
@@ -194,7 +194,7 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
   }
   if (on || (largest.span_rows > 1 && !pools))
     for (Dims* list : {&w.extents, &w.lhs_steps, &w.rhs_steps}) list->pop_back();
-  const Cut cut(w.extents.back(), largest.spans);
+  const TileSplit cut(w.extents.back(), largest.spans);
   const TileSize size{cut.rows, largest.span_rows, largest.panels};
   w.row_tiles = cut.tiles;
   w.larger_tiles = cut.larger;
@@ -218,13 +218,14 @@ ProductPlan plan_product(const Product& p, DType dtype, bool end_reads_rows, int
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,
       .copied = copied,
-      .by_strip = p.unpacked || (rhs_bytes > near_bytes && rhs_bytes > p.lhs_elements * element_bytes),
-      .shares = size.panels == 1 && !p.unpacked &&
-                rhs_bytes > (w.items <= few_items ? first_wait_bytes : Tile::far_bytes),
-      .streams =
-          row_follows_row && w.column_tiles <= few_tiles && p.lhs_elements * element_bytes > near_bytes,
-      .end_from_afar = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !on &&
-                       all_rows * p.columns * element_bytes > near_bytes,
+      .by_strip =
+          p.unpacked || (rhs_bytes > private_cache_bytes && rhs_bytes > p.lhs_elements * element_bytes),
+      .prefetch_rhs = size.panels == 1 && !p.unpacked &&
+                      rhs_bytes > (w.items <= few_items ? first_wait_bytes : Tile::far_bytes),
+      .prefetch_lhs = row_follows_row && w.column_tiles <= few_tiles &&
+                      p.lhs_elements * element_bytes > private_cache_bytes,
+      .prefetch_epilogue = end_reads_rows && p.k_extent <= short_sums && size.span_rows == 1 && !on &&
+                           all_rows * p.columns * element_bytes > private_cache_bytes,
       .runs_on = on,
       .outer_count = w.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),

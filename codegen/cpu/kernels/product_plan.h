@@ -27,7 +27,7 @@ struct ProductPlan {
   bool table, one_chunk, copied;
   bool by_strip;  // the blocks of a strip follow each other, else the strips of a block
   // What is asked for in advance: right factors, left factors, what the end reads.
-  bool shares, streams, end_from_afar;
+  bool prefetch_rhs, prefetch_lhs, prefetch_epilogue;
   // Tiles run on from one point of the axis before to the next, which the end, unlike the left factors, does
   // not walk as one: it writes into an array with a border.
   bool runs_on;

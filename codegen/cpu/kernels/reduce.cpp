@@ -1,7 +1,7 @@
 // Kernels whose root is a reduction. The orders of operations are those of kiln.reduce in ir/KilnOps.td.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "runtime/fail.h"
 
@@ -24,7 +24,7 @@ constexpr std::int64_t prefetched_bytes = 2048;
 constexpr std::int64_t strip_of_chains = 1024;
 constexpr std::int64_t strip_of_partials = 64;
 
-mlir::Value identity(Emit& e, ir::ReduceKind kind, DType d, int lanes) {
+mlir::Value identity(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
   const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
   if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
   const auto bits =
@@ -42,8 +42,8 @@ struct Group {
     extents.push_back(extent);
     for (std::size_t s = 0; s < stream_strides.size(); ++s) strides[s].push_back(stream_strides[s]);
   }
-  void collapse(std::size_t streams) {
-    strides.resize(streams);
+  void collapse(std::size_t accesses) {
+    strides.resize(accesses);
     ir::collapse_axes(extents, strides);
   }
 };
@@ -52,8 +52,8 @@ struct Group {
 struct Reduction {
   ir::ReduceKind kind;
   DType dtype;
-  Body before, after;
-  Nest nest;            // over the kept axes
+  ScalarExpr before, after;
+  LoopNest nest;        // over the kept axes
   std::int64_t extent;  // of the reduced axis
   Dims steps;           // of the leaves of `before` along it
   int lanes;
@@ -76,7 +76,7 @@ int levels_for(std::int64_t extent) {
 std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
 
 /// Whether an expression is worth being repeated for some elements: a few operations and no function.
-bool is_light(const Body& body) { return body.operations() <= 4 && body.registers_at_once() == 1; }
+bool is_light(const ScalarExpr& body) { return body.operations() <= 4 && body.registers_at_once() == 1; }
 
 /// Where a reduction reads its operands.
 struct Place {
@@ -87,15 +87,16 @@ struct Place {
 };
 
 /// Asks for what is to be read some time after the registers at `address`, once for each line.
-void ask_ahead(Emit& e, const Reduction& red, std::size_t i, mlir::Value address, const Place& place) {
-  const Stream& stream = red.nest.streams()[i];
-  const auto size = static_cast<std::int64_t>(size_of(stream.dtype));
-  if (place.mask || place.of_stripe * size % line_bytes != 0) return;
-  e.ask_ahead(stream.operand, address, place.lanes * size, red.far ? prefetched_bytes : 0);
+void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
+                   const Place& place) {
+  const StridedAccess& access = red.nest.accesses()[i];
+  const auto size = static_cast<std::int64_t>(size_of(access.dtype));
+  if (place.mask || place.of_stripe * size % cache_line_bytes != 0) return;
+  e.prefetch_next(access.operand, address, place.lanes * size, red.far ? prefetched_bytes : 0);
 }
 
 /// The leaf of `before`; `fixed` if that is the same for all elements along the lanes.
-mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t i, mlir::Value step,
+mlir::Value leaf_along(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
                        const Place& place, llvm::ArrayRef<mlir::Value> fixed) {
   const auto& [r, lanes, mask, of_stripe] = place;
   const Leaf& leaf = red.before.leaves()[i];
@@ -105,8 +106,8 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
   mlir::Value base = at.address(i);
   if (!red.along) {  // r only moves the address
     mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
-    if (at.inner_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
-    if (at.inner_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
+    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
+    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
     return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
   }
   switch (step_class) {
@@ -114,7 +115,7 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
       return fixed[i];
     case 1: {
       const mlir::Value here = e.element(base, r, leaf.dtype);
-      ask_ahead(e, red, i, here, place);
+      prefetch_next(e, red, i, here, place);
       return e.load(here, leaf.dtype, lanes, mask);
     }
     default:
@@ -126,7 +127,7 @@ mlir::Value leaf_along(Emit& e, const Reduction& red, Nest::At& at, std::size_t 
 /// What both ways have in common.
 class Emitter {
  protected:
-  Emitter(Emit& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
+  Emitter(KernelBuilder& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
     extent_ = e.param(params, red.first_own_param());
     for (std::size_t i = 0; i < red.steps.size(); ++i)
       steps_.push_back(e.param(params, red.first_own_param() + 1 + static_cast<std::int64_t>(i)));
@@ -143,13 +144,13 @@ class Emitter {
                        e_.target.isa);
   }
 
-  mlir::Value element(Nest::At& at, const Place& place) {
+  mlir::Value element(LoopPoint& at, const Place& place) {
     return red_.before.emit(e_, place.lanes, [&](std::size_t i) {
       return leaf_along(e_, red_, at, i, steps_[i], place, fixed_);
     })[0];
   }
 
-  Emit& e_;
+  KernelBuilder& e_;
   const Reduction& red_;
   mlir::Value extent_;
   llvm::SmallVector<mlir::Value> steps_;
@@ -159,11 +160,11 @@ class Emitter {
 /// Lanes along the reduced axis: one result at a time, in the first order.
 class Along : Emitter {
  public:
-  Along(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+  Along(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
     for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
   }
 
-  mlir::Value reduce(Nest::At& at) {
+  mlir::Value reduce(LoopPoint& at) {
     const mlir::Value zero = e_.index(0);
     if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
     // Once, or where there are no elements never.
@@ -177,7 +178,7 @@ class Along : Emitter {
 
  private:
   /// The block of the elements [begin, end): 64 interleaved partials, combined pairwise.
-  mlir::Value block(Nest::At& at, mlir::Value begin, mlir::Value end) {
+  mlir::Value block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
     const int lanes = red_.lanes, vectors = partials / lanes;
     const mlir::Value stripe = e_.index(partials);
     const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
@@ -197,7 +198,7 @@ class Along : Emitter {
 
   /// The same of the results of the level below, which come one by one: their partials are in memory, and few
   /// as a rule. Those that take no result are left out, as in Tree.
-  mlir::Value block_of_results(Nest::At& at, int level, mlir::Value begin, mlir::Value end) {
+  mlir::Value block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
     const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
                       length = e_.index(elements_of(level)), all = e_.index(partials);
     const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
@@ -222,7 +223,7 @@ class Along : Emitter {
   }
 
   /// What is the same for all elements of a result: once for a block, which has some, so that it may be read.
-  void load_fixed(Nest::At& at) {
+  void load_fixed(LoopPoint& at) {
     fixed_.assign(red_.before.leaves().size(), {});
     for (auto [i, leaf] : llvm::enumerate(red_.before.leaves()))
       if (stride_class(red_.steps[i]) == 0)
@@ -230,8 +231,8 @@ class Along : Emitter {
   }
 
   /// The last, incomplete stripe of a block: partial j takes element whole + j if there is one.
-  llvm::SmallVector<mlir::Value> rest(Nest::At& at, llvm::SmallVector<mlir::Value> partial, mlir::Value whole,
-                                      mlir::Value end) {
+  llvm::SmallVector<mlir::Value> rest(LoopPoint& at, llvm::SmallVector<mlir::Value> partial,
+                                      mlir::Value whole, mlir::Value end) {
     llvm::SmallVector<mlir::Type> types;
     for (mlir::Value p : partial) types.push_back(p.getType());
     int lanes = red_.lanes;
@@ -289,34 +290,34 @@ class Along : Emitter {
 /// Lanes along a kept axis, of which a strip is worked on at once. Strips have room for whole registers.
 class Across : Emitter {
  public:
-  Across(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+  Across(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
     if (!red.first_order) totals_ = e.stack(red.dtype, width());
     for (int level = 1; level <= red.levels; ++level)
       parts_.push_back(e.stack(red.dtype, red.first_order ? partials * width() : width()));
   }
 
-  using Result = std::function<void(Nest::At&, mlir::Value)>;
+  using Result = std::function<void(LoopPoint&, mlir::Value)>;
   /// Gives the results of a row.
-  void reduce(const Nest::Row& row, const Result& result) {
+  void reduce(const LoopNest::Row& row, const Result& result) {
     e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, e_.index(width())), row.to);
       first_column_ = from;
       columns_ = e_.sub(to, from);
-      const auto each = [&](const Nest::Body& body) { row.each(from, to, body); };
+      const auto each = [&](const LoopNest::PointBody& body) { row.each(from, to, body); };
       const mlir::Value totals =
           red_.first_order ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
-      each([&](Nest::At& at) { result(at, load(totals, column(at), at.lanes())); });
+      each([&](LoopPoint& at) { result(at, load(totals, column(at), at.lanes())); });
     });
   }
 
  private:
-  using Each = llvm::function_ref<void(const Nest::Body&)>;
+  using Each = llvm::function_ref<void(const LoopNest::PointBody&)>;
 
   std::int64_t width() const { return red_.first_order ? strip_of_partials : strip_of_chains; }
   mlir::Value behind(mlir::Value strip, mlir::Value elements) {
     return e_.element(strip, elements, red_.dtype);
   }
-  mlir::Value column(Nest::At& at) { return e_.sub(at.position(), first_column_); }
+  mlir::Value column(LoopPoint& at) { return e_.sub(at.position(), first_column_); }
   mlir::Value load(mlir::Value strip, mlir::Value i, int lanes) {
     return e_.load(behind(strip, i), red_.dtype, lanes);
   }
@@ -336,7 +337,7 @@ class Across : Emitter {
   }
   /// strip = strip op elements r, r + 1, ... of `rows`, in this order.
   void add_rows(Each each, mlir::Value strip, mlir::Value r, int rows) {
-    each([&](Nest::At& at) {
+    each([&](LoopPoint& at) {
       mlir::Value sum = load(strip, column(at), at.lanes());
       for (int i = 0; i < rows; ++i)
         sum = take(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
@@ -402,15 +403,15 @@ class Across : Emitter {
 /// elements lie apart is built in: an address for each would not fit in registers.
 class Tree : Emitter {
  public:
-  Tree(Emit& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+  Tree(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
     for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
   }
 
-  mlir::Value reduce(Nest::At& at) { return partial(at, 0, 1); }
+  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
 
  private:
   /// p[j] as it is when `step` partial results are left.
-  mlir::Value partial(Nest::At& at, int j, int step) {
+  mlir::Value partial(LoopPoint& at, int j, int step) {
     if (step == partials)
       return take(identity(e_, red_.kind, red_.dtype, at.lanes()),
                   element(at, {e_.index(j), at.lanes(), at.mask()}));
@@ -428,13 +429,13 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     return llvm::is_contained(root.getAxes(), static_cast<std::int64_t>(axis));
   };
 
-  Body before(llvm::ArrayRef<mlir::Value>(root.getX()));
-  Body after(values_of(outputs), root.getResult());
+  ScalarExpr before(llvm::ArrayRef<mlir::Value>(root.getX()));
+  ScalarExpr after(values_of(outputs), root.getResult());
   auto arguments = static_cast<int>(fusion.getNumOperands());
 
   // Streams: leaves of `before`, leaves of `after` but the root, outputs. Strides over the axes of the input
   // for the first, over those of the result for the others (0 along the reduced axes).
-  std::vector<Stream> streams;
+  std::vector<StridedAccess> accesses;
   std::vector<Dims> full;
   auto over_input = [&](const Dims& result_strides) {
     Dims strides;
@@ -445,21 +446,21 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   };
   for (const Leaf& leaf : before.leaves()) {
     if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads something that is not in memory");
-    streams.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
+    accesses.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
     full.push_back(leaf.view.strides);
   }
-  std::vector<std::size_t> after_stream;
+  std::vector<std::size_t> after_access;
   for (const Leaf& leaf : after.leaves()) {
-    after_stream.push_back(streams.size());
+    after_access.push_back(accesses.size());
     if (leaf.kind == Leaf::Kind::root) continue;
     if (leaf.kind != Leaf::Kind::memory)
       fail_internal("the end of a reduction reads something that is not in memory");
-    streams.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset});
+    accesses.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset});
     full.push_back(over_input(leaf.view.strides));
   }
-  std::size_t first_output = streams.size();
+  std::size_t first_output = accesses.size();
   for (auto [i, out] : llvm::enumerate(outputs)) {
-    streams.push_back(
+    accesses.push_back(
         {dtype_of_value(out.value), arguments + static_cast<int>(i), {}, out.view.offset, false});
     full.push_back(over_input(out.view.strides));
   }
@@ -474,11 +475,11 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     if (!reduced(axis) && static_cast<std::int64_t>(axis) > last_reduced && shape[axis] != 1)
       kept_after = true;
   }
-  kept.collapse(streams.size());
-  inner.collapse(streams.size());
+  kept.collapse(accesses.size());
+  inner.collapse(accesses.size());
   if (inner.extents.size() > 1)
     fail_internal("a reduction over axes that do not join reached code generation");
-  for (std::size_t s = 0; s < streams.size(); ++s) streams[s].strides = kept.strides[s];
+  for (std::size_t s = 0; s < accesses.size(); ++s) accesses[s].strides = kept.strides[s];
 
   DType dtype = dtype_of_value(root.getX());
   int lanes = target.lanes(std::max(before.widest(), after.widest()));
@@ -490,7 +491,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   const auto neighbours_kept = [&] {
     bool gathered = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (stride_class(streams[i].strides.back()) == 2) return false;
+      if (stride_class(accesses[i].strides.back()) == 2) return false;
       gathered |= stride_class(steps[i]) == 2;
     }
     return gathered && kept.extents.back() >= lanes;
@@ -503,13 +504,13 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   if (along && lanes > 1) lanes *= registers;
   // Elements of a result lie so far apart that few lines of them stay near: all of a line at once, where
   // registers hold the tree of that.
-  if (few) registers = lanes * size_of(dtype) < line_bytes ? 2 : 1;
-  const bool far = along && target.asks_ahead && ir::bytes_of(root.getX()) > near_bytes;
+  if (few) registers = lanes * size_of(dtype) < cache_line_bytes ? 2 : 1;
+  const bool far = along && target.software_prefetch && ir::bytes_of(root.getX()) > private_cache_bytes;
   Reduction red{root.getKind(),
                 dtype,
                 std::move(before),
                 std::move(after),
-                Nest(kept.extents, std::move(streams), along ? 1 : lanes, registers),
+                LoopNest(kept.extents, std::move(accesses), along ? 1 : lanes, registers),
                 extent,
                 std::move(steps),
                 lanes,
@@ -544,17 +545,17 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
   launch.grain = grain_for(launch.extent, per_iteration, !first_order && red.nest.rank() == 1 ? 64 : 1);
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
-    const auto finish = [&](Nest::At& at, mlir::Value result) {
+    const auto finish = [&](LoopPoint& at, mlir::Value result) {
       auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
-        return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_stream[i]);
+        return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_access[i]);
       });
       for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
     };
     const auto point_by_point = [&](auto reduction) {
       red.nest.emit(e, buffers, params, 0, begin, end,
-                    [&](Nest::At& at) { finish(at, reduction.reduce(at)); });
+                    [&](LoopPoint& at) { finish(at, reduction.reduce(at)); });
     };
     if (red.along) {
       point_by_point(Along(e, red, params));
@@ -563,7 +564,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
     } else {
       Across reduction(e, red, params);
       red.nest.emit_rows(e, buffers, params, 0, begin, end,
-                         [&](const Nest::Row& row) { reduction.reduce(row, finish); });
+                         [&](const LoopNest::Row& row) { reduction.reduce(row, finish); });
     }
   };
   return launch;

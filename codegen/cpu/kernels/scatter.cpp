@@ -1,7 +1,7 @@
 // Updates to rows of an array that lie anywhere. Threads share the rows of the result, and each goes through
 // all indices in order: so what a row receives, and in which order, does not depend on them.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -33,7 +33,7 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   launch.grain =
       std::max<std::int64_t>(1, work < worth_a_thread ? rows : llvm::divideCeilSigned(rows, parts));
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value row_count = e.param(params, R), update_count = e.param(params, U),
                 outer_count = e.param(params, A), width = e.param(params, B);

@@ -2,7 +2,7 @@
 // and, where keys are equal, the index, so no two elements are equal and every sorting algorithm gives the
 // stable order.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "codegen/math/num.h"
 
@@ -34,7 +34,7 @@ using Parts = llvm::SmallVector<mlir::Value, 2>;
 
 class Sorter {
  public:
-  Sorter(Emit& e, bool packed, mlir::Value extent)
+  Sorter(KernelBuilder& e, bool packed, mlir::Value extent)
       : e_(e), packed_(packed), extent_(extent), last_(e.sub(extent, e.index(1))) {}
 
   Parts load(const Parts& array, mlir::Value i) {
@@ -137,7 +137,7 @@ class Sorter {
     }
   }
 
-  Emit& e_;
+  KernelBuilder& e_;
   bool packed_;
   mlir::Value extent_, last_;
 };
@@ -161,7 +161,7 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
   launch.extent = extent == 0 ? 0 : rows;
   launch.grain = grain_for(launch.extent, extent * (2 + passes) * 4);
 
-  launch.request.emit = [=](Emit& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
                             mlir::Value end) {
     mlir::Value n = e.param(params, 0), pass_count = e.param(params, 1), zero = e.index(0);
     Sorter sorter(e, packed, n);

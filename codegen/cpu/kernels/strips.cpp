@@ -45,15 +45,16 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
     key += "]";
   }
   const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
-  auto emit = [parts = std::move(parts), block_at](Emit& e, mlir::Value buffers, mlir::Value params,
+  auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, mlir::Value buffers, mlir::Value params,
                                                    mlir::Value begin, mlir::Value end) {
     const mlir::Value block = e.param(params, block_at);
     e.loop(begin, end, block, [&](mlir::Value from) {
       const mlir::Value to = e.min(e.add(from, block), end);
       for (const Part& p : parts) {
         const mlir::Value per_row = e.index(p.per_row);
-        Emit own(e, p.request.location);
-        for (auto [operand, distance_at] : p.next_rows) own.next_rows[operand] = e.param(params, distance_at);
+        KernelBuilder own(e, p.request.location);
+        for (auto [operand, distance_at] : p.next_rows)
+          own.next_block_distance[operand] = e.param(params, distance_at);
         p.request.emit(own, e.element(buffers, e.index(p.operands_at), DType::i64),
                        e.element(params, e.index(p.params_at), DType::i64), e.mul(from, per_row),
                        e.mul(to, per_row));

@@ -21,21 +21,21 @@ constexpr int positions = 16;
 /// longer.
 constexpr std::int64_t least_far_tiles = 64;
 
-Value plus(Emit& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
-Value minus(Emit& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
+Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
+Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
 
 /// B' of four inputs.
-Values input_transform(Emit& e, const Values& d) {
+Values input_transform(KernelBuilder& e, const Values& d) {
   return {minus(e, d[0], d[2]), plus(e, d[1], d[2]), minus(e, d[2], d[1]), minus(e, d[1], d[3])};
 }
 
 /// A' of four sums.
-Values output_transform(Emit& e, const Values& m) {
+Values output_transform(KernelBuilder& e, const Values& m) {
   return {plus(e, plus(e, m[0], m[1]), m[2]), minus(e, minus(e, m[1], m[2]), m[3])};
 }
 
 /// G of three taps.
-Values kernel_transform(Emit& e, const Values& g) {
+Values kernel_transform(KernelBuilder& e, const Values& g) {
   auto vector = llvm::dyn_cast<mlir::VectorType>(g[0].getType());
   const Value half = e.number(DType::f64, 0.5, vector ? static_cast<int>(vector.getNumElements()) : 1);
   const auto halved = [&](Value x) -> Value { return mlir::arith::MulFOp::create(e.b, e.loc, x, half); };
@@ -66,8 +66,8 @@ struct Plan {
   std::int64_t tiles_down, tiles_across, tiles;  // of a picture, of a picture, in all
   std::int64_t strip, panels, panel;
   int units, lanes;
-  bool far;       // weights do not stay in a near cache
-  Cut cut{0, 1};  // of a strip
+  bool far;             // weights do not stay in a near cache
+  TileSplit cut{0, 1};  // of a strip
 
   Plan(ir::WinogradOp op, const Target& target) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
@@ -92,10 +92,10 @@ struct Plan {
     far = positions * channels * panels * panel * 4 > Tile::far_bytes;
     // Their transformed inputs take half of the second cache.
     const std::int64_t most_tiles = std::clamp(
-        std::max(target.second_cache / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
+        std::max(target.l2_bytes / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
     // As even as possible: strips of all tiles, then rows of a strip.
     strip = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
-    cut = Cut(strip, static_cast<int>(most_rows));
+    cut = TileSplit(strip, static_cast<int>(most_rows));
   }
 
   std::int64_t end_height() const { return pooled ? out_height / 2 : out_height; }
@@ -107,7 +107,7 @@ struct Plan {
   // Scratch memory: the number of the strip that is there, from 1 on; zeros for one tile; transformed inputs
   // (position, tile, channel); sums (tile, position, column).
   std::int64_t position_elements() const { return strip * row_elements(); }
-  static constexpr std::int64_t zeros_at = line_bytes / 4;
+  static constexpr std::int64_t zeros_at = cache_line_bytes / 4;
   std::int64_t inputs_at() const { return zeros_at + row_elements(); }
   std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
   std::int64_t scratch_elements() const { return sums_at() + strip * positions * panel; }
@@ -136,7 +136,7 @@ class Emitter {
     extents
   };
 
-  Emitter(Emit& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
       : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
 
   void run(int x, int w, int scratch, Value begin, Value end) {
@@ -269,7 +269,8 @@ class Emitter {
   llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
     // The same channels of the next position; after the last one of the next panel.
     const Value next = at(rows.right, e.mul(e.add(param(channels), from), e.index(plan_.panel)));
-    const Share share(e, next, plan_.panel * 4, e.sub(to, from), rows.number, e.index(plan_.cut.tiles));
+    const PrefetchSlice share(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
+                              e.index(plan_.cut.tiles));
     return rows.tile.emit(e, from, to, [&](Value c) {
       Tile::Factors f;
       if (plan_.far) share.ask(e, e.sub(c, from));
@@ -347,7 +348,7 @@ class Emitter {
       put();
   }
 
-  Emit& e;
+  KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
   Value buffers_, params_;
@@ -390,7 +391,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
   launch.scratch_bytes = plan.scratch_elements() * 4;
   launch.extent = plan.strips() * plan.panels;
   launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
-  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
     Epilogue own = finish;
     Emitter(e, plan, own, buffers, params).run(x_operand, w_operand, scratch, begin, end);
   };
@@ -407,7 +408,7 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   launch.extent = to[0] * from[1];
   launch.grain = grain_for(launch.extent, panel * 64);
   // Work is numbered (panel, channel).
-  launch.request.emit = [=](Emit& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
     constexpr std::int64_t taps = 9;
     const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
     const Value width = e.param(params, panel_width), count = e.param(params, channels);

@@ -9,21 +9,21 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
     : body_(values_of(outputs_of(fusion)), root) {
   llvm::SmallVector<Dims> lists(guests.begin(), guests.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
-    streams_.push_back({dtype, operand, offset, strides[columns], {}});
+    accesses_.push_back({dtype, operand, offset, strides[columns], {}});
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(columns));
     lists.push_back(std::move(strides));
   };
   for (const Leaf& leaf : body_.leaves()) {
     if (leaf.kind == Leaf::Kind::root) {
-      leaf_stream_.push_back(-1);
+      leaf_access_.push_back(-1);
       continue;
     }
     if (leaf.kind != Leaf::Kind::memory)
       fail_internal("the end of a product reads something that is not in memory");
-    leaf_stream_.push_back(static_cast<int>(streams_.size()));
+    leaf_access_.push_back(static_cast<int>(accesses_.size()));
     add(leaf.dtype, static_cast<int>(leaf.argument), leaf.view.offset, leaf.view.strides);
   }
-  first_output_ = streams_.size();
+  first_output_ = accesses_.size();
   const auto outputs = outputs_of(fusion);
   for (auto [i, out] : llvm::enumerate(outputs))
     add(dtype_of_value(out.value), static_cast<int>(fusion.getNumOperands() + i), out.view.offset,
@@ -38,82 +38,82 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
     for (Dims& strides : lists) strides.push_back(0);
   }
   guests_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(guests.size()));
-  for (auto [stream, strides] : llvm::zip(streams_, llvm::ArrayRef(lists).drop_front(guests.size()))) {
-    stream.strides = strides;
-    key_ += fmt::format(" {}:{}:{}{}", name_of(stream.dtype), stream.operand,
-                        stride_class(stream.column_stride), is_fixed(stream) ? "" : "+");
+  for (auto [access, strides] : llvm::zip(accesses_, llvm::ArrayRef(lists).drop_front(guests.size()))) {
+    access.strides = strides;
+    key_ += fmt::format(" {}:{}:{}{}", name_of(access.dtype), access.operand,
+                        stride_class(access.column_stride), is_fixed(access) ? "" : "+");
   }
   key_ = " epilogue" + key_ + body_.key();
 }
 
 void Epilogue::append_params(std::vector<std::int64_t>& params) const {
-  for (const Operand& o : streams_) {
+  for (const Operand& o : accesses_) {
     params.insert(params.end(), {o.offset, o.column_stride});
     params.insert(params.end(), o.strides.begin(), o.strides.end());
   }
 }
 
-void Epilogue::prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+void Epilogue::prepare(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                        mlir::ValueRange outer_index) {
   bases_.clear();
   row_strides_.clear();
   column_strides_.clear();
-  for (std::size_t s = 0; s < streams_.size(); ++s) {
+  for (std::size_t s = 0; s < accesses_.size(); ++s) {
     std::int64_t at = first_param + static_cast<std::int64_t>(s * stride_count());
     mlir::Value offset = e.param(params, at);
     column_strides_.push_back(e.param(params, at + 1));
     at += 2;
-    if (is_fixed(streams_[s])) {
+    if (is_fixed(accesses_[s])) {
       row_strides_.emplace_back();
     } else {
       for (mlir::Value index : outer_index) offset = e.add(offset, e.mul(index, e.param(params, at++)));
       row_strides_.push_back(e.param(params, at));
     }
-    bases_.push_back(e.element(e.buffer(buffers, streams_[s].operand), offset, streams_[s].dtype));
+    bases_.push_back(e.element(e.buffer(buffers, accesses_[s].operand), offset, accesses_[s].dtype));
   }
 }
 
 bool Epilogue::reads_rows() const {
-  return llvm::any_of(llvm::ArrayRef(streams_).take_front(first_output_), has_rows);
+  return llvm::any_of(llvm::ArrayRef(accesses_).take_front(first_output_), has_rows);
 }
 
-void Epilogue::prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t count) {
+void Epilogue::prefetch(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count) {
   for (std::size_t s = 0; s < first_output_; ++s) {
-    if (!has_rows(streams_[s])) continue;
-    const DType dtype = streams_[s].dtype;
+    if (!has_rows(accesses_[s])) continue;
+    const DType dtype = accesses_[s].dtype;
     const mlir::Value first = e.element(bases_[s], e.add(e.mul(i, row_strides_[s]), j), dtype);
     e.prefetch(first, count * static_cast<std::int64_t>(size_of(dtype)));
   }
 }
 
-void Epilogue::store(Emit& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
-                     mlir::Value mask) {
+void Epilogue::store(KernelBuilder& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j,
+                     int lanes, mlir::Value mask) {
   auto address = [&](std::size_t s) {
-    mlir::Value index = is_fixed(streams_[s]) ? e.index(0) : e.mul(i, row_strides_[s]);
-    const int column_class = stride_class(streams_[s].column_stride);
+    mlir::Value index = is_fixed(accesses_[s]) ? e.index(0) : e.mul(i, row_strides_[s]);
+    const int column_class = stride_class(accesses_[s].column_stride);
     if (column_class == 1) index = e.add(index, j);
     if (column_class == 2) index = e.add(index, e.mul(j, column_strides_[s]));
-    return e.element(bases_[s], index, streams_[s].dtype);
+    return e.element(bases_[s], index, accesses_[s].dtype);
   };
   auto values = body_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
-    if (leaf_stream_[leaf] < 0) return sums[static_cast<std::size_t>(body_.leaves()[leaf].point)];
-    auto s = static_cast<std::size_t>(leaf_stream_[leaf]);
-    switch (stride_class(streams_[s].column_stride)) {
+    if (leaf_access_[leaf] < 0) return sums[static_cast<std::size_t>(body_.leaves()[leaf].point)];
+    auto s = static_cast<std::size_t>(leaf_access_[leaf]);
+    switch (stride_class(accesses_[s].column_stride)) {
       case 0:
-        return e.splat(e.load_scalar(address(s), streams_[s].dtype), lanes);
+        return e.splat(e.load_scalar(address(s), accesses_[s].dtype), lanes);
       case 1:
-        return e.load(address(s), streams_[s].dtype, lanes, mask);
+        return e.load(address(s), accesses_[s].dtype, lanes, mask);
       default:
-        return e.gather(address(s), e.lane_offsets(column_strides_[s], lanes), streams_[s].dtype, lanes,
+        return e.gather(address(s), e.lane_offsets(column_strides_[s], lanes), accesses_[s].dtype, lanes,
                         mask);
     }
   });
   for (std::size_t k = 0; k < values.size(); ++k) {
     std::size_t s = first_output_ + k;
-    if (stride_class(streams_[s].column_stride) == 1 || lanes == 1)
-      e.store(values[k], address(s), streams_[s].dtype, lanes, mask);
+    if (stride_class(accesses_[s].column_stride) == 1 || lanes == 1)
+      e.store(values[k], address(s), accesses_[s].dtype, lanes, mask);
     else
-      e.scatter(values[k], address(s), e.lane_offsets(column_strides_[s], lanes), streams_[s].dtype, lanes,
+      e.scatter(values[k], address(s), e.lane_offsets(column_strides_[s], lanes), accesses_[s].dtype, lanes,
                 mask);
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
-#include "codegen/cpu/loops/body.h"
-#include "codegen/cpu/loops/emit.h"
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 
 #include <optional>
 
@@ -31,17 +31,17 @@ class Epilogue {
   void append_params(std::vector<std::int64_t>& params) const;
 
   /// Loads the operands' base addresses for outer index values `at`; to be called before store().
-  void prepare(Emit& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+  void prepare(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
                mlir::ValueRange outer_index);
   /// Applies the end to the sums of row i, lanes along the columns from j on, and stores the results. Where
   /// the end pools, a row is a window, and its points have a sum each.
-  void store(Emit& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
+  void store(KernelBuilder& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
              mlir::Value mask);
 
   /// Whether it reads something as large as the result.
   bool reads_rows() const;
   /// Asks for what store() will read of row i, `count` columns from j on.
-  void prefetch(Emit& e, mlir::Value i, mlir::Value j, std::int64_t count);
+  void prefetch(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count);
 
  private:
   struct Operand {
@@ -58,11 +58,11 @@ class Epilogue {
   }
   static bool has_rows(const Operand& o) { return o.column_stride == 1 && o.strides.back() != 0; }
 
-  Body body_;
+  ScalarExpr body_;
   Dims extents_;
   std::vector<Dims> guests_;
-  std::vector<Operand> streams_;  // leaves but the root, then results
-  std::vector<int> leaf_stream_;  // -1: the root
+  std::vector<Operand> accesses_;  // leaves but the root, then results
+  std::vector<int> leaf_access_;   // -1: the root
   std::size_t first_output_;
   std::string key_;
   // Set by prepare.

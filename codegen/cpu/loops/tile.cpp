@@ -6,7 +6,7 @@
 
 namespace kiln::codegen {
 
-void TileRows::emit(Emit& e, mlir::Value tile, mlir::Value larger,
+void TileRows::emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
                     llvm::function_ref<void(mlir::Value, int)> body) const {
   const auto large = [&] { body(e.mul(tile, e.index(most)), most); };
   if (even) return large();
@@ -16,13 +16,13 @@ std::string TileRows::key() const {
   return even ? fmt::to_string(most) : fmt::format("{}-{}", most, most - 1);
 }
 
-Cut::Cut(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m, most)) {
+TileSplit::TileSplit(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m, most)) {
   const std::int64_t rows_of_larger = m == 0 ? 1 : llvm::divideCeilSigned(m, tiles);
   larger = m - tiles * (rows_of_larger - 1);
   rows = {static_cast<int>(rows_of_larger), larger == tiles};
 }
 
-llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value to,
+llvm::SmallVector<mlir::Value> Tile::emit(KernelBuilder& e, mlir::Value from, mlir::Value to,
                                           const std::function<Factors(mlir::Value)>& factors) const {
   const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
   const mlir::ValueRange sums = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
@@ -40,7 +40,7 @@ llvm::SmallVector<mlir::Value> Tile::emit(Emit& e, mlir::Value from, mlir::Value
 }
 
 llvm::SmallVector<mlir::Value> Tile::over_chunks(
-    Emit& e, std::int64_t k_extent,
+    KernelBuilder& e, std::int64_t k_extent,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
   const mlir::Value begin = e.index(0), end = e.index(k_extent);
   if (k_extent <= chunk) return over(begin, end);
@@ -53,7 +53,7 @@ llvm::SmallVector<mlir::Value> Tile::over_chunks(
   });
 }
 
-void Tile::load_right(Emit& e, mlir::Value address, std::int64_t panel,
+void Tile::load_right(KernelBuilder& e, mlir::Value address, std::int64_t panel,
                       llvm::SmallVectorImpl<mlir::Value>& right) const {
   for (std::int64_t column = 0; column < panel; column += lanes)
     right.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
@@ -61,7 +61,7 @@ void Tile::load_right(Emit& e, mlir::Value address, std::int64_t panel,
              panel * static_cast<std::int64_t>(size_of(dtype)));
 }
 
-mlir::Value Tile::multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {
+mlir::Value Tile::multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {
   if (is_floating(dtype)) return mlir::LLVM::FMAOp::create(e.b, e.loc, a, b, sum);
   return e.add(sum, e.mul(a, b));
 }
@@ -77,14 +77,16 @@ int Tile::most_rows(const Target& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
-mlir::Value Tile::no_sum(Emit& e) const { return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes); }
+mlir::Value Tile::no_sum(KernelBuilder& e) const {
+  return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes);
+}
 
-mlir::Value Tile::plus(Emit& e, mlir::Value total, mlir::Value sum) const {
+mlir::Value Tile::plus(KernelBuilder& e, mlir::Value total, mlir::Value sum) const {
   if (is_floating(dtype)) return mlir::arith::AddFOp::create(e.b, e.loc, total, sum);
   return e.add(total, sum);
 }
 
-mlir::Value Tile::value(Emit& e, mlir::Value sum) const {
+mlir::Value Tile::value(KernelBuilder& e, mlir::Value sum) const {
   return round_to(e.b, e.loc, dtype, sum, e.target.isa);
 }
 
@@ -93,14 +95,14 @@ namespace {
 constexpr std::int64_t parts = 1 << 16;
 }  // namespace
 
-Share::Share(Emit& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length, mlir::Value number,
-             mlir::Value count)
+PrefetchSlice::PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length,
+                             mlir::Value number, mlir::Value count)
     : next_(next),
       first_step_(e.mul(number, length)),
       bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
 
-void Share::ask(Emit& e, mlir::Value done) const {
-  e.prefetch(e.bytes_behind(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
+void PrefetchSlice::ask(KernelBuilder& e, mlir::Value done) const {
+  e.prefetch(e.byte_offset(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
 }
 
 }  // namespace kiln::codegen

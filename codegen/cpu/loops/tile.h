@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/emit.h"
+#include "codegen/cpu/loops/kernel_builder.h"
 
 namespace kiln::codegen {
 
@@ -11,14 +11,14 @@ struct TileRows {
 
   /// Calls `body` with the first row of tile number `tile` and with how many it has, `larger` being the
   /// number of tiles that have `most`: once, or if there are two sizes for each.
-  void emit(Emit& e, mlir::Value tile, mlir::Value larger,
+  void emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
             llvm::function_ref<void(mlir::Value first, int rows)> body) const;
   std::string key() const;
 };
 /// An axis of `m` rows in as few tiles as there can be of no more than `most`, and all of about one size: a
 /// small last one's sums would wait for each other.
-struct Cut {
-  Cut(std::int64_t m, int most);
+struct TileSplit {
+  TileSplit(std::int64_t m, int most);
   std::int64_t tiles, larger;
   TileRows rows;
 };
@@ -44,26 +44,26 @@ struct Tile {
     std::function<mlir::Value(int row)> address_of_left;
   };
   /// The sums over one chunk of k, row by row.
-  llvm::SmallVector<mlir::Value> emit(Emit& e, mlir::Value from, mlir::Value to,
+  llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, mlir::Value from, mlir::Value to,
                                       const std::function<Factors(mlir::Value k)>& factors) const;
   /// The sums over `k_extent` values of k, of which `over` gives those over a part of a chunk at most. They
   /// stay in registers from chunk to chunk.
   llvm::SmallVector<mlir::Value> over_chunks(
-      Emit& e, std::int64_t k_extent,
+      KernelBuilder& e, std::int64_t k_extent,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
   /// a * b + sum, in one rounding where there is one.
-  mlir::Value multiply_add(Emit& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
+  mlir::Value multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
   /// What a total over chunks begins as: -0, so that the first sum stays as it is.
-  mlir::Value no_sum(Emit& e) const;
+  mlir::Value no_sum(KernelBuilder& e) const;
   /// A chunk's sum added to those before it.
-  mlir::Value plus(Emit& e, mlir::Value total, mlir::Value sum) const;
+  mlir::Value plus(KernelBuilder& e, mlir::Value total, mlir::Value sum) const;
   /// Half precision is summed in f32; the product's value is the sum, rounded.
-  mlir::Value value(Emit& e, mlir::Value sum) const;
+  mlir::Value value(KernelBuilder& e, mlir::Value sum) const;
 
   /// Appends the right factors at one k of a panel of `panel` columns; those `ahead` values of k later are
   /// asked for: they may come from the third cache or memory, and within the processor's own window there are
   /// too few multiply-adds to hide that.
-  void load_right(Emit& e, mlir::Value address, std::int64_t panel,
+  void load_right(KernelBuilder& e, mlir::Value address, std::int64_t panel,
                   llvm::SmallVectorImpl<mlir::Value>& right) const;
 
   /// Lanes that a panel's columns fill.
@@ -84,12 +84,12 @@ struct Tile {
 
 /// What one of `count` tiles asks for of the right factors that come next, from the third cache or memory,
 /// while it computes over `length` values of k with those before them: its part, evenly.
-class Share {
+class PrefetchSlice {
  public:
-  Share(Emit& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length, mlir::Value number,
-        mlir::Value count);
+  PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length,
+                mlir::Value number, mlir::Value count);
   /// After `done` values of k.
-  void ask(Emit& e, mlir::Value done) const;
+  void ask(KernelBuilder& e, mlir::Value done) const;
 
  private:
   mlir::Value next_, first_step_, bytes_of_step_;

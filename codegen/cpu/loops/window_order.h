@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/nest.h"
+#include "codegen/cpu/loops/loop_nest.h"
 
 namespace kiln::codegen {
 

@@ -1,4 +1,4 @@
-#include "codegen/cpu/loops/emit.h"
+#include "codegen/cpu/loops/kernel_builder.h"
 
 #include "codegen/math/math.h"
 
@@ -18,7 +18,7 @@ std::int64_t lanes_in(mlir::Value vector) {
 
 }  // namespace
 
-mlir::Type Emit::memory_type(DType d) {
+mlir::Type KernelBuilder::memory_type(DType d) {
   switch (d) {
     case DType::f32:
       return b.getF32Type();
@@ -36,7 +36,7 @@ mlir::Type Emit::memory_type(DType d) {
   }
 }
 
-mlir::Type Emit::register_type(DType d) {
+mlir::Type KernelBuilder::register_type(DType d) {
   switch (d) {
     case DType::f16:
     case DType::bf16:
@@ -48,7 +48,7 @@ mlir::Type Emit::register_type(DType d) {
   }
 }
 
-mlir::Value Emit::splat(Value scalar, int lanes) {
+mlir::Value KernelBuilder::splat(Value scalar, int lanes) {
   if (lanes == 1) return scalar;
   mlir::Attribute constant;  // stays one, for those who look for it
   if (mlir::matchPattern(scalar, mlir::m_Constant(&constant))) {
@@ -58,7 +58,7 @@ mlir::Value Emit::splat(Value scalar, int lanes) {
   return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
 }
 
-llvm::SmallVector<mlir::Value> Emit::coordinates(Value number, mlir::ValueRange extents) {
+llvm::SmallVector<mlir::Value> KernelBuilder::coordinates(Value number, mlir::ValueRange extents) {
   llvm::SmallVector<Value> index(extents.size());
   for (std::size_t i = extents.size(); i-- > 0;) {
     index[i] = i == 0 ? number : rem(number, extents[i]);
@@ -67,7 +67,7 @@ llvm::SmallVector<mlir::Value> Emit::coordinates(Value number, mlir::ValueRange 
   return index;
 }
 
-mlir::Value Emit::lane_numbers(int lanes) {
+mlir::Value KernelBuilder::lane_numbers(int lanes) {
   if (lanes == 1) return index(0);
   llvm::SmallVector<std::int64_t> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(i);
@@ -75,23 +75,23 @@ mlir::Value Emit::lane_numbers(int lanes) {
       b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
 }
 
-mlir::Value Emit::extract(Value vector, std::int64_t lane) {
+mlir::Value KernelBuilder::extract(Value vector, std::int64_t lane) {
   if (!llvm::isa<mlir::VectorType>(vector.getType())) return vector;
   return LLVM::ExtractElementOp::create(b, loc, vector, index(lane));
 }
 
-mlir::Value Emit::sub_vector(Value vector, int first, int count) {
+mlir::Value KernelBuilder::sub_vector(Value vector, int first, int count) {
   if (count == 1) return extract(vector, first);
   llvm::SmallVector<std::int32_t> lanes;
   for (int i = 0; i < count; ++i) lanes.push_back(first + i);
   return shuffle(vector, vector, lanes);
 }
 
-mlir::Value Emit::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_t> lanes) {
+mlir::Value KernelBuilder::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_t> lanes) {
   return LLVM::ShuffleVectorOp::create(b, loc, a, b_, lanes);
 }
 
-mlir::Value Emit::join(llvm::ArrayRef<Value> parts) {
+mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
   if (parts.size() == 1) return parts.front();
   // A shuffle takes operands of one size.
   const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
@@ -110,19 +110,19 @@ mlir::Value Emit::join(llvm::ArrayRef<Value> parts) {
   return joined;
 }
 
-mlir::Value Emit::every(Value vector, int step) {
+mlir::Value KernelBuilder::every(Value vector, int step) {
   llvm::SmallVector<std::int32_t> lanes;
   for (std::int32_t lane = 0; lane < lanes_in(vector); lane += step) lanes.push_back(lane);
   return shuffle(vector, vector, lanes);
 }
 
-mlir::Value Emit::repeat(Value vector, int times) {
+mlir::Value KernelBuilder::repeat(Value vector, int times) {
   llvm::SmallVector<std::int32_t> lanes;
   for (std::int32_t lane = 0; lane < lanes_in(vector) * times; ++lane) lanes.push_back(lane / times);
   return shuffle(vector, vector, lanes);
 }
 
-llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> registers) {
+llvm::SmallVector<mlir::Value> KernelBuilder::transpose(llvm::SmallVector<Value> registers) {
   const std::size_t count = registers.size();
   // Each turn exchanges one bit of the numbers of registers and lanes: of two registers, the halves of blocks
   // of lanes that are not on the diagonal.
@@ -142,11 +142,11 @@ llvm::SmallVector<mlir::Value> Emit::transpose(llvm::SmallVector<Value> register
   return registers;
 }
 
-mlir::Value Emit::mask_below(Value count, int lanes) {
+mlir::Value KernelBuilder::mask_below(Value count, int lanes) {
   return less(lane_numbers(lanes), splat(count, lanes));
 }
 
-mlir::Value Emit::mask_below(int count, int lanes) {
+mlir::Value KernelBuilder::mask_below(int count, int lanes) {
   llvm::SmallVector<bool> set(static_cast<std::size_t>(lanes), false);
   std::fill_n(set.begin(), count, true);
   return arith::ConstantOp::create(
@@ -154,7 +154,7 @@ mlir::Value Emit::mask_below(int count, int lanes) {
       mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, b.getI1Type()), llvm::ArrayRef(set)));
 }
 
-mlir::Value Emit::number(DType d, double v, int lanes) {
+mlir::Value KernelBuilder::number(DType d, double v, int lanes) {
   mlir::Type t = register_type(d);
   mlir::TypedAttr attr;
   if (llvm::isa<mlir::FloatType>(t)) {
@@ -167,30 +167,30 @@ mlir::Value Emit::number(DType d, double v, int lanes) {
   return splat(arith::ConstantOp::create(b, loc, attr), lanes);
 }
 
-mlir::Value Emit::element(Value base, Value index, DType d) {
+mlir::Value KernelBuilder::element(Value base, Value index, DType d) {
   return LLVM::GEPOp::create(b, loc, ptr(), memory_type(d), base, mlir::ValueRange{index});
 }
 
-mlir::Value Emit::bytes_behind(Value base, Value bytes) {
+mlir::Value KernelBuilder::byte_offset(Value base, Value bytes) {
   return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
 }
 
-mlir::Value Emit::stack(DType d, std::int64_t elements) {
+mlir::Value KernelBuilder::stack(DType d, std::int64_t elements) {
   const mlir::OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(entry);
-  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), line_bytes);
+  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), cache_line_bytes);
 }
 
-mlir::Value Emit::load_argument(mlir::Type type, Value list, std::int64_t i) {
+mlir::Value KernelBuilder::load_argument(mlir::Type type, Value list, std::int64_t i) {
   return LLVM::LoadOp::create(b, loc, type, element(list, index(i), DType::i64), 8, /*isVolatile=*/false,
                               /*isNonTemporal=*/false, /*isInvariant=*/true);
 }
 
-mlir::Value Emit::param(Value params, std::int64_t i) { return load_argument(i64(), params, i); }
+mlir::Value KernelBuilder::param(Value params, std::int64_t i) { return load_argument(i64(), params, i); }
 
-mlir::Value Emit::buffer(Value buffers, std::int64_t i) { return load_argument(ptr(), buffers, i); }
+mlir::Value KernelBuilder::buffer(Value buffers, std::int64_t i) { return load_argument(ptr(), buffers, i); }
 
-mlir::Value Emit::to_register(Value memory, DType d, int lanes) {
+mlir::Value KernelBuilder::to_register(Value memory, DType d, int lanes) {
   if (d == DType::boolean) {
     mlir::Value zero = splat(arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0)), lanes);
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, memory, zero);
@@ -199,21 +199,21 @@ mlir::Value Emit::to_register(Value memory, DType d, int lanes) {
   return memory;
 }
 
-mlir::Value Emit::to_memory(Value reg, DType d, int lanes) {
+mlir::Value KernelBuilder::to_memory(Value reg, DType d, int lanes) {
   if (d == DType::boolean) return arith::ExtUIOp::create(b, loc, lanes_of(b.getI8Type(), lanes), reg);
   if (d == DType::f16 || d == DType::bf16) return store_convert(b, loc, d, reg, target.isa);
   return reg;
 }
 
-mlir::Value Emit::load_scalar(Value address, DType d) {
+mlir::Value KernelBuilder::load_scalar(Value address, DType d) {
   return to_register(LLVM::LoadOp::create(b, loc, memory_type(d), address, alignment(d)), d, 1);
 }
 
-void Emit::store_scalar(Value value, Value address, DType d) {
+void KernelBuilder::store_scalar(Value value, Value address, DType d) {
   LLVM::StoreOp::create(b, loc, to_memory(value, d, 1), address, alignment(d));
 }
 
-mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
+mlir::Value KernelBuilder::load(Value address, DType d, int lanes, Value mask) {
   if (lanes == 1) return load_scalar(address, d);
   mlir::Type t = lanes_of(memory_type(d), lanes);
   if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
@@ -223,7 +223,7 @@ mlir::Value Emit::load(Value address, DType d, int lanes, Value mask) {
                      d, lanes);
 }
 
-mlir::Value Emit::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
+mlir::Value KernelBuilder::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
   const std::int64_t behind_last = (lanes - 1) * step + 1;
   Value picked;
   for (std::int64_t i = 0; i < step; ++i) {
@@ -247,7 +247,7 @@ mlir::Value Emit::load_every(Value address, std::int64_t step, DType d, int lane
   return picked;
 }
 
-void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
+void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value mask) {
   if (lanes == 1) return store_scalar(value, address, d);
   Value memory = to_memory(value, d, lanes);
   mlir::DenseElementsAttr lanes_set;
@@ -261,7 +261,7 @@ void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
     for (int first = 0, size; first < count; first += size) {
       size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));
       LLVM::StoreOp::create(b, loc, sub_vector(memory, first, size),
-                            bytes_behind(address, index(first * static_cast<std::int64_t>(size_of(d)))),
+                            byte_offset(address, index(first * static_cast<std::int64_t>(size_of(d)))),
                             alignment(d));
     }
   } else if (mask)
@@ -271,23 +271,23 @@ void Emit::store(Value value, Value address, DType d, int lanes, Value mask) {
     LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
 }
 
-mlir::Value Emit::begins_line(Value address) {
+mlir::Value KernelBuilder::is_line_aligned(Value address) {
   const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
-  return less(rem(bits, index(line_bytes)), index(1));
+  return less(rem(bits, index(cache_line_bytes)), index(1));
 }
 
-void Emit::stream(Value value, Value address, DType d, int lanes) {
+void KernelBuilder::store_nontemporal(Value value, Value address, DType d, int lanes) {
   const auto bytes = static_cast<unsigned>(lanes * static_cast<int>(size_of(d)));
   LLVM::StoreOp::create(b, loc, to_memory(value, d, lanes), address,
-                        std::min(bytes, static_cast<unsigned>(line_bytes)), /*isVolatile=*/false,
+                        std::min(bytes, static_cast<unsigned>(cache_line_bytes)), /*isVolatile=*/false,
                         /*isNonTemporal=*/true);
 }
 
-void Emit::streamed() {
+void KernelBuilder::fence_nontemporal_stores() {
   LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), mlir::ValueRange{});
 }
 
-mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value mask) {
+mlir::Value KernelBuilder::gather(Value base, Value indices, DType d, int lanes, Value mask) {
   if (lanes == 1) return load_scalar(element(base, indices, d), d);
   mlir::Type t = lanes_of(memory_type(d), lanes), pointers = mlir::VectorType::get({lanes}, ptr());
   Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
@@ -299,7 +299,7 @@ mlir::Value Emit::gather(Value base, Value indices, DType d, int lanes, Value ma
       d, lanes);
 }
 
-void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
+void KernelBuilder::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
   if (lanes == 1) return store_scalar(value, element(base, indices, d), d);
   mlir::Type pointers = mlir::VectorType::get({lanes}, ptr());
   Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
@@ -308,11 +308,11 @@ void Emit::scatter(Value value, Value base, Value indices, DType d, int lanes, V
                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
 }
 
-mlir::Value Emit::lane_offsets(Value stride, int lanes) {
+mlir::Value KernelBuilder::lane_offsets(Value stride, int lanes) {
   return mul(lane_numbers(lanes), splat(stride, lanes));
 }
 
-void Emit::loop(Value from, Value to, Value step, const Body& body) {
+void KernelBuilder::loop(Value from, Value to, Value step, const LoopBody& body) {
   mlir::scf::ForOp::create(b, loc, from, to, step, mlir::ValueRange{},
                            [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange) {
                              body(i);
@@ -320,8 +320,8 @@ void Emit::loop(Value from, Value to, Value step, const Body& body) {
                            });
 }
 
-mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange initial,
-                            const CarriedBody& body) {
+mlir::ValueRange KernelBuilder::loop(Value from, Value to, Value step, mlir::ValueRange initial,
+                                     const CarriedBody& body) {
   auto loop =
       mlir::scf::ForOp::create(b, loc, from, to, step, initial,
                                [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
@@ -330,7 +330,8 @@ mlir::ValueRange Emit::loop(Value from, Value to, Value step, mlir::ValueRange i
   return loop.getResults();
 }
 
-void Emit::when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+void KernelBuilder::when(Value condition, const std::function<void()>& then,
+                         const std::function<void()>& otherwise) {
   const auto block = [&](const std::function<void()>& body) {
     return [&](mlir::OpBuilder&, mlir::Location) {
       body();

@@ -14,23 +14,24 @@
 namespace kiln::codegen {
 
 /// Of all caches.
-inline constexpr std::int64_t line_bytes = 64;
+inline constexpr std::int64_t cache_line_bytes = 64;
 /// An array of more is not in a core's own caches any more when it is read again.
-inline constexpr std::int64_t near_bytes = 512 * 1024;
+inline constexpr std::int64_t private_cache_bytes = 512 * 1024;
 
 /// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
 ///
 /// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and
 /// addresses LLVM pointers: extents and strides are arguments, so a memref would carry nothing but
 /// descriptors. A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
-class Emit {
+class KernelBuilder {
  public:
   using Value = mlir::Value;
 
-  Emit(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
+  KernelBuilder(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
       : b(builder), loc(loc), target(target) {}
   /// The same kernel's, where code of another location begins.
-  Emit(const Emit& e, mlir::Location loc) : b(e.b), loc(loc), target(e.target), entry(e.entry) {}
+  KernelBuilder(const KernelBuilder& e, mlir::Location loc)
+      : b(e.b), loc(loc), target(e.target), entry(e.entry) {}
 
   mlir::OpBuilder& b;
   mlir::Location loc;
@@ -38,7 +39,7 @@ class Emit {
   mlir::Block* entry = nullptr;  ///< of the function, once there is one
   /// By operand: how many bytes behind an element its like in the rows that come next lies. That is asked for
   /// as the element is read (strips.cpp).
-  llvm::SmallDenseMap<int, Value> next_rows;
+  llvm::SmallDenseMap<int, Value> next_block_distance;
 
   // Types.
   mlir::Type i64() { return b.getI64Type(); }
@@ -90,7 +91,7 @@ class Emit {
 
   // Memory. Addresses are of elements; `mask` may be null (all lanes).
   Value element(Value base, Value index, DType d);
-  Value bytes_behind(Value base, Value bytes);
+  Value byte_offset(Value base, Value bytes);
   Value param(Value params, std::int64_t i);
   Value buffer(Value buffers, std::int64_t i);
   Value load_scalar(Value address, DType d);
@@ -104,11 +105,11 @@ class Emit {
   /// On the stack, from a line's beginning, until the kernel returns: one place even where the code is in a
   /// loop.
   Value stack(DType d, std::int64_t elements);
-  Value begins_line(Value address);
+  Value is_line_aligned(Value address);
   /// Past the caches, so that lines are not read in first. The first such address of a row begins a line;
   /// streamed() comes after the last, before another thread may look.
-  void stream(Value value, Value address, DType d, int lanes);
-  void streamed();
+  void store_nontemporal(Value value, Value address, DType d, int lanes);
+  void fence_nontemporal_stores();
   /// Elements `stride` apart, or at a vector of element indices.
   Value gather(Value base, Value indices, DType d, int lanes, Value mask = {});
   void scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask = {});
@@ -120,19 +121,19 @@ class Emit {
     mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
   }
   void prefetch(Value address, std::int64_t bytes) {
-    for (std::int64_t line = 0; line < bytes; line += line_bytes)
-      prefetch(bytes_behind(address, index(line)));
+    for (std::int64_t line = 0; line < bytes; line += cache_line_bytes)
+      prefetch(byte_offset(address, index(line)));
   }
   /// What is to be read some time after the operand's `bytes` at `address`: their like in its next rows or,
   /// if it has none, what lies `distance` bytes behind them (0: nothing).
-  void ask_ahead(int operand, Value address, std::int64_t bytes, std::int64_t distance) {
-    const Value rows = next_rows.lookup(operand);
-    if (rows || distance > 0) prefetch(bytes_behind(address, rows ? rows : index(distance)), bytes);
+  void prefetch_next(int operand, Value address, std::int64_t bytes, std::int64_t distance) {
+    const Value rows = next_block_distance.lookup(operand);
+    if (rows || distance > 0) prefetch(byte_offset(address, rows ? rows : index(distance)), bytes);
   }
 
   // Structure.
-  using Body = std::function<void(Value)>;
-  void loop(Value from, Value to, Value step, const Body& body);
+  using LoopBody = std::function<void(Value)>;
+  void loop(Value from, Value to, Value step, const LoopBody& body);
   using CarriedBody = std::function<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
   mlir::ValueRange loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body);
   void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
@@ -150,7 +151,8 @@ struct KernelRequest {
   std::string name;  ///< for people; made a valid symbol by the compiler
   std::string key;
   mlir::Location location;
-  std::function<void(Emit&, mlir::Value buffers, mlir::Value params, mlir::Value begin, mlir::Value end)>
+  std::function<void(KernelBuilder&, mlir::Value buffers, mlir::Value params, mlir::Value begin,
+                     mlir::Value end)>
       emit;
   /// Instructions stay in the order in which they are emitted: what is worked on at once, a vector of several
   /// registers, goes side by side. LLVM's scheduler takes one register after the other to have fewer in use,

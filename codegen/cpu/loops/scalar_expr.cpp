@@ -1,4 +1,4 @@
-#include "codegen/cpu/loops/body.h"
+#include "codegen/cpu/loops/scalar_expr.h"
 
 #include "codegen/math/math.h"
 #include "ir/windows.h"
@@ -21,7 +21,7 @@ std::string splat_text(ir::ConstantOp op) {
 }
 
 /// A splat's number in the register type, exactly.
-mlir::Value splat_value(Emit& e, ir::ConstantOp op, int lanes) {
+mlir::Value splat_value(KernelBuilder& e, ir::ConstantOp op, int lanes) {
   auto splat = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
   DType d = dtype_of_value(op.getResult());
   mlir::Type t = e.register_type(d);
@@ -53,21 +53,21 @@ llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {
   return llvm::map_to_vector(outputs, [](const Output& o) { return o.value; });
 }
 
-Body::Body(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root)
+ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root)
     : root_(root), outputs_(outputs.begin(), outputs.end()) {
   for (mlir::Value v : outputs) visit(v);
   key_ += " ->";
   for (mlir::Value v : outputs) key_ += fmt::format(" %{}", number_[v]);
 }
 
-void Body::note_type(mlir::Value v) {
+void ScalarExpr::note_type(mlir::Value v) {
   DType d = dtype_of_value(v);
   // Half precision is computed in float32; a bool takes no room of its own.
   std::size_t bytes = d == DType::f16 || d == DType::bf16 ? 4 : size_of(d);
   widest_ = std::max(widest_, bytes);
 }
 
-void Body::visit(mlir::Value v) {
+void ScalarExpr::visit(mlir::Value v) {
   if (number_.count(v)) return;
   mlir::Operation* op = v.getDefiningOp();
   auto add_leaf = [&](Leaf leaf, const std::string& text) {
@@ -120,7 +120,7 @@ void Body::visit(mlir::Value v) {
            fmt::format("arg{}", argument.getArgNumber()));
 }
 
-int Body::registers_at_once() const {
+int ScalarExpr::registers_at_once() const {
   int least = draws_.empty() ? 0 : 1;  // 0: none wants any number
   for (mlir::Operation* op : order_) {
     int wanted = 0;
@@ -134,8 +134,8 @@ int Body::registers_at_once() const {
   return std::max(1, least);
 }
 
-llvm::SmallVector<mlir::Value> Body::emit(Emit& e, int lanes,
-                                          const std::function<mlir::Value(std::size_t)>& leaf) const {
+llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,
+                                                const std::function<mlir::Value(std::size_t)>& leaf) const {
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   for (std::size_t i = 0; i < leaves_.size(); ++i) values[leaves_[i].value] = leaf(i);
   for (mlir::Operation* op : order_) {

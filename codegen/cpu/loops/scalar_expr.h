@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/emit.h"
+#include "codegen/cpu/loops/kernel_builder.h"
 #include "ir/dialect.h"
 #include "ir/views.h"
 
@@ -20,17 +20,17 @@ struct Leaf {
   unsigned argument = 0;   ///< memory, gather: the argument it looks at
   ir::View view;           ///< memory: over the argument
   std::int64_t axis = 0;   ///< iota
-  std::size_t draw = 0;    ///< random: which of Body::draws()
+  std::size_t draw = 0;    ///< random: which of ScalarExpr::draws()
   int word = 0;            ///< random
   std::int64_t point = 0;  ///< root: of the windows that pool it
 };
 
 /// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the
 /// box.
-class Body {
+class ScalarExpr {
  public:
   /// `outputs` are values of the body; `root`, if any, is where the expressions end.
-  Body(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
+  ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
 
   const std::vector<Leaf>& leaves() const { return leaves_; }
   /// The distinct random counters that leaves draw from: words of one counter are made together.
@@ -47,7 +47,7 @@ class Body {
   std::size_t operations() const { return order_.size(); }
 
   /// Emits the expressions for `lanes` lanes. `leaf(i)` gives leaf i in registers.
-  llvm::SmallVector<mlir::Value> emit(Emit& e, int lanes,
+  llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, int lanes,
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;
 
  private:

@@ -1,0 +1,370 @@
+#include "codegen/cpu/loops/loop_nest.h"
+
+#include <fmt/format.h>
+
+namespace kiln::codegen {
+namespace {
+
+/// Distance of software prefetches. A hardware prefetcher stops at a page boundary, hence a page. Not more,
+/// since arrays with equal page offsets compete for the same L1 sets, each of eight ways.
+constexpr std::int64_t prefetch_distance = 4 * 1024;
+/// Smaller boxes with narrow rows share the code of general boxes.
+constexpr std::int64_t least_narrow_elements = 4096;
+
+}  // namespace
+
+int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
+
+bool is_small_step(std::int64_t stride) { return stride >= 2 && stride <= 4; }
+
+bool is_shared_by_rows(const StridedAccess& access) {
+  const std::size_t rank = access.strides.size();
+  return rank > 1 && access.strides[rank - 2] == 0;
+}
+
+bool reads_transposed(const StridedAccess& access) {
+  const std::size_t rank = access.strides.size();
+  return rank > 1 && access.operand >= 0 && access.read && access.dtype != DType::boolean &&
+         stride_class(access.strides.back()) == 2 && access.strides[rank - 2] == 1;
+}
+
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
+  const std::size_t rank = extents.size();
+  if (rank < 2 || extents.back() < 2 || extents.back() >= lanes || lanes % extents.back() != 0) return;
+  const std::int64_t times = extents.back();
+  const auto repeats = [&](const StridedAccess& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;
+  };
+  const auto goes_on = [&](const StridedAccess& s) {
+    return s.strides[rank - 2] == s.strides[rank - 1] * times;
+  };
+  if (!llvm::all_of(accesses, [&](const StridedAccess& s) { return repeats(s) || goes_on(s); })) return;
+  extents.pop_back();
+  extents.back() *= times;
+  for (StridedAccess& s : accesses) {
+    if (repeats(s))
+      s.repeats = static_cast<int>(times);
+    else
+      s.strides[rank - 2] = s.strides[rank - 1];
+    s.strides.pop_back();
+  }
+}
+
+bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                 bool keep_outermost) {
+  const std::size_t rank = extents.size();
+  if (lanes == 1 || rank < 2 || extents.back() < lanes) return false;
+  for (const StridedAccess& s : accesses)
+    for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
+      const auto inward = [&](Dims dims) {
+        std::rotate(dims.begin() + static_cast<std::ptrdiff_t>(axis),
+                    dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end() - 1);
+        return dims;
+      };
+      StridedAccess moved = s;
+      moved.strides = inward(s.strides);
+      if (extents[axis] < lanes || !reads_transposed(moved)) continue;
+      extents = inward(extents);
+      for (StridedAccess& other : accesses) other.strides = inward(other.strides);
+      return true;
+    }
+  return false;
+}
+
+LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers, int rows)
+    : extents_(std::move(extents)),
+      accesses_(std::move(accesses)),
+      lanes_(lanes),
+      registers_(lanes == 1 ? 1 : registers),
+      rows_(rows) {
+  if (!extents_.empty()) return;
+  extents_.push_back(1);
+  for (StridedAccess& s : accesses_) s.strides.push_back(0);
+}
+
+void LoopNest::append_params(std::vector<std::int64_t>& params) const {
+  params.insert(params.end(), extents_.begin(), extents_.end());
+  for (const StridedAccess& s : accesses_) {
+    params.push_back(s.offset);
+    params.insert(params.end(), s.strides.begin(), s.strides.end());
+  }
+}
+
+std::int64_t LoopNest::elements() const {
+  std::int64_t n = 1;
+  for (std::int64_t e : extents_) n *= e;
+  return n;
+}
+
+bool LoopNest::has_narrow_rows() const {
+  return rank() > 1 && extents_.back() < lanes_ && elements() >= least_narrow_elements;
+}
+
+bool LoopNest::uses_square_blocks() const {
+  return lanes_ > 1 && rows_ % lanes_ == 0 && llvm::any_of(accesses_, reads_transposed);
+}
+
+std::string LoopNest::key() const {
+  std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
+  if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
+  if (rows_ > 1) key += fmt::format(" rows={}", rows_);
+  for (const StridedAccess& s : accesses_)
+    key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
+                       s.repeats > 1 ? fmt::format("x{}", s.repeats) : "",
+                       is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
+                       rows_ > 1 && is_shared_by_rows(s)             ? "shared"
+                       : uses_square_blocks() && reads_transposed(s) ? "across"
+                                                                     : "");
+  return key;
+}
+
+int LoopPoint::inner_stride_class(std::size_t access) const {
+  return stride_class(nest_->accesses()[access].strides.back());
+}
+
+mlir::Value LoopPoint::address(std::size_t access) {
+  const StridedAccess& s = nest_->accesses()[access];
+  switch (inner_stride_class(access)) {
+    case 0:
+      return bases_[access];
+    case 1:
+      return e_->element(bases_[access], s.repeats > 1 ? e_->div(j_, e_->index(s.repeats)) : j_, s.dtype);
+    default:
+      return e_->element(bases_[access], e_->mul(j_, inner_[access]), s.dtype);
+  }
+}
+
+mlir::Value LoopPoint::lane_offsets(std::size_t access) {
+  switch (inner_stride_class(access)) {
+    case 0:
+      return e_->splat(e_->index(0), lanes_);
+    case 1:
+      return e_->lane_numbers(lanes_);
+    default:
+      return e_->lane_offsets(inner_[access], lanes_);
+  }
+}
+
+mlir::Value LoopPoint::load(std::size_t access) {
+  const StridedAccess& s = nest_->accesses()[access];
+  if (!transposed_.empty() && transposed_[access]) return transposed_[access];
+  switch (inner_stride_class(access)) {
+    case 0:
+      return hoisted_[access];
+    case 1:
+      if (s.repeats > 1) {
+        const mlir::Value mask = mask_ ? e_->every(mask_, s.repeats) : mask_;
+        return e_->repeat(e_->load(address(access), s.dtype, lanes_ / s.repeats, mask), s.repeats);
+      }
+      return e_->load(address(access), s.dtype, lanes_, mask_);
+    default:
+      if (lanes_ > 1 && is_small_step(s.strides.back())) return load_small_step(access);
+      return e_->gather(address(access), lane_offsets(access), s.dtype, lanes_, mask_);
+  }
+}
+
+mlir::Value LoopPoint::load_small_step(std::size_t access) {
+  const StridedAccess& s = nest_->accesses()[access];
+  const std::int64_t step = s.strides.back();
+  llvm::SmallVector<mlir::Value> registers;
+  for (std::int64_t lane = 0; lane < lanes_; lane += nest_->lanes()) {
+    const mlir::Value first = e_->element(address(access), e_->index(lane * step), s.dtype);
+    registers.push_back(e_->load_every(first, step, s.dtype, nest_->lanes(), mask_));
+  }
+  return e_->join(registers);
+}
+
+void LoopPoint::prefetch_next(std::size_t access, bool streaming) {
+  const StridedAccess& s = nest_->accesses()[access];
+  if (inner_stride_class(access) != 1 || mask_ || lanes_ == 1) return;
+  e_->prefetch_next(s.operand, address(access),
+                    lanes_ / s.repeats * static_cast<std::int64_t>(size_of(s.dtype)),
+                    streaming ? prefetch_distance : 0);
+}
+
+void LoopPoint::store(std::size_t access, mlir::Value value) {
+  const StridedAccess& s = nest_->accesses()[access];
+  if (inner_stride_class(access) == 1 || lanes_ == 1)
+    e_->store(value, address(access), s.dtype, lanes_, mask_);
+  else
+    e_->scatter(value, address(access), lane_offsets(access), s.dtype, lanes_, mask_);
+}
+
+void LoopPoint::store_nontemporal(std::size_t access, mlir::Value value) {
+  if (mask_) return store(access, value);
+  e_->store_nontemporal(value, address(access), nest_->accesses()[access].dtype, lanes_);
+}
+
+mlir::Value LoopPoint::number(std::size_t access) {
+  mlir::Value at = bases_[access];
+  if (inner_stride_class(access) == 0) return e_->splat(at, lanes_);
+  at = e_->add(at, e_->mul(j_, inner_[access]));
+  return e_->add(e_->splat(at, lanes_), e_->lane_offsets(inner_[access], lanes_));
+}
+
+void LoopNest::emit(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                    mlir::Value begin, mlir::Value end, const PointBody& body) const {
+  emit_rows(e, buffers, params, first_param, begin, end,
+            [&](const Row& row) { row.each(row.from, row.to, body); });
+}
+
+void LoopNest::emit_blocks(KernelBuilder& e, mlir::Value buffers, mlir::Value params,
+                           std::int64_t first_param, mlir::Value begin, mlir::Value end,
+                           const RowsBody& body) const {
+  emit_outer_loops(
+      e, buffers, params, first_param, begin, end, rows_,
+      [&](const Rows& rows, mlir::Value from, mlir::Value to) { emit_inner_loop(e, rows, from, to, body); });
+}
+
+void LoopNest::emit_rows(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                         mlir::Value begin, mlir::Value end,
+                         const std::function<void(const Row&)>& body) const {
+  emit_outer_loops(e, buffers, params, first_param, begin, end, 1,
+                   [&](const Rows& row, mlir::Value from, mlir::Value to) {
+                     body({from, to, [&](mlir::Value from, mlir::Value to, const PointBody& each) {
+                             emit_inner_loop(e, row, from, to,
+                                             [&](llvm::MutableArrayRef<LoopPoint> at) { each(at.front()); });
+                           }});
+                   });
+}
+
+void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                               const RowsBody& body) const {
+  const auto take = [&](int lanes) {
+    for (LoopPoint& at : rows) {
+      at.lanes_ = lanes;
+      at.hoisted_.assign(accesses_.size(), {});
+      for (std::size_t s = 0; s < accesses_.size(); ++s)
+        if (accesses_[s].operand >= 0 && at.inner_stride_class(s) == 0 && accesses_[s].read)
+          at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], accesses_[s].dtype), lanes);
+    }
+  };
+  const auto body_at = [&](mlir::Value j, mlir::Value mask) {
+    for (LoopPoint& at : rows) {
+      at.j_ = j;
+      at.mask_ = mask;
+    }
+    body(rows);
+  };
+  const auto whole_at = [&](mlir::Value j) { body_at(j, {}); };
+  const auto square_blocks_at = [&](mlir::Value j) {
+    const auto side = static_cast<std::size_t>(lanes_);
+    for (llvm::MutableArrayRef<LoopPoint> left = rows; !left.empty(); left = left.drop_front(side)) {
+      const auto square = left.take_front(side);
+      for (LoopPoint& at : square) at.j_ = j;
+      load_transposed(e, square);
+      body(square);
+      for (LoopPoint& at : square) at.transposed_.clear();
+    }
+  };
+  if (has_narrow_rows()) {
+    take(lanes_);
+    return body_at(from, e.mask_below(static_cast<int>(extents_.back()), lanes_));
+  }
+  if (rows.size() > 1 && uses_square_blocks()) {
+    take(lanes_);
+    return e.loop(from, to, e.index(lanes_), square_blocks_at);
+  }
+  const int wide = lanes_ * registers_;
+  take(wide);
+  if (wide == 1) return e.loop(from, to, e.index(1), whole_at);
+  mlir::Value width = e.index(wide);
+  mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+  e.loop(from, whole, width, whole_at);
+  const auto masked_at = [&](mlir::Value j) { body_at(j, e.mask_below(e.sub(to, j), lanes_)); };
+  if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked_at(whole); });
+  take(lanes_);
+  e.loop(whole, to, e.index(lanes_), masked_at);
+}
+
+void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const {
+  for (LoopPoint& at : rows) at.transposed_.assign(accesses_.size(), {});
+  for (auto [s, access] : llvm::enumerate(accesses_)) {
+    if (!reads_transposed(access)) continue;
+    llvm::SmallVector<mlir::Value> columns;
+    mlir::Value column = rows.front().address(s);
+    for (int lane = 0; lane < lanes_;
+         ++lane, column = e.element(column, rows.front().inner_[s], access.dtype))
+      columns.push_back(e.load(column, access.dtype, lanes_));
+    for (auto [at, row] : llvm::zip(rows, e.transpose(columns))) at.transposed_[s] = row;
+  }
+}
+
+void LoopNest::emit_outer_loops(
+    KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
+    mlir::Value end, int rows,
+    llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const {
+  auto rank = static_cast<std::int64_t>(this->rank());
+  auto access_param = [&](std::size_t s, std::int64_t i) {
+    return e.param(params, first_param + rank + (rank + 1) * static_cast<std::int64_t>(s) + i);
+  };
+  auto stride = [&](std::size_t s, std::int64_t axis) { return access_param(s, 1 + axis); };
+  llvm::SmallVector<mlir::Value> operands;
+  for (const StridedAccess& s : accesses_)
+    operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
+
+  using Offsets = llvm::SmallVector<mlir::Value>;  // of each stream
+  auto row_at = [&](llvm::ArrayRef<mlir::Value> offsets) {
+    LoopPoint at;
+    at.e_ = &e;
+    at.nest_ = this;
+    for (std::size_t s = 0; s < accesses_.size(); ++s) {
+      at.bases_.push_back(accesses_[s].operand < 0 ? offsets[s]
+                                                   : e.element(operands[s], offsets[s], accesses_[s].dtype));
+      at.inner_.push_back(stride(s, rank - 1));
+    }
+    return at;
+  };
+  const mlir::Value zero = e.index(0), extent = rank == 1 ? end : e.param(params, first_param + rank - 1);
+  mlir::Value first = rank == 1 ? begin : zero, last = extent;  // of a row
+  std::function<void(std::int64_t, llvm::ArrayRef<Offsets>)> level = [&](std::int64_t axis,
+                                                                         llvm::ArrayRef<Offsets> offsets) {
+    if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
+    const mlir::Value from = axis == 0 ? begin : zero,
+                      to = axis == 0 ? end : e.param(params, first_param + axis);
+    Offsets strides;
+    for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride(s, axis));
+    auto by = [&](
+                  int count, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value)> before_row = [](mlir::Value) {}) {
+      e.loop(from, to, e.index(count), [&](mlir::Value i) {
+        llvm::SmallVector<Offsets, 2> inner(static_cast<std::size_t>(count));
+        for (int r = 0; r < count; ++r) {
+          const mlir::Value number = e.add(i, e.index(r));
+          for (auto [s, access] : llvm::enumerate(accesses_))
+            inner[static_cast<std::size_t>(r)].push_back(
+                r > 0 && is_shared_by_rows(access) ? inner[0][s]
+                                                   : e.add(offsets.front()[s], e.mul(number, strides[s])));
+        }
+        before_row(i);
+        level(axis + 1, inner);
+      });
+    };
+    if (axis + 2 < rank || rows == 1) return by(1, from, to);
+    const auto whole = [&](mlir::Value count, int step) {
+      return e.mul(e.div(count, e.index(step)), e.index(step));
+    };
+    mlir::Value done = e.add(from, whole(e.sub(to, from), rows));
+    if (!uses_square_blocks()) {
+      by(rows, from, done);
+      return by(1, done, to);
+    }
+    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows and the
+    // remaining rows.
+    last = whole(extent, lanes_);
+    by(rows, from, done);
+    if (rows > lanes_) {
+      const mlir::Value next = e.add(done, whole(e.sub(to, done), lanes_));
+      by(lanes_, done, next);
+      done = next;
+    }
+    const mlir::Value squares = std::exchange(last, extent);
+    by(1, from, to, [&](mlir::Value i) { first = e.select(e.less(i, done), squares, zero); });
+    first = zero;
+  };
+  Offsets offsets;
+  for (std::size_t s = 0; s < accesses_.size(); ++s) offsets.push_back(access_param(s, 0));
+  level(0, offsets);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,141 @@
+#pragma once
+#include "codegen/cpu/loops/kernel_builder.h"
+
+#include <llvm/ADT/SmallVector.h>
+
+namespace kiln::codegen {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+
+/// An affine access of a loop nest: one stride per axis, either over the elements of an operand or, without
+/// an operand, over the integers (the index along an axis).
+struct StridedAccess {
+  DType dtype = DType::f32;
+  int operand = -1;         ///< of the step; -1: the access yields the integer itself
+  Dims strides;             ///< in elements, one per axis of the nest
+  std::int64_t offset = 0;  ///< of the first element, in elements from the operand's beginning
+  bool read = true;  ///< loaded at every point; with an innermost stride of 0, once before the inner loop
+  int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
+};
+
+class LoopNest;
+
+/// An iteration of the innermost loop: `lanes` consecutive points of a row.
+class LoopPoint {
+ public:
+  mlir::Value mask() const { return mask_; }
+  int lanes() const { return lanes_; }
+  mlir::Value load(std::size_t access);
+  void store(std::size_t access, mlir::Value value);
+  /// A non-temporal store, unless the point is masked; for accesses with an innermost stride of 1.
+  void store_nontemporal(std::size_t access, mlir::Value value);
+  /// Prefetches for a later iteration: the same bytes of the next row block if the operand has one
+  /// (KernelBuilder::next_block_distance), else, if `streaming`, the bytes a fixed distance ahead.
+  void prefetch_next(std::size_t access, bool streaming);
+  /// The integers of an access without an operand, for each lane, as i64.
+  mlir::Value number(std::size_t access);
+  /// The index of the first lane along the innermost axis.
+  mlir::Value position() const { return j_; }
+  /// The address of the first lane's element.
+  mlir::Value address(std::size_t access);
+  /// Element indices of the lanes, relative to address().
+  mlir::Value lane_offsets(std::size_t access);
+  /// The stride_class() of the innermost stride.
+  int inner_stride_class(std::size_t access) const;
+
+ private:
+  friend class LoopNest;
+  mlir::Value load_small_step(std::size_t access);
+  KernelBuilder* e_;
+  const LoopNest* nest_;
+  llvm::SmallVector<mlir::Value> bases_;       // address, or integer, at j = 0 of the innermost loop
+  llvm::SmallVector<mlir::Value> inner_;       // innermost strides
+  llvm::SmallVector<mlir::Value> hoisted_;     // loads with an innermost stride of 0
+  llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
+  mlir::Value j_, mask_;
+  int lanes_ = 1;
+};
+
+/// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
+/// sizes. Built into the code are only the rank, the class of each innermost stride, and the length of rows
+/// shorter than a register.
+///
+/// A *row* is the innermost axis at one index of the other axes.
+class LoopNest {
+ public:
+  /// The body gets `registers` * `lanes` points at a time, and `lanes` in the remainder of a row.
+  /// emit_blocks() gives it `rows` rows at a time while that many are left. Where an operand reads transposed
+  /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time.
+  LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
+
+  /// The kernel's parameters: extents, then the offset and the strides of each access.
+  void append_params(std::vector<std::int64_t>& params) const;
+  std::size_t param_count() const { return rank() + (rank() + 1) * accesses_.size(); }
+  /// The properties that are built into the code.
+  std::string key() const;
+  std::size_t rank() const { return extents_.size(); }
+  std::int64_t outer_extent() const { return extents_[0]; }
+  std::int64_t elements() const;
+  const std::vector<StridedAccess>& accesses() const { return accesses_; }
+  int lanes() const { return lanes_; }
+  int rows() const { return rows_; }
+
+  using PointBody = std::function<void(LoopPoint&)>;
+  /// A row, or the part [from, to) of it where the innermost axis is the outermost too.
+  struct Row {
+    mlir::Value from, to;
+    /// Emits a loop over a part of the row; may be called several times.
+    std::function<void(mlir::Value from, mlir::Value to, const PointBody&)> each;
+  };
+  /// Emits the loops over [begin, end) of the outermost axis. The nest's parameters begin at
+  /// params[first_param].
+  void emit(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+            mlir::Value begin, mlir::Value end, const PointBody& body) const;
+  /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
+  using RowsBody = std::function<void(llvm::MutableArrayRef<LoopPoint>)>;
+  /// Like emit(), with rows() rows at a time, and the remaining rows one by one.
+  void emit_blocks(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                   mlir::Value begin, mlir::Value end, const RowsBody& body) const;
+  /// Like emit(), row by row, for bodies with several loops over a row.
+  void emit_rows(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                 mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
+
+ private:
+  /// Whether each of many rows is a single register with unused lanes.
+  bool has_narrow_rows() const;
+  using Rows = llvm::SmallVector<LoopPoint, 2>;
+  /// Emits the loops around rows, `rows` of them at a time while that many are left.
+  void emit_outer_loops(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+                        mlir::Value begin, mlir::Value end, int rows,
+                        llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
+  void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                       const RowsBody& body) const;
+  /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
+  bool uses_square_blocks() const;
+  /// Loads a square block of each transposed access: `lanes` points of `lanes` rows.
+  void load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const;
+
+  Dims extents_;
+  std::vector<StridedAccess> accesses_;
+  int lanes_, registers_, rows_;
+};
+
+/// 0 for a stride of 0, 1 for 1, and 2 for any other, which the code finds in a parameter.
+int stride_class(std::int64_t stride);
+/// Whether elements this far apart are loaded together with those between them, and lanes selected.
+bool is_small_step(std::int64_t stride);
+/// Whether consecutive rows of the box access the same elements.
+bool is_shared_by_rows(const StridedAccess& access);
+/// Whether the unit stride is along the last axis but one, so that consecutive elements belong to consecutive
+/// rows.
+bool reads_transposed(const StridedAccess& access);
+/// Merges a short innermost axis, whose extent divides `lanes`, with the axis outside of it, if every access
+/// either stays at one element along it (StridedAccess::repeats) or has mergeable strides.
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes);
+/// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
+/// transposed, if squares of `lanes` by `lanes` points fit in the box. Returns whether there is such an
+/// access. `keep_outermost`: the outermost axis stays outermost.
+bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                 bool keep_outermost);
+
+}  // namespace kiln::codegen
