@@ -1,8 +1,10 @@
 #include "ir/dialect.h"
 
 #include "ir/algorithm.h"
+#include "ir/result_types.h"
 
-#include <llvm/ADT/TypeSwitch.h>
+#include <kiln/error.h>
+
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/DialectImplementation.h>
@@ -152,7 +154,8 @@ mlir::RankedTensorType sort_scratch(mlir::Value x) {
 static Shape to_shape(llvm::ArrayRef<std::int64_t> v) { return Shape(std::span(v.data(), v.size())); }
 
 Window window_of(ConvolutionOp op) {
-  return {to_shape(ranked(op.getW()).getShape().drop_front(2)), to_shape(op.getStride()),
+  const auto w = ranked(op.getW()).getShape();
+  return {to_shape(w.drop_front(std::min<std::size_t>(2, w.size()))), to_shape(op.getStride()),
           to_shape(op.getDilate()), to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
 }
 
@@ -171,283 +174,154 @@ void load_dialects(mlir::MLIRContext& context) {
 
 namespace {
 
-using Dims = llvm::ArrayRef<std::int64_t>;
-Dims dims(mlir::Value v) { return ranked(v).getShape(); }
+TensorType type_of(mlir::Value v) { return to_tensor_type(v.getType()); }
 
-mlir::LogicalResult expect_result(mlir::Operation* op, Dims shape, mlir::Type element) {
-  auto expected = mlir::RankedTensorType::get(shape, element);
-  if (op->getResult(0).getType() == expected) return mlir::success();
-  return op->emitOpError() << "must give " << expected << ", not " << op->getResult(0).getType();
-}
-
-mlir::LogicalResult expect_same_element(mlir::Operation* op, mlir::Value a, mlir::Value b) {
-  if (ranked(a).getElementType() == ranked(b).getElementType()) return mlir::success();
-  return op->emitOpError() << "mixes the element types " << ranked(a).getElementType() << " and "
-                           << ranked(b).getElementType();
-}
-
-mlir::LogicalResult expect_rank(mlir::Operation* op, Dims list, llvm::StringRef name, std::size_t rank) {
-  if (list.size() == rank) return mlir::success();
-  return op->emitOpError() << "needs " << rank << " values in `" << name << "`, has " << list.size();
-}
-
-mlir::LogicalResult verify_axis(mlir::Operation* op, std::int64_t axis, std::size_t rank) {
-  if (axis >= 0 && axis < static_cast<std::int64_t>(rank)) return mlir::success();
-  return op->emitOpError() << "axis " << axis << " does not exist in rank " << rank;
-}
-
-mlir::LogicalResult verify_axes(mlir::Operation* op, Dims axes, std::size_t rank) {
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    if (mlir::failed(verify_axis(op, axis, rank))) return mlir::failure();
-    if (i > 0 && axes[i - 1] >= axis) return op->emitOpError() << "axes must ascend";
+/// Checks the type of the operation's first result against that of `infer`, a rule of ir/result_types.h.
+template <class Infer>
+mlir::LogicalResult verify_type(mlir::Operation* op, Infer infer) {
+  try {
+    const ResultType expected = infer();
+    if (const Mismatch* mismatch = expected.mismatch()) return op->emitOpError(mismatch->operation);
+    const mlir::Type given = op->getResult(0).getType();
+    if (to_tensor_type(given) == expected.value()) return mlir::success();
+    return op->emitOpError() << "must give " << tensor_type(op->getContext(), expected.value()) << ", not "
+                             << given;
+  } catch (const Error& e) {  // a list or a result of more axes than an array has
+    return op->emitOpError(e.what());
   }
-  return mlir::success();
-}
-
-std::int64_t window_extent(std::int64_t in, const Window& w, std::size_t i) {
-  std::int64_t reach = w.dilate[i] * (w.kernel[i] - 1) + 1;
-  std::int64_t padded = in + w.pad_low[i] + w.pad_high[i];
-  return padded < reach ? -1 : (padded - reach) / w.stride[i] + 1;
-}
-
-mlir::LogicalResult verify_window(mlir::Operation* op, mlir::Value x, const Window& w,
-                                  std::int64_t channels) {
-  Dims in = dims(x);
-  std::size_t spatial = in.size() < 2 ? 0 : in.size() - 2;
-  if (in.size() < 3) return op->emitOpError() << "needs (n, c, spatial...)";
-  for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
-    if (s->size() != spatial)
-      return op->emitOpError() << "needs " << spatial << " values for each part of its window";
-  llvm::SmallVector<std::int64_t> out{in[0], channels};
-  for (std::size_t i = 0; i < spatial; ++i) {
-    if (w.kernel[i] < 1 || w.stride[i] < 1 || w.dilate[i] < 1 || w.pad_low[i] < 0 || w.pad_high[i] < 0)
-      return op->emitOpError() << "has a window out of range";
-    std::int64_t extent = window_extent(in[i + 2], w, i);
-    if (extent < 0) return op->emitOpError() << "has a window larger than its input";
-    out.push_back(extent);
-  }
-  return expect_result(op, out, ranked(x).getElementType());
 }
 
 }  // namespace
 
 mlir::LogicalResult CompareOp::verify() {
-  return expect_result(*this, dims(getLhs()), mlir::IntegerType::get(getContext(), 1));
+  return verify_type(*this, [&] { return compare_type(type_of(getLhs()), type_of(getRhs())); });
 }
 
 mlir::LogicalResult SelectOp::verify() {
-  if (!ranked(getCondition()).getElementType().isSignlessInteger(1))
-    return emitOpError("needs a condition of i1");
-  if (dims(getCondition()) != dims(getOnTrue()))
-    return emitOpError("needs a condition of its operands' shape");
-  return mlir::success();
+  return verify_type(*this, [&] {
+    return select_type(type_of(getCondition()), type_of(getOnTrue()), type_of(getOnFalse()));
+  });
 }
 
 mlir::LogicalResult IotaOp::verify() {
-  return verify_axis(*this, static_cast<std::int64_t>(getAxis()), ranked(getResult()).getRank());
+  return verify_type(*this,
+                     [&] { return iota_type(type_of(getResult()), static_cast<std::int64_t>(getAxis())); });
 }
 
 mlir::LogicalResult RandomUniformOp::verify() {
-  mlir::Type element = ranked(getResult()).getElementType();
-  if (!element.isF32() && !element.isF64() && !element.isSignlessInteger(64))
-    return emitOpError("gives f32, f64 or i64");
   auto word = static_cast<std::int64_t>(getWord());
-  if (word < 0 || word > (element.isF32() ? 3 : 0)) return emitOpError() << "has no word " << word;
-  return mlir::success();
+  if (word < 0 || word > (ranked(getResult()).getElementType().isF32() ? 3 : 0))
+    return emitOpError() << "has no word " << word;
+  return verify_type(*this, [&] { return random_uniform_type(type_of(getResult())); });
 }
 
 mlir::LogicalResult BroadcastOp::verify() {
-  Dims from = dims(getX()), to = dims(getResult());
-  if (mlir::failed(expect_rank(*this, getDims(), "dims", from.size()))) return mlir::failure();
-  for (auto [i, d] : llvm::enumerate(getDims())) {
-    if (mlir::failed(verify_axis(*this, d, to.size()))) return mlir::failure();
-    if (i > 0 && getDims()[i - 1] >= d) return emitOpError("dims must ascend");
-    if (from[i] != 1 && from[i] != to[static_cast<std::size_t>(d)])
-      return emitOpError() << "cannot repeat extent " << from[i] << " to " << to[static_cast<std::size_t>(d)];
-  }
-  return expect_same_element(*this, getX(), getResult());
+  return verify_type(*this, [&] {
+    return broadcast_type(type_of(getX()), type_of(getResult()).shape, to_shape(getDims()));
+  });
 }
 
 mlir::LogicalResult ReshapeOp::verify() {
-  if (ranked(getX()).getNumElements() != ranked(getResult()).getNumElements())
-    return emitOpError("must keep the number of elements");
-  return expect_same_element(*this, getX(), getResult());
+  return verify_type(*this, [&] { return reshape_type(type_of(getX()), type_of(getResult()).shape); });
 }
 
 mlir::LogicalResult TransposeOp::verify() {
-  Dims from = dims(getX());
-  if (mlir::failed(expect_rank(*this, getPermutation(), "permutation", from.size()))) return mlir::failure();
-  llvm::SmallVector<bool> seen(from.size());
-  llvm::SmallVector<std::int64_t> to;
-  for (std::int64_t p : getPermutation()) {
-    if (mlir::failed(verify_axis(*this, p, from.size()))) return mlir::failure();
-    if (std::exchange(seen[static_cast<std::size_t>(p)], true))
-      return emitOpError() << "names axis " << p << " twice";
-    to.push_back(from[static_cast<std::size_t>(p)]);
-  }
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  return verify_type(*this, [&] { return transpose_type(type_of(getX()), to_shape(getPermutation())); });
 }
 
 mlir::LogicalResult SliceOp::verify() {
-  Dims from = dims(getX());
-  llvm::SmallVector<std::int64_t> to;
-  for (auto [name, list] :
-       {std::pair<llvm::StringRef, Dims>{"start", getStart()}, {"limit", getLimit()}, {"step", getStep()}})
-    if (mlir::failed(expect_rank(*this, list, name, from.size()))) return mlir::failure();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (getStep()[i] < 1) return emitOpError("needs steps above 0");
-    if (getStart()[i] < 0 || getStart()[i] > getLimit()[i] || getLimit()[i] > from[i])
-      return emitOpError() << "leaves axis " << i << " of extent " << from[i];
-    to.push_back((getLimit()[i] - getStart()[i] + getStep()[i] - 1) / getStep()[i]);
-  }
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  return verify_type(*this, [&] {
+    return slice_type(type_of(getX()), to_shape(getStart()), to_shape(getLimit()), to_shape(getStep()));
+  });
 }
 
-mlir::LogicalResult ReverseOp::verify() { return verify_axes(*this, getAxes(), dims(getX()).size()); }
+mlir::LogicalResult ReverseOp::verify() {
+  return verify_type(*this, [&] { return reverse_type(type_of(getX()), to_shape(getAxes())); });
+}
 
 mlir::LogicalResult PadOp::verify() {
-  Dims from = dims(getX());
-  if (mlir::failed(expect_rank(*this, getLow(), "low", from.size())) ||
-      mlir::failed(expect_rank(*this, getHigh(), "high", from.size())))
-    return mlir::failure();
-  llvm::SmallVector<std::int64_t> to;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (getLow()[i] < 0 || getHigh()[i] < 0) return emitOpError("cannot cut: pads are not negative");
-    to.push_back(from[i] + getLow()[i] + getHigh()[i]);
-  }
   if (getValue().getType() != ranked(getX()).getElementType())
     return emitOpError("needs a value of its element type");
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  return verify_type(*this,
+                     [&] { return pad_type(type_of(getX()), to_shape(getLow()), to_shape(getHigh())); });
 }
 
 mlir::LogicalResult ConcatenateOp::verify() {
-  if (getParts().empty()) return emitOpError("needs a part");
-  llvm::SmallVector<std::int64_t> to(dims(getParts()[0]));
-  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), to.size())))
-    return mlir::failure();
-  std::size_t axis = getAxis();
-  to[axis] = 0;
-  for (mlir::Value part : getParts()) {
-    Dims d = dims(part);
-    if (mlir::failed(expect_same_element(*this, part, getResult()))) return mlir::failure();
-    if (d.size() != to.size()) return emitOpError("mixes ranks");
-    for (std::size_t i = 0; i < d.size(); ++i)
-      if (i != axis && d[i] != to[i])
-        return emitOpError() << "mixes extents " << to[i] << " and " << d[i] << " on axis " << i;
-    to[axis] += d[axis];
-  }
-  return expect_result(*this, to, ranked(getResult()).getElementType());
+  return verify_type(*this, [&] {
+    const auto parts = llvm::map_to_vector(getParts(), type_of);
+    return concatenate_type({parts.data(), parts.size()}, static_cast<std::int64_t>(getAxis()));
+  });
 }
 
 mlir::LogicalResult InsertOp::verify() {
-  Dims to = dims(getX()), from = dims(getUpdate());
-  if (mlir::failed(expect_rank(*this, getStart(), "start", to.size())) ||
-      mlir::failed(expect_rank(*this, getStep(), "step", to.size())))
-    return mlir::failure();
-  if (from.size() != to.size()) return emitOpError("needs an update of the same rank");
-  for (std::size_t i = 0; i < to.size(); ++i)
-    if (getStart()[i] < 0 || getStep()[i] < 1 ||
-        (from[i] > 0 && getStart()[i] + (from[i] - 1) * getStep()[i] >= to[i]))
-      return emitOpError() << "leaves axis " << i << " of extent " << to[i];
-  return expect_same_element(*this, getX(), getUpdate());
+  return verify_type(*this, [&] {
+    return insert_type(type_of(getX()), type_of(getUpdate()), to_shape(getStart()), to_shape(getStep()));
+  });
 }
 
 mlir::LogicalResult GatherOp::verify() {
-  Dims x = dims(getX()), indices = dims(getIndices());
-  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size())))
-    return mlir::failure();
-  if (!ranked(getIndices()).getElementType().isSignlessInteger())
-    return emitOpError("needs indices of i32 or i64");
-  llvm::SmallVector<std::int64_t> to(x.take_front(getAxis()));
-  to.append(indices.begin(), indices.end());
-  to.append(x.begin() + static_cast<std::ptrdiff_t>(getAxis()) + 1, x.end());
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  return verify_type(*this, [&] {
+    return gather_type(type_of(getX()), type_of(getIndices()), static_cast<std::int64_t>(getAxis()));
+  });
 }
 
 mlir::LogicalResult CheckBoundsOp::verify() {
-  if (!ranked(getIndices()).getElementType().isSignlessInteger(64))
-    return emitOpError("needs indices of i64");
   if (static_cast<std::int64_t>(getExtent()) < 0) return emitOpError("needs an extent that is not negative");
-  return mlir::success();
+  return verify_type(*this, [&] { return check_bounds_type(type_of(getIndices())); });
 }
 
 mlir::LogicalResult ScatterOp::verify() {
-  Dims x = dims(getX()), indices = dims(getIndices());
-  if (mlir::failed(verify_axis(*this, static_cast<std::int64_t>(getAxis()), x.size())))
-    return mlir::failure();
-  if (!ranked(getIndices()).getElementType().isSignlessInteger())
-    return emitOpError("needs indices of i32 or i64");
-  llvm::SmallVector<std::int64_t> expected(x.take_front(getAxis()));
-  expected.append(indices.begin(), indices.end());
-  expected.append(x.begin() + static_cast<std::ptrdiff_t>(getAxis()) + 1, x.end());
-  if (dims(getUpdates()) != Dims(expected)) return emitOpError("needs updates of the shape of a gather");
-  return expect_same_element(*this, getX(), getUpdates());
+  return verify_type(*this, [&] {
+    return scatter_type(type_of(getX()), type_of(getIndices()), type_of(getUpdates()),
+                        static_cast<std::int64_t>(getAxis()));
+  });
 }
 
 mlir::LogicalResult SortOp::verify() {
-  if (dims(getX()).empty()) return emitOpError("needs an axis");
-  if (getScratch().getType() != sort_scratch(getX()))
+  const mlir::LogicalResult order = verify_type(*this, [&] { return sort_type(type_of(getX())); });
+  if (mlir::succeeded(order) && getScratch().getType() != sort_scratch(getX()))
     return emitOpError() << "must have the scratch memory " << sort_scratch(getX());
-  return expect_result(*this, dims(getX()), mlir::IntegerType::get(getContext(), 64));
+  return order;
 }
 
 mlir::LogicalResult CumulativeOp::verify() {
   if (getKind() == ReduceKind::sum_squares) return emitOpError("adds no squares");
-  return verify_axis(*this, static_cast<std::int64_t>(getAxis()), dims(getX()).size());
+  return verify_type(*this,
+                     [&] { return cumulative_type(type_of(getX()), static_cast<std::int64_t>(getAxis())); });
 }
 
 mlir::LogicalResult ReduceOp::verify() {
-  Dims x = dims(getX());
-  if (mlir::failed(verify_axes(*this, getAxes(), x.size()))) return mlir::failure();
-  llvm::SmallVector<std::int64_t> to;
-  for (auto [i, d] : llvm::enumerate(x))
-    if (!llvm::is_contained(getAxes(), static_cast<std::int64_t>(i))) to.push_back(d);
-  return expect_result(*this, to, ranked(getX()).getElementType());
+  return verify_type(*this, [&] { return reduce_type(type_of(getX()), to_shape(getAxes())); });
 }
 
 mlir::LogicalResult DotOp::verify() {
   if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
-  Dims a = dims(getLhs()), b = dims(getRhs());
-  if (a.size() < 2 || a.size() != b.size()) return emitOpError("needs matrices of one rank");
-  std::size_t m = a.size() - 2;
-  if (a.take_front(m) != b.take_front(m)) return emitOpError("needs equal batch axes");
-  if (mlir::failed(expect_same_element(*this, getLhs(), getRhs()))) return mlir::failure();
-  std::int64_t ak = getTransposeLhs() ? a[m] : a[m + 1], bk = getTransposeRhs() ? b[m + 1] : b[m];
-  if (ak != bk) return emitOpError() << "contracts extents " << ak << " and " << bk;
-  llvm::SmallVector<std::int64_t> to(a.take_front(m));
-  to.push_back(getTransposeLhs() ? a[m + 1] : a[m]);
-  to.push_back(getTransposeRhs() ? b[m] : b[m + 1]);
-  return expect_result(*this, to, ranked(getLhs()).getElementType());
+  return verify_type(*this, [&] {
+    return dot_type(type_of(getLhs()), type_of(getRhs()), {getTransposeLhs(), getTransposeRhs()});
+  });
 }
 
 mlir::LogicalResult ConvolutionOp::verify() {
-  Dims x = dims(getX()), w = dims(getW());
-  auto groups = static_cast<std::int64_t>(getGroups());
-  if (x.size() < 3 || w.size() != x.size())
-    return emitOpError("needs (n, c, spatial...) and (o, c / groups, kernel...)");
-  if (groups < 1 || x[1] != w[1] * groups || w[0] % groups != 0)
-    return emitOpError("has groups that do not divide its channels");
-  if (mlir::failed(expect_same_element(*this, getX(), getW()))) return mlir::failure();
-  const Window window = window_of(*this);
-  if (getAlgorithm() == Algorithm::interleaved64) return emitOpError("cannot be interleaved64");
-  if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window, groups))
-    return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
-  return verify_window(*this, getX(), window, w[0]);
+  return verify_type(*this, [&] {
+    return convolution_type(type_of(getX()), type_of(getW()),
+                            {window_of(*this), static_cast<std::int64_t>(getGroups())});
+  });
 }
 
 mlir::LogicalResult ReduceWindowOp::verify() {
   if (getKind() == ReduceKind::sum_squares) return emitOpError("adds no squares");
-  Dims x = dims(getX());
-  return verify_window(*this, getX(), window_of(*this), x.size() > 1 ? x[1] : 0);
+  return verify_type(*this, [&] { return reduce_window_type(type_of(getX()), window_of(*this)); });
 }
 
 mlir::LogicalResult PackOp::verify() {
-  Dims x = dims(getX());
+  const llvm::ArrayRef<std::int64_t> x = ranked(getX()).getShape();
   auto panel = static_cast<std::int64_t>(getPanel()), groups = static_cast<std::int64_t>(getGroups());
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
     return emitOpError("needs kernels of 3x3");
-  return expect_result(*this, packed_shape(getKind(), x, panel, groups), ranked(getX()).getElementType());
+  return verify_type(*this, [&] {
+    return TensorType{type_of(getX()).dtype, to_shape(packed_shape(getKind(), x, panel, groups))};
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -547,7 +421,7 @@ mlir::OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
     auto axis = static_cast<std::size_t>(whole.getAxis());
     std::int64_t begin = 0;
     for (mlir::Value part : whole.getParts()) {
-      std::int64_t end = begin + dims(part)[axis];
+      std::int64_t end = begin + ranked(part).getDimSize(static_cast<unsigned>(axis));
       llvm::SmallVector<std::int64_t> start(getStart()), limit(getLimit());
       if (start[axis] >= begin && limit[axis] <= end && start[axis] < limit[axis]) {
         start[axis] -= begin;

@@ -1,7 +1,7 @@
-// The shape rules of the primitives: each checks its operands, works out its result's type and hands itself
-// to emit().
+// Each primitive takes the type of its result from ir/result_types.h and hands itself to emit().
 #include "ir/primitives.h"
 
+#include "ir/result_types.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -12,44 +12,8 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-void require(bool holds, const char* what, const TensorType& x) {
-  if (!holds) fail("{}, got {}", what, x.str());
-}
 void require_same(const char* what, const TensorType& a, const TensorType& b) {
   if (!(a == b)) fail("{} takes operands of one shape and dtype, got {} and {}", what, a.str(), b.str());
-}
-
-// Sums of extents, which a file may have chosen.
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  if (__builtin_add_overflow(a, b, &a)) fail("an extent does not fit in 64 bits");
-  return a;
-}
-// Windows this large are mistakes; below it no product of two overflows.
-constexpr std::int64_t window_limit = std::int64_t{1} << 30;
-
-// Positions of a window of `extent` that slides over `size` elements.
-std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t dilate,
-                          std::int64_t low, std::int64_t high) {
-  const std::int64_t extent = (kernel - 1) * dilate + 1;
-  const std::int64_t room = plus(size, low + high) - extent;
-  return room < 0 || stride <= 0 ? 0 : room / stride + 1;
-}
-
-void check_window(const Window& w, const TensorType& x) {
-  const int spatial = x.shape.rank() - 2;
-  if (spatial < 1) fail("a window needs an array of at least 3 axes, got {}", x.str());
-  for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
-    if (s->rank() != spatial) fail("a window over {} needs {} extents, got {}", x.str(), spatial, s->str());
-  for (int i = 0; i < spatial; ++i)
-    if (w.kernel[at(i)] < 1 || w.stride[at(i)] < 1 || w.dilate[at(i)] < 1)
-      fail("kernel {}, stride {} and dilation {} must be positive", w.kernel.str(), w.stride.str(),
-           w.dilate.str());
-  for (int i = 0; i < spatial; ++i)
-    if (w.pad_low[at(i)] < 0 || w.pad_high[at(i)] < 0)
-      fail("padding {} and {} must not be negative", w.pad_low.str(), w.pad_high.str());
-  for (const Shape* s : {&w.kernel, &w.stride, &w.dilate, &w.pad_low, &w.pad_high})
-    for (std::int64_t v : *s)
-      if (v >= window_limit) fail("{} is too large for a window over {}", v, x.str());
 }
 
 }  // namespace
@@ -69,11 +33,14 @@ void Primitives::require_existing(std::span<const Value> values) const {
 }
 
 Value Primitives::record(Kind kind, std::span<const Value> operands, const Params& params,
-                         const TensorType& type) {
+                         const ResultType& type) {
   require_existing(operands);
-  const Value result = add_value(type);
+  const Value result = add_value(type.value());
   emit(kind, operands, params, result);
   return result;
+}
+Value Primitives::record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to) {
+  return to.value() == type(x) ? x : record(kind, {{x}}, params, to);
 }
 
 Value Primitives::unary(Unary op, Value x) {
@@ -93,20 +60,16 @@ Value Primitives::fma(Value a, Value b, Value c) {
   return record(Kind::fma, {{a, b, c}}, {}, type(a));
 }
 Value Primitives::compare(Compare op, Value a, Value b) {
-  require_same("a comparison", type(a), type(b));
   Params p;
   p.compare = op;
-  return record(Kind::compare, {{a, b}}, p, {DType::boolean, shape(a)});
+  return record(Kind::compare, {{a, b}}, p, compare_type(type(a), type(b)));
 }
 Value Primitives::select(Value condition, Value a, Value b) {
-  require_same("select", type(a), type(b));
-  if (dtype(condition) != DType::boolean || shape(condition) != shape(a))
-    fail("select needs a bool condition of shape {}, got {}", shape(a).str(), type(condition).str());
-  return record(Kind::select, {{condition, a, b}}, {}, type(a));
+  return record(Kind::select, {{condition, a, b}}, {}, select_type(type(condition), type(a), type(b)));
 }
 Value Primitives::cast(Value x, DType to) {
   if (dtype(x) == to) return x;
-  return record(Kind::cast, {{x}}, {}, {to, shape(x)});
+  return record(Kind::cast, {{x}}, {}, TensorType{to, shape(x)});
 }
 
 Value Primitives::full(const TensorType& type, double value) {
@@ -128,276 +91,126 @@ Value Primitives::constant(const TensorType& type, std::span<const std::byte> el
   return record(Kind::constant, {}, p, type);
 }
 Value Primitives::iota(const TensorType& type, int axis) {
-  if (axis < 0 || axis >= type.shape.rank()) fail_internal("iota along axis {} of {}", axis, type.str());
   Params p;
   p.axis = axis;
-  return record(Kind::iota, {}, p, type);
+  return record(Kind::iota, {}, p, iota_type(type, axis));
 }
 Value Primitives::random_uniform(const Shape& shape, DType dtype) {
-  if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::i64)
-    fail_internal("random numbers of dtype {}", name_of(dtype));
-  return record(Kind::random_uniform, {}, {}, {dtype, shape});
+  return record(Kind::random_uniform, {}, {}, random_uniform_type({dtype, shape}));
 }
 std::array<Value, 4> Primitives::random_uniforms(const Shape& shape) {
   std::array<Value, 4> words;
   for (int i = 0; i < 4; ++i) {
     Params p;
     p.integer = i;
-    words[at(i)] = record(Kind::random_uniform, {}, p, {DType::f32, shape});
+    words[at(i)] = record(Kind::random_uniform, {}, p, random_uniform_type({DType::f32, shape}));
   }
   return words;
 }
 
 Value Primitives::broadcast(Value x, const Shape& to, const Shape& dims) {
-  const Shape& from = shape(x);
-  if (dims.rank() != from.rank()) fail_internal("broadcast of {} with axes {}", type(x).str(), dims.str());
-  for (int i = 0; i < from.rank(); ++i) {
-    const std::int64_t d = dims[at(i)];
-    if (d < 0 || d >= to.rank() || (i > 0 && d <= dims[at(i - 1)]))
-      fail_internal("broadcast of {} with axes {}", type(x).str(), dims.str());
-    if (from[at(i)] != 1 && from[at(i)] != to[static_cast<std::size_t>(d)])
-      fail("cannot broadcast shape {} to {}", from.str(), to.str());
-  }
-  if (from == to) return x;
   Params p;
   p.a = dims;
-  return record(Kind::broadcast, {{x}}, p, {dtype(x), to});
+  return record_unless_same(Kind::broadcast, x, p, broadcast_type(type(x), to, dims));
 }
 Value Primitives::reshape(Value x, const Shape& to) {
-  if (shape(x).elements() != to.elements())
-    fail("cannot reshape {} to {}: the number of elements differs", shape(x).str(), to.str());
-  if (shape(x) == to) return x;
-  return record(Kind::reshape, {{x}}, {}, {dtype(x), to});
+  return record_unless_same(Kind::reshape, x, {}, reshape_type(type(x), to));
 }
 Value Primitives::transpose(Value x, const Shape& permutation) {
-  const Shape& from = shape(x);
-  if (permutation.rank() != from.rank()) fail("cannot transpose {} by {}", from.str(), permutation.str());
-  Shape to;
-  unsigned seen = 0;
-  bool identity = true;
-  for (int i = 0; i < from.rank(); ++i) {
-    const std::int64_t axis = permutation[at(i)];
-    if (axis < 0 || axis >= from.rank() || (seen & (1u << axis)))
-      fail("cannot transpose {} by {}", from.str(), permutation.str());
-    seen |= 1u << axis;
-    identity &= axis == i;
-    to.push_back(from[static_cast<std::size_t>(axis)]);
-  }
-  if (identity) return x;
+  const ResultType to = transpose_type(type(x), permutation);
+  if (!to.mismatch() && std::is_sorted(permutation.begin(), permutation.end())) return x;
   Params p;
   p.a = permutation;
-  return record(Kind::transpose, {{x}}, p, {dtype(x), to});
+  return record(Kind::transpose, {{x}}, p, to);
 }
 Value Primitives::slice(Value x, const Shape& start, const Shape& limit, const Shape& step) {
-  const Shape& from = shape(x);
-  if (start.rank() != from.rank() || limit.rank() != from.rank() || step.rank() != from.rank())
-    fail_internal("slice of {} from {} to {} by {}", from.str(), start.str(), limit.str(), step.str());
-  Shape to;
-  for (int i = 0; i < from.rank(); ++i) {
-    if (start[at(i)] < 0 || limit[at(i)] > from[at(i)] || start[at(i)] > limit[at(i)] || step[at(i)] < 1)
-      fail("the slice from {} to {} by {} does not fit the shape {}", start.str(), limit.str(), step.str(),
-           from.str());
-    const std::int64_t length = limit[at(i)] - start[at(i)];
-    to.push_back(length == 0 ? 0 : (length - 1) / step[at(i)] + 1);
-  }
-  if (to == from) return x;
   Params p;
   p.a = start;
   p.b = limit;
   p.c = step;
-  return record(Kind::slice, {{x}}, p, {dtype(x), to});
+  return record_unless_same(Kind::slice, x, p, slice_type(type(x), start, limit, step));
 }
 Value Primitives::reverse(Value x, const Shape& axes) {
-  for (std::int64_t a : axes)
-    if (a < 0 || a >= shape(x).rank()) fail("axis {} is not one of {}", a, shape(x).str());
   Params p;
   p.a = axes;
-  return record(Kind::reverse, {{x}}, p, type(x));
+  return record(Kind::reverse, {{x}}, p, reverse_type(type(x), axes));
 }
 Value Primitives::pad(Value x, double value, const Shape& low, const Shape& high) {
-  if (low.rank() != shape(x).rank() || high.rank() != shape(x).rank())
-    fail("padding {} and {} does not fit the shape {}", low.str(), high.str(), shape(x).str());
-  Shape to;
-  for (int i = 0; i < low.rank(); ++i) {
-    if (low[at(i)] < 0 || high[at(i)] < 0)
-      fail("padding {} and {} must not be negative", low.str(), high.str());
-    to.push_back(plus(plus(shape(x)[at(i)], low[at(i)]), high[at(i)]));
-  }
   Params p;
   p.number = value;
   p.a = low;
   p.b = high;
-  return record(Kind::pad, {{x}}, p, {dtype(x), to});
+  return record(Kind::pad, {{x}}, p, pad_type(type(x), low, high));
 }
 Value Primitives::concatenate(std::span<const Value> parts, int axis) {
-  if (parts.empty()) fail("nothing to concatenate");
-  TensorType to = type(parts[0]);
-  if (axis < 0 || axis >= to.shape.rank())
-    fail("cannot concatenate along axis {} of {}", axis, to.shape.str());
-  for (Value v : parts.subspan(1)) {
-    Shape s = shape(v);
-    bool fits = s.rank() == to.shape.rank() && dtype(v) == to.dtype;
-    for (int i = 0; fits && i < s.rank(); ++i) fits = i == axis || s[at(i)] == to.shape[at(i)];
-    if (!fits)
-      fail("cannot concatenate {} and {} along axis {}: dtypes and all other extents must be equal",
-           type(parts[0]).str(), type(v).str(), axis);
-    to.shape[at(axis)] = plus(to.shape[at(axis)], s[at(axis)]);
-  }
-  if (parts.size() == 1) return parts[0];
+  std::vector<TensorType> types;
+  for (Value v : parts) types.push_back(type(v));
+  const ResultType to = concatenate_type(types, axis);
+  if (!to.mismatch() && parts.size() == 1) return parts[0];
   Params p;
   p.axis = axis;
   return record(Kind::concatenate, parts, p, to);
 }
 Value Primitives::insert(Value x, Value update, const Shape& start, const Shape& step) {
-  const Shape& into = shape(x);
-  const Shape& what = shape(update);
-  if (dtype(x) != dtype(update) || what.rank() != into.rank() || start.rank() != into.rank() ||
-      step.rank() != into.rank())
-    fail("cannot write {} into {}", type(update).str(), type(x).str());
-  const auto beyond = [&](std::size_t i) {
-    const auto last = product_of(std::array{what[i] - 1, step[i]});
-    return !last || *last >= into[i] - start[i];
-  };
-  for (int i = 0; i < into.rank(); ++i)
-    if (start[at(i)] < 0 || step[at(i)] < 1 || (what[at(i)] > 0 && beyond(at(i))))
-      fail("cannot write {} into {} from {} by {}", what.str(), into.str(), start.str(), step.str());
   Params p;
   p.a = start;
   p.b = step;
-  return record(Kind::insert, {{x, update}}, p, type(x));
+  return record(Kind::insert, {{x, update}}, p, insert_type(type(x), type(update), start, step));
 }
 Value Primitives::gather(Value x, Value indices, int axis) {
-  const Shape& from = shape(x);
-  if (axis < 0 || axis >= from.rank()) fail("cannot take along axis {} of {}", axis, from.str());
-  require(!is_floating(dtype(indices)), "gather needs integer indices", type(indices));
-  if (from[at(axis)] == 0 && shape(indices).elements() > 0)
-    fail("cannot take from axis {} of {}: it is empty", axis, from.str());
-  Shape to;
-  for (int i = 0; i < axis; ++i) to.push_back(from[at(i)]);
-  for (std::int64_t d : shape(indices)) to.push_back(d);
-  for (int i = axis + 1; i < from.rank(); ++i) to.push_back(from[at(i)]);
   Params p;
   p.axis = axis;
-  return record(Kind::gather, {{x, indices}}, p, {dtype(x), to});
+  return record(Kind::gather, {{x, indices}}, p, gather_type(type(x), type(indices), axis));
 }
 
 Value Primitives::check_bounds(Value indices, std::int64_t extent) {
-  require(dtype(indices) == DType::i64, "a check of bounds needs int64 indices", type(indices));
   Params p;
   p.integer = extent;
-  return record(Kind::check_bounds, {{indices}}, p, type(indices));
+  return record(Kind::check_bounds, {{indices}}, p, check_bounds_type(type(indices)));
 }
 
 Value Primitives::scatter(Scatter how, Value x, Value indices, Value updates, int axis) {
-  const Shape& into = shape(x);
-  if (axis < 0 || axis >= into.rank()) fail("cannot scatter along axis {} of {}", axis, into.str());
-  require(!is_floating(dtype(indices)), "scatter needs integer indices", type(indices));
-  TensorType expected{dtype(x), {}};
-  for (int i = 0; i < axis; ++i) expected.shape.push_back(into[at(i)]);
-  for (std::int64_t d : shape(indices)) expected.shape.push_back(d);
-  for (int i = axis + 1; i < into.rank(); ++i) expected.shape.push_back(into[at(i)]);
-  if (!(type(updates) == expected))
-    fail("to scatter by indices {} along axis {} of {} takes updates {}, got {}", shape(indices).str(), axis,
-         type(x).str(), expected.str(), type(updates).str());
   Params p;
   p.axis = axis;
   p.scatter = how;
-  return record(Kind::scatter, {{x, indices, updates}}, p, type(x));
+  return record(Kind::scatter, {{x, indices, updates}}, p,
+                scatter_type(type(x), type(indices), type(updates), axis));
 }
 
 Value Primitives::sort(Value x, bool descending) {
-  require(shape(x).rank() > 0, "sort needs an array of at least one axis", type(x));
   Params p;
   p.integer = descending;
-  return record(Kind::sort, {{x}}, p, {DType::i64, shape(x)});
+  return record(Kind::sort, {{x}}, p, sort_type(type(x)));
 }
 Value Primitives::cumulative(Reduce op, Value x, int axis) {
-  if (axis < 0 || axis >= shape(x).rank())
-    fail("cannot accumulate along axis {} of {}", axis, shape(x).str());
   Params p;
   p.reduce = op;
   p.axis = axis;
-  return record(Kind::cumulative, {{x}}, p, type(x));
+  return record(Kind::cumulative, {{x}}, p, cumulative_type(type(x), axis));
 }
 
 Value Primitives::reduce(Reduce op, Value x, const Shape& axes) {
-  const Shape& from = shape(x);
-  Shape to;
-  std::size_t next = 0;
-  for (int i = 0; i < from.rank(); ++i) {
-    if (next < axes.size() && axes[next] == i)
-      ++next;
-    else
-      to.push_back(from[at(i)]);
-  }
-  if (next != axes.size()) fail("cannot reduce axes {} of shape {}", axes.str(), from.str());
   if (axes.empty()) return x;
   Params p;
   p.reduce = op;
   p.a = axes;
-  return record(Kind::reduce, {{x}}, p, {dtype(x), to});
+  return record(Kind::reduce, {{x}}, p, reduce_type(type(x), axes));
 }
 Value Primitives::dot(Value lhs, Value rhs, const DotSpec& spec) {
-  const Shape& a = shape(lhs);
-  const Shape& b = shape(rhs);
-  const auto refuse = [&] {
-    fail("cannot multiply {}{} by {}{}", type(lhs).str(), spec.transpose_lhs ? " transposed" : "",
-         type(rhs).str(), spec.transpose_rhs ? " transposed" : "");
-  };
-  if (a.rank() < 2 || a.rank() != b.rank() || dtype(lhs) != dtype(rhs)) refuse();
-  const auto last = a.size() - 1;
-  Shape to;
-  for (std::size_t i = 0; i + 2 < a.size(); ++i) {
-    if (a[i] != b[i]) refuse();
-    to.push_back(a[i]);
-  }
-  const std::int64_t m = spec.transpose_lhs ? a[last] : a[last - 1];
-  const std::int64_t ka = spec.transpose_lhs ? a[last - 1] : a[last];
-  const std::int64_t kb = spec.transpose_rhs ? b[last] : b[last - 1];
-  const std::int64_t n = spec.transpose_rhs ? b[last - 1] : b[last];
-  if (ka != kb) refuse();
-  to.push_back(m);
-  to.push_back(n);
   Params p;
   p.dot = spec;
-  return record(Kind::dot, {{lhs, rhs}}, p, {dtype(lhs), to});
+  return record(Kind::dot, {{lhs, rhs}}, p, dot_type(type(lhs), type(rhs), spec));
 }
 Value Primitives::convolution(Value x, Value w, const ConvSpec& spec) {
-  const Shape& in = shape(x);
-  const Shape& weight = shape(w);
-  check_window(spec.window, type(x));
-  if (dtype(x) != dtype(w) || weight.rank() != in.rank() || spec.groups < 1 ||
-      in[1] != weight[1] * spec.groups || weight[0] % spec.groups != 0)
-    fail("cannot convolve {} with {} in {} groups", type(x).str(), type(w).str(), spec.groups);
-  Shape to{in[0], weight[0]};
-  for (int i = 0; i + 2 < in.rank(); ++i) {
-    const std::size_t k = at(i);
-    if (weight[k + 2] != spec.window.kernel[k])
-      fail("the weight {} is not of kernel {}", weight.str(), spec.window.kernel.str());
-    to.push_back(window_count(in[k + 2], spec.window.kernel[k], spec.window.stride[k], spec.window.dilate[k],
-                              spec.window.pad_low[k], spec.window.pad_high[k]));
-    if (to.back() < 1)
-      fail("the kernel {} is larger than the padded input {}", spec.window.kernel.str(), in.str());
-  }
   Params p;
   p.convolution = spec;
-  return record(Kind::convolution, {{x, w}}, p, {dtype(x), to});
+  return record(Kind::convolution, {{x, w}}, p, convolution_type(type(x), type(w), spec));
 }
 Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
-  check_window(window, type(x));
-  const Shape& in = shape(x);
-  Shape to{in[0], in[1]};
-  for (int i = 0; i + 2 < in.rank(); ++i) {
-    const std::size_t k = at(i);
-    to.push_back(window_count(in[k + 2], window.kernel[k], window.stride[k], window.dilate[k],
-                              window.pad_low[k], window.pad_high[k]));
-    if (to.back() < 1)
-      fail("the kernel {} is larger than the padded input {}", window.kernel.str(), in.str());
-  }
   Params p;
   p.reduce = op;
   p.window = window;
-  return record(Kind::reduce_window, {{x}}, p, {dtype(x), to});
+  return record(Kind::reduce_window, {{x}}, p, reduce_window_type(type(x), window));
 }
 
 std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> carries,

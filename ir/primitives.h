@@ -12,9 +12,9 @@
 /// them once; one implementation of `emit` only keeps types (shape inference), another builds the kiln
 /// dialect.
 ///
-/// Every method checks its operands, throws kiln::Error with the shapes in it, and works out the type of its
-/// result: this is the one place where shape rules are written. What a primitive computes, bit for bit,
-/// stands in the dialect (ir/KilnOps.td).
+/// Every method checks its operands, throws kiln::Error with the shapes in it, and infers the type of its
+/// result, by the rules of ir/result_types.h. What a primitive computes, bit for bit, stands in the dialect
+/// (ir/KilnOps.td).
 namespace kiln::ir {
 
 /// A value of the graph under construction.
@@ -96,6 +96,7 @@ struct ConvSpec {
 };
 
 struct Node;
+class ResultType;
 
 /// What a step of a loop leaves: the carried values of the next step, what is stacked, and, in a loop with a
 /// condition, whether there is a next step (a bool of one element).
@@ -286,7 +287,9 @@ class Primitives {
 
  private:
   void require_existing(std::span<const Value> values) const;
-  Value record(Kind kind, std::span<const Value> operands, const Params& params, const TensorType& type);
+  Value record(Kind kind, std::span<const Value> operands, const Params& params, const ResultType& type);
+  /// x itself where the movement has nothing to move: the type stays.
+  Value record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to);
   std::deque<TensorType> types_;
   bool train_;
   bool np_shape_ = false;

@@ -359,3 +359,35 @@ func.func @wraps(%x: tensor<4611686018427387904xf32>) {
   %0 = kiln.unary neg %x : tensor<4611686018427387904xf32>
   return
 }
+
+// -----
+
+func.func @long_list(%x: tensor<6xf32>) {
+  // expected-error @+1 {{a shape of 9 dimensions: Kiln's arrays have at most 8}}
+  %0 = kiln.slice %x [0, 0, 0, 0, 0, 0, 0, 0, 0] to [6] by [1] : tensor<6xf32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @short_list(%x: tensor<6x2xf32>) {
+  // expected-error @+1 {{needs 2 values in `step`, has 1}}
+  %0 = kiln.slice %x [0, 0] to [6, 2] by [1] : tensor<6x2xf32> -> tensor<6x2xf32>
+  return
+}
+
+// -----
+
+func.func @weight_rank(%x: tensor<1x3x4xf32>, %w: tensor<2xf32>) {
+  // expected-error @+1 {{needs 1 values for each part of its window}}
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1>, groups = 1 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x3x4xf32>, tensor<2xf32> -> tensor<1x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @gather_from_nothing(%x: tensor<0x3xf32>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{takes from axis 0, which is empty}}
+  %0 = kiln.gather %x %i axis 0 : tensor<0x3xf32>, tensor<2xi64> -> tensor<2x3xf32>
+  return
+}

@@ -1,0 +1,62 @@
+#pragma once
+#include "ir/primitives.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+/// The type of the result of each primitive, from the types of its operands and its attributes. The rules of
+/// shapes and dtypes stand here once: Primitives infers types by them, and the verifiers of the dialect check
+/// operations against them.
+namespace kiln::ir {
+
+/// Why operands and attributes do not fit a primitive, in the words of its two readers.
+struct Mismatch {
+  std::string call;       ///< for the user: with the shapes of the call
+  std::string operation;  ///< for the verifier, which puts the operation's name before it
+  bool internal = false;  ///< no call of an operator leads to it
+};
+
+/// The type of a result, or why there is none.
+class ResultType {
+ public:
+  ResultType(TensorType type) : content_(std::move(type)) {}        // NOLINT: a rule returns either
+  ResultType(Mismatch mismatch) : content_(std::move(mismatch)) {}  // NOLINT
+  const Mismatch* mismatch() const { return std::get_if<Mismatch>(&content_); }
+  /// Throws the mismatch as the error of a call.
+  const TensorType& value() const;
+
+ private:
+  std::variant<TensorType, Mismatch> content_;
+};
+
+ResultType compare_type(const TensorType& a, const TensorType& b);
+ResultType select_type(const TensorType& condition, const TensorType& a, const TensorType& b);
+
+ResultType iota_type(const TensorType& type, std::int64_t axis);
+ResultType random_uniform_type(const TensorType& type);
+
+ResultType broadcast_type(const TensorType& x, const Shape& to, const Shape& dims);
+ResultType reshape_type(const TensorType& x, const Shape& to);
+ResultType transpose_type(const TensorType& x, const Shape& permutation);
+ResultType slice_type(const TensorType& x, const Shape& start, const Shape& limit, const Shape& step);
+ResultType reverse_type(const TensorType& x, const Shape& axes);
+ResultType pad_type(const TensorType& x, const Shape& low, const Shape& high);
+ResultType concatenate_type(std::span<const TensorType> parts, std::int64_t axis);
+ResultType insert_type(const TensorType& x, const TensorType& update, const Shape& start, const Shape& step);
+ResultType gather_type(const TensorType& x, const TensorType& indices, std::int64_t axis);
+ResultType check_bounds_type(const TensorType& indices);
+ResultType scatter_type(const TensorType& x, const TensorType& indices, const TensorType& updates,
+                        std::int64_t axis);
+
+ResultType sort_type(const TensorType& x);
+ResultType cumulative_type(const TensorType& x, std::int64_t axis);
+
+ResultType reduce_type(const TensorType& x, const Shape& axes);
+ResultType dot_type(const TensorType& lhs, const TensorType& rhs, const DotSpec& spec);
+ResultType convolution_type(const TensorType& x, const TensorType& w, const ConvSpec& spec);
+ResultType reduce_window_type(const TensorType& x, const Window& window);
+
+}  // namespace kiln::ir
