@@ -1,4 +1,5 @@
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/reshape_target.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -10,31 +11,9 @@ void require_c_order(const Attrs& a) {
   if (a.word("order") != "C") fail("reshape reads elements in the order C, not '{}'", a.word("order"));
 }
 
-/// Fills in the one extent of `to` that is left open, at `hole` (-1: none), and checks the count.
-Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
-  if (hole >= 0) {
-    to[at(hole)] = 1;
-    const std::int64_t known = to.elements();
-    if (known == 0 || from.elements() % known != 0)
-      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
-    to[at(hole)] = from.elements() / known;
-  }
-  if (to.elements() != from.elements())
-    fail("reshape {} to {}: {} elements cannot become {}", from.str(), code.str(), from.elements(),
-         to.elements());
-  return to;
-}
-
 Values reshape(Primitives& p, Args in, const Attrs& a) {
   require_c_order(a);
-  const Shape from = p.shape(in[0]), code = a.tuple("newshape");
-  int hole = -1;
-  for (int i = 0; i < code.rank(); ++i) {
-    if (code[at(i)] >= 0) continue;
-    if (code[at(i)] != -1 || hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
-    hole = i;
-  }
-  return {p.reshape(in[0], filled_in(from, code, code, hole))};
+  return {p.reshape(in[0], numpy_reshape_target(p.shape(in[0]), a.tuple("newshape")))};
 }
 
 void reshape_shape(ShapeFacts& f, const Attrs& a) {
@@ -44,62 +23,6 @@ void reshape_shape(ShapeFacts& f, const Attrs& a) {
   reshaped(f, f.in[0], f.out[0], steps, false);
 }
 
-/// The codes of npx.reshape: -1 is what is left, -2 keeps the extent here, -3 drops one of 1, -4 keeps all
-/// that are left, -5 merges two, -6 splits one in the two that follow.
-Shape extended_target(const Shape& from, const Shape& code) {
-  Shape to;
-  int hole = -1;
-  std::size_t next = 0;
-  const auto take = [&] {
-    if (next >= from.size())
-      fail("reshape {} to {}: the codes use more axes than there are", from.str(), code.str());
-    return from[next++];
-  };
-  const auto open = [&] {
-    if (hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
-    hole = to.rank();
-    to.push_back(1);
-  };
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    switch (code[i]) {
-      case -1:
-        open();
-        next = std::min(next + 1, from.size());
-        break;
-      case -2:
-        to.push_back(take());
-        break;
-      case -3:
-        if (take() != 1) fail("reshape {} to {}: -3 drops an extent of 1 only", from.str(), code.str());
-        break;
-      case -4:
-        while (next < from.size()) to.push_back(take());
-        break;
-      case -5: {
-        const std::int64_t first = take();
-        to.push_back(times(first, take()));
-        break;
-      }
-      case -6: {
-        if (i + 2 >= code.size()) fail("reshape to {}: -6 is followed by two extents", code.str());
-        std::int64_t whole = take(), first = code[i + 1], second = code[i + 2];
-        i += 2;
-        if (first == -1 && second > 0) first = whole / second;
-        if (second == -1 && first > 0) second = whole / first;
-        if (first < 0 || second < 0 || times(first, second) != whole)
-          fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, first, second);
-        to.push_back(first);
-        to.push_back(second);
-        break;
-      }
-      default:
-        if (code[i] < 0) fail("reshape to {}: {} is no code", code.str(), code[i]);
-        to.push_back(code[i]);
-        next = std::min(next + 1, from.size());
-    }
-  }
-  return filled_in(from, code, to, hole);
-}
 Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
   require_c_order(a);
   Shape from = p.shape(in[0]), code = a.tuple("newshape");
@@ -108,7 +31,7 @@ Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
     std::reverse(from.begin(), from.end());
     std::reverse(code.begin(), code.end());
   }
-  Shape to = extended_target(from, code);
+  Shape to = npx_reshape_target(from, code);
   if (backwards) std::reverse(to.begin(), to.end());
   return {p.reshape(in[0], to)};
 }

@@ -2,7 +2,27 @@
 
 #include "frontend/ops/common.h"
 
+#include <algorithm>
+
 namespace kiln::ops {
+namespace {
+
+/// Fills in the one extent of `to` that is left open, at `hole` (-1: none), and checks the count.
+Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
+  if (hole >= 0) {
+    to[at(hole)] = 1;
+    const std::int64_t known = to.elements();
+    if (known == 0 || from.elements() % known != 0)
+      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
+    to[at(hole)] = from.elements() / known;
+  }
+  if (to.elements() != from.elements())
+    fail("reshape {} to {}: {} elements cannot become {}", from.str(), code.str(), from.elements(),
+         to.elements());
+  return to;
+}
+
+}  // namespace
 
 Shape reshape_target(const Shape& from, const Shape& code) {
   const auto refuse = [&](std::string_view why) {
@@ -56,4 +76,68 @@ Shape reshape_target(const Shape& from, const Shape& code) {
   return to;
 }
 
+Shape numpy_reshape_target(const Shape& from, const Shape& code) {
+  int hole = -1;
+  for (int i = 0; i < code.rank(); ++i) {
+    if (code[at(i)] >= 0) continue;
+    if (code[at(i)] != -1 || hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
+    hole = i;
+  }
+  return filled_in(from, code, code, hole);
+}
+
+Shape npx_reshape_target(const Shape& from, const Shape& code) {
+  Shape to;
+  int hole = -1;
+  std::size_t next = 0;
+  const auto take = [&] {
+    if (next >= from.size())
+      fail("reshape {} to {}: the codes use more axes than there are", from.str(), code.str());
+    return from[next++];
+  };
+  const auto open = [&] {
+    if (hole >= 0) fail("reshape to {}: one extent may be -1", code.str());
+    hole = to.rank();
+    to.push_back(1);
+  };
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    switch (code[i]) {
+      case -1:
+        open();
+        next = std::min(next + 1, from.size());
+        break;
+      case -2:
+        to.push_back(take());
+        break;
+      case -3:
+        if (take() != 1) fail("reshape {} to {}: -3 drops an extent of 1 only", from.str(), code.str());
+        break;
+      case -4:
+        while (next < from.size()) to.push_back(take());
+        break;
+      case -5: {
+        const std::int64_t first = take();
+        to.push_back(times(first, take()));
+        break;
+      }
+      case -6: {
+        if (i + 2 >= code.size()) fail("reshape to {}: -6 is followed by two extents", code.str());
+        std::int64_t whole = take(), first = code[i + 1], second = code[i + 2];
+        i += 2;
+        if (first == -1 && second > 0) first = whole / second;
+        if (second == -1 && first > 0) second = whole / first;
+        if (first < 0 || second < 0 || times(first, second) != whole)
+          fail("reshape {} to {}: {} is not {} times {}", from.str(), code.str(), whole, first, second);
+        to.push_back(first);
+        to.push_back(second);
+        break;
+      }
+      default:
+        if (code[i] < 0) fail("reshape to {}: {} is no code", code.str(), code[i]);
+        to.push_back(code[i]);
+        next = std::min(next + 1, from.size());
+    }
+  }
+  return filled_in(from, code, to, hole);
+}
 }  // namespace kiln::ops
