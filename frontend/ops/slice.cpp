@@ -1,4 +1,5 @@
 #include "frontend/ops/shape_rules.h"
+#include "frontend/ops/slice_range.h"
 
 #include <algorithm>
 
@@ -25,60 +26,29 @@ std::vector<std::int64_t> long_tuple(const Attrs& a, std::string_view name) {
   return out;
 }
 
-/// Where a bound of Python's slices lies in [low, high] of an axis.
-std::int64_t bound(const std::optional<std::int64_t>& v, std::int64_t missing, std::int64_t extent,
-                   std::int64_t low, std::int64_t high) {
-  if (!v) return missing;
-  return std::clamp(*v < 0 ? *v + extent : *v, low, high);
-}
-
-/// The elements of an axis that begin:end:step takes; with `mirrored`, of the axis the other way round.
-struct Range {
+/// A slice of one axis as the primitive takes it; with `mirrored`, of the axis the other way round.
+struct Forwards {
   std::int64_t start, limit, step;
   bool mirrored;
-  std::int64_t count() const { return (limit - start + step - 1) / step; }
 };
-Range range_of(std::int64_t n, const std::optional<std::int64_t>& begin,
-               const std::optional<std::int64_t>& end, std::int64_t step) {
+Forwards forwards(const SliceRange& r, std::int64_t n) {
   // A longer step takes one element too.
-  const std::int64_t s = std::clamp(step, -std::max<std::int64_t>(n, 1), std::max<std::int64_t>(n, 1));
-  if (s == 0) fail("slice needs steps that are not 0");
-  if (s > 0) {
-    const std::int64_t b = bound(begin, 0, n, 0, n);
-    return {b, std::max(b, bound(end, n, n, 0, n)), s, false};
-  }
+  const std::int64_t most = std::max<std::int64_t>(n, 1), step = std::clamp(r.step, -most, most);
+  if (step > 0) return {r.start, std::max(r.start, r.end), step, false};
   // Backwards from the first down to above the last: the same elements in the mirrored axis, forwards.
-  const std::int64_t first = bound(begin, n - 1, n, -1, n - 1), last = bound(end, -1, n, -1, n - 1);
-  const std::int64_t b = n - 1 - first;
-  return {b, std::max(b, n - 1 - last), -s, true};
+  const std::int64_t start = n - 1 - r.start;
+  return {start, std::max(start, n - 1 - r.end), -step, true};
 }
 
-/// begin, end and step of the leading axes.
-struct Bounds {
-  explicit Bounds(const Attrs& a) : begin(list(a, "begin")), end(list(a, "end")), step(list(a, "step")) {}
-  static const ir::OptionalInts& list(const Attrs& a, std::string_view name) {
-    const ir::AttrValue* v = a.find(name);
-    if (!v || !std::holds_alternative<ir::OptionalInts>(*v)) fail_internal("slice has no list '{}'", name);
-    return std::get<ir::OptionalInts>(*v);
-  }
-  bool fit(std::size_t rank) const {
-    return begin.size() <= rank && end.size() == begin.size() &&
-           (step.empty() || step.size() == begin.size());
-  }
-  std::int64_t step_of(std::size_t i) const { return i < step.size() ? step[i].value_or(1) : 1; }
-  Range of(std::size_t i, std::int64_t n) const { return range_of(n, begin[i], end[i], step_of(i)); }
-  const ir::OptionalInts &begin, &end, &step;
-};
-
 Values slice(Primitives& p, Args in, const Attrs& a) {
-  const Bounds bounds(a);
+  const SliceBounds bounds(a);
   Shape from = p.shape(in[0]), start = Shape::filled(from.rank(), 0), limit = from,
         stride = Shape::filled(from.rank(), 1), mirrored;
   if (!bounds.fit(from.size()))
     fail("slice of {} needs begin, end and step for its leading axes, got {}, {} and {}", from.str(),
          bounds.begin.size(), bounds.end.size(), bounds.step.size());
-  for (std::size_t i = 0; i < bounds.begin.size(); ++i) {
-    const Range range = bounds.of(i, from[i]);
+  for (std::size_t i = 0; i < bounds.axes(); ++i) {
+    const Forwards range = forwards(bounds.of(i, from[i]), from[i]);
     if (range.mirrored) mirrored.push_back(static_cast<std::int64_t>(i));
     start[i] = range.start;
     limit[i] = range.limit;
@@ -88,16 +58,16 @@ Values slice(Primitives& p, Args in, const Attrs& a) {
   return {p.slice(x, start, limit, stride)};
 }
 void slice_shape(ShapeFacts& f, const Attrs& a) {
-  const Bounds bounds(a);
+  const SliceBounds bounds(a);
   f.ranks(f.in[0], f.out[0]);
   if (!f.in[0].ranked || !bounds.fit(f.in[0].extents.size())) return;
   for (int i = 0; i < f.in[0].extents.rank(); ++i) {
     const Axis from{f.in[0], i}, to{f.out[0], i};
-    const bool bounded = at(i) < bounds.begin.size();
+    const bool bounded = at(i) < bounds.axes();
     if (!bounded || (!bounds.begin[at(i)] && !bounds.end[at(i)] && bounds.step_of(at(i)) == 1))
       f.same(from, to);
     else if (from.get() != unknown)
-      f.is(to, bounds.of(at(i), from.get()).count());
+      f.is(to, bounds.of(at(i), from.get()).count);
   }
 }
 Values slice_axis(Primitives& p, Args in, const Attrs& a) {

@@ -1,10 +1,10 @@
 // What a write through a view becomes in a graph: a new array with a slice replaced. MXNet has the same
 // internal operators.
 #include "frontend/ops/shape_rules.h"
+#include "frontend/ops/slice_range.h"
 #include "ir/op_def.h"
 #include "runtime/fail.h"
 
-#include <algorithm>
 #include <span>
 
 namespace kiln::ops {
@@ -12,40 +12,26 @@ namespace {
 
 using namespace ir;
 
+/// A slice to write: of all axes, forwards and with elements.
 struct Range {
   Shape start, step, count;
 };
-
-// begin:end:step on the first axes of `shape`; steps are positive.
 Range range(const Shape& shape, const Attrs& a) {
-  const auto list = [&](std::string_view name) -> OptionalInts {
-    const AttrValue* value = a.find(name);
-    if (const auto* ints = std::get_if<OptionalInts>(value)) return *ints;
-    OptionalInts out;
-    if (const auto* tuple = std::get_if<Shape>(value)) out.assign(tuple->begin(), tuple->end());
-    return out;
-  };
-  const OptionalInts begin = list("begin"), end = list("end"), step = list("step");
-  if (begin.size() > shape.size() || end.size() != begin.size() ||
-      (!step.empty() && step.size() != begin.size()))
-    fail("a slice of {} axes, {} ends and {} steps does not fit the shape {}", begin.size(), end.size(),
-         step.size(), shape.str());
+  const SliceBounds bounds(a);
+  if (!bounds.fit(shape.size()))
+    fail("a slice of {} axes, {} ends and {} steps does not fit the shape {}", bounds.begin.size(),
+         bounds.end.size(), bounds.step.size(), shape.str());
   Range out;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const std::int64_t extent = shape[axis];
-    const auto bound = [&](const OptionalInts& from, std::int64_t missing) {
-      if (axis >= from.size() || !from[axis]) return missing;
-      const std::int64_t v = *from[axis] < 0 ? *from[axis] + extent : *from[axis];
-      return std::min(std::max<std::int64_t>(v, 0), extent);
-    };
-    const std::int64_t stride = axis < step.size() && step[axis] ? *step[axis] : 1;
-    if (stride <= 0) fail("the slice to write has step {} on axis {}: it must be positive", stride, axis);
-    const std::int64_t first = bound(begin, 0);
-    const std::int64_t last = bound(end, extent);
-    if (last <= first) fail("the slice to write is empty on axis {} of shape {}", axis, shape.str());
-    out.start.push_back(first);
-    out.step.push_back(stride);
-    out.count.push_back((last - first - 1) / stride + 1);
+    const bool bounded = axis < bounds.axes();
+    if (bounded && bounds.step_of(axis) <= 0)
+      fail("the slice to write has step {} on axis {}: it must be positive", bounds.step_of(axis), axis);
+    const SliceRange r = bounded ? bounds.of(axis, extent) : SliceRange{0, extent, 1, extent};
+    if (r.count == 0) fail("the slice to write is empty on axis {} of shape {}", axis, shape.str());
+    out.start.push_back(r.start);
+    out.step.push_back(r.step);
+    out.count.push_back(r.count);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // x[...]: which elements an index means, reading them, and writing to them.
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
+#include "frontend/ops/slice_range.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/operators.h"
 #include "frontend/tensor/view.h"
@@ -45,29 +46,17 @@ AxisRange one_element(std::int64_t i, std::int64_t extent) {
   return {i < 0 ? i + extent : i, 1, 1, i, i == -1 ? std::nullopt : std::optional(i + 1)};
 }
 
-// As Python's slice.indices.
 AxisRange resolve(const Slice& s, std::int64_t extent, std::source_location where) {
   const std::int64_t step = s.step.value_or(1);
   if (step == 0) fail("{}slice {} has step 0", line_prefix(where), text(s));
-  const std::int64_t low = step > 0 ? 0 : -1;
-  const std::int64_t high = step > 0 ? extent : extent - 1;
-  const auto bound = [&](const std::optional<std::int64_t>& v, std::int64_t missing) {
-    if (!v) return missing;
-    const std::int64_t at = *v < 0 ? std::max(*v, -extent) + extent : *v;
-    return *v < -extent ? low : std::min(std::max(at, low), high);
-  };
-  const std::int64_t start = bound(s.begin, step > 0 ? low : high);
-  const std::int64_t end = bound(s.end, step > 0 ? high : low);
-  const std::int64_t distance = step > 0 ? end - start : start - end;
-  const std::int64_t stride = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
+  const ops::SliceRange range = ops::slice_range(extent, s.begin, s.end, step);
   // A bound beyond the axis is written as the place where it was cut: MXNet's operators take no other.
   const auto written = [&](const std::optional<std::int64_t>& v,
-                           std::int64_t resolved) -> std::optional<std::int64_t> {
-    if (!v || resolved < 0) return std::nullopt;
-    return *v >= -extent && *v <= high ? *v : resolved;
+                           std::int64_t place) -> std::optional<std::int64_t> {
+    if (!v || place < 0) return std::nullopt;
+    return *v >= -extent && *v <= (step > 0 ? extent : extent - 1) ? *v : place;
   };
-  return {start, step, distance <= 0 ? 0 : (distance - 1) / stride + 1, written(s.begin, start),
-          written(s.end, end)};
+  return {range.start, step, range.count, written(s.begin, range.start), written(s.end, range.end)};
 }
 
 Selection select(const Shape& shape, const std::vector<Index>& index, std::source_location where) {
