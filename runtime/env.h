@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -49,5 +50,9 @@ inline std::optional<std::size_t> parse_size(std::string_view text) {
   if (__builtin_mul_overflow(value, unit, &value)) return {};
   return value;
 }
+
+/// The count that a variable sets, at least 1; `otherwise` when it is not set, or with a warning when it is no
+/// such count.
+std::size_t count_from_env(const char* name, std::size_t otherwise);
 
 }  // namespace kiln

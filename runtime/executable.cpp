@@ -4,6 +4,7 @@
 #include "runtime/control.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
+#include "runtime/hash.h"
 #include "runtime/memory_pool.h"
 #include "runtime/profile.h"
 #include "runtime/small_array.h"
@@ -12,7 +13,6 @@
 #include <kiln/threads.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -53,11 +53,6 @@ struct Call {
   std::byte* scratch;  // of all workers; null: the kernel takes none
   std::int64_t scratch_bytes;
 };
-
-/// Of a hash and one number more.
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
-  return std::rotl((hash ^ number) * 0x9e3779b97f4a7c15ull, 29) + number;
-}
 
 void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
   const Call& c = *static_cast<const Call*>(context);
@@ -181,34 +176,72 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
 
+namespace {
+
+/// Where a snapshot is kept, and by which names.
+struct SnapshotPlace {
+  std::uint64_t key;
+  std::uint64_t sources = 0;
+  Storage* keeper;
+  bool foreign = false;
+
+  SnapshotPlace(const SnapshotPlan& p, std::span<const Argument> inputs)
+      : key(p.key), keeper(inputs[p.inputs.front()].storage) {
+    // One key for each choice of places in the storages: views share those.
+    for (std::size_t i : p.inputs) {
+      const Argument& a = inputs[i];
+      key = mixed(key, a.offset);
+      sources = mixed(mixed(sources, a.storage->id()), a.storage->version());
+      foreign = foreign || a.storage->foreign();
+    }
+  }
+};
+
+}  // namespace
+
+/// Null if it is to be made. Inside a section of Domain::snapshots.
+const Buffer* Executable::find_snapshot(std::size_t index, std::span<const Argument> inputs) const {
+  const SnapshotPlace place(plan_.snapshots[index], inputs);
+  return place.foreign ? nullptr : place.keeper->find_snapshot(place.key, place.sources);
+}
+
 /// `bases` are known up to snapshot `index`, which is added.
 std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::span<const Argument> inputs,
                                                        std::byte** bases) const {
   const SnapshotPlan& p = plan_.snapshots[index];
-  // One key for each choice of places in the storages: views share those.
-  std::uint64_t key = p.key, sources = 0;
-  bool foreign = false;
-  for (std::size_t i : p.inputs) {
-    const Argument& a = inputs[i];
-    key = mixed(key, a.offset);
-    sources = mixed(mixed(sources, a.storage->id()), a.storage->version());
-    foreign = foreign || a.storage->foreign();
-  }
+  const SnapshotPlace place(p, inputs);
   std::byte*& base = bases[first_snapshot_ + index];
-  Storage& keeper = *inputs[p.inputs.front()].storage;
-  std::shared_ptr<const Buffer> snapshot = foreign ? nullptr : keeper.find_snapshot(key, sources);
-  if (!snapshot) {
-    const auto make = [&] {
-      Buffer made(static_cast<std::size_t>(p.bytes));
-      base = made.data();
-      SmallArray<void*, 32> operands(widest_);
-      for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
-      return made;
-    };
-    snapshot = foreign ? std::make_shared<const Buffer>(make()) : keeper.snapshot(key, sources, make);
-  }
+  const auto make = [&] {
+    Buffer made(static_cast<std::size_t>(p.bytes));
+    base = made.data();
+    SmallArray<void*, 32> operands(widest_);
+    for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
+    return made;
+  };
+  std::shared_ptr<const Buffer> snapshot = place.foreign
+                                               ? std::make_shared<const Buffer>(make())
+                                               : place.keeper->snapshot(place.key, place.sources, make);
   base = snapshot->data();
   return snapshot;
+}
+
+/// Returns the place of the base after those of the snapshots. A call that finds all of them needs no more than
+/// its section. One that makes any refers to each, since a section would hold back those that it replaces.
+std::byte** Executable::gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
+                                         SnapshotReferences& references) const {
+  ReadSection& section = references.section.emplace(Domain::snapshots);
+  const std::size_t count = plan_.snapshots.size();
+  std::size_t found = 0;
+  for (; found < count; ++found) {
+    const Buffer* const snapshot = find_snapshot(found, inputs);
+    if (snapshot == nullptr) break;
+    bases[first_snapshot_ + found] = snapshot->data();
+  }
+  if (found < count) {
+    section.leave();
+    for (std::size_t i = 0; i < count; ++i) references.held.push_back(get_snapshot(i, inputs, bases));
+  }
+  return bases + first_snapshot_ + count;
 }
 
 /// The values are all known before the first is written: one may be another's old contents.
@@ -271,14 +304,13 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
                   plan_.outputs.size(), inputs.size(), outputs.size());
   const FloatEnv env;
   SmallArray<std::byte*, 64> bases(bases_);
-  SmallArray<std::shared_ptr<const Buffer>, 8> snapshots(plan_.snapshots.size());
 
   std::byte** base = bases.data();
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : plan_.constants) *base++ = c->data();
-  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i, ++base)
-    snapshots[i] = get_snapshot(i, inputs, bases.data());
+  SnapshotReferences snapshots;
+  if (!plan_.snapshots.empty()) base = gather_snapshots(inputs, bases.data(), snapshots);
   const Arena arena(plan_.arena_bytes, plan_.name);
   RandomState state = random;
   *base++ = arena.data();

@@ -1,11 +1,13 @@
 #pragma once
 #include "runtime/plan.h"
+#include "runtime/reclaim.h"
 
 #include <kiln/profile.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -86,6 +88,14 @@ class KILN_API Executable {
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
   void run_steps(std::byte* const* bases) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
+  /// What keeps the snapshots of a call alive.
+  struct SnapshotReferences {
+    std::optional<ReadSection> section;
+    std::vector<std::shared_ptr<const Buffer>> held;
+  };
+  std::byte** gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
+                               SnapshotReferences& references) const;
+  const Buffer* find_snapshot(std::size_t index, std::span<const Argument> inputs) const;
   std::shared_ptr<const Buffer> get_snapshot(std::size_t index, std::span<const Argument> inputs,
                                              std::byte** bases) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;

@@ -1,6 +1,7 @@
 #include "runtime/fork_gate.h"
 
 #include "runtime/memory_pool.h"
+#include "runtime/reclaim.h"
 #include "runtime/threads.h"
 
 #include <array>
@@ -41,6 +42,7 @@ void open_gate() {
 
 void in_child() {
   memory::forget_other_threads();
+  forget_readers();
   forget_workers();
   open_gate();
 }

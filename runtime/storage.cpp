@@ -1,9 +1,11 @@
 #include "runtime/storage.h"
 
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 #include "runtime/memory_pool.h"
 
-#include <algorithm>
+#include <mutex>
+#include <vector>
 
 namespace kiln {
 
@@ -52,29 +54,82 @@ std::uint64_t Storage::id() {
   return id_.compare_exchange_strong(id, fresh, std::memory_order_relaxed) ? fresh : id;
 }
 
-std::shared_ptr<const Buffer> Storage::find_snapshot(std::uint64_t key, std::uint64_t sources) {
-  const std::lock_guard lock(snapshots_mutex_);
-  for (const Snapshot& s : snapshots_)
-    if (s.key == key && s.sources == sources) return s.buffer;
-  return nullptr;
+namespace {
+
+std::atomic<std::uint64_t> snapshots_alive{0}, snapshot_bytes{0};
+
+std::shared_ptr<const Buffer> counted(Buffer buffer) {
+  const auto release = [](const Buffer* b) {
+    snapshots_alive.fetch_sub(1, std::memory_order_relaxed);
+    snapshot_bytes.fetch_sub(b->bytes(), std::memory_order_relaxed);
+    delete b;
+  };
+  auto* const kept = new Buffer(std::move(buffer));
+  snapshots_alive.fetch_add(1, std::memory_order_relaxed);
+  snapshot_bytes.fetch_add(kept->bytes(), std::memory_order_relaxed);
+  return {kept, release};
+}
+
+/// Of all storages: it is held for as long as a list is copied, and never while a snapshot is made.
+constinit Mutex publishing;
+
+}  // namespace
+
+SnapshotCount count_snapshots() {
+  return {snapshots_alive.load(std::memory_order_relaxed), snapshot_bytes.load(std::memory_order_relaxed)};
+}
+
+struct Storage::SnapshotList final : Retirable {
+  struct Snapshot {
+    std::uint64_t key;
+    std::uint64_t sources;
+    std::uint64_t version;  // of the storage that keeps it
+    std::shared_ptr<const Buffer> buffer;
+  };
+  std::vector<Snapshot> snapshots;
+
+  const std::shared_ptr<const Buffer>* find(std::uint64_t key, std::uint64_t sources) const {
+    for (const Snapshot& s : snapshots)
+      if (s.key == key && s.sources == sources) return &s.buffer;
+    return nullptr;
+  }
+};
+
+Storage::~Storage() { delete snapshots_.load(std::memory_order_acquire); }
+
+const Buffer* Storage::find_snapshot(std::uint64_t key, std::uint64_t sources) const {
+  const SnapshotList* const list = snapshots_.load(std::memory_order_acquire);
+  const auto* const found = list ? list->find(key, sources) : nullptr;
+  return found ? found->get() : nullptr;
 }
 
 std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t sources,
                                                 const std::function<Buffer()>& make) {
   const std::uint64_t now = version();
-  if (auto found = find_snapshot(key, sources)) return found;
-  auto made = std::make_shared<const Buffer>(make());
-  std::vector<Snapshot> stale;  // freed after the lock
-  const std::lock_guard lock(snapshots_mutex_);
-  if (version() != now) return made;  // from contents that others have left behind: for this call only
-  for (const Snapshot& s : snapshots_)
-    if (s.key == key && s.sources == sources) return s.buffer;
-  const auto first_stale = std::partition(snapshots_.begin(), snapshots_.end(), [&](const Snapshot& s) {
-    return s.version == now && s.key != key;
-  });
-  stale.assign(std::make_move_iterator(first_stale), std::make_move_iterator(snapshots_.end()));
-  snapshots_.erase(first_stale, snapshots_.end());
-  snapshots_.push_back({key, sources, now, made});
+  const auto find = [&](const SnapshotList* list) -> std::shared_ptr<const Buffer> {
+    const auto* const found = list ? list->find(key, sources) : nullptr;
+    return found ? *found : nullptr;
+  };
+  {
+    const ReadSection section(Domain::snapshots);
+    if (auto found = find(snapshots_.load(std::memory_order_acquire))) return found;
+  }
+  const auto made = counted(make());
+  auto list = std::make_unique<SnapshotList>();
+  std::unique_ptr<Retirable> replaced;
+  {
+    const std::lock_guard lock(publishing);
+    if (version() != now) return made;  // from contents that others have left behind: for this call only
+    SnapshotList* const old = snapshots_.load(std::memory_order_relaxed);
+    if (auto found = find(old)) return found;
+    if (old)
+      for (const SnapshotList::Snapshot& s : old->snapshots)
+        if (s.version == now && s.key != key) list->snapshots.push_back(s);
+    list->snapshots.push_back({key, sources, now, made});
+    snapshots_.store(list.release(), std::memory_order_release);
+    replaced.reset(old);
+  }
+  retire(Domain::snapshots, std::move(replaced));
   return made;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "runtime/fork_gate.h"
+#include "runtime/reclaim.h"
 #include "runtime/tensor_type.h"
 
 #include <kiln/export.h>
@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace kiln {
 
@@ -54,10 +52,15 @@ class KILN_API Buffer {
 /// (packed weights, scale and shift of a BatchNorm), are kept beside them with the version they were made
 /// from. Foreign memory is never snapshot: its owner may write at any time. Thread rule: the counter and the
 /// snapshots may be used from any thread; the elements as the user's program orders.
+///
+/// The snapshots stand in one immutable list behind an atomic pointer. A call reads the list, and the
+/// snapshots in it until the call ends, inside a ReadSection of Domain::snapshots, without a lock. A new
+/// snapshot means a new list, which holds those of the old one that are not stale; the old list is retired,
+/// and the snapshots that it alone holds are freed with it (runtime/reclaim.h).
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
-  virtual ~Storage() = default;
+  virtual ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -82,21 +85,22 @@ class KILN_API Storage {
   /// storages come and go. `make` may run while others read the storages.
   std::shared_ptr<const Buffer> snapshot(std::uint64_t key, std::uint64_t sources,
                                          const std::function<Buffer()>& make);
-  /// The same if it is there already, else null: what nearly every call finds.
-  std::shared_ptr<const Buffer> find_snapshot(std::uint64_t key, std::uint64_t sources);
+  /// The same if it is there already, else null: what nearly every call finds. Good while the caller's
+  /// section of Domain::snapshots lasts.
+  const Buffer* find_snapshot(std::uint64_t key, std::uint64_t sources) const;
 
  private:
-  struct Snapshot {
-    std::uint64_t key;
-    std::uint64_t sources;
-    std::uint64_t version;  // of the storage that keeps it
-    std::shared_ptr<const Buffer> buffer;
-  };
+  struct SnapshotList;
   Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
   std::atomic<std::uint64_t> id_{0};
-  Mutex snapshots_mutex_;
-  std::vector<Snapshot> snapshots_;
+  std::atomic<SnapshotList*> snapshots_{nullptr};
 };
+
+/// The snapshots of the process, on parameters and in calls.
+struct SnapshotCount {
+  std::uint64_t alive = 0, bytes = 0;
+};
+SnapshotCount count_snapshots();
 
 }  // namespace kiln

@@ -1,0 +1,109 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+/// Epoch-based reclamation (Fraser, "Practical lock-freedom", 2004): how a call reads a published, immutable
+/// object without a lock and without a shared reference count, while another thread replaces it. The reader
+/// loads the pointer inside a ReadSection. The thread that replaces the object publishes the new one first
+/// and then retires the old one, which is freed when every section that was open at that moment is closed.
+///
+/// A thread announces a section by a store to a slot that no other thread writes, so that readers never
+/// contend. The announcement must be visible before the section's first load; retire() forces that by
+/// membarrier(2), a barrier on all threads of the process, so that the reader itself needs none.
+namespace kiln {
+
+/// A section holds back objects of its own domain only. A call reads recordings until it ends, and may make
+/// snapshots meanwhile, of which it frees the replaced ones at once.
+enum class Domain : std::uint8_t { recordings, snapshots };
+inline constexpr std::size_t domain_count = 2;
+
+namespace reclaim {
+
+/// One thread's announcements: for each domain the epoch in which its outermost open section began, else 0.
+struct alignas(64) ReaderSlots {
+  std::atomic<std::uint64_t> entered[domain_count] = {};
+  std::atomic<bool> taken{true};
+  ReaderSlots* next = nullptr;
+};
+
+/// Of each domain, raised by each retirement.
+extern std::atomic<std::uint64_t> epochs[domain_count];
+/// Null until the thread's first section.
+extern constinit thread_local ReaderSlots* slots_of_thread;
+/// Whether retire() has membarrier(2); without it an announcement is a full barrier itself.
+extern bool readers_need_no_barrier;
+
+ReaderSlots* take_slots();
+void free_retired(Domain domain) noexcept;
+
+inline void announce(std::atomic<std::uint64_t>& slot, std::uint64_t epoch) noexcept {
+  if (readers_need_no_barrier) [[likely]] {
+    slot.store(epoch, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // orders the compiler; membarrier orders the core
+  } else {
+    slot.exchange(epoch, std::memory_order_seq_cst);
+  }
+}
+
+}  // namespace reclaim
+
+/// While it lives, what this thread reads of the domain's published objects stays alive. Sections nest; only
+/// the outermost counts. Short code only: retired objects wait for it.
+class ReadSection {
+ public:
+  explicit ReadSection(Domain domain) : domain_(domain) {
+    reclaim::ReaderSlots* slots = reclaim::slots_of_thread;
+    if (slots == nullptr) [[unlikely]]
+      slots = reclaim::take_slots();
+    slot_ = &slots->entered[static_cast<std::size_t>(domain)];
+    if (slot_->load(std::memory_order_relaxed) != 0) {
+      slot_ = nullptr;
+      return;
+    }
+    entered_ = epoch().load(std::memory_order_acquire);
+    reclaim::announce(*slot_, entered_);
+  }
+  ~ReadSection() { leave(); }
+  ReadSection(const ReadSection&) = delete;
+  ReadSection& operator=(const ReadSection&) = delete;
+
+  /// Ends it early.
+  void leave() noexcept {
+    if (slot_ == nullptr) return;
+    reclaim::announce(*slot_, 0);
+    slot_ = nullptr;
+    // What was retired meanwhile may have waited for this section alone.
+    if (epoch().load(std::memory_order_relaxed) != entered_) [[unlikely]]
+      reclaim::free_retired(domain_);
+  }
+
+ private:
+  std::atomic<std::uint64_t>& epoch() const { return reclaim::epochs[static_cast<std::size_t>(domain_)]; }
+  std::atomic<std::uint64_t>* slot_;  // null: closed, or inside another section
+  std::uint64_t entered_ = 0;
+  Domain domain_;
+};
+
+/// An object that readers find by a published pointer. Carries its place in the list of retired objects, so
+/// that retiring one allocates nothing and cannot fail.
+struct Retirable {
+  Retirable() = default;
+  virtual ~Retirable() = default;
+  Retirable(const Retirable&) = delete;
+  Retirable& operator=(const Retirable&) = delete;
+
+  Retirable* next_retired = nullptr;
+  std::uint64_t retired_in = 0;  ///< the epoch that its retirement began
+};
+
+/// Frees the object when every section of `domain` that is open now is closed: at once if there is none, else
+/// on the thread that closes the last. No new section can reach the object any more. To be called without
+/// locks, since the object's destructor may run.
+void retire(Domain domain, std::unique_ptr<Retirable> object) noexcept;
+
+/// In the child of a fork(): sections of threads that do not exist there are closed.
+void forget_readers();
+
+}  // namespace kiln
