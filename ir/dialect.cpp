@@ -5,6 +5,7 @@
 
 #include <kiln/error.h>
 
+#include <llvm/ADT/TypeSwitch.h>
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/DialectImplementation.h>

@@ -65,14 +65,15 @@ void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) 
 
 }  // namespace
 
-Executable::Executable(ExecutablePlan plan, const LoadKernel& load) : plan_(std::move(plan)) {
+Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device device)
+    : plan_(std::move(plan)), device_(device) {
   for (const PlannedKernel& k : plan_.kernels) {
     kernels_.push_back(load(k));
     if (!kernels_.back() || kernels_.back()->entry == nullptr)
       fail_internal("kernel {} of {} has no code", k.name, plan_.name);
   }
   for (const ExecutablePlan& body : plan_.bodies)
-    bodies_.push_back(std::make_unique<const Executable>(body, load));
+    bodies_.push_back(std::make_unique<const Executable>(body, load, device));
   const auto count = [](const auto& v) { return static_cast<std::uint32_t>(v.size()); };
   first_constant_ = count(plan_.inputs) + count(plan_.outputs);
   first_snapshot_ = first_constant_ + count(plan_.constants);
@@ -225,8 +226,9 @@ std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::s
   return snapshot;
 }
 
-/// Returns the place of the base after those of the snapshots. A call that finds all of them needs no more than
-/// its section. One that makes any refers to each, since a section would hold back those that it replaces.
+/// Returns the place of the base after those of the snapshots. A call that finds all of them needs no more
+/// than its section. One that makes any refers to each, since a section would hold back those that it
+/// replaces.
 std::byte** Executable::gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
                                          SnapshotReferences& references) const {
   ReadSection& section = references.section.emplace(Domain::snapshots);

@@ -53,10 +53,12 @@ struct RandomState {
 class KILN_API Executable {
  public:
   /// Throws what `load` throws, and an internal error for a plan that refers to something it does not have.
-  Executable(ExecutablePlan plan, const LoadKernel& load);
+  Executable(ExecutablePlan plan, const LoadKernel& load, Device device = {});
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   const ExecutablePlan& plan() const { return plan_; }
+  /// Where its kernels run, and its arguments and results live.
+  Device device() const { return device_; }
 
   /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets
   /// the floating-point environment (round to nearest, subnormals kept) and restores the caller's.
@@ -101,6 +103,7 @@ class KILN_API Executable {
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
   ExecutablePlan plan_;
+  Device device_;
   std::vector<std::shared_ptr<const Kernel>> kernels_;     // by their number in the plan
   std::vector<std::unique_ptr<const Executable>> bodies_;  // the same
   std::vector<std::unique_ptr<const Control>> controls_;   // of the steps that launch no kernel

@@ -11,10 +11,11 @@ namespace kiln {
 
 using memory::Use;
 
-Buffer::Buffer(std::size_t bytes)
-    : data_(static_cast<std::byte*>(memory::allocate(bytes, Use::array))), bytes_(bytes) {}
+Buffer::Buffer(std::size_t bytes, Device device)
+    : data_(static_cast<std::byte*>(memory::allocate(bytes, Use::array))), bytes_(bytes), device_(device) {}
 
-Buffer::Buffer(const TensorType& type) : bytes_(static_cast<std::size_t>(type.bytes())) {
+Buffer::Buffer(const TensorType& type, Device device)
+    : bytes_(static_cast<std::size_t>(type.bytes())), device_(device) {
   try {
     data_ = static_cast<std::byte*>(memory::allocate(bytes_, Use::array));
   } catch (const Error& e) {
@@ -32,6 +33,7 @@ Buffer& Buffer::operator=(Buffer&& o) noexcept {
   if (data_ != nullptr || release_ != nullptr) free();
   data_ = std::exchange(o.data_, nullptr);
   bytes_ = std::exchange(o.bytes_, 0);
+  device_ = o.device_;
   release_ = std::move(o.release_);
   return *this;
 }
@@ -43,6 +45,12 @@ void Buffer::free() noexcept {
     return;
   }
   memory::deallocate(data_, bytes_, Use::array);
+}
+
+std::byte* Storage::host_data() const {
+  if (device().kind != Device::Kind::cpu)
+    fail_internal("elements of an array on {} are read on the host", device().str());
+  return data();
 }
 
 /// Given when first asked for: few storages have snapshots, and a counter that all threads share is slow.

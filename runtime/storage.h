@@ -2,6 +2,7 @@
 #include "runtime/reclaim.h"
 #include "runtime/tensor_type.h"
 
+#include <kiln/device.h>
 #include <kiln/export.h>
 
 #include <atomic>
@@ -13,30 +14,32 @@
 
 namespace kiln {
 
-/// Memory that holds the elements of an array: from Kiln's pool, or the caller's own. Aligned to 64 bytes
-/// when it is Kiln's. Move-only; counts in the memory report while it lives (with the bytes asked for, not
-/// those rounded up).
+/// Memory that holds the elements of an array: from the pool of a device, or the caller's own. Aligned to 64
+/// bytes when it is Kiln's. Move-only; counts in the memory report while it lives (with the bytes asked for,
+/// not those rounded up).
 class KILN_API Buffer {
  public:
   Buffer() = default;
-  /// `bytes` of uninitialised memory from the pool. Throws kiln::Error when there is none.
-  explicit Buffer(std::size_t bytes);
+  /// `bytes` of uninitialised memory of `device`. Throws kiln::Error when there is none.
+  explicit Buffer(std::size_t bytes, Device device = {});
   /// The same for an array, which the error names.
-  explicit Buffer(const TensorType& type);
+  explicit Buffer(const TensorType& type, Device device = {});
   /// The caller's memory; `release` runs when Kiln needs it no more (it may be empty). Not counted in the
   /// report.
   Buffer(void* data, std::size_t bytes, std::function<void()> release);
   Buffer(Buffer&& o) noexcept
       : data_(std::exchange(o.data_, nullptr)),
         bytes_(std::exchange(o.bytes_, 0)),
+        device_(o.device_),
         release_(std::move(o.release_)) {}
   Buffer& operator=(Buffer&& o) noexcept;
   ~Buffer() {
     if (data_ != nullptr || release_ != nullptr) free();
   }
 
-  std::byte* data() const { return data_; }
+  std::byte* data() const { return data_; }  ///< an address of the device
   std::size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
   bool foreign() const { return release_ != nullptr; }
 
  private:
@@ -44,6 +47,7 @@ class KILN_API Buffer {
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  Device device_;
   std::unique_ptr<std::function<void()>> release_;  // foreign memory only, and then never null
 };
 
@@ -64,7 +68,11 @@ class KILN_API Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  /// An address of the device, for kernels.
   std::byte* data() const { return buffer_.data(); }
+  /// The elements, for code of the host: whatever reads or writes elements outside of kernels asks here.
+  std::byte* host_data() const;
+  Device device() const { return buffer_.device(); }
   std::size_t bytes() const { return buffer_.bytes(); }
   bool foreign() const { return buffer_.foreign(); }
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }

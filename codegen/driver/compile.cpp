@@ -8,6 +8,7 @@
 #include "ir/build.h"
 #include "passes/fold.h"
 #include "passes/pipeline.h"
+#include "runtime/call_frame.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
@@ -114,10 +115,12 @@ llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
   for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
   auto executable = compile_module(module, options, nullptr, Clock::now());
   std::vector<Buffer> outputs;
-  std::vector<void*> pointers;
-  for (const TensorType& t : executable->plan().outputs)
-    pointers.push_back(outputs.emplace_back(static_cast<std::size_t>(t.bytes())).data());
-  executable->run({}, pointers, {});
+  CallFrame frame(*executable);
+  for (const TensorType& t : executable->plan().outputs) {
+    outputs.emplace_back(t);
+    frame.set_result(outputs.size() - 1, outputs.back().data());
+  }
+  frame.run([](std::int64_t) -> RandomState { fail_internal("a constant draws random numbers"); });
   llvm::SmallVector<mlir::ElementsAttr> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     const char* data = reinterpret_cast<const char*>(outputs[i].data());

@@ -7,6 +7,7 @@
 #include "codegen/emitters_hash.h"
 #include "ir/numerics.h"
 #include "runtime/disk_cache.h"
+#include "runtime/fork_gate.h"
 #include "runtime/threads.h"
 
 #include <kiln/threads.h>

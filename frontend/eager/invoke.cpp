@@ -5,9 +5,9 @@
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
+#include "runtime/call_frame.h"
 #include "runtime/check.h"
 #include "runtime/fail.h"
-#include "runtime/small_array.h"
 
 #include <kiln/memory.h>
 
@@ -40,7 +40,7 @@ Tensor number_tensor(const Call& call) {
   const auto* integer = std::get_if<std::int64_t>(&value);
   const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
   Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]));
-  convert_elements(&number, DType::f64, TensorAccess::array(out)->data(), TensorAccess::dtype(out), 1);
+  convert_elements(&number, DType::f64, TensorAccess::array(out)->host_data(), TensorAccess::dtype(out), 1);
   return out;
 }
 
@@ -107,37 +107,29 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
   if (outputs.size() > entry.outputs.size())
     fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
 
-  const std::size_t given = call.inputs.size();
-  const std::size_t inputs = given + (entry.number_input ? 1 : 0);
-  SmallArray<Argument, 16> arguments(inputs);
+  CallFrame frame(*entry.executable);
   std::size_t place = 0;
-  for (std::size_t i = 0; i < given; ++i, ++place) {
+  for (const Tensor* t : call.inputs) {
     if (place == entry.number_input) ++place;
-    const Tensor& t = *call.inputs[i];
-    arguments[place] = {TensorAccess::array(t).get(),
-                        static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t))};
+    frame.set_argument(place++, *TensorAccess::array(*t), TensorAccess::byte_offset(*t));
   }
   Tensor number;
   if (entry.number_input) {
     number = number_tensor(call);
-    arguments[*entry.number_input] = {TensorAccess::array(number).get(), 0};
+    frame.set_argument(*entry.number_input, *TensorAccess::array(number));
   }
-  SmallArray<void*, 16> results(entry.outputs.size());
   std::vector<Buffer> unwanted;
-  for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < frame.result_count(); ++i) {
     const TensorType& type = entry.outputs[i];
     if (i < outputs.size()) {
       outputs[i] = TensorAccess::empty(type.shape, type.dtype);
-      results[i] = TensorAccess::array(outputs[i])->data();
+      frame.set_result(i, TensorAccess::array(outputs[i])->data());
     } else {
-      unwanted.emplace_back(type);
-      results[i] = unwanted.back().data();
+      frame.set_result(i, unwanted.emplace_back(type).data());
     }
   }
-  const Executable& executable = *entry.executable;
-  const RandomState random = entry.random_draws ? reserve_random(entry.random_draws) : RandomState{};
   try {
-    executable.run({arguments.data(), inputs}, {results.data(), entry.outputs.size()}, random);
+    frame.run(reserve_random);
   } catch (const ValueError& e) {
     // Code of one operator serves all lines that call it; a body belongs to this call and has lines of its
     // own.

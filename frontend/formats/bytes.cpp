@@ -14,7 +14,7 @@ std::span<const std::byte> ByteReader::elements(const Shape& shape, DType dtype)
 
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements) {
   Tensor array = detail::TensorAccess::empty(shape, dtype);
-  std::byte* const data = detail::TensorAccess::array(array)->data();
+  std::byte* const data = detail::TensorAccess::array(array)->host_data();
   if (!elements.empty()) std::memcpy(data, elements.data(), elements.size());
   // Kiln's bools hold 0 and 1.
   if (dtype == DType::boolean)

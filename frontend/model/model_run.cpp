@@ -5,6 +5,7 @@
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
+#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <kiln/context.h>
@@ -38,20 +39,15 @@ std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> input
 }
 
 std::vector<Tensor> run_compiled(const Executable& executable, const std::vector<Tensor>& variables) {
-  std::vector<Argument> arguments;
-  for (const Tensor& t : variables) {
-    arguments.push_back({TensorAccess::array(t).get(), static_cast<std::size_t>(TensorAccess::offset(t)) *
-                                                           size_of(TensorAccess::dtype(t))});
-  }
+  CallFrame frame(executable);
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    frame.set_argument(i, *TensorAccess::array(variables[i]), TensorAccess::byte_offset(variables[i]));
   std::vector<Tensor> outputs;
-  std::vector<void*> results;
   for (const TensorType& type : executable.plan().outputs) {
     outputs.push_back(TensorAccess::empty(type.shape, type.dtype));
-    results.push_back(TensorAccess::array(outputs.back())->data());
+    frame.set_result(outputs.size() - 1, TensorAccess::array(outputs.back())->data());
   }
-  const std::int64_t draws = executable.plan().random_draws;
-  executable.run(arguments, results, draws ? reserve_random(draws) : RandomState{});
-  for (const auto& write : executable.plan().write_backs) arguments[write.input].storage->touch();
+  frame.run(reserve_random);
   return outputs;
 }
 

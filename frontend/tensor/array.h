@@ -113,6 +113,10 @@ struct TensorAccess {
   static std::int64_t offset(const Tensor& t) { return t.offset_; }
   static const Shape& shape(const Tensor& t) { return t.shape_; }
   static DType dtype(const Tensor& t) { return t.dtype_; }
+  /// Bytes from the beginning of the array's memory to the first element.
+  static std::size_t byte_offset(const Tensor& t) {
+    return static_cast<std::size_t>(t.offset_) * size_of(t.dtype_);
+  }
   static std::size_t bytes(const Tensor& t) {
     return static_cast<std::size_t>(TensorType{t.dtype_, t.shape_}.bytes());
   }

@@ -24,7 +24,7 @@ void check_shape(const Shape& shape, const char* what) {
 
 }  // namespace
 
-std::string Device::str() const { return "cpu(" + std::to_string(id) + ")"; }
+Device Tensor::device() const { return defined() ? array_->device() : Device(); }
 
 Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Shape& shape,
                          std::source_location where) {

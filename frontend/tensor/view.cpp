@@ -200,7 +200,7 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
 }  // namespace
 
 std::byte* elements_of(const Tensor& t) {
-  return TensorAccess::array(t)->data() +
+  return TensorAccess::array(t)->host_data() +
          static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
 }
 

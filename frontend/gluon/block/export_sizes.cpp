@@ -115,7 +115,8 @@ class Comparison {
     if (p == q) return true;
     return x->second.dtype() == y->second.dtype() &&
            TensorAccess::shape(x->second) == TensorAccess::shape(y->second) &&
-           std::equal(p->data(), p->data() + p->bytes(), q->data(), q->data() + q->bytes());
+           std::equal(p->host_data(), p->host_data() + p->bytes(), q->host_data(),
+                      q->host_data() + q->bytes());
   }
 
   bool another(const ir::Node& a, const ir::Node* b) {

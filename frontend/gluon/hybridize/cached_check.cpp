@@ -49,7 +49,7 @@ void check_recording(HybridBlock& block, const TracedCall& call, std::span<const
 
 Tensor duplicate(const Tensor& t) {
   Tensor out = TensorAccess::empty(TensorAccess::shape(t), TensorAccess::dtype(t));
-  const std::byte* const from = TensorAccess::array(t)->data();
+  const std::byte* const from = TensorAccess::array(t)->host_data();
   const auto offset = static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
   Array& to = *TensorAccess::array(out);
   if (to.bytes() != 0) std::memcpy(to.data(), from + offset, to.bytes());
@@ -75,10 +75,10 @@ class Arguments {
     for (Held& h : held_) {
       Array& array = *TensorAccess::array(h.whole);
       if (array.bytes() == 0) continue;
-      const void* const before = TensorAccess::array(h.before)->data();
-      if (std::memcmp(array.data(), before, array.bytes()) == 0) continue;  // maybe read by other threads
+      const void* const before = TensorAccess::array(h.before)->host_data();
+      if (std::memcmp(array.host_data(), before, array.bytes()) == 0) continue;  // maybe read by other threads
       h.after = duplicate(h.whole);
-      std::memcpy(array.data(), before, array.bytes());
+      std::memcpy(array.host_data(), before, array.bytes());
       array.touch();
     }
   }

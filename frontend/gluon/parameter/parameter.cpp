@@ -56,7 +56,7 @@ Tensor initial_values(const ParameterState& p, const Initializer& init) {
     Tensor data = detail::TensorAccess::empty(p.shape, p.options.dtype);
     std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
     init.fill(values, p.shape, InitializerStream());
-    convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->data(), p.options.dtype,
+    convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->host_data(), p.options.dtype,
                      values.size());
     return data;
   } catch (const Error& e) {
@@ -305,7 +305,7 @@ void Parameter::cast(DType dtype) {
   s.revision->changed();
   if (!s.ready) return;
   Tensor converted = detail::TensorAccess::empty(s.shape, dtype);
-  convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->data(), dtype,
+  convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->host_data(), dtype,
                    static_cast<std::size_t>(s.shape.elements()));
   s.data = std::move(converted);
 }

@@ -2,6 +2,7 @@
 #include "frontend/gluon/parameter/revision.h"
 #include "frontend/tensor/array.h"
 #include "ir/graph.h"
+#include "runtime/fork_gate.h"
 
 #include <kiln/parameter.h>
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/device.h>
 #include <kiln/dtype.h>
 #include <kiln/error.h>
 #include <kiln/export.h>
@@ -30,15 +31,6 @@ namespace detail {
 struct Array;         // what the handles and views of one array share; frontend/tensor/array.h
 struct TensorAccess;  // the library's own door into a Tensor; frontend/tensor/array.h
 }  // namespace detail
-
-/// Where an array lives. This version knows the cpu.
-struct Device {
-  enum class Kind { cpu } kind = Kind::cpu;
-  int id = 0;
-  bool operator==(const Device&) const = default;
-  KILN_API std::string str() const;  ///< "cpu(0)"
-};
-inline Device cpu(int id = 0) { return {Device::Kind::cpu, id}; }
 
 /// A slice of one axis as Python writes it: begin:end:step with holes.
 struct Slice {
@@ -99,7 +91,8 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// Throws for a symbol without shapes (sym::var outside a call), saying what to use instead.
   const Shape& shape(std::source_location where = std::source_location::current()) const;
   DType dtype() const;
-  Device device() const { return {}; }
+  /// Of a traced tensor: where its elements will be.
+  Device device() const;
   int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
   std::int64_t size(std::source_location where = std::source_location::current()) const {
     return shape(where).elements();

@@ -1,0 +1,45 @@
+#pragma once
+#include "runtime/executable.h"
+#include "runtime/small_array.h"
+
+#include <cstddef>
+
+namespace kiln {
+
+/// One call of an executable: its arguments and the memory for its results. Every call is made through one:
+/// eager operators, hybridized blocks, models, constant folding. `executable` outlives the frame, and so do
+/// the storages and the memory that it is given. Allocates nothing for calls of usual sizes. Thread rule: one
+/// thread at a time.
+class CallFrame {
+ public:
+  explicit CallFrame(const Executable& executable)
+      : executable_(executable),
+        arguments_(executable.plan().inputs.size()),
+        results_(executable.plan().outputs.size()) {}
+
+  std::size_t argument_count() const { return executable_.plan().inputs.size(); }
+  std::size_t result_count() const { return executable_.plan().outputs.size(); }
+
+  /// Input `i` of the plan: an array that begins `offset` bytes after the beginning of `storage`.
+  void set_argument(std::size_t i, Storage& storage, std::size_t offset = 0) {
+    arguments_[i] = {&storage, offset};
+  }
+  /// Output `i` of the plan is written to `data`, which has room for it and overlaps no argument.
+  void set_result(std::size_t i, void* data) { results_[i] = data; }
+
+  /// Runs the call; all arguments and results are set. `reserve(draws)` takes random counters and returns the
+  /// state before them; it is asked only by calls that draw.
+  template <class Reserve>
+  void run(Reserve&& reserve) {
+    const std::int64_t draws = executable_.plan().random_draws;
+    executable_.run({arguments_.data(), argument_count()}, {results_.data(), result_count()},
+                    draws > 0 ? reserve(draws) : RandomState{});
+  }
+
+ private:
+  const Executable& executable_;
+  SmallArray<Argument, 32> arguments_;
+  SmallArray<void*, 8> results_;
+};
+
+}  // namespace kiln

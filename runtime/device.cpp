@@ -1,0 +1,7 @@
+#include <kiln/device.h>
+
+namespace kiln {
+
+std::string Device::str() const { return "cpu(" + std::to_string(id) + ")"; }
+
+}  // namespace kiln
