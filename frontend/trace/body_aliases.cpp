@@ -30,7 +30,7 @@ std::optional<Result::Part> part_of(const Tensor& t, const Tensor& of, std::size
   return part_within({index, offset, TensorAccess::shape(t)}, TensorAccess::shape(of));
 }
 
-Result alias_of(const Trace& body, std::span<const Tensor> results, std::span<const Tensor> states,
+Result alias_of(const BodyTrace& body, std::span<const Tensor> results, std::span<const Tensor> states,
                 std::size_t i) {
   Result out{.shape = TensorAccess::shape(results[i])};
   const std::shared_ptr<Array>& array = TensorAccess::array(results[i]);
@@ -43,9 +43,9 @@ Result alias_of(const Trace& body, std::span<const Tensor> results, std::span<co
     if (other == array && !out.part) out.part = part_of(results[i], results[j], j);
     if (!out.part && body.possible_aliases().may_be_one(*array, *other)) out.may_be_result.push_back(j);
   }
-  for (const auto& [inside, outside] : body.brought_in())
-    if (body.possible_aliases().may_be_one(*array, *TensorAccess::array(inside)))
-      out.may_be_outside.push_back(outside);
+  for (const Captured& outside : body.outside())
+    if (body.possible_aliases().may_be_one(*array, *TensorAccess::array(outside.traced)))
+      out.may_be_outside.push_back(outside.tensor);
   return out;
 }
 
@@ -141,7 +141,7 @@ bool BodyAliases::any() const {
   return std::any_of(results.begin(), results.end(), [](const Result& r) { return !r.is_alone(); });
 }
 
-BodyAliases aliases_of(Trace& body, std::span<const Tensor> results, std::span<const Tensor> states) {
+BodyAliases aliases_of(BodyTrace& body, std::span<const Tensor> results, std::span<const Tensor> states) {
   std::vector<Tensor> inside;
   for (const Tensor& t : results) inside.push_back(body.resolve(t));
   BodyAliases out;

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/trace/trace.h"
+#include "frontend/trace/body_trace.h"
 
 #include <optional>
 #include <span>
@@ -41,7 +41,7 @@ struct BodyAliases {
 };
 
 /// Of a body that has run, as `results` are then. `states`: what a loop's step got.
-BodyAliases aliases_of(Trace& body, std::span<const Tensor> results, std::span<const Tensor> states = {});
+BodyAliases aliases_of(BodyTrace& body, std::span<const Tensor> results, std::span<const Tensor> states = {});
 
 /// Of the states that a loop leaves after so many steps, at least one, of a body with these: a state may
 /// reach its array by way of others, one step later each.

@@ -4,8 +4,9 @@
 #include "frontend/tensor/random_state.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/body_aliases.h"
+#include "frontend/trace/body_trace.h"
+#include "frontend/trace/call_trace.h"
 #include "frontend/trace/step_outputs.h"
-#include "frontend/trace/trace.h"
 #include "ir/primitives.h"
 #include "runtime/fail.h"
 
@@ -39,14 +40,6 @@ bool recording(std::initializer_list<const Tensors*> lists, std::source_location
   return symbols;
 }
 
-bool shapes_known(std::initializer_list<const Tensors*> lists) {
-  if (const Trace* trace = Trace::current()) return trace->shapes_known();
-  for (const Tensors* list : lists)
-    for (const Tensor& t : *list)
-      if (!TensorAccess::array(t)->shape_known) return false;
-  return true;
-}
-
 Shape row_shape(const Shape& stacked) {
   if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
   return Shape(stacked.dims().subspan(1));
@@ -63,8 +56,9 @@ void check_defined(const Tensors& results, std::source_location where) {
 /// A body under construction and how its variables are fed from outside.
 class Recorder {
  public:
-  Recorder(std::string subgraph_name, bool shapes_known)
-      : trace_(std::in_place, Trace::Body{std::move(subgraph_name)}, shapes_known) {}
+  explicit Recorder(std::string subgraph_name) : trace_(std::in_place, std::move(subgraph_name)) {}
+
+  bool shapes_known() const { return trace_->shapes_known(); }
 
   /// A variable for `outer`, or with `row` for a step of it.
   Tensor variable(const Tensor& outer, bool row) {
@@ -103,8 +97,8 @@ class Recorder {
       heads.push_back(head);
     }
     variables_ = trace_->input_variables();
-    subgraph_ = trace_->finish_body(heads, keep_unused);
-    for (const Trace::Outside& o : trace_->outside()) outside_.emplace(o.variable.get(), o.tensor);
+    subgraph_ = trace_->finish(heads, keep_unused);
+    for (const Captured& o : trace_->outside()) outside_.emplace(o.variable.get(), o.tensor);
     trace_.reset();
     return subgraph_;
   }
@@ -122,7 +116,7 @@ class Recorder {
   }
 
  private:
-  std::optional<Trace> trace_;
+  std::optional<BodyTrace> trace_;
   ir::SubgraphPtr subgraph_;
   std::vector<ir::NodePtr> variables_;
   std::unordered_map<const ir::Node*, Tensor> outside_;
@@ -219,13 +213,15 @@ class CaughtErrors {
  public:
   CaughtErrors() = default;
   ~CaughtErrors() {
-    if (around_ && std::uncaught_exceptions() > errors_)
-      around_->run_eagerly("it catches an error of the body of a loop or branch");
+    if (call_ && std::uncaught_exceptions() > errors_)
+      call_->run_eagerly("it catches an error of the body of a loop or branch");
   }
   CaughtErrors(const CaughtErrors&) = delete;
+  /// The call that is recorded; null where Symbols are composed.
+  CallTrace* call() const { return call_; }
 
  private:
-  Trace* const around_ = Trace::current();
+  CallTrace* const call_ = Trace::current() ? Trace::current()->call() : nullptr;
   const int errors_ = std::uncaught_exceptions();
 };
 
@@ -260,8 +256,8 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   Tensors outer_data, outer_states;
   for (const Tensor& t : data) outer_data.push_back(resolved(t));
   for (const Tensor& t : states) outer_states.push_back(resolved(t));
-  const bool known = shapes_known({&data, &states});
-  Recorder recorder(subgraph_name("foreach"), known);
+  Recorder recorder(subgraph_name("foreach"));
+  const bool known = recorder.shapes_known();
   for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));
   for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
   const Results step = body(rows, carried);
@@ -317,24 +313,24 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
       positions.push_back(outside.defined() ? node.input(outside) : inputs[j]);
     }
   };
-  const bool known = shapes_known({&variables});
   const auto variables_of = [&](Recorder& recorder) {
     Tensors own;
     for (const Tensor& t : outer) own.push_back(recorder.variable(t, /*row=*/false));
     return own;
   };
   Positions condition_positions, body_positions, variable_positions;
-  Recorder test(subgraph_name("while_loop_cond"), known);
+  Recorder test(subgraph_name("while_loop_cond"));
   const Tensor holds = condition(variables_of(test));
   const bool condition_writes = test.wrote_input();
   const ir::SubgraphPtr tested = test.finish({holds}, where, /*keep_unused=*/false);
-  Recorder recorder(subgraph_name("while_loop_func"), known);
+  Recorder recorder(subgraph_name("while_loop_func"));
+  const bool known = recorder.shapes_known();
   const Tensors own = variables_of(recorder);
   const Results step = body(own);
   check_states(own, step.states, "loop variables", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, own) : BodyAliases();
   if (known && (condition_writes || (recorder.wrote_input() && aliases.any())))
-    Trace::current()->run_eagerly(
+    errors.call()->run_eagerly(
         condition_writes
             ? "the condition of a while_loop writes into a loop variable"
             : "the body of a while_loop writes into a loop variable that it shares with another array");
@@ -360,11 +356,10 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
   const CaughtErrors errors;
   ControlNode node;
   const Tensor tested = resolved(condition);
-  const Tensors conditions{tested};
-  const bool known = shapes_known({&conditions});
+  const bool known = Trace::current() && Trace::current()->shapes_known();
   std::vector<BodyAliases> ways;
   const auto record = [&](const char* kind, const F::contrib::Branch& body, std::string_view positions) {
-    Recorder recorder(subgraph_name(kind), known);
+    Recorder recorder(subgraph_name(kind));
     const Tensors results = body();
     if (known) ways.push_back(recorder.aliases(results, where));
     const ir::SubgraphPtr subgraph = recorder.finish(results, where);
@@ -412,7 +407,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   }
   if (!outputs.empty()) return {outputs.stacked(), now};
   // No step was taken: what the outputs would have been is known from a recording.
-  Trace trace(/*shapes_known=*/true);
+  CallTrace trace;
   Tensors own, zeros;
   for (const Tensor& t : variables) own.push_back(trace.input("variable", {t.dtype(), t.shape()}));
   const Results step = body(own);

@@ -2,6 +2,7 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
+#include "frontend/trace/naming.h"
 #include "frontend/trace/trace.h"
 #include "ir/graph.h"
 

@@ -8,7 +8,7 @@
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/tensor/text.h"
 #include "frontend/trace/naming.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/symbol_trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -371,7 +371,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   if (!Trace::current() && is_symbolic(inputs)) {
     Tensors out;
     {
-      const Trace composition(/*shapes_known=*/false);
+      const SymbolTrace composition;
       out = call(inputs, where);
     }
     for (Tensor& t : out) t = detail::symbol_tensor(detail::TensorAccess::array(t)->value, t.dtype());

@@ -17,7 +17,7 @@
 #include <vector>
 
 namespace kiln {
-class Trace;
+class CallTrace;
 struct TensorType;
 }  // namespace kiln
 
@@ -106,7 +106,7 @@ struct BlockAccess {
   static void number_in_order(const std::vector<const Block*>& blocks) { Block::number_in_order(blocks); }
   /// The results of hybrid_forward on inputs of `trace`, this thread's, with these types: "data", or "data0",
   /// "data1", ... They are appended to `traced`.
-  static Tensors record(HybridBlock& b, Trace& trace, std::span<const TensorType> types, Tensors& traced);
+  static Tensors record(HybridBlock& b, CallTrace& trace, std::span<const TensorType> types, Tensors& traced);
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }

@@ -7,7 +7,7 @@
 #include "frontend/symbol/fixed_shape.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/symbol_trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 
@@ -22,7 +22,7 @@ Symbol Block::compose(std::span<const Symbol> inputs, Where where) {
   Tensors tensors;
   for (const Symbol& s : inputs)
     for (const Tensor& t : detail::SymbolAccess::tensors(s)) tensors.push_back(t);
-  Trace trace(/*shapes_known=*/false);
+  SymbolTrace trace;
   std::vector<ir::Entry> outputs;
   for (const Tensor& t : call(tensors, where)) {
     if (!t.defined()) fail("The block {} returned an undefined Tensor", name());

@@ -6,7 +6,7 @@
 #include "frontend/symbol/json/symbol_legacy.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/operators.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 
 #include <kiln/context.h>
 
@@ -206,10 +206,10 @@ class Prober {
     const CheckScope no_hooks;
     const CallSite site(detail::BlockAccess::state(block_).library ? std::optional(where_) : std::nullopt,
                         where_, &block_);
-    Trace trace(/*shapes_known=*/true);
+    CallTrace trace;
     Tensors traced;
     Recording out = listed(trace.finish(detail::BlockAccess::record(block_, trace, types, traced)));
-    for (const Trace::Captured& c : trace.captured())
+    for (const Captured& c : trace.captured())
       if (c.tensor.defined()) out.constants.emplace(c.variable->name, c.tensor);
     return out;
   }

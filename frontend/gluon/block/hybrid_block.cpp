@@ -5,7 +5,7 @@
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/trace/naming.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ std::shared_ptr<const detail::TracedCall> BlockAccess::latest(const HybridBlock&
 
 void HybridBlock::infer_shape(const Tensors& inputs) {
   detail::VariableScope variables;
-  Trace trace(/*shapes_known=*/true);
+  CallTrace trace;
   Tensors traced;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     traced.push_back(trace.input("data" + std::to_string(i),

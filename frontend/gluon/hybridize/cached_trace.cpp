@@ -5,7 +5,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 
@@ -24,7 +24,7 @@ namespace {
 /// or another result shares its memory eagerly; it does so here too.
 class ResultViews {
  public:
-  ResultViews(Trace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
+  ResultViews(CallTrace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
 
   /// Fills results and fresh, and returns the values that the executable has to make.
   std::vector<ir::Entry> place(std::span<const Tensor> results, TracedCall& out) {
@@ -72,7 +72,7 @@ class ResultViews {
     }
     return {};
   }
-  Trace& trace_;
+  CallTrace& trace_;
   std::span<const Tensor> inputs_;
 };
 
@@ -112,7 +112,7 @@ std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& blo
 
 }  // namespace
 
-Tensors detail::BlockAccess::record(HybridBlock& block, Trace& trace, std::span<const TensorType> types,
+Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::span<const TensorType> types,
                                     Tensors& traced) {
   for (std::size_t i = 0; i < types.size(); ++i)
     traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i]));
@@ -131,7 +131,7 @@ namespace {
 /// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
 /// whose outputs are the arrays that the call makes.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
-  Trace trace(/*shapes_known=*/true);
+  CallTrace trace;
   std::vector<TensorType> types;
   for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
   Tensors traced;
@@ -144,7 +144,7 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   compiled.outputs = ResultViews(trace, traced).place(results, out);
 
   const auto parameters = parameters_of(block);
-  for (const Trace::Captured& c : trace.captured()) {
+  for (const Captured& c : trace.captured()) {
     TracedCall::Capture capture{nullptr, detail::KeptArray(TensorAccess::array(c.tensor)),
                                 TensorAccess::shape(c.tensor), TensorAccess::dtype(c.tensor),
                                 c.variable->name};

@@ -5,7 +5,7 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/symbol/symbol_infer.h"
 #include "frontend/symbol/symbol_tensor.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/symbol_trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, 
   if (Trace::current() || !kiln::detail::any_symbol(inputs, options)) return run();
   UnrollOutput out;
   {
-    const Trace composition(/*shapes_known=*/false);
+    const SymbolTrace composition;
     out = run();
   }
   const auto symbol = [](const Tensor& t) {

@@ -1,0 +1,55 @@
+#pragma once
+#include "frontend/trace/captures.h"
+#include "frontend/trace/naming.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+/// A call whose inputs have shapes and no values: one run of hybrid_forward, recorded as a graph. Its nodes
+/// are counted from 0.
+class CallTrace final : public Trace {
+ public:
+  CallTrace() : Trace(/*shapes_known=*/true) {}
+
+  /// An input of the call. Its array may be written; see finish().
+  Tensor input(const std::string& name, const TensorType& type);
+  const std::vector<Captured>& captured() const { return captures_.list(); }
+  /// The nodes recorded so far, in program order.
+  const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
+  /// The recorded graph with these results: inputs are those of the call, then the captured tensors. In-place
+  /// writes to either become Graph::writes.
+  ir::Graph finish(std::span<const Tensor> results);
+
+  /// Says that the recording cannot stand for the call, and why: the program does something that depends on
+  /// values in a way that no graph expresses. The call then runs eagerly, each time.
+  void run_eagerly(std::string_view reason);
+  /// The same, of a recorded graph that computes other values than the program.
+  void compute_other_values(std::string_view reason);
+  /// The first reason; empty where the recording stands.
+  const std::string& eager_because() const { return eager_because_; }
+  bool other_values() const { return other_values_; }
+
+  Tensor resolve(const Tensor& t) override;
+  Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
+                 const HiddenAttrs& hidden_attrs = {}) override;
+  bool has_written(const detail::Array* array) const override { return captures_.has_written(array); }
+  void record(ir::NodePtr node) override { nodes_.push_back(std::move(node)); }
+  CallTrace* call() override { return this; }
+
+ private:
+  /// Says so where a result may be the same array as another that the caller has.
+  void check_escapes(std::span<const Tensor> results);
+
+  NameScope names_{""};
+  std::vector<TracedVariable> inputs_;
+  Captures captures_;
+  std::vector<ir::NodePtr> nodes_;
+  std::string eager_because_;
+  bool other_values_ = false;
+};
+
+}  // namespace kiln

@@ -1,0 +1,59 @@
+#include "frontend/trace/captures.h"
+
+#include "frontend/tensor/view.h"
+#include "runtime/fail.h"
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+
+TracedVariable TracedVariable::make(Trace& trace, const std::string& name, const TensorType& type,
+                                    bool shape_known, const Trace::HiddenAttrs& hidden_attrs) {
+  auto node = std::make_shared<ir::Node>();
+  node->name = name;
+  for (const auto& [key, value] : hidden_attrs) node->attr_text[key] = value;
+  if (shape_known) node->types = {type};
+  auto array = std::make_shared<Array>(&trace, ir::Entry{node, 0, 0}, type.shape, shape_known);
+  return {node, TensorAccess::make(array, 0, type.shape, type.dtype)};
+}
+
+bool TracedVariable::is_written() const { return TensorAccess::array(traced)->value.node != variable; }
+
+const Captured* Captures::find(const Array* array) const {
+  const auto found = index_.find(array);
+  return found == index_.end() ? nullptr : &list_[found->second];
+}
+
+const Captured& Captures::add(Captured captured) {
+  index_.emplace(TensorAccess::array(captured.tensor).get(), list_.size());
+  return list_.emplace_back(std::move(captured));
+}
+
+Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,
+                      const Trace::HiddenAttrs& hidden_attrs) {
+  const std::shared_ptr<Array>& array = TensorAccess::array(concrete);
+  if (!array || array->traced()) fail_internal("capture() takes a concrete tensor");
+  const Shape& shape = TensorAccess::shape(concrete);
+  const std::int64_t offset = TensorAccess::offset(concrete);
+  const Captured* captured = find(array.get());
+  if (!captured) {
+    // The variable stands for the whole array, so that other views of it are views of the same variable.
+    const DType dtype = TensorAccess::dtype(concrete);
+    const auto elements = static_cast<std::int64_t>(array->bytes() / size_of(dtype));
+    const bool all = offset == 0 && shape.elements() == elements;
+    const Tensor whole = TensorAccess::make(array, 0, all ? shape : Shape{elements}, dtype);
+    const std::string unnamed = name.empty() ? "captured" + std::to_string(list_.size()) : name;
+    captured = &add({TracedVariable::make(trace, unnamed, {dtype, TensorAccess::shape(whole)},
+                                          trace.shapes_known(), hidden_attrs),
+                     whole, parameter});
+  }
+  return trace.shapes_known() ? view_of(captured->traced, offset, shape) : captured->traced;
+}
+
+bool Captures::has_written(const Array* array) const {
+  const Captured* captured = find(array);
+  return captured && captured->is_written();
+}
+
+}  // namespace kiln

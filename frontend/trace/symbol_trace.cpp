@@ -1,0 +1,16 @@
+#include "frontend/trace/symbol_trace.h"
+
+namespace kiln {
+
+using detail::TensorAccess;
+
+Tensor SymbolTrace::capture(const Tensor& concrete, const std::string& name, bool parameter,
+                            const HiddenAttrs& hidden_attrs) {
+  return captures_.take(*this, concrete, name, parameter, hidden_attrs);
+}
+
+Tensor SymbolTrace::resolve(const Tensor& t) {
+  return TensorAccess::array(t)->traced() ? t : capture(t, "", /*parameter=*/false);
+}
+
+}  // namespace kiln

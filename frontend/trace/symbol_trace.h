@@ -1,0 +1,25 @@
+#pragma once
+#include "frontend/trace/captures.h"
+#include "frontend/trace/naming.h"
+
+namespace kiln {
+
+/// A network applied to Symbols: its operator calls become nodes without shapes. The graph is the nodes that
+/// the results reach, so that nothing has to be finished. Its nodes are counted from 0.
+class SymbolTrace final : public Trace {
+ public:
+  SymbolTrace() : Trace(/*shapes_known=*/false) {}
+
+  Tensor resolve(const Tensor& t) override;
+  Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
+                 const HiddenAttrs& hidden_attrs = {}) override;
+  bool has_written(const detail::Array* array) const override { return captures_.has_written(array); }
+  void record(ir::NodePtr) override {}
+  CallTrace* call() override { return nullptr; }
+
+ private:
+  NameScope names_{""};
+  Captures captures_;
+};
+
+}  // namespace kiln
