@@ -1,5 +1,5 @@
 #include "frontend/ops/numpy.h"
-#include "frontend/ops/reshape_target.h"
+#include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>

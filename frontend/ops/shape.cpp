@@ -1,4 +1,4 @@
-#include "frontend/ops/reshape_target.h"
+#include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Tensor::reshape: a view, recorded under the codes that the program wrote.
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
-#include "frontend/ops/reshape_target.h"
+#include "frontend/ops/reshape_codes.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
