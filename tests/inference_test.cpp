@@ -173,6 +173,12 @@ TEST_CASE("a reshape follows its codes in both directions", "[inference]") {
       {"Reshape", to("(0, -2)"), {{0, 4, 3}}, {{2, 0, 0}}, {{2, 4, 3}}, {{2, 4, 3}}},
       {"Reshape", to("(-1, 8)"), {{}}, {{0, 0}}, {{}}, {{0, 8}}},
       {"Reshape", {{"shape", "(-1, 0)"}, {"reverse", "True"}}, {{0, 4, 3}}, {{8, 0}}, {{2, 4, 3}}, {{8, 3}}},
+      {"Reshape",
+       {{"target_shape", "(0, 12)"}, {"keep_highest", "True"}, {"reverse", "True"}},
+       {{0, 3, 4}},
+       {{2, 0}},
+       {{2, 3, 4}},
+       {{2, 12}}},
       {"Flatten", json::object(), {{0, 4, 0}}, {{2, 12}}, {{2, 4, 3}}, {{2, 12}}},
   });
 }

@@ -17,10 +17,8 @@ Values reshape(Primitives& p, Args in, const Attrs& a) {
 }
 
 void reshape_shape(ShapeFacts& f, const Attrs& a) {
-  std::vector<ReshapeStep> steps;
-  for (std::int64_t c : a.tuple("newshape"))
-    steps.push_back(c < 0 ? ReshapeStep{ReshapeStep::hole} : ReshapeStep{ReshapeStep::fixed, c});
-  reshaped(f, f.in[0], f.out[0], steps, false);
+  if (const auto steps = numpy_reshape_steps(a.tuple("newshape")))
+    reshaped(f, f.in[0], f.out[0], *steps, /*mirror=*/false);
 }
 
 Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
@@ -37,23 +35,10 @@ Values extended_reshape(Primitives& p, Args in, const Attrs& a) {
 }
 
 void extended_reshape_shape(ShapeFacts& f, const Attrs& a) {
-  using Step = ReshapeStep;
-  constexpr Step::Kind kinds[] = {Step::hole, Step::keep, Step::drop, Step::rest, Step::merge, Step::split};
   Shape code = a.tuple("newshape");
   if (a.boolean("reverse")) std::reverse(code.begin(), code.end());
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const std::int64_t c = code[i];
-    if (c < -6 || (c == -6 && i + 2 >= code.size())) return;
-    if (c >= 0)
-      steps.push_back({Step::fixed, c});
-    else
-      steps.push_back({kinds[-c - 1]});
-    if (c != -6) continue;
-    steps.back().first = code[++i];
-    steps.back().second = code[++i];
-  }
-  reshaped(f, f.in[0], f.out[0], steps, a.boolean("reverse"));
+  if (const auto steps = npx_reshape_steps(code))
+    reshaped(f, f.in[0], f.out[0], *steps, a.boolean("reverse"));
 }
 
 void transpose_shape(ShapeFacts& f, const Attrs& a) {

@@ -3,6 +3,8 @@
 #include "frontend/ops/common.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace kiln::ops {
 namespace {
@@ -20,6 +22,26 @@ Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
     fail("reshape {} to {}: {} elements cannot become {}", from.str(), code.str(), from.elements(),
          to.elements());
   return to;
+}
+
+/// Where `kinds` has the step of each code: of `first_code`, one below it, ...; other numbers are extents.
+std::optional<ReshapeSteps> steps_by(const Shape& code, std::int64_t first_code,
+                                     std::span<const ReshapeStep::Kind> kinds) {
+  ReshapeSteps steps;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i] > first_code) {
+      steps.push_back({ReshapeStep::fixed, code[i]});
+      continue;
+    }
+    const auto number = static_cast<std::uint64_t>(first_code - code[i]);
+    if (number >= kinds.size()) return {};
+    steps.push_back({kinds[number]});
+    if (kinds[number] != ReshapeStep::split) continue;
+    if (i + 2 >= code.size()) return {};
+    steps.back().first = code[++i];
+    steps.back().second = code[++i];
+  }
+  return steps;
 }
 
 }  // namespace
@@ -140,4 +162,18 @@ Shape npx_reshape_target(const Shape& from, const Shape& code) {
   }
   return filled_in(from, code, to, hole);
 }
+std::optional<ReshapeSteps> reshape_steps(const Shape& code) {
+  using enum ReshapeStep::Kind;
+  return steps_by(code, 0, std::array{keep, hole, rest, merge, split});
+}
+
+std::optional<ReshapeSteps> numpy_reshape_steps(const Shape& code) {
+  return steps_by(code, -1, std::array{ReshapeStep::hole});
+}
+
+std::optional<ReshapeSteps> npx_reshape_steps(const Shape& code) {
+  using enum ReshapeStep::Kind;
+  return steps_by(code, -1, std::array{hole, keep, drop, rest, merge, split});
+}
+
 }  // namespace kiln::ops

@@ -7,54 +7,35 @@
 namespace kiln::ops {
 namespace {
 
-/// The older attribute: 0 is what is left, and the first axis may stay as it is.
-Shape legacy_target(const Shape& from, Shape target, bool keep_highest) {
-  if (keep_highest && !target.empty() && !from.empty()) target[0] = from[0];
-  for (std::size_t i = keep_highest ? 1 : 0; i < target.size(); ++i)
-    if (target[i] == 0) target[i] = -1;
-  return target;
-}
-
 Shape reversed(Shape s) {
   std::reverse(s.begin(), s.end());
   return s;
 }
 
+/// What the attributes of Reshape say.
+struct ReshapeCode {
+  Shape code;
+  bool reverse;  ///< read from the back
+};
+ReshapeCode reshape_code(const Attrs& a) {
+  const Shape& older = a.tuple("target_shape");
+  if (!a.tuple("shape").empty() || older.empty()) return {a.tuple("shape"), a.boolean("reverse")};
+  // In the older attribute 0 is what is left, but for a first axis that stays, and MXNet does not reverse it.
+  Shape code = older;
+  std::replace(code.begin(), code.end(), std::int64_t{0}, std::int64_t{-1});
+  if (a.boolean("keep_highest")) code[0] = 0;
+  return {code, false};
+}
 Values reshape(Primitives& p, Args in, const Attrs& a) {
   const Shape& from = p.shape(in[0]);
-  Shape code = a.tuple("shape");
-  if (code.empty() && !a.tuple("target_shape").empty())
-    code = legacy_target(from, a.tuple("target_shape"), a.boolean("keep_highest"));
-  Shape to = a.boolean("reverse") ? reversed(reshape_target(reversed(from), reversed(code)))
-                                  : reshape_target(from, code);
+  const auto [code, reverse] = reshape_code(a);
+  Shape to = reverse ? reversed(reshape_target(reversed(from), reversed(code))) : reshape_target(from, code);
   return {p.reshape(in[0], to)};
 }
 void reshape_shape(ShapeFacts& f, const Attrs& a) {
-  using Step = ReshapeStep;
-  const bool legacy = a.tuple("shape").empty() && !a.tuple("target_shape").empty();
-  Shape code = legacy ? a.tuple("target_shape") : a.tuple("shape");
-  if (legacy)
-    for (std::size_t i = 0; i < code.size(); ++i)
-      if (code[i] == 0 && !(i == 0 && a.boolean("keep_highest"))) code[i] = -1;
-  if (legacy && a.boolean("keep_highest")) code[0] = 0;
-  if (a.boolean("reverse")) code = reversed(code);
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const std::int64_t c = code[i];
-    if (c < -4 || (c == -4 && i + 2 >= code.size())) return;
-    if (c == -4) {
-      steps.push_back({Step::split, code[i + 1], code[i + 2]});
-      i += 2;
-    } else {
-      steps.push_back({c > 0     ? Step::fixed
-                       : c == 0  ? Step::keep
-                       : c == -1 ? Step::hole
-                       : c == -2 ? Step::rest
-                                 : Step::merge,
-                       c > 0 ? c : unknown});
-    }
-  }
-  reshaped(f, f.in[0], f.out[0], steps, a.boolean("reverse"));
+  const auto [code, reverse] = reshape_code(a);
+  if (const auto steps = reshape_steps(reverse ? reversed(code) : code))
+    reshaped(f, f.in[0], f.out[0], *steps, reverse);
 }
 Values reshape_like(Primitives& p, Args in, const Attrs& a) {
   const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);

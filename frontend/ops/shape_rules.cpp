@@ -131,7 +131,7 @@ PartialShape mirrored(PartialShape x) {
 }
 
 /// How many axes x's `rank` axes become; nothing where the steps do not fit.
-std::optional<int> reshaped_rank(const std::vector<ReshapeStep>& steps, int rank) {
+std::optional<int> reshaped_rank(std::span<const ReshapeStep> steps, int rank) {
   int count = 0, next = 0;
   for (const ReshapeStep& step : steps) {
     const int left = std::max(rank - next, 0);
@@ -143,8 +143,7 @@ std::optional<int> reshaped_rank(const std::vector<ReshapeStep>& steps, int rank
   return count <= Shape::max_rank ? std::optional(count) : std::nullopt;
 }
 
-void reshaped_forwards(ShapeFacts& f, PartialShape& x, PartialShape& y,
-                       const std::vector<ReshapeStep>& steps) {
+void reshaped_forwards(ShapeFacts& f, PartialShape& x, PartialShape& y, std::span<const ReshapeStep> steps) {
   const bool has_rest = std::any_of(steps.begin(), steps.end(),
                                     [](const ReshapeStep& s) { return s.kind == ReshapeStep::rest; });
   if (!x.ranked && has_rest) return;
@@ -200,7 +199,7 @@ void reshaped_forwards(ShapeFacts& f, PartialShape& x, PartialShape& y,
 
 }  // namespace
 
-void reshaped(ShapeFacts& f, PartialShape& x, PartialShape& y, const std::vector<ReshapeStep>& steps,
+void reshaped(ShapeFacts& f, PartialShape& x, PartialShape& y, std::span<const ReshapeStep> steps,
               bool mirror) {
   if (!mirror) return reshaped_forwards(f, x, y, steps);
   PartialShape from = mirrored(x), to = mirrored(y);

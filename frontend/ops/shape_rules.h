@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/ops/common.h"
+#include "frontend/ops/reshape_codes.h"
 
 /// Shape rules (OpDef::shape_rule) that many rows have, and what the others are made of.
 namespace kiln::ops {
@@ -42,14 +43,8 @@ void window_shape(ShapeFacts& f, Axis x, Axis y, std::int64_t extent, std::int64
 /// Some axes of an array, from `first` on and below `last`.
 std::vector<Axis> axes_between(PartialShape& x, int first, int last);
 
-/// One step of a reshape's codes, from the front: an extent kept, a given extent, the one that is left, all
-/// that are left, two merged, one split in two (given or not known), an extent of 1 dropped.
-struct ReshapeStep {
-  enum Kind { keep, fixed, hole, rest, merge, split, drop } kind;
-  std::int64_t first = unknown, second = unknown;  ///< fixed: the extent; split: both
-};
 /// y is x under the shape of the steps; `mirror`: the axes of both are taken from the back.
-void reshaped(ShapeFacts& f, PartialShape& x, PartialShape& y, const std::vector<ReshapeStep>& steps,
+void reshaped(ShapeFacts& f, PartialShape& x, PartialShape& y, std::span<const ReshapeStep> steps,
               bool mirror);
 
 }  // namespace kiln::ops
