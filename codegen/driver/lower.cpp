@@ -91,7 +91,14 @@ mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const 
   mlir::Block* block = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
   e.entry = block;
-  request.emit(e, block->getArgument(0), block->getArgument(1), block->getArgument(2), block->getArgument(3));
+  const KernelArgs args{block->getArgument(0), block->getArgument(1), block->getArgument(2),
+                        block->getArgument(3)};
+  for (auto [value, name] : {std::pair(args.buffers, "buffers"),
+                             {args.params, "params"},
+                             {args.begin, "begin"},
+                             {args.end, "end"}})
+    value.setLoc(mlir::NameLoc::get(builder.getStringAttr(name)));
+  request.emit(e, args);
   mlir::LLVM::ReturnOp::create(builder, request.location, mlir::ValueRange{});
   return module;
 }

@@ -1,5 +1,6 @@
 // What surrounds the operand of a pad: one number, in one kernel for all sides.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -43,6 +44,11 @@ struct Rows {
   }
 };
 
+constexpr ParamNames names{"row_elements", "head", "tail"};
+constexpr ParamNames axis_names{"extent", "low", "inner_extent"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
 }  // namespace
 
 Launch launch_border(ir::PadOp pad, const Target& target) {
@@ -56,10 +62,11 @@ Launch launch_border(ir::PadOp pad, const Target& target) {
   llvm::raw_string_ostream(text) << "border " << name_of(dtype) << " lanes=" << lanes << " " << value
                                  << " axes=";
   for (const Rows::Axis& axis : rows.outer) text += axis.is_padded() ? "+" : "-";
-  enum Param : std::int64_t { elements, head, tail, first_axis };
-  Launch launch{{"border", text, pad.getLoc(), {}}, {rows.elements, rows.head, rows.tail}};
+  Launch launch{{"border", text, pad.getLoc(), {}}, {}};
+  Params::append(launch.params, {{"row_elements", rows.elements}, {"head", rows.head}, {"tail", rows.tail}});
   for (const Rows::Axis& axis : rows.outer)
-    launch.params.insert(launch.params.end(), {axis.extent, axis.low, axis.inner});
+    AxisParams::append(launch.params,
+                       {{"extent", axis.extent}, {"low", axis.low}, {"inner_extent", axis.inner}});
   const std::int64_t border =
       ir::ranked(pad.getResult()).getNumElements() - ir::ranked(pad.getX()).getNumElements();
   launch.extent = border == 0 ? 0 : rows.count;
@@ -68,8 +75,9 @@ Launch launch_border(ir::PadOp pad, const Target& target) {
   launch.grain = grain_for(rows.count, cost * border / std::max<std::int64_t>(rows.count, 1));
 
   const auto axes = llvm::map_to_vector(rows.outer, [](const Rows::Axis& a) { return a.is_padded(); });
-  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
-    const Value zero = e.index(0), step = e.index(lanes), length = e.param(params, elements);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    const Value zero = e.index(0), step = e.index(lanes), length = params["row_elements"];
     const auto fill = [&](Value row, Value from, Value to) {
       const auto whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
       e.loop(from, whole, step, [&](Value i) {
@@ -78,20 +86,20 @@ Launch launch_border(ir::PadOp pad, const Target& target) {
       e.loop(whole, to, e.index(1),
              [&](Value i) { e.store(e.number(dtype, number, 1), e.element(row, i, dtype), dtype, 1); });
     };
-    e.loop(begin, end, e.index(1), [&](Value r) {
-      const Value row = e.element(e.buffer(buffers, 0), e.mul(r, length), dtype);
+    e.loop(args.begin, args.end, e.index(1), [&](Value r) {
+      const Value row = e.element(e.buffer(args.buffers, 0), e.mul(r, length), dtype);
       const auto fill_sides = [&] {
-        fill(row, zero, e.param(params, head));
-        fill(row, e.sub(length, e.param(params, tail)), length);
+        fill(row, zero, params["head"]);
+        fill(row, e.sub(length, params["tail"]), length);
       };
       Value rest = r, is_inner;
       for (std::size_t i = axes.size(); i-- > 0;) {
-        const std::int64_t at = first_axis + 3 * static_cast<std::int64_t>(i);
-        const Value extent = e.param(params, at);
+        const auto axis = params.group<AxisParams>(i);
+        const Value extent = axis["extent"];
         if (axes[i]) {  // what lies before the operand's part is a large unsigned number
-          const Value inside = mlir::arith::CmpIOp::create(
-              e.b, e.loc, mlir::arith::CmpIPredicate::ult,
-              e.sub(e.rem(rest, extent), e.param(params, at + 1)), e.param(params, at + 2));
+          const Value inside =
+              mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult,
+                                          e.sub(e.rem(rest, extent), axis["low"]), axis["inner_extent"]);
           is_inner =
               is_inner ? mlir::arith::AndIOp::create(e.b, e.loc, is_inner, inside).getResult() : inside;
         }

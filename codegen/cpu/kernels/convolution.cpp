@@ -1,8 +1,8 @@
 // Convolutions. Mostly with the channels last: rows are the batch and the output positions, and the
 // contracted index walks the window through a table of offsets.
+#include "codegen/cpu/kernels/contraction.h"
 #include "codegen/cpu/kernels/depthwise.h"
 #include "codegen/cpu/kernels/line_convolution.h"
-#include "codegen/cpu/kernels/product.h"
 #include "codegen/cpu/loops/window_order.h"
 #include "ir/windows.h"
 #include "runtime/fail.h"
@@ -49,36 +49,36 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
                             target);
   }
 
-  Product product;
+  Contraction contraction;
   if (const auto windows = ir::pooled_windows(root)) {
-    product.points = {0};
+    contraction.window_points = {0};
     for (std::size_t i = 1; i < channel; ++i) {
       std::vector<std::int64_t> longer;
-      for (const std::int64_t point : product.points)
+      for (const std::int64_t point : contraction.window_points)
         for (std::int64_t step = 0; step < windows->size[i]; ++step)
           longer.push_back(point + step * lhs_strides[i]);
-      product.points = std::move(longer);
+      contraction.window_points = std::move(longer);
       lhs_strides[i] *= windows->size[i];
     }
   }
-  product.lhs = x;
-  product.rhs = rhs;
-  product.lhs_strides = lhs_strides;
-  product.rhs_strides.assign(channel, 0);
-  product.groups = packed[0];
-  product.panels = packed[1];
-  product.k_extent = packed[2];
-  product.panel = packed[3];
-  product.columns = result[channel] / product.groups;
-  const std::int64_t channels = x.shape[channel] / product.groups;
-  product.lhs_group = channels * x.strides[channel];
+  contraction.lhs = x;
+  contraction.rhs = rhs;
+  contraction.lhs_strides = lhs_strides;
+  contraction.rhs_strides.assign(channel, 0);
+  contraction.groups = packed[0];
+  contraction.panels = packed[1];
+  contraction.k_extent = packed[2];
+  contraction.panel = packed[3];
+  contraction.columns = result[channel] / contraction.groups;
+  const std::int64_t channels = x.shape[channel] / contraction.groups;
+  contraction.lhs_group = channels * x.strides[channel];
   // With one tap the contracted index is the channel.
   if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))
-    product.k_stride = x.strides[channel];
+    contraction.k_stride = x.strides[channel];
   else
-    product.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
-  product.lhs_elements = ir::ranked(root.getX()).getNumElements();
-  return launch_product(fusion, root.getResult(), product, "convolution", target);
+    contraction.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
+  contraction.lhs_elements = ir::ranked(root.getX()).getNumElements();
+  return launch_contraction(fusion, root.getResult(), contraction, "convolution", target);
 }
 
 }  // namespace kiln::codegen

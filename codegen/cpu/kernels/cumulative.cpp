@@ -1,10 +1,18 @@
 // Running sums: a chain along one axis, lanes and threads along the others. Semantics: kiln.cumulative.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 
 namespace kiln::codegen {
+namespace {
+
+/// They follow those of the nest.
+constexpr ParamNames names{"chain_extent", "chain_stride"};
+using Params = KernelParams<names>;
+
+}  // namespace
 
 Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
@@ -31,17 +39,16 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
                 {}};
   nest.append_params(launch.params);
   auto own = static_cast<std::int64_t>(nest.param_count());
-  launch.params.push_back(extent);
-  launch.params.push_back(behind);
+  Params::append(launch.params, {{"chain_extent", extent}, {"chain_stride", behind}});
   launch.extent = before * behind * extent == 0 ? 0 : nest.outer_extent();
   bool cuts_lanes = behind > 1 && before == 1;
   launch.grain = grain_for(launch.extent, extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
 
   ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    mlir::Value count = e.param(params, own), step = e.param(params, own + 1);
-    nest.emit(e, buffers, params, 0, begin, end, [&](LoopPoint& at) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params, own);
+    mlir::Value count = params["chain_extent"], step = params["chain_stride"];
+    nest.emit(e, args, [&](LoopPoint& at) {
       mlir::Value from = at.address(0), to = at.address(1);
       mlir::Value first = e.load(from, dtype, at.lanes(), at.mask());
       e.store(first, to, dtype, at.lanes(), at.mask());

@@ -5,6 +5,7 @@
 #include "codegen/cpu/kernels/depthwise.h"
 
 #include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 #include "runtime/fail.h"
 
@@ -22,13 +23,11 @@ using Value = mlir::Value;
 constexpr std::int64_t most_taps = 8;
 constexpr std::int64_t most_vectors = 4;
 
-enum Param : std::int64_t {
-  channels,
-  row_tiles,
-  larger_tiles,
-  lhs_offset,
-  first_outer  // extent and step of each outer axis
-};
+constexpr ParamNames names{"channels", "row_tiles", "larger_tiles", "lhs_offset"};
+/// Of each outer axis, after those.
+constexpr ParamNames axis_names{"extent", "lhs_stride"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
 
 /// What the code is made from: equal plans (and epilogues), equal code.
 struct Plan {
@@ -51,18 +50,19 @@ struct Plan {
 
 class Emitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
-      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
+      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
 
   /// Units [begin, end): tiles, along the last axis first.
-  void run(Value begin, Value end) {
-    const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
-    right_ = e.buffer(buffers_, plan_.rhs_operand);
-    offsets_ = e.buffer(buffers_, plan_.table_operand);
-    const Value tiles = param(row_tiles);
-    e.loop(begin, end, e.index(1), [&](Value unit) {
+  void run() {
+    const Value left =
+        e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
+    right_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    offsets_ = e.buffer(args_.buffers, plan_.table_operand);
+    const Value tiles = params_["row_tiles"];
+    e.loop(args_.begin, args_.end, e.index(1), [&](Value unit) {
       const Value first = at_outer(e.div(unit, tiles), left);
-      plan_.rows.emit(e, e.rem(unit, tiles), param(larger_tiles), [&](Value row, int rows) {
+      plan_.rows.emit(e, e.rem(unit, tiles), params_["larger_tiles"], [&](Value row, int rows) {
         first_row_ = row;
         left_ = e.element(first, e.mul(row, e.index(plan_.row_step)), plan_.dtype);
         all_columns(rows);
@@ -71,22 +71,20 @@ class Emitter {
   }
 
  private:
-  Value param(std::int64_t p) { return e.param(params_, p); }
-
   /// The left factors of that number of the outer axes.
   Value at_outer(Value number, Value left) {
-    const auto of_axis = [](std::size_t i) { return first_outer + 2 * static_cast<std::int64_t>(i); };
     llvm::SmallVector<Value> extents;
-    for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
+    for (std::size_t i = 0; i < plan_.outer_count; ++i)
+      extents.push_back(params_.group<AxisParams>(i)["extent"]);
     const auto index = e.coordinates(number, extents);
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      left = e.element(left, e.mul(index[i], param(of_axis(i) + 1)), plan_.dtype);
-    finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
+      left = e.element(left, e.mul(index[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
+    finish_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
     return left;
   }
 
   void all_columns(int rows) {
-    const Value all = param(channels), lanes = e.index(plan_.lanes),
+    const Value all = params_["channels"], lanes = e.index(plan_.lanes),
                 together = e.index(plan_.vectors * plan_.lanes);
     const Value whole = e.sub(all, e.rem(all, lanes)), by_several = e.sub(all, e.rem(all, together));
     e.loop(e.index(0), by_several, together, [&](Value column) { tile(column, rows, plan_.vectors, {}); });
@@ -99,7 +97,7 @@ class Emitter {
     const Tile sums_of{plan_.dtype, rows, vectors, plan_.lanes};
     llvm::SmallVector<Value> columns;
     for (int v = 0; v < vectors; ++v) columns.push_back(e.add(column, e.index(v * plan_.lanes)));
-    const auto sums = sums_of.over_chunks(
+    const auto sums = sums_of.sum_over_chunks(
         e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, columns, mask, from, to); });
     for (int r = 0; r < rows; ++r)
       for (int v = 0; v < vectors; ++v)
@@ -160,7 +158,9 @@ class Emitter {
   KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
-  Value buffers_, params_, right_, offsets_;
+  const KernelArgs& args_;
+  const Params params_;
+  Value right_, offsets_;
   // Of the unit.
   Value left_, first_row_;
 };
@@ -168,9 +168,9 @@ class Emitter {
 }  // namespace
 
 Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const Target& target) {
-  const Dims guests[] = {d.lhs_strides};
-  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, guests);
-  const Dims &extents = epilogue.extents(), &steps = epilogue.guest(0);
+  const Dims extra_strides[] = {d.lhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides);
+  const Dims &extents = epilogue.extents(), &steps = epilogue.extra_strides(0);
   const DType dtype = dtype_of_value(root);
   const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
   // Within one chunk a row of taps is not cut.
@@ -181,8 +181,8 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const TileSplit cut(m, most_rows);
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
-  const auto vectors = static_cast<int>(
-      std::max<std::int64_t>(std::min({Tile::least_sums / cut.rows.most, most_vectors, registers}), 1));
+  const auto vectors = static_cast<int>(std::max<std::int64_t>(
+      std::min({Tile::least_accumulators / cut.rows.most, most_vectors, registers}), 1));
   const Plan plan{.dtype = dtype,
                   .lanes = lanes,
                   .rows = cut.rows,
@@ -202,18 +202,21 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
                  fusion.getLoc(),
                  {}},
                 {}};
-  launch.params = {d.channels, cut.tiles, cut.larger, d.lhs.offset};
+  Params::append(launch.params, {{"channels", d.channels},
+                                 {"row_tiles", cut.tiles},
+                                 {"larger_tiles", cut.larger},
+                                 {"lhs_offset", d.lhs.offset}});
   launch.extent = d.channels == 0 ? 0 : cut.tiles;
   for (std::size_t i = 0; i < plan.outer_count; ++i) {
-    launch.params.insert(launch.params.end(), {extents[i], steps[i]});
+    AxisParams::append(launch.params, {{"extent", extents[i]}, {"lhs_stride", steps[i]}});
     launch.extent *= extents[i];
   }
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
   launch.grain = grain_for(launch.extent, cut.rows.most * registers * Tile::cost_of_register(k_extent));
-  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue finish = epilogue;
-    Emitter(e, plan, finish, buffers, params).run(begin, end);
+    Emitter(e, plan, finish, args).run();
   };
   return launch;
 }

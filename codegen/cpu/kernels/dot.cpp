@@ -1,5 +1,5 @@
 // Matrix products: rows are the batch and the left operand's rows.
-#include "codegen/cpu/kernels/product.h"
+#include "codegen/cpu/kernels/contraction.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -13,24 +13,26 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   const std::size_t row = batch + (root.getTransposeLhs() ? 1 : 0),
                     k = batch + (root.getTransposeLhs() ? 0 : 1);
 
-  Product product;
-  product.lhs = lhs;
-  product.rhs = llvm::cast<mlir::BlockArgument>(rhs.base).getArgNumber();
-  product.lhs_strides.assign(lhs.strides.begin(), lhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
-  product.lhs_strides.push_back(lhs.strides[row]);
+  Contraction contraction;
+  contraction.lhs = lhs;
+  contraction.rhs = llvm::cast<mlir::BlockArgument>(rhs.base).getArgNumber();
+  contraction.lhs_strides.assign(lhs.strides.begin(),
+                                 lhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
+  contraction.lhs_strides.push_back(lhs.strides[row]);
   if (pack) {
     const bool transposed = pack.getKind() == ir::PackKind::transposed;
-    product.unpacked = {rhs.strides[transposed ? 1 : 0], rhs.strides[transposed ? 0 : 1]};
+    contraction.unpacked = {rhs.strides[transposed ? 1 : 0], rhs.strides[transposed ? 0 : 1]};
   }
-  product.rhs_strides.assign(rhs.strides.begin(), rhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
-  product.rhs_strides.push_back(0);
-  product.k_extent = packed[packed.size() - 2];
-  product.k_stride = lhs.strides[k];
-  product.columns = ir::ranked(root.getResult()).getShape().back();
-  product.panels = packed[packed.size() - 3];
-  product.panel = packed.back();
-  product.lhs_elements = ir::ranked(root.getLhs()).getNumElements();
-  return launch_product(fusion, root.getResult(), product, "dot", target);
+  contraction.rhs_strides.assign(rhs.strides.begin(),
+                                 rhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
+  contraction.rhs_strides.push_back(0);
+  contraction.k_extent = packed[packed.size() - 2];
+  contraction.k_stride = lhs.strides[k];
+  contraction.columns = ir::ranked(root.getResult()).getShape().back();
+  contraction.panels = packed[packed.size() - 3];
+  contraction.panel = packed.back();
+  contraction.lhs_elements = ir::ranked(root.getLhs()).getNumElements();
+  return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
 
 }  // namespace kiln::codegen

@@ -55,7 +55,7 @@ std::string name_of_location(mlir::Location loc);
 
 /// Work that is worth a thread, in the cheapest element operations: about 5 us, or twice what it takes to
 /// wake one.
-inline constexpr std::int64_t worth_a_thread = 32 * 1024;
+inline constexpr std::int64_t least_task_cost = 32 * 1024;
 /// Pieces of a loop that are worth a thread, equally large. An iteration costs `cost` of the cheapest element
 /// operations; pieces begin at multiples of `multiple`.
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple = 1);

@@ -4,6 +4,7 @@
 #include "codegen/cpu/kernels/line_convolution.h"
 
 #include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -14,13 +15,11 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-enum Param : std::int64_t {
-  points,  // of a line
-  line_tiles,
-  larger_tiles,
-  lhs_offset,
-  first_outer  // extent and step of each outer axis
-};
+constexpr ParamNames names{"line_points", "line_tiles", "larger_tiles", "lhs_offset"};
+/// Of each outer axis, after those.
+constexpr ParamNames axis_names{"extent", "lhs_stride"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
 
 /// What the code is made from: equal plans (and epilogues), equal code.
 struct Plan {
@@ -48,23 +47,26 @@ struct Plan {
 
 class Emitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
-      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
+      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
 
   /// Units [begin, end): tiles of lines, along the last axis first.
-  void run(Value begin, Value end) {
-    const Value left = e.element(e.buffer(buffers_, plan_.lhs_operand), param(lhs_offset), plan_.dtype);
-    weights_ = e.buffer(buffers_, plan_.rhs_operand);
-    offsets_ = e.buffer(buffers_, plan_.table_operand);
-    const Value tiles = param(line_tiles);
+  void run() {
+    const Value left =
+        e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
+    weights_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    offsets_ = e.buffer(args_.buffers, plan_.table_operand);
+    const Value tiles = params_["line_tiles"];
     llvm::SmallVector<Value> extents;
-    for (std::size_t i = 0; i < plan_.outer_count; ++i) extents.push_back(param(of_axis(i)));
-    e.loop(begin, end, e.index(1), [&](Value unit) {
+    for (std::size_t i = 0; i < plan_.outer_count; ++i)
+      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+    e.loop(args_.begin, args_.end, e.index(1), [&](Value unit) {
       outer_index_ = e.coordinates(e.div(unit, tiles), extents);
       Value first = left;
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
-        first = e.element(first, e.mul(outer_index_[i], param(of_axis(i) + 1)), plan_.dtype);
-      plan_.lines.emit(e, e.rem(unit, tiles), param(larger_tiles), [&](Value line, int lines) {
+        first =
+            e.element(first, e.mul(outer_index_[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
+      plan_.lines.emit(e, e.rem(unit, tiles), params_["larger_tiles"], [&](Value line, int lines) {
         first_line_ = line;
         left_ = e.element(first, e.mul(line, e.index(plan_.line_step)), plan_.dtype);
         along_lines(lines);
@@ -73,11 +75,8 @@ class Emitter {
   }
 
  private:
-  Value param(std::int64_t p) { return e.param(params_, p); }
-  static std::int64_t of_axis(std::size_t i) { return first_outer + 2 * static_cast<std::int64_t>(i); }
-
   void along_lines(int lines) {
-    const Value width = e.index(plan_.vectors * plan_.lanes), end = param(points),
+    const Value width = e.index(plan_.vectors * plan_.lanes), end = params_["line_points"],
                 whole = e.mul(e.div(end, width), width);
     e.loop(e.index(0), whole, width, [&](Value point) { tile(point, lines, {}); });
     if (plan_.tail > 0) tile(whole, lines, e.mask_below(plan_.tail, plan_.lanes));
@@ -86,7 +85,7 @@ class Emitter {
   /// Some lines from `point` on. `mask` is that of the last register.
   void tile(Value point, int lines, Value mask) {
     const Tile sums_of{plan_.dtype, plan_.channels, lines * plan_.vectors, plan_.lanes};
-    const auto sums = sums_of.over_chunks(
+    const auto sums = sums_of.sum_over_chunks(
         e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, point, mask, from, to); });
     std::size_t next = 0;
     for (int c = 0; c < plan_.channels; ++c) {
@@ -101,19 +100,19 @@ class Emitter {
 
   llvm::SmallVector<Value> sums_over(const Tile& tile, Value point, Value mask, Value from, Value to) {
     return tile.emit(e, from, to, [&](Value k) {
-      Tile::Factors f;
+      Tile::Operands operands;
       const Value here =
           e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
       for (int l = 0; l < tile.vectors / plan_.vectors; ++l)
         for (int v = 0; v < plan_.vectors; ++v) {
           const Value first = e.add(at(point, v), e.index(l * plan_.line_step));
-          f.right.push_back(
+          operands.rhs.push_back(
               e.load(e.element(here, first, plan_.dtype), plan_.dtype, plan_.lanes, mask_of(v, mask)));
         }
-      f.address_of_left = [this, first = e.mul(k, e.index(plan_.panel))](int channel) {
+      operands.lhs_address = [this, first = e.mul(k, e.index(plan_.panel))](int channel) {
         return e.element(weights_, e.add(first, e.index(channel)), plan_.dtype);
       };
-      return f;
+      return operands;
     });
   }
 
@@ -124,13 +123,15 @@ class Emitter {
     auto index = outer_index_;
     if (plan_.channel_axis && plan_.has_lines)
       index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), e.index(channel));
-    finish_.prepare(e, buffers_, params_, of_axis(plan_.outer_count), index);
+    finish_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
   }
 
   KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
-  Value buffers_, params_, weights_, offsets_;
+  const KernelArgs& args_;
+  const Params params_;
+  Value weights_, offsets_;
   // Of the unit.
   llvm::SmallVector<Value> outer_index_;
   Value left_, first_line_;
@@ -157,9 +158,10 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   const auto shape = ir::ranked(root).getShape();
   Dims of_channel(shape.size() - 1, 0);  // keeps their axis apart, to be found
   of_channel[1] = 1;
-  const Dims guests[] = {c.lhs_strides, of_channel};
-  const Epilogue epilogue(fusion, root, shape.size() - 1, guests);
-  const Dims &extents = epilogue.extents(), &steps = epilogue.guest(0), &marks = epilogue.guest(1);
+  const Dims extra_strides[] = {c.lhs_strides, of_channel};
+  const Epilogue epilogue(fusion, root, shape.size() - 1, extra_strides);
+  const Dims &extents = epilogue.extents(), &steps = epilogue.extra_strides(0),
+             &marks = epilogue.extra_strides(1);
   const auto* mark = llvm::find(marks, 1);
   std::optional<std::size_t> channel_axis;
   if (mark != marks.end()) channel_axis = static_cast<std::size_t>(mark - marks.begin());
@@ -189,11 +191,15 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
             .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
             .rhs_operand = static_cast<int>(c.rhs),
             .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
-  std::vector<std::int64_t> params{line, cut.tiles, cut.larger, c.lhs.offset};
+  std::vector<std::int64_t> params;
+  Params::append(params, {{"line_points", line},
+                          {"line_tiles", cut.tiles},
+                          {"larger_tiles", cut.larger},
+                          {"lhs_offset", c.lhs.offset}});
   std::int64_t units = line == 0 || c.channels == 0 ? 0 : cut.tiles;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
     if (i == channel_axis) continue;
-    params.insert(params.end(), {extents[i], steps[i]});
+    AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", steps[i]}});
     units *= extents[i];
     ++plan.outer_count;
   }
@@ -206,9 +212,9 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   launch.extent = units;
   launch.table = c.offsets;
   launch.grain = grain_for(units, cut.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
-  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue finish = epilogue;
-    Emitter(e, plan, finish, buffers, params).run(begin, end);
+    Emitter(e, plan, finish, args).run();
   };
   return launch;
 }

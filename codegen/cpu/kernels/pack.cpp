@@ -1,8 +1,8 @@
-// Packs of right operands: panels of neighbouring columns, so that a tile reads its columns with whole
-// vectors.
+// Packs of B: panels of consecutive columns, so that a tile loads its columns as whole registers.
 #include "codegen/cpu/kernels/pack.h"
 
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/loops/window_order.h"
@@ -12,57 +12,64 @@
 namespace kiln::codegen {
 namespace {
 
-/// Rows that are asked for in advance: processors do not look beyond a page.
-constexpr std::int64_t rows_ahead = 4;
-/// Panels that one pass over the rows fills.
+/// Prefetch distance in values of k: hardware prefetchers stop at a page boundary.
+constexpr std::int64_t prefetch_distance = 4;
+/// Panels that a task fills in one pass over k.
 constexpr std::int64_t panels_together = 8;
+
+constexpr ParamNames names{"columns",        "k_extent",      "panels",   "panel_columns", "task_panels",
+                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride"};
+using Params = KernelParams<names>;
 
 }  // namespace
 
-Packer::Neighbours Packer::neighbours_of(std::int64_t row_stride, std::int64_t column_stride) {
-  return column_stride == 1 ? Neighbours::columns : row_stride == 1 ? Neighbours::elements : Neighbours::none;
+Packer::Neighbours Packer::neighbours_of(std::int64_t k_stride, std::int64_t column_stride) {
+  return column_stride == 1 ? Neighbours::columns : k_stride == 1 ? Neighbours::elements : Neighbours::none;
 }
 
 Packer::Column Packer::column(KernelBuilder& e, const Part& part, mlir::Value panel, mlir::Value j) const {
-  const mlir::Value number = e.add(e.mul(panel, part.width), j);
-  return {e.element(part.in, e.mul(number, part.column_step), dtype),
-          e.element(part.out, e.add(e.mul(panel, part.panel_step), j), dtype), e.sub(part.left, number)};
+  const mlir::Value number = e.add(e.mul(panel, part.panel_columns), j);
+  return {e.element(part.in, e.mul(number, part.column_stride), dtype),
+          e.element(part.out, e.add(e.mul(panel, part.panel_stride), j), dtype), e.sub(part.columns, number)};
 }
 
-void Packer::put(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const {
-  const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.width), dtype);
+void Packer::pack_row(KernelBuilder& e, const Part& part, const Column& column, bool whole,
+                      mlir::Value k) const {
+  const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.panel_columns), dtype);
   const auto row = [&](mlir::Value k) {
     return e.element(column.in,
                      part.table ? e.load_scalar(e.element(part.table, k, DType::i64), DType::i64)
-                                : e.mul(k, part.row_step),
+                                : e.mul(k, part.k_stride),
                      dtype);
   };
   if (!whole && lanes == 1) {
     e.store(e.number(dtype, 0, 1), out, dtype, 1);
-    e.when(e.less(e.index(0), column.left), [&] { e.store(e.load_scalar(row(k), dtype), out, dtype, 1); });
+    e.when(e.less(e.index(0), column.columns), [&] { e.store(e.load_scalar(row(k), dtype), out, dtype, 1); });
     return;
   }
   const bool reads = neighbours == Neighbours::columns;
-  const mlir::Value mask = whole ? mlir::Value() : e.mask_below(column.left, lanes);
-  e.store(reads || lanes == 1 ? e.load(row(k), dtype, lanes, mask)
-                              : e.gather(row(k), e.lane_offsets(part.column_step, lanes), dtype, lanes, mask),
+  const mlir::Value mask = whole ? mlir::Value() : e.mask_below(column.columns, lanes);
+  e.store(reads || lanes == 1
+              ? e.load(row(k), dtype, lanes, mask)
+              : e.gather(row(k), e.lane_offsets(part.column_stride, lanes), dtype, lanes, mask),
           out, dtype, lanes);
-  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(rows_ahead))));
+  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(prefetch_distance))));
 }
 
-void Packer::put_square(KernelBuilder& e, const Part& part, const Column& column, bool whole,
-                        mlir::Value k) const {
+void Packer::pack_square(KernelBuilder& e, const Part& part, const Column& column, bool whole,
+                         mlir::Value k) const {
   llvm::SmallVector<mlir::Value> square;
   for (int lane = 0; lane < lanes; ++lane) {
     mlir::Value number = e.index(lane);
-    if (!whole) number = e.min(number, e.sub(column.left, e.index(1)));  // some column, for a lane of zeros
-    const mlir::Value first = e.add(e.mul(number, part.column_step), k);
+    if (!whole)
+      number = e.min(number, e.sub(column.columns, e.index(1)));  // a valid address, for a lane of zeros
+    const mlir::Value first = e.add(e.mul(number, part.column_stride), k);
     square.push_back(e.load(e.element(column.in, first, dtype), dtype, lanes));
   }
   for (auto [i, row] : llvm::enumerate(e.transpose(square))) {
     const mlir::Value number = e.sub(e.add(k, e.index(static_cast<std::int64_t>(i))), part.from);
-    e.store(whole ? row : e.select(e.mask_below(column.left, lanes), row, e.number(dtype, 0, lanes)),
-            e.element(column.out, e.mul(number, part.width), dtype), dtype, lanes);
+    e.store(whole ? row : e.select(e.mask_below(column.columns, lanes), row, e.number(dtype, 0, lanes)),
+            e.element(column.out, e.mul(number, part.panel_columns), dtype), dtype, lanes);
   }
 }
 
@@ -78,11 +85,11 @@ std::string_view Packer::key() const {
 }
 
 void Packer::emit(KernelBuilder& e, const Part& part) const {
-  const mlir::Value whole = e.min(part.panels, e.div(part.left, part.width));
+  const mlir::Value whole = e.min(part.panels, e.div(part.columns, part.panel_columns));
   const auto over_columns = [&](const std::function<void(const Column&, bool whole)>& body) {
     const auto over_panels = [&](mlir::Value from, mlir::Value to, bool whole) {
       e.loop(from, to, e.index(1), [&](mlir::Value panel) {
-        e.loop(e.index(0), part.width, e.index(lanes),
+        e.loop(e.index(0), part.panel_columns, e.index(lanes),
                [&](mlir::Value j) { body(column(e, part, panel, j), whole); });
       });
     };
@@ -90,18 +97,18 @@ void Packer::emit(KernelBuilder& e, const Part& part) const {
     over_panels(whole, part.panels, false);
   };
   const mlir::Value one = e.index(1);
-  if (neighbours == Neighbours::columns)  // in the order in which the operand lies in memory
+  if (neighbours == Neighbours::columns)  // in the order of memory
     return e.loop(part.from, part.to, one, [&](mlir::Value k) {
-      over_columns([&](const Column& column, bool whole) { put(e, part, column, whole, k); });
+      over_columns([&](const Column& column, bool whole) { pack_row(e, part, column, whole, k); });
     });
   over_columns([&](const Column& column, bool whole) {
     mlir::Value rest = part.from;
     if (neighbours == Neighbours::elements && lanes > 1) {
       const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from);
       rest = e.add(part.from, e.mul(e.div(length, side), side));
-      e.loop(part.from, rest, side, [&](mlir::Value k) { put_square(e, part, column, whole, k); });
+      e.loop(part.from, rest, side, [&](mlir::Value k) { pack_square(e, part, column, whole, k); });
     }
-    e.loop(rest, part.to, one, [&](mlir::Value k) { put(e, part, column, whole, k); });
+    e.loop(rest, part.to, one, [&](mlir::Value k) { pack_row(e, part, column, whole, k); });
   });
 }
 
@@ -155,47 +162,43 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
   launch.request.key =
       fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
-  // A unit is some panels side by side.
+  // A task is some consecutive panels.
   const bool reads = packer.neighbours == Packer::Neighbours::columns;
   const std::int64_t together = reads ? std::min<std::int64_t>(panels, panels_together) : 1,
-                     units = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
-  enum Param : std::int64_t {
-    N,
-    K,
-    panel_count,
-    panel_width,
-    panels_of_unit,
-    unit_count,
-    column_stride,
-    row_stride,
-    batch_stride
-  };
-  launch.params = {n, k_extent, panels, panel, together, units, n_stride, k_stride, outer_stride};
-  launch.extent = outer * units;
+                     tasks = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
+  Params::append(launch.params, {{"columns", n},
+                                 {"k_extent", k_extent},
+                                 {"panels", panels},
+                                 {"panel_columns", panel},
+                                 {"task_panels", together},
+                                 {"tasks_of_batch", tasks},
+                                 {"column_stride", n_stride},
+                                 {"k_stride", k_stride},
+                                 {"batch_stride", outer_stride}});
+  launch.extent = outer * tasks;
   launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    const auto param = [&](std::int64_t i) { return e.param(params, i); };
-    const mlir::Value source = e.buffer(buffers, 0), result = e.buffer(buffers, 1),
-                      width = param(panel_width), panel_step = e.mul(param(K), width);
-    e.loop(begin, end, e.index(1), [&](mlir::Value unit) {
-      const mlir::Value batch = e.div(unit, param(unit_count)),
-                        first = e.mul(e.rem(unit, param(unit_count)), param(panels_of_unit)),
-                        column = e.mul(first, width), number = e.add(e.mul(batch, param(panel_count)), first);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    const mlir::Value source = e.buffer(args.buffers, 0), result = e.buffer(args.buffers, 1),
+                      width = params["panel_columns"], panel_stride = e.mul(params["k_extent"], width);
+    e.loop(args.begin, args.end, e.index(1), [&](mlir::Value task) {
+      const mlir::Value batch = e.div(task, params["tasks_of_batch"]),
+                        first = e.mul(e.rem(task, params["tasks_of_batch"]), params["task_panels"]),
+                        column = e.mul(first, width), number = e.add(e.mul(batch, params["panels"]), first);
       const mlir::Value offset =
-          e.add(e.mul(batch, param(batch_stride)), e.mul(column, param(column_stride)));
+          e.add(e.mul(batch, params["batch_stride"]), e.mul(column, params["column_stride"]));
       packer.emit(e, {.in = e.element(source, offset, dtype),
-                      .out = e.element(result, e.mul(number, panel_step), dtype),
-                      .left = e.sub(param(N), column),
-                      .panels = e.min(param(panels_of_unit), e.sub(param(panel_count), first)),
-                      .width = width,
-                      .panel_step = panel_step,
-                      .column_step = param(column_stride),
+                      .out = e.element(result, e.mul(number, panel_stride), dtype),
+                      .columns = e.sub(params["columns"], column),
+                      .panels = e.min(params["task_panels"], e.sub(params["panels"], first)),
+                      .panel_columns = width,
+                      .panel_stride = panel_stride,
+                      .column_stride = params["column_stride"],
                       .from = e.index(0),
-                      .to = param(K),
-                      .row_step = param(row_stride),
-                      .table = table ? e.buffer(buffers, 2) : mlir::Value()});
+                      .to = params["k_extent"],
+                      .k_stride = params["k_stride"],
+                      .table = table ? e.buffer(args.buffers, 2) : mlir::Value()});
     });
   };
   return launch;

@@ -5,41 +5,41 @@
 
 namespace kiln::codegen {
 
-/// How columns of a right operand get into panels (kiln.pack in ir/KilnOps.td).
+/// Packs B: columns become panels (kiln.pack in ir/KilnOps.td).
 struct Packer {
-  /// What neighbours in memory are: columns, which are read as they lie; elements of a column, which are read
-  /// in squares and turned; or neither, and columns are gathered.
+  /// Which axis of B has a unit stride: columns, which are loaded as registers; k, which is loaded in square
+  /// blocks and transposed; or neither, and columns are gathered.
   enum class Neighbours { columns, elements, none };
-  static Neighbours neighbours_of(std::int64_t row_stride, std::int64_t column_stride);
+  static Neighbours neighbours_of(std::int64_t k_stride, std::int64_t column_stride);
   DType dtype;
   int lanes;
   Neighbours neighbours;
 
-  /// Neighbouring panels, and a part of k.
+  /// Consecutive panels, and a range of k.
   struct Part {
-    mlir::Value in;               ///< the first column's first element
-    mlir::Value out;              ///< where its element at `from` goes
-    mlir::Value left;             ///< columns from the first one on; zeros stand for others
-    mlir::Value panels, width;    ///< how many, and columns of each
-    mlir::Value panel_step;       ///< between panels of the result
-    mlir::Value column_step;      ///< between columns of the operand
-    mlir::Value from, to;         ///< k
-    mlir::Value row_step, table;  ///< between rows of the operand, or the offset of each, as i64
+    mlir::Value in;                     ///< address of the first column's element at k = 0
+    mlir::Value out;                    ///< where its element at k = `from` goes
+    mlir::Value columns;                ///< from the first one on; missing columns become zeros
+    mlir::Value panels, panel_columns;  ///< how many, and the columns of each
+    mlir::Value panel_stride;           ///< between panels of the result
+    mlir::Value column_stride;          ///< between columns of B
+    mlir::Value from, to;               ///< k
+    mlir::Value k_stride, table;        ///< of B: constant, or an offset for each k as i64
   };
   void emit(KernelBuilder& e, const Part& part) const;
-  /// What the code depends on, but for the dtype and lanes.
+  /// What the code depends on besides the dtype and the lanes.
   std::string_view key() const;
 
  private:
   struct Column {
     mlir::Value in, out;
-    mlir::Value left;  // columns from its first lane on
+    mlir::Value columns;  // from its first lane on
   };
   Column column(KernelBuilder& e, const Part& part, mlir::Value panel, mlir::Value j) const;
-  /// One row of the lanes' columns.
-  void put(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
-  /// As many rows as lanes, from k on.
-  void put_square(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
+  /// The lanes' columns at one k.
+  void pack_row(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
+  /// The lanes' columns at `lanes` values of k.
+  void pack_square(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
 };
 
 }  // namespace kiln::codegen

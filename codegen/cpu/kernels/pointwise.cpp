@@ -1,5 +1,6 @@
 // Kernels without a sum: loops over a box, one expression per point. Copies and fills are expressions too.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
@@ -85,6 +86,12 @@ bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const 
          nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
          nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >= least_bytes;
 }
+
+/// After the parameters of the nest: an offset for each random counter, then these for each gather.
+constexpr ParamNames counter_names{"counter_offset"};
+constexpr ParamNames gather_names{"gather_stride", "gather_extent"};
+using CounterParams = KernelParams<counter_names>;
+using GatherParams = KernelParams<gather_names>;
 
 }  // namespace
 
@@ -172,18 +179,17 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
   auto draws = static_cast<std::int64_t>(body.draws().size());
-  launch.params.insert(launch.params.end(), body.draws().begin(), body.draws().end());
-  for (const auto& gather : gathers) {
-    if (!gather) continue;
-    launch.params.push_back(gather->axis_stride);
-    launch.params.push_back(gather->axis_extent);
-  }
+  for (const std::int64_t offset : body.draws())
+    CounterParams::append(launch.params, {{"counter_offset", offset}});
+  for (const auto& gather : gathers)
+    if (gather)
+      GatherParams::append(launch.params,
+                           {{"gather_stride", gather->axis_stride}, {"gather_extent", gather->axis_extent}});
 
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     mlir::Value seed, counter;
     if (uses_random) {
-      mlir::Value state = e.buffer(buffers, arguments + results);
+      mlir::Value state = e.buffer(args.buffers, arguments + results);
       seed = e.load_scalar(state, DType::i64);
       counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
     }
@@ -198,13 +204,16 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
             return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(s), e.target.isa);
           case Leaf::Kind::random: {
             auto& drawn = words[leaf.draw];
-            mlir::Value draw = e.param(params, extra + static_cast<std::int64_t>(leaf.draw));
+            const CounterParams params(e, args.params, extra + static_cast<std::int64_t>(leaf.draw));
+            mlir::Value draw = params["counter_offset"];
             if (!drawn) drawn = emit_philox(e.b, e.loc, seed, e.add(counter, draw), at.number(s));
             return emit_random(e.b, e.loc, leaf.dtype, *drawn, leaf.word);
           }
           case Leaf::Kind::gather: {
             const GatherLeaf& g = *gathers[i];
-            mlir::Value stride = e.param(params, next++), extent = e.param(params, next++);
+            const GatherParams params(e, args.params, next);
+            next += GatherParams::size;
+            mlir::Value stride = params["gather_stride"], extent = params["gather_extent"];
             mlir::Value index =
                 emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_access), e.target.isa);
             mlir::Value last = e.splat(e.sub(extent, e.index(1)), at.lanes());
@@ -221,7 +230,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       });
     };
     const auto loops = [&](bool nontemporal) {
-      nest.emit_blocks(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<LoopPoint> rows) {
+      nest.emit_blocks(e, args, [&](llvm::MutableArrayRef<LoopPoint> rows) {
         // All are read before the first is written, so that what they share is read once.
         const auto results = llvm::map_to_vector(rows, values_at);
         for (auto [at, values] : llvm::zip(rows, results))
@@ -232,7 +241,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     if (!nontemporal) return loops(false);
     const StridedAccess& result = nest.accesses()[first_output];
     e.when(
-        e.is_line_aligned(e.element(e.buffer(buffers, result.operand), begin, result.dtype)),
+        e.is_line_aligned(e.element(e.buffer(args.buffers, result.operand), args.begin, result.dtype)),
         [&] {
           loops(true);
           e.fence_nontemporal_stores();
@@ -253,9 +262,8 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
   LoopNest nest(std::move(extents), std::move(accesses), lanes, together.registers, together.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    nest.emit_blocks(e, buffers, params, 0, begin, end, [&](llvm::MutableArrayRef<LoopPoint> rows) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    nest.emit_blocks(e, args, [&](llvm::MutableArrayRef<LoopPoint> rows) {
       for (LoopPoint& at : rows) at.store(1, at.load(0));
     });
   };

@@ -1,5 +1,6 @@
 // Kernels whose root is a reduction. The orders of operations are those of kiln.reduce in ir/KilnOps.td.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
@@ -124,13 +125,20 @@ mlir::Value leaf_along(KernelBuilder& e, const Reduction& red, LoopPoint& at, st
   }
 }
 
+/// After the parameters of the nest: the first, then the other for each leaf of `before`.
+constexpr ParamNames names{"reduced_extent"};
+constexpr ParamNames leaf_names{"reduced_stride"};
+using Params = KernelParams<names>;
+using LeafParams = KernelParams<leaf_names>;
+
 /// What both ways have in common.
 class Emitter {
  protected:
   Emitter(KernelBuilder& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
-    extent_ = e.param(params, red.first_own_param());
+    const Params own(e, params, red.first_own_param());
+    extent_ = own["reduced_extent"];
     for (std::size_t i = 0; i < red.steps.size(); ++i)
-      steps_.push_back(e.param(params, red.first_own_param() + 1 + static_cast<std::int64_t>(i)));
+      steps_.push_back(own.group<LeafParams>(i)["reduced_stride"]);
   }
 
   /// A partial result with one more element.
@@ -537,16 +545,15 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
                 {}};
   launch.request.in_order = true;
   red.nest.append_params(launch.params);
-  launch.params.push_back(red.extent);
-  launch.params.insert(launch.params.end(), red.steps.begin(), red.steps.end());
+  Params::append(launch.params, {{"reduced_extent", red.extent}});
+  for (const std::int64_t step : red.steps) LeafParams::append(launch.params, {{"reduced_stride", step}});
   launch.extent = red.nest.elements() == 0 ? 0 : red.nest.outer_extent();
   std::int64_t per_iteration =
       red.extent *
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
   launch.grain = grain_for(launch.extent, per_iteration, !first_order && red.nest.rank() == 1 ? 64 : 1);
 
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     const auto finish = [&](LoopPoint& at, mlir::Value result) {
       auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
         return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_access[i]);
@@ -554,17 +561,15 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
       for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
     };
     const auto point_by_point = [&](auto reduction) {
-      red.nest.emit(e, buffers, params, 0, begin, end,
-                    [&](LoopPoint& at) { finish(at, reduction.reduce(at)); });
+      red.nest.emit(e, args, [&](LoopPoint& at) { finish(at, reduction.reduce(at)); });
     };
     if (red.along) {
-      point_by_point(Along(e, red, params));
+      point_by_point(Along(e, red, args.params));
     } else if (red.few) {
-      point_by_point(Tree(e, red, params));
+      point_by_point(Tree(e, red, args.params));
     } else {
-      Across reduction(e, red, params);
-      red.nest.emit_rows(e, buffers, params, 0, begin, end,
-                         [&](const LoopNest::Row& row) { reduction.reduce(row, finish); });
+      Across reduction(e, red, args.params);
+      red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, finish); });
     }
   };
   return launch;

@@ -1,12 +1,19 @@
 // Updates to rows of an array that lie anywhere. Threads share the rows of the result, and each goes through
 // all indices in order: so what a row receives, and in which order, does not depend on them.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 
 #include <llvm/Support/MathExtras.h>
 
 namespace kiln::codegen {
+namespace {
+
+constexpr ParamNames names{"rows", "updates", "outer_count", "row_elements"};
+using Params = KernelParams<names>;
+
+}  // namespace
 
 Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
@@ -18,27 +25,28 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());
   bool adds = op.getKind() == ir::ScatterKind::add;
   int lanes = behind == 1 ? 1 : target.lanes(size_of(dtype));
-  enum Param : std::int64_t { R, U, A, B };
   Launch launch{{name_of_location(op.getLoc()),
                  fmt::format("scatter {} {} by {} lanes={}", adds ? "add" : "replace", name_of(dtype),
                              name_of(index_dtype), lanes),
                  op.getLoc(),
                  {}},
-                {rows, updates, before, behind}};
+                {}};
+  Params::append(launch.params,
+                 {{"rows", rows}, {"updates", updates}, {"outer_count", before}, {"row_elements", behind}});
   std::int64_t work = updates * before * behind;
   launch.extent = work == 0 ? 0 : rows;
   // Reading the indices is in vain for all rows but a thread's own: no more than 16 parts, and one where
   // there is little to write.
   constexpr std::int64_t parts = 16;
   launch.grain =
-      std::max<std::int64_t>(1, work < worth_a_thread ? rows : llvm::divideCeilSigned(rows, parts));
+      std::max<std::int64_t>(1, work < least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
 
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    mlir::Value row_count = e.param(params, R), update_count = e.param(params, U),
-                outer_count = e.param(params, A), width = e.param(params, B);
-    mlir::Value source = e.buffer(buffers, 0), indices = e.buffer(buffers, 1),
-                target_base = e.buffer(buffers, 2);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    mlir::Value row_count = params["rows"], update_count = params["updates"],
+                outer_count = params["outer_count"], width = params["row_elements"];
+    mlir::Value source = e.buffer(args.buffers, 0), indices = e.buffer(args.buffers, 1),
+                target_base = e.buffer(args.buffers, 2);
     mlir::Value zero = e.index(0), one = e.index(1);
     mlir::Value whole = e.mul(e.div(width, e.index(lanes)), e.index(lanes));
     auto write = [&](mlir::Value from, mlir::Value to, int count, mlir::Value mask) {
@@ -53,8 +61,9 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
           emit_cast(e.b, e.loc, index_dtype, DType::i64,
                     e.load_scalar(e.element(indices, u, index_dtype), index_dtype), e.target.isa);
       mlir::Value mine = mlir::arith::AndIOp::create(
-          e.b, e.loc, mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::sle, begin, row),
-          e.less(row, end));
+          e.b, e.loc,
+          mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::sle, args.begin, row),
+          e.less(row, args.end));
       e.when(mine, [&] {
         e.loop(zero, outer_count, one, [&](mlir::Value a) {
           mlir::Value from = e.element(source, e.mul(e.add(e.mul(a, update_count), u), width), dtype);

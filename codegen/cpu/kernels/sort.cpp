@@ -2,6 +2,7 @@
 // and, where keys are equal, the index, so no two elements are equal and every sorting algorithm gives the
 // stable order.
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "codegen/math/num.h"
@@ -142,6 +143,9 @@ class Sorter {
   mlir::Value extent_, last_;
 };
 
+constexpr ParamNames names{"extent", "merge_passes"};
+using Params = KernelParams<names>;
+
 }  // namespace
 
 Launch launch_sort(ir::SortOp op, const Target& target) {
@@ -157,23 +161,24 @@ Launch launch_sort(ir::SortOp op, const Target& target) {
                              packed, lanes),
                  op.getLoc(),
                  {}},
-                {extent, passes}};
+                {}};
+  Params::append(launch.params, {{"extent", extent}, {"merge_passes", passes}});
   launch.extent = extent == 0 ? 0 : rows;
   launch.grain = grain_for(launch.extent, extent * (2 + passes) * 4);
 
-  launch.request.emit = [=](KernelBuilder& e, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                            mlir::Value end) {
-    mlir::Value n = e.param(params, 0), pass_count = e.param(params, 1), zero = e.index(0);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    mlir::Value n = params["extent"], pass_count = params["merge_passes"], zero = e.index(0);
     Sorter sorter(e, packed, n);
     // Calls `body(j, mask)` for all elements of a row, `lanes` at a time.
     auto for_all = [&](const std::function<void(mlir::Value, mlir::Value)>& body) {
       e.loop(zero, n, e.index(lanes),
              [&](mlir::Value j) { body(j, lanes == 1 ? mlir::Value() : e.mask_below(e.sub(n, j), lanes)); });
     };
-    e.loop(begin, end, e.index(1), [&](mlir::Value row) {
+    e.loop(args.begin, args.end, e.index(1), [&](mlir::Value row) {
       auto part = [&](std::int64_t operand, DType d, std::int64_t rows_each, std::int64_t which) {
         mlir::Value first = e.add(e.mul(row, e.index(rows_each)), e.index(which));
-        return e.element(e.buffer(buffers, operand), e.mul(first, n), d);
+        return e.element(e.buffer(args.buffers, operand), e.mul(first, n), d);
       };
       mlir::Value x = part(0, dtype, 1, 0), order = part(1, DType::i64, 1, 0);
       // The last pass writes to `a`, where the indices are in the result.

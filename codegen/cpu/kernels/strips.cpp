@@ -45,19 +45,21 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
     key += "]";
   }
   const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
-  auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, mlir::Value buffers, mlir::Value params,
-                                                   mlir::Value begin, mlir::Value end) {
-    const mlir::Value block = e.param(params, block_at);
-    e.loop(begin, end, block, [&](mlir::Value from) {
-      const mlir::Value to = e.min(e.add(from, block), end);
+  auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, const KernelArgs& args) {
+    const mlir::Value block = e.param(args.params, block_at, "block_rows");
+    e.loop(args.begin, args.end, block, [&](mlir::Value from) {
+      const mlir::Value to = e.min(e.add(from, block), args.end);
       for (const Part& p : parts) {
         const mlir::Value per_row = e.index(p.per_row);
         KernelBuilder own(e, p.request.location);
         for (auto [operand, distance_at] : p.next_rows)
-          own.next_block_distance[operand] = e.param(params, distance_at);
-        p.request.emit(own, e.element(buffers, e.index(p.operands_at), DType::i64),
-                       e.element(params, e.index(p.params_at), DType::i64), e.mul(from, per_row),
-                       e.mul(to, per_row));
+          own.next_block_distance[operand] = e.param(args.params, distance_at, "next_block_distance");
+        KernelArgs part;
+        part.end = e.mul(to, per_row);
+        part.begin = e.mul(from, per_row);
+        part.params = e.element(args.params, e.index(p.params_at), DType::i64);
+        part.buffers = e.element(args.buffers, e.index(p.operands_at), DType::i64);
+        p.request.emit(own, part);
       }
     });
   };
@@ -74,7 +76,7 @@ PlannedStep join(Steps steps, std::int64_t rows) {
   std::int64_t cost = 0;  // of a row, in parts of what is worth a thread
   for (PlannedStep& s : steps) {
     const std::int64_t per_row = s.step.extent / rows;
-    cost += worth_a_thread * per_row / std::max<std::int64_t>(s.step.grain, 1);
+    cost += least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
     locations.push_back(s.request->location);
     parts.push_back({std::move(*s.request), static_cast<std::int64_t>(joined.step.operands.size()),
                      static_cast<std::int64_t>(joined.step.params.size()), per_row});

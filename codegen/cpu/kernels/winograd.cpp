@@ -3,6 +3,7 @@
 // transformed inputs; then for each panel of columns 16 matrix products, and what comes out of them.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 #include "ir/windows.h"
 #include "runtime/fail.h"
@@ -89,7 +90,7 @@ struct Plan {
     const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
     const std::int64_t most_rows = std::min<std::int64_t>(Tile::most_rows(target, units), some_tiles);
     const std::int64_t tile_bytes = positions * row_elements() * 4;
-    far = positions * channels * panels * panel * 4 > Tile::far_bytes;
+    far = positions * channels * panels * panel * 4 > Tile::l2_rhs_bytes;
     // Their transformed inputs take half of the second cache.
     const std::int64_t most_tiles = std::clamp(
         std::max(target.l2_bytes / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
@@ -113,38 +114,28 @@ struct Plan {
   std::int64_t scratch_elements() const { return sums_at() + strip * positions * panel; }
 };
 
-/// Emits the kernel; of its values those that all parts need.
+constexpr ParamNames names{"height",       "width",    "channels",     "end_height",
+                           "end_width",    "columns",  "tiles_down",   "tiles_across",
+                           "tiles",        "panels",   "image_stride", "row_stride",
+                           "pixel_stride", "x_offset", "pad_top",      "pad_left"};
+/// Of each axis of the epilogue, after those.
+constexpr ParamNames axis_names{"extent"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+/// Emits the kernel.
 class Emitter {
  public:
-  enum Param : std::int64_t {
-    height,
-    width,
-    channels,
-    end_height,
-    end_width,
-    columns,
-    tiles_down,
-    tiles_across,
-    tiles,
-    panels,
-    image_step,
-    row_step,
-    pixel_step,
-    offset,
-    pad_top,
-    pad_left,
-    extents
-  };
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
+      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
 
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, Value buffers, Value params)
-      : e(e), plan_(plan), finish_(finish), buffers_(buffers), params_(params) {}
-
-  void run(int x, int w, int scratch, Value begin, Value end) {
-    x_ = e.element(e.buffer(buffers_, x), param(offset), DType::f32);
-    w_ = e.buffer(buffers_, w);
-    scratch_ = e.buffer(buffers_, scratch);
-    const Value zero = e.index(0), one = e.index(1), panel_count = param(panels);
-    if (finish_.extents().size() == 1) finish_.prepare(e, buffers_, params_, extents + 1, {});
+  void run(int x, int w, int scratch) {
+    const Value begin = args_.begin, end = args_.end;
+    x_ = e.element(e.buffer(args_.buffers, x), params_["x_offset"], DType::f32);
+    w_ = e.buffer(args_.buffers, w);
+    scratch_ = e.buffer(args_.buffers, scratch);
+    const Value zero = e.index(0), one = e.index(1), panel_count = params_["panels"];
+    if (finish_.extents().size() == 1) finish_.prepare(e, args_, Params::end<AxisParams>(1), {});
     zeros_ = at(scratch_, e.index(Plan::zeros_at));
     e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
            [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
@@ -153,7 +144,7 @@ class Emitter {
     e.loop(e.div(begin, panel_count), last, one, [&](Value s) {
       const Value strip = e.index(plan_.strip), fresh = e.mul(s, strip), before = e.mul(s, panel_count);
       // The last strip begins early enough to be whole; the results that another one has are not stored.
-      const Value first = e.min(fresh, e.sub(param(tiles), strip));
+      const Value first = e.min(fresh, e.sub(params_["tiles"], strip));
       // A thread's next piece is often of the same strip.
       const Value number = e.add(s, one);
       e.when(differ(e.load_scalar(scratch_, DType::i64), number), [&] {
@@ -168,7 +159,6 @@ class Emitter {
   }
 
  private:
-  Value param(Param p) { return e.param(params_, p); }
   Value at(Value base, Value index) { return e.element(base, index, DType::f32); }
   Value load(Value address) { return e.load(address, DType::f32, plan_.lanes); }
   void store(Value v, Value address) { e.store(v, address, DType::f32, plan_.lanes); }
@@ -177,7 +167,7 @@ class Emitter {
     Value image, y, x;
   };
   TilePosition position_of(Value tile) {
-    const Value across = param(tiles_across), down = param(tiles_down), row = e.div(tile, across);
+    const Value across = params_["tiles_across"], down = params_["tiles_down"], row = e.div(tile, across);
     return {e.div(row, down), e.rem(row, down), e.rem(tile, across)};
   }
 
@@ -191,20 +181,21 @@ class Emitter {
   /// Transformed inputs of `tile`, the strip's number t.
   void transform_input(Value tile, Value t) {
     const TilePosition where = position_of(tile);
-    const Value image = at(x_, e.mul(where.image, param(image_step)));
-    const Value top = e.sub(e.mul(where.y, e.index(2)), param(pad_top)),
-                left = e.sub(e.mul(where.x, e.index(2)), param(pad_left));
+    const Value image = at(x_, e.mul(where.image, params_["image_stride"]));
+    const Value top = e.sub(e.mul(where.y, e.index(2)), params_["pad_top"]),
+                left = e.sub(e.mul(where.x, e.index(2)), params_["pad_left"]);
     Values pixels;
     for (int i = 0; i < 4; ++i)
       for (int j = 0; j < 4; ++j) {
         const Value y = e.add(top, e.index(i)), x = e.add(left, e.index(j));
-        const Value inside =
-            mlir::arith::AndIOp::create(e.b, e.loc, within(y, param(height)), within(x, param(width)));
-        const Value there = at(image, e.add(e.mul(y, param(row_step)), e.mul(x, param(pixel_step))));
+        const Value inside = mlir::arith::AndIOp::create(e.b, e.loc, within(y, params_["height"]),
+                                                         within(x, params_["width"]));
+        const Value there =
+            at(image, e.add(e.mul(y, params_["row_stride"]), e.mul(x, params_["pixel_stride"])));
         pixels.push_back(e.select(inside, there, zeros_));
       }
     const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements()))));
-    const Value count = param(channels), position_step = e.index(plan_.position_elements());
+    const Value count = params_["channels"], position_step = e.index(plan_.position_elements());
     e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value c) {
       const Value mask = ragged_channels() ? e.mask_below(e.sub(count, c), plan_.lanes) : Value();
       Values d;
@@ -221,7 +212,7 @@ class Emitter {
 
   /// Sums of all tiles of the strip, for the columns of one panel.
   void multiply(Value panel) {
-    const Value zero = e.index(0), one = e.index(1), count = param(channels);
+    const Value zero = e.index(0), one = e.index(1), count = params_["channels"];
     const Value panel_elements = e.mul(count, e.index(plan_.panel));
     e.loop(zero, e.index(positions), one, [&](Value p) {
       const Value right = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
@@ -248,7 +239,7 @@ class Emitter {
   };
 
   void multiply(const Rows& rows) {
-    const Value zero = e.index(0), count = param(channels);
+    const Value zero = e.index(0), count = params_["channels"];
     const auto place = [&](std::size_t i) {
       const auto r = static_cast<std::int64_t>(i) / plan_.units,
                  v = static_cast<std::int64_t>(i) % plan_.units;
@@ -258,7 +249,7 @@ class Emitter {
       for (auto [i, sum] : llvm::enumerate(sums_over(rows, zero, count))) store(sum, place(i));
       return;
     }
-    for (std::size_t i = 0; i < rows.tile.registers(); ++i) store(rows.tile.no_sum(e), place(i));
+    for (std::size_t i = 0; i < rows.tile.registers(); ++i) store(rows.tile.initial_total(e), place(i));
     const Value length = e.index(Tile::chunk);
     e.loop(zero, count, length, [&](Value from) {
       for (auto [i, sum] : llvm::enumerate(sums_over(rows, from, e.min(e.add(from, length), count))))
@@ -268,18 +259,18 @@ class Emitter {
 
   llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
     // The same channels of the next position; after the last one of the next panel.
-    const Value next = at(rows.right, e.mul(e.add(param(channels), from), e.index(plan_.panel)));
-    const PrefetchSlice share(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
+    const Value next = at(rows.right, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
+    const PrefetchSlice slice(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
                               e.index(plan_.cut.tiles));
     return rows.tile.emit(e, from, to, [&](Value c) {
-      Tile::Factors f;
-      if (plan_.far) share.ask(e, e.sub(c, from));
+      Tile::Operands operands;
+      if (plan_.far) slice.prefetch(e, e.sub(c, from));
       const Value row = at(rows.right, e.mul(c, e.index(plan_.panel)));
-      rows.tile.load_right(e, row, plan_.panel, f.right);
-      f.address_of_left = [this, here = at(rows.left, c)](int r) {
+      rows.tile.load_rhs(e, row, plan_.panel, operands.rhs);
+      operands.lhs_address = [this, here = at(rows.left, c)](int r) {
         return at(here, e.index(r * plan_.row_elements()));
       };
-      return f;
+      return operands;
     });
   }
 
@@ -292,7 +283,7 @@ class Emitter {
       const Value column = e.add(first_column, e.index(v * plan_.lanes));
       const auto unit = [&] {
         const Value mask = ragged_columns() && plan_.lanes > 1
-                               ? e.mask_below(e.sub(param(columns), column), plan_.lanes)
+                               ? e.mask_below(e.sub(params_["columns"], column), plan_.lanes)
                                : Value();
         Values m;
         for (int p = 0; p < positions; ++p)
@@ -308,7 +299,7 @@ class Emitter {
         }
       };
       if (ragged_columns())
-        e.when(e.less(column, param(columns)), unit);
+        e.when(e.less(column, params_["columns"]), unit);
       else
         unit();
     }
@@ -323,23 +314,22 @@ class Emitter {
   void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
                      bool may_be_below, bool may_be_right) {
     const auto put = [&] {
-      Value row =
-          e.add(e.mul(e.add(e.mul(place.image, param(end_height)), place.y), param(end_width)), place.x);
+      Value row = e.add(
+          e.mul(e.add(e.mul(place.image, params_["end_height"]), place.y), params_["end_width"]), place.x);
       // The end of the fusion may not see the result as one axis of rows.
       if (const std::size_t axes = finish_.extents().size(); axes > 1) {
         Values of_axes;
-        for (std::size_t i = 0; i < axes; ++i)
-          of_axes.push_back(e.param(params_, extents + static_cast<std::int64_t>(i)));
+        for (std::size_t i = 0; i < axes; ++i) of_axes.push_back(params_.group<AxisParams>(i)["extent"]);
         auto index = e.coordinates(row, of_axes);
         row = index.pop_back_val();
-        finish_.prepare(e, buffers_, params_, extents + static_cast<std::int64_t>(axes), index);
+        finish_.prepare(e, args_, Params::end<AxisParams>(axes), index);
       }
       finish_.store(e, results, row, column, plan_.lanes, mask);
     };
     Value inside;
-    if (may_be_below) inside = e.less(place.y, param(end_height));
+    if (may_be_below) inside = e.less(place.y, params_["end_height"]);
     if (may_be_right) {
-      const Value here = e.less(place.x, param(end_width));
+      const Value here = e.less(place.x, params_["end_width"]);
       inside = inside ? mlir::arith::AndIOp::create(e.b, e.loc, inside, here).getResult() : here;
     }
     if (inside)
@@ -351,9 +341,13 @@ class Emitter {
   KernelBuilder& e;
   const Plan& plan_;
   Epilogue& finish_;
-  Value buffers_, params_;
+  const KernelArgs& args_;
+  const Params params_;
   Value x_, w_, scratch_, zeros_;
 };
+
+constexpr ParamNames pack_names{"columns", "channels", "panel_columns"};
+using PackParams = KernelParams<pack_names>;
 
 }  // namespace
 
@@ -382,18 +376,30 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
        fusion.getLoc(),
        {}},
       {}};
-  launch.params = {plan.height,      plan.width,   plan.channels,       plan.end_height(),
-                   plan.end_width(), plan.columns, plan.tiles_down,     plan.tiles_across,
-                   plan.tiles,       plan.panels,  x.strides[0],        x.strides[1],
-                   x.strides[2],     x.offset,     root.getPadLow()[0], root.getPadLow()[1]};
-  launch.params.insert(launch.params.end(), finish.extents().begin(), finish.extents().end());
+  Params::append(launch.params, {{"height", plan.height},
+                                 {"width", plan.width},
+                                 {"channels", plan.channels},
+                                 {"end_height", plan.end_height()},
+                                 {"end_width", plan.end_width()},
+                                 {"columns", plan.columns},
+                                 {"tiles_down", plan.tiles_down},
+                                 {"tiles_across", plan.tiles_across},
+                                 {"tiles", plan.tiles},
+                                 {"panels", plan.panels},
+                                 {"image_stride", x.strides[0]},
+                                 {"row_stride", x.strides[1]},
+                                 {"pixel_stride", x.strides[2]},
+                                 {"x_offset", x.offset},
+                                 {"pad_top", root.getPadLow()[0]},
+                                 {"pad_left", root.getPadLow()[1]}});
+  for (const std::int64_t extent : finish.extents()) AxisParams::append(launch.params, {{"extent", extent}});
   finish.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;
   launch.extent = plan.strips() * plan.panels;
   launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
-  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = finish;
-    Emitter(e, plan, own, buffers, params).run(x_operand, w_operand, scratch, begin, end);
+    Emitter(e, plan, own, args).run(x_operand, w_operand, scratch);
   };
   return launch;
 }
@@ -402,25 +408,25 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   const std::int64_t panel = to[3];
   const int lanes = Tile::lanes_of(target, DType::f32, panel);
-  enum Param : std::int64_t { columns, channels, panel_width };
   Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
-  launch.params = {from[0], from[1], panel};
+  PackParams::append(launch.params, {{"columns", from[0]}, {"channels", from[1]}, {"panel_columns", panel}});
   launch.extent = to[0] * from[1];
   launch.grain = grain_for(launch.extent, panel * 64);
   // Work is numbered (panel, channel).
-  launch.request.emit = [=](KernelBuilder& e, Value buffers, Value params, Value begin, Value end) {
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     constexpr std::int64_t taps = 9;
     const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
-    const Value width = e.param(params, panel_width), count = e.param(params, channels);
+    const PackParams params(e, args.params);
+    const Value width = params["panel_columns"], count = params["channels"];
     const Value column_step = e.mul(count, e.index(taps)), position_step = e.mul(count, width);
-    e.loop(begin, end, e.index(1), [&](Value unit) {
+    e.loop(args.begin, args.end, e.index(1), [&](Value unit) {
       const Value panel = e.div(unit, count), first = e.mul(panel, width), c = e.rem(unit, count);
       e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
-        const Value column = e.add(first, j), left = e.sub(e.param(params, columns), column);
+        const Value column = e.add(first, j), left = e.sub(params["columns"], column);
         const Value from_kernel =
-            at(at(e.buffer(buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
+            at(at(e.buffer(args.buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
         const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
-        Value place = at(at(e.buffer(buffers, 1), e.mul(row, width)), j);
+        Value place = at(at(e.buffer(args.buffers, 1), e.mul(row, width)), j);
         const auto each = [&](llvm::function_ref<Value(int)> value) {
           for (int p = 0; p < positions; ++p, place = at(place, position_step))
             e.store(value(p), place, DType::f32, lanes);

@@ -4,16 +4,16 @@
 
 namespace kiln::codegen {
 
-Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> guests,
-                   std::optional<std::size_t> fixed_in_rows)
-    : body_(values_of(outputs_of(fusion)), root) {
-  llvm::SmallVector<Dims> lists(guests.begin(), guests.end());
+Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns,
+                   llvm::ArrayRef<Dims> extra_strides, std::optional<std::size_t> fixed_in_rows)
+    : expr_(values_of(outputs_of(fusion)), root) {
+  llvm::SmallVector<Dims> lists(extra_strides.begin(), extra_strides.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
     accesses_.push_back({dtype, operand, offset, strides[columns], {}});
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(columns));
     lists.push_back(std::move(strides));
   };
-  for (const Leaf& leaf : body_.leaves()) {
+  for (const Leaf& leaf : expr_.leaves()) {
     if (leaf.kind == Leaf::Kind::root) {
       leaf_access_.push_back(-1);
       continue;
@@ -32,18 +32,19 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, l
   extents_.assign(ir::ranked(outputs.front().value).getShape());
   extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(columns));
   ir::collapse_axes(extents_, lists);
-  // An axis of one row is gone; without it rows would be an axis of the batch.
+  // An axis of extent 1 was merged away; an outer axis must not become the axis of rows in its place.
   if (extents_.empty() || (fixed_in_rows && lists[*fixed_in_rows].back() != 0)) {
     extents_.push_back(1);
     for (Dims& strides : lists) strides.push_back(0);
   }
-  guests_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(guests.size()));
-  for (auto [access, strides] : llvm::zip(accesses_, llvm::ArrayRef(lists).drop_front(guests.size()))) {
+  extra_strides_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(extra_strides.size()));
+  for (auto [access, strides] :
+       llvm::zip(accesses_, llvm::ArrayRef(lists).drop_front(extra_strides.size()))) {
     access.strides = strides;
     key_ += fmt::format(" {}:{}:{}{}", name_of(access.dtype), access.operand,
                         stride_class(access.column_stride), is_fixed(access) ? "" : "+");
   }
-  key_ = " epilogue" + key_ + body_.key();
+  key_ = " epilogue" + key_ + expr_.key();
 }
 
 void Epilogue::append_params(std::vector<std::int64_t>& params) const {
@@ -53,23 +54,25 @@ void Epilogue::append_params(std::vector<std::int64_t>& params) const {
   }
 }
 
-void Epilogue::prepare(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
+void Epilogue::prepare(KernelBuilder& e, const KernelArgs& args, std::int64_t first_param,
                        mlir::ValueRange outer_index) {
   bases_.clear();
   row_strides_.clear();
   column_strides_.clear();
   for (std::size_t s = 0; s < accesses_.size(); ++s) {
+    const int operand = accesses_[s].operand;
     std::int64_t at = first_param + static_cast<std::int64_t>(s * stride_count());
-    mlir::Value offset = e.param(params, at);
-    column_strides_.push_back(e.param(params, at + 1));
-    at += 2;
+    mlir::Value offset = e.param(args.params, at++, fmt::format("offset{}", operand));
+    column_strides_.push_back(e.param(args.params, at++, fmt::format("column_stride{}", operand)));
     if (is_fixed(accesses_[s])) {
       row_strides_.emplace_back();
     } else {
-      for (mlir::Value index : outer_index) offset = e.add(offset, e.mul(index, e.param(params, at++)));
-      row_strides_.push_back(e.param(params, at));
+      for (mlir::Value index : outer_index)
+        offset =
+            e.add(offset, e.mul(index, e.param(args.params, at++, fmt::format("outer_stride{}", operand))));
+      row_strides_.push_back(e.param(args.params, at, fmt::format("row_stride{}", operand)));
     }
-    bases_.push_back(e.element(e.buffer(buffers, accesses_[s].operand), offset, accesses_[s].dtype));
+    bases_.push_back(e.element(e.buffer(args.buffers, operand), offset, accesses_[s].dtype));
   }
 }
 
@@ -95,8 +98,8 @@ void Epilogue::store(KernelBuilder& e, llvm::ArrayRef<mlir::Value> sums, mlir::V
     if (column_class == 2) index = e.add(index, e.mul(j, column_strides_[s]));
     return e.element(bases_[s], index, accesses_[s].dtype);
   };
-  auto values = body_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
-    if (leaf_access_[leaf] < 0) return sums[static_cast<std::size_t>(body_.leaves()[leaf].point)];
+  auto values = expr_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
+    if (leaf_access_[leaf] < 0) return sums[static_cast<std::size_t>(expr_.leaves()[leaf].point)];
     auto s = static_cast<std::size_t>(leaf_access_[leaf]);
     switch (stride_class(accesses_[s].column_stride)) {
       case 0:

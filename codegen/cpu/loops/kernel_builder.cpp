@@ -50,7 +50,7 @@ mlir::Type KernelBuilder::register_type(DType d) {
 
 mlir::Value KernelBuilder::splat(Value scalar, int lanes) {
   if (lanes == 1) return scalar;
-  mlir::Attribute constant;  // stays one, for those who look for it
+  mlir::Attribute constant;  // the splat of a constant is a constant, for matchPattern()
   if (mlir::matchPattern(scalar, mlir::m_Constant(&constant))) {
     const auto type = llvm::cast<mlir::ShapedType>(lanes_of(scalar.getType(), lanes));
     return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, constant));
@@ -93,19 +93,19 @@ mlir::Value KernelBuilder::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_
 
 mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
   if (parts.size() == 1) return parts.front();
-  // A shuffle takes operands of one size.
+  // Both operands of a shuffle have the same size, so each part is first widened to that of the result.
   const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
   Value joined;
   for (auto [i, part] : llvm::enumerate(parts)) {
     const std::int64_t first = side * static_cast<std::int64_t>(i);
-    llvm::SmallVector<std::int32_t> wide, behind;
+    llvm::SmallVector<std::int32_t> wide, joined_lanes;
     for (std::int64_t lane = 0; lane < all; ++lane) {
       wide.push_back(static_cast<std::int32_t>(lane < side ? lane : 0));
-      behind.push_back(
+      joined_lanes.push_back(
           static_cast<std::int32_t>(lane < first ? lane : all + std::min(lane - first, side - 1)));
     }
     const Value widened = shuffle(part, part, wide);
-    joined = joined ? shuffle(joined, widened, behind) : widened;
+    joined = joined ? shuffle(joined, widened, joined_lanes) : widened;
   }
   return joined;
 }
@@ -124,8 +124,8 @@ mlir::Value KernelBuilder::repeat(Value vector, int times) {
 
 llvm::SmallVector<mlir::Value> KernelBuilder::transpose(llvm::SmallVector<Value> registers) {
   const std::size_t count = registers.size();
-  // Each turn exchanges one bit of the numbers of registers and lanes: of two registers, the halves of blocks
-  // of lanes that are not on the diagonal.
+  // Step `bit` exchanges that bit between register and lane numbers: for two registers that differ in it, the
+  // off-diagonal blocks of `bit` lanes.
   for (std::size_t bit = 1; bit < count; bit *= 2)
     for (std::size_t i = 0; i < count; ++i) {
       if (i & bit) continue;
@@ -181,14 +181,20 @@ mlir::Value KernelBuilder::stack(DType d, std::int64_t elements) {
   return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), cache_line_bytes);
 }
 
-mlir::Value KernelBuilder::load_argument(mlir::Type type, Value list, std::int64_t i) {
-  return LLVM::LoadOp::create(b, loc, type, element(list, index(i), DType::i64), 8, /*isVolatile=*/false,
+mlir::Value KernelBuilder::load_argument(mlir::Type type, Value array, std::int64_t i,
+                                         const llvm::Twine& name) {
+  const mlir::Location named = mlir::NameLoc::get(b.getStringAttr(name), loc);
+  return LLVM::LoadOp::create(b, named, type, element(array, index(i), DType::i64), 8, /*isVolatile=*/false,
                               /*isNonTemporal=*/false, /*isInvariant=*/true);
 }
 
-mlir::Value KernelBuilder::param(Value params, std::int64_t i) { return load_argument(i64(), params, i); }
+mlir::Value KernelBuilder::param(Value params, std::int64_t i, const llvm::Twine& name) {
+  return load_argument(i64(), params, i, name);
+}
 
-mlir::Value KernelBuilder::buffer(Value buffers, std::int64_t i) { return load_argument(ptr(), buffers, i); }
+mlir::Value KernelBuilder::buffer(Value buffers, std::int64_t i) {
+  return load_argument(ptr(), buffers, i, "operand" + llvm::Twine(i));
+}
 
 mlir::Value KernelBuilder::to_register(Value memory, DType d, int lanes) {
   if (d == DType::boolean) {
@@ -224,12 +230,12 @@ mlir::Value KernelBuilder::load(Value address, DType d, int lanes, Value mask) {
 }
 
 mlir::Value KernelBuilder::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
-  const std::int64_t behind_last = (lanes - 1) * step + 1;
+  const std::int64_t end = (lanes - 1) * step + 1;
   Value picked;
   for (std::int64_t i = 0; i < step; ++i) {
-    const std::int64_t first = std::min(i * lanes, behind_last - lanes);
+    const std::int64_t first = std::min(i * lanes, end - lanes);
     Value of_part;
-    if (mask) {  // no further than the last lane that is set
+    if (mask) {  // the elements up to the last set lane
       llvm::SmallVector<std::int32_t> from;
       for (std::int64_t at = first; at < first + lanes; ++at)
         from.push_back(static_cast<std::int32_t>(llvm::divideCeilSigned(at, step)));
@@ -240,7 +246,7 @@ mlir::Value KernelBuilder::load_every(Value address, std::int64_t step, DType d,
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       const std::int64_t at = lane * step;
       from.push_back(static_cast<std::int32_t>(at < i * lanes ? lane : lanes + at - first));
-      if (at >= (i + 1) * lanes) from.back() = 0;  // in a part to come
+      if (at >= (i + 1) * lanes) from.back() = 0;  // in a later part
     }
     picked = shuffle(picked ? picked : part, part, from);
   }
@@ -255,8 +261,8 @@ void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value 
   const bool in_pieces =
       target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
   if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
-    // AVX2's masked stores take some processors a dozen cycles, and narrow types have none. Nor have vectors
-    // that are smaller than a register.
+    // AVX2's masked stores take a dozen cycles on some processors, and do not exist for narrow types and for
+    // vectors smaller than a register.
     const auto count = static_cast<int>(llvm::count(lanes_set.getValues<bool>(), true));
     for (int first = 0, size; first < count; first += size) {
       size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));

@@ -13,23 +13,29 @@
 
 namespace kiln::codegen {
 
-/// Of all caches.
+/// Of all cache levels.
 inline constexpr std::int64_t cache_line_bytes = 64;
-/// An array of more is not in a core's own caches any more when it is read again.
+/// Larger arrays have left a core's private caches when they are read again.
 inline constexpr std::int64_t private_cache_bytes = 512 * 1024;
 
-/// Builds the code of one kernel: a thin layer over OpBuilder that speaks of lanes, pointers and masks.
+/// The arguments of a kernel (runtime's KernelFn): arrays of pointers and of i64, and the range of its
+/// outermost loop.
+struct KernelArgs {
+  mlir::Value buffers, params, begin, end;
+};
+
+/// Builds the code of one kernel: a thin layer over OpBuilder whose terms are lanes, pointers and masks.
+/// Variables of this type are called `e`.
 ///
-/// A kernel is `llvm.func @name(buffers, params, begin, end)` (runtime's KernelFn). Indices are i64 and
-/// addresses LLVM pointers: extents and strides are arguments, so a memref would carry nothing but
-/// descriptors. A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
+/// Indices are i64 and addresses LLVM pointers: extents and strides are parameters, so a memref would carry
+/// nothing but descriptors. A value of `lanes` lanes is a vector<lanes x T>, or a plain T when lanes is 1.
 class KernelBuilder {
  public:
   using Value = mlir::Value;
 
   KernelBuilder(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
       : b(builder), loc(loc), target(target) {}
-  /// The same kernel's, where code of another location begins.
+  /// The same kernel, for code with another location.
   KernelBuilder(const KernelBuilder& e, mlir::Location loc)
       : b(e.b), loc(loc), target(e.target), entry(e.entry) {}
 
@@ -37,17 +43,17 @@ class KernelBuilder {
   mlir::Location loc;
   const Target& target;
   mlir::Block* entry = nullptr;  ///< of the function, once there is one
-  /// By operand: how many bytes behind an element its like in the rows that come next lies. That is asked for
-  /// as the element is read (strips.cpp).
+  /// Per operand: byte distance to the same element in the next row block; if set, loading an element also
+  /// prefetches it there (row_fusion.cpp).
   llvm::SmallDenseMap<int, Value> next_block_distance;
 
   // Types.
   mlir::Type i64() { return b.getI64Type(); }
   mlir::Type ptr() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
   mlir::Type lanes_of(mlir::Type t, int lanes) { return lanes == 1 ? t : mlir::VectorType::get({lanes}, t); }
-  /// How an element lies in memory: floats as themselves but f16 and bf16 as their bits, bool as a byte.
+  /// The type of an element in memory: f16 and bf16 as i16 bits, bool and uint8 as i8, others as themselves.
   mlir::Type memory_type(DType d);
-  /// How it is held in registers: f16 and bf16 as f32, bool as i1, uint8 as i8.
+  /// The type of an element in a register: f16 and bf16 as f32, bool as i1, others as in memory.
   mlir::Type register_type(DType d);
 
   // Index arithmetic.
@@ -62,7 +68,7 @@ class KernelBuilder {
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }
-  /// The index along each axis of the element of that number in a box, in C order.
+  /// The index along each axis of element `number` of a box, in C order.
   llvm::SmallVector<Value> coordinates(Value number, mlir::ValueRange extents);
 
   // Lanes.
@@ -72,51 +78,52 @@ class KernelBuilder {
   Value extract(Value vector, std::int64_t lane);
   /// Lanes [first, first + count) of a vector.
   Value sub_vector(Value vector, int first, int count);
-  /// Lanes of two vectors, those of the second numbered behind those of the first.
+  /// Selects lanes of the concatenation of two vectors.
   Value shuffle(Value a, Value b, llvm::ArrayRef<std::int32_t> lanes);
-  /// The lanes of vectors of one size, one after the other.
+  /// The concatenation of vectors of one size.
   Value join(llvm::ArrayRef<Value> parts);
   /// The lanes 0, step, 2 * step, ... of a vector.
   Value every(Value vector, int step);
-  /// Each lane so many times.
+  /// Each lane `times` times in a row.
   Value repeat(Value vector, int times);
-  /// Of n registers of n lanes, a power of two: lane j of the register i is lane i of the register j.
+  /// Transposes n registers of n lanes, n a power of two: lane j of result i is lane i of register j.
   llvm::SmallVector<Value> transpose(llvm::SmallVector<Value> registers);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);
   Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
-  /// The number in the register type of the dtype, in every lane.
+  /// The constant v in the register type of the dtype, in every lane.
   Value number(DType d, double v, int lanes);
 
-  // Memory. Addresses are of elements; `mask` may be null (all lanes).
+  // Memory. A null `mask` means all lanes.
   Value element(Value base, Value index, DType d);
   Value byte_offset(Value base, Value bytes);
-  Value param(Value params, std::int64_t i);
+  /// Parameter i; `name` names the value in dumps. Families use KernelParams.
+  Value param(Value params, std::int64_t i, const llvm::Twine& name);
   Value buffer(Value buffers, std::int64_t i);
   Value load_scalar(Value address, DType d);
   void store_scalar(Value value, Value address, DType d);
-  /// `lanes` neighbouring elements; masked lanes are zero.
+  /// `lanes` consecutive elements; masked lanes are zero.
   Value load(Value address, DType d, int lanes, Value mask = {});
   void store(Value value, Value address, DType d, int lanes, Value mask = {});
-  /// Elements a few apart: what is between the first and the last is loaded, too, register by register, and
-  /// lanes are picked.
+  /// Elements a few apart: loads everything from the first to the last, register by register, and selects the
+  /// lanes.
   Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
-  /// On the stack, from a line's beginning, until the kernel returns: one place even where the code is in a
-  /// loop.
+  /// Memory on the stack, aligned to a cache line, until the kernel returns. It is allocated in the entry
+  /// block: once, even if the code is in a loop.
   Value stack(DType d, std::int64_t elements);
   Value is_line_aligned(Value address);
-  /// Past the caches, so that lines are not read in first. The first such address of a row begins a line;
-  /// streamed() comes after the last, before another thread may look.
+  /// A non-temporal store: lines are not read into the caches first. The first address of a row is
+  /// line-aligned; fence_nontemporal_stores() follows the last, before another thread may read.
   void store_nontemporal(Value value, Value address, DType d, int lanes);
   void fence_nontemporal_stores();
-  /// Elements `stride` apart, or at a vector of element indices.
+  /// Elements at a vector of element indices.
   Value gather(Value base, Value indices, DType d, int lanes, Value mask = {});
   void scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask = {});
-  /// stride times lane number, for gather and scatter.
+  /// stride * lane number, the indices of a gather or scatter.
   Value lane_offsets(Value stride, int lanes);
 
-  /// Into the first cache; any address will do.
+  /// Software prefetch into L1; the address need not be valid.
   void prefetch(Value address) {
     mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
   }
@@ -124,11 +131,12 @@ class KernelBuilder {
     for (std::int64_t line = 0; line < bytes; line += cache_line_bytes)
       prefetch(byte_offset(address, index(line)));
   }
-  /// What is to be read some time after the operand's `bytes` at `address`: their like in its next rows or,
-  /// if it has none, what lies `distance` bytes behind them (0: nothing).
+  /// Prefetches for a later load: the same bytes in the operand's next row block if it has one, else
+  /// `address + distance`. A distance of 0 does nothing.
   void prefetch_next(int operand, Value address, std::int64_t bytes, std::int64_t distance) {
-    const Value rows = next_block_distance.lookup(operand);
-    if (rows || distance > 0) prefetch(byte_offset(address, rows ? rows : index(distance)), bytes);
+    const Value next_block = next_block_distance.lookup(operand);
+    if (next_block || distance > 0)
+      prefetch(byte_offset(address, next_block ? next_block : index(distance)), bytes);
   }
 
   // Structure.
@@ -139,24 +147,22 @@ class KernelBuilder {
   void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
 
  private:
-  /// No kernel writes into its lists of operands and parameters, which LLVM cannot know.
-  Value load_argument(mlir::Type type, Value list, std::int64_t i);
+  /// An invariant load: no kernel writes into its arrays of buffers and parameters, which LLVM cannot know.
+  Value load_argument(mlir::Type type, Value array, std::int64_t i, const llvm::Twine& name);
   Value to_register(Value memory, DType d, int lanes);
   Value to_memory(Value reg, DType d, int lanes);
   unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }
 };
 
-/// A kernel before it is code. `key` says all that the code depends on; equal keys mean equal code.
+/// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
 struct KernelRequest {
   std::string name;  ///< for people; made a valid symbol by the compiler
   std::string key;
   mlir::Location location;
-  std::function<void(KernelBuilder&, mlir::Value buffers, mlir::Value params, mlir::Value begin,
-                     mlir::Value end)>
-      emit;
-  /// Instructions stay in the order in which they are emitted: what is worked on at once, a vector of several
-  /// registers, goes side by side. LLVM's scheduler takes one register after the other to have fewer in use,
-  /// and each of a function's operations then waits for the last.
+  std::function<void(KernelBuilder&, const KernelArgs&)> emit;
+  /// Instructions stay in the order in which they are emitted, so that the chains of several registers
+  /// interleave. LLVM's scheduler would reorder them register by register to lower register pressure, and
+  /// expose the latency of each chain.
   bool in_order = false;
 };
 

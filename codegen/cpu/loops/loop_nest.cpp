@@ -202,30 +202,23 @@ mlir::Value LoopPoint::number(std::size_t access) {
   return e_->add(e_->splat(at, lanes_), e_->lane_offsets(inner_[access], lanes_));
 }
 
-void LoopNest::emit(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-                    mlir::Value begin, mlir::Value end, const PointBody& body) const {
-  emit_rows(e, buffers, params, first_param, begin, end,
-            [&](const Row& row) { row.each(row.from, row.to, body); });
+void LoopNest::emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const {
+  emit_rows(e, args, [&](const Row& row) { row.each(row.from, row.to, body); });
 }
 
-void LoopNest::emit_blocks(KernelBuilder& e, mlir::Value buffers, mlir::Value params,
-                           std::int64_t first_param, mlir::Value begin, mlir::Value end,
-                           const RowsBody& body) const {
-  emit_outer_loops(
-      e, buffers, params, first_param, begin, end, rows_,
-      [&](const Rows& rows, mlir::Value from, mlir::Value to) { emit_inner_loop(e, rows, from, to, body); });
+void LoopNest::emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const {
+  emit_outer_loops(e, args, rows_, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    emit_inner_loop(e, rows, from, to, body);
+  });
 }
 
-void LoopNest::emit_rows(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-                         mlir::Value begin, mlir::Value end,
+void LoopNest::emit_rows(KernelBuilder& e, const KernelArgs& args,
                          const std::function<void(const Row&)>& body) const {
-  emit_outer_loops(e, buffers, params, first_param, begin, end, 1,
-                   [&](const Rows& row, mlir::Value from, mlir::Value to) {
-                     body({from, to, [&](mlir::Value from, mlir::Value to, const PointBody& each) {
-                             emit_inner_loop(e, row, from, to,
-                                             [&](llvm::MutableArrayRef<LoopPoint> at) { each(at.front()); });
-                           }});
-                   });
+  emit_outer_loops(e, args, 1, [&](const Rows& row, mlir::Value from, mlir::Value to) {
+    body({from, to, [&](mlir::Value from, mlir::Value to, const PointBody& each) {
+            emit_inner_loop(e, row, from, to, [&](llvm::MutableArrayRef<LoopPoint> at) { each(at.front()); });
+          }});
+  });
 }
 
 void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
@@ -291,17 +284,18 @@ void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint
 }
 
 void LoopNest::emit_outer_loops(
-    KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param, mlir::Value begin,
-    mlir::Value end, int rows,
+    KernelBuilder& e, const KernelArgs& args, int rows,
     llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const {
   auto rank = static_cast<std::int64_t>(this->rank());
   auto access_param = [&](std::size_t s, std::int64_t i) {
-    return e.param(params, first_param + rank + (rank + 1) * static_cast<std::int64_t>(s) + i);
+    const std::int64_t at = rank + (rank + 1) * static_cast<std::int64_t>(s) + i;
+    return e.param(args.params, at,
+                   i == 0 ? fmt::format("offset{}", s) : fmt::format("stride{}_{}", s, i - 1));
   };
   auto stride = [&](std::size_t s, std::int64_t axis) { return access_param(s, 1 + axis); };
   llvm::SmallVector<mlir::Value> operands;
   for (const StridedAccess& s : accesses_)
-    operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(buffers, s.operand));
+    operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(args.buffers, s.operand));
 
   using Offsets = llvm::SmallVector<mlir::Value>;  // of each stream
   auto row_at = [&](llvm::ArrayRef<mlir::Value> offsets) {
@@ -315,13 +309,15 @@ void LoopNest::emit_outer_loops(
     }
     return at;
   };
-  const mlir::Value zero = e.index(0), extent = rank == 1 ? end : e.param(params, first_param + rank - 1);
-  mlir::Value first = rank == 1 ? begin : zero, last = extent;  // of a row
+  const auto extent_of = [&](std::int64_t axis) {
+    return e.param(args.params, axis, fmt::format("extent{}", axis));
+  };
+  const mlir::Value zero = e.index(0), extent = rank == 1 ? args.end : extent_of(rank - 1);
+  mlir::Value first = rank == 1 ? args.begin : zero, last = extent;  // of a row
   std::function<void(std::int64_t, llvm::ArrayRef<Offsets>)> level = [&](std::int64_t axis,
                                                                          llvm::ArrayRef<Offsets> offsets) {
     if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
-    const mlir::Value from = axis == 0 ? begin : zero,
-                      to = axis == 0 ? end : e.param(params, first_param + axis);
+    const mlir::Value from = axis == 0 ? args.begin : zero, to = axis == 0 ? args.end : extent_of(axis);
     Offsets strides;
     for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride(s, axis));
     auto by = [&](

@@ -87,26 +87,22 @@ class LoopNest {
     /// Emits a loop over a part of the row; may be called several times.
     std::function<void(mlir::Value from, mlir::Value to, const PointBody&)> each;
   };
-  /// Emits the loops over [begin, end) of the outermost axis. The nest's parameters begin at
-  /// params[first_param].
-  void emit(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-            mlir::Value begin, mlir::Value end, const PointBody& body) const;
+  /// Emits the loops over [args.begin, args.end) of the outermost axis. The nest's parameters are the first
+  /// ones.
+  void emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const;
   /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
   using RowsBody = std::function<void(llvm::MutableArrayRef<LoopPoint>)>;
   /// Like emit(), with rows() rows at a time, and the remaining rows one by one.
-  void emit_blocks(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-                   mlir::Value begin, mlir::Value end, const RowsBody& body) const;
+  void emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const;
   /// Like emit(), row by row, for bodies with several loops over a row.
-  void emit_rows(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-                 mlir::Value begin, mlir::Value end, const std::function<void(const Row&)>& body) const;
+  void emit_rows(KernelBuilder& e, const KernelArgs& args, const std::function<void(const Row&)>& body) const;
 
  private:
   /// Whether each of many rows is a single register with unused lanes.
   bool has_narrow_rows() const;
   using Rows = llvm::SmallVector<LoopPoint, 2>;
   /// Emits the loops around rows, `rows` of them at a time while that many are left.
-  void emit_outer_loops(KernelBuilder& e, mlir::Value buffers, mlir::Value params, std::int64_t first_param,
-                        mlir::Value begin, mlir::Value end, int rows,
+  void emit_outer_loops(KernelBuilder& e, const KernelArgs& args, int rows,
                         llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
   void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                        const RowsBody& body) const;

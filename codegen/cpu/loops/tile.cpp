@@ -23,15 +23,15 @@ TileSplit::TileSplit(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m,
 }
 
 llvm::SmallVector<mlir::Value> Tile::emit(KernelBuilder& e, mlir::Value from, mlir::Value to,
-                                          const std::function<Factors(mlir::Value)>& factors) const {
+                                          const std::function<Operands(mlir::Value)>& operands_at) const {
   const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
   const mlir::ValueRange sums = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
-    const Factors f = factors(k);
+    const Operands operands = operands_at(k);
     llvm::SmallVector<mlir::Value> next;
     for (int r = 0; r < rows; ++r) {
-      const mlir::Value left = e.splat(e.load_scalar(f.address_of_left(r), dtype), lanes);
+      const mlir::Value lhs = e.splat(e.load_scalar(operands.lhs_address(r), dtype), lanes);
       for (int v = 0; v < vectors; ++v)
-        next.push_back(multiply_add(e, left, f.right[static_cast<std::size_t>(v)],
+        next.push_back(multiply_add(e, lhs, operands.rhs[static_cast<std::size_t>(v)],
                                     sum[static_cast<unsigned>(next.size())]));
     }
     return next;
@@ -39,13 +39,13 @@ llvm::SmallVector<mlir::Value> Tile::emit(KernelBuilder& e, mlir::Value from, ml
   return {sums.begin(), sums.end()};
 }
 
-llvm::SmallVector<mlir::Value> Tile::over_chunks(
+llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
     KernelBuilder& e, std::int64_t k_extent,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
   const mlir::Value begin = e.index(0), end = e.index(k_extent);
   if (k_extent <= chunk) return over(begin, end);
   const mlir::Value length = e.index(chunk);
-  const llvm::SmallVector<mlir::Value> none(registers(), no_sum(e));
+  const llvm::SmallVector<mlir::Value> none(registers(), initial_total(e));
   return e.loop(begin, end, length, none, [&](mlir::Value from, mlir::ValueRange totals) {
     auto sums = over(from, e.min(e.add(from, length), end));
     for (auto [sum, total] : llvm::zip(sums, totals)) sum = plus(e, total, sum);
@@ -53,11 +53,11 @@ llvm::SmallVector<mlir::Value> Tile::over_chunks(
   });
 }
 
-void Tile::load_right(KernelBuilder& e, mlir::Value address, std::int64_t panel,
-                      llvm::SmallVectorImpl<mlir::Value>& right) const {
+void Tile::load_rhs(KernelBuilder& e, mlir::Value address, std::int64_t panel,
+                    llvm::SmallVectorImpl<mlir::Value>& rhs) const {
   for (std::int64_t column = 0; column < panel; column += lanes)
-    right.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
-  e.prefetch(e.element(address, e.index(ahead * panel), dtype),
+    rhs.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
+  e.prefetch(e.element(address, e.index(prefetch_distance * panel), dtype),
              panel * static_cast<std::int64_t>(size_of(dtype)));
 }
 
@@ -77,7 +77,7 @@ int Tile::most_rows(const Target& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
-mlir::Value Tile::no_sum(KernelBuilder& e) const {
+mlir::Value Tile::initial_total(KernelBuilder& e) const {
   return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes);
 }
 
@@ -91,7 +91,7 @@ mlir::Value Tile::value(KernelBuilder& e, mlir::Value sum) const {
 }
 
 namespace {
-/// Bytes of a step are a fixed-point number of that denominator.
+/// Denominator of the fixed-point number of bytes of a step.
 constexpr std::int64_t parts = 1 << 16;
 }  // namespace
 
@@ -101,7 +101,7 @@ PrefetchSlice::PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t by
       first_step_(e.mul(number, length)),
       bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
 
-void PrefetchSlice::ask(KernelBuilder& e, mlir::Value done) const {
+void PrefetchSlice::prefetch(KernelBuilder& e, mlir::Value done) const {
   e.prefetch(e.byte_offset(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
 }
 

@@ -1,0 +1,424 @@
+// The kernel of all contractions. A task is a block of rows by a block of columns. It takes the column tiles
+// one by one, each with all row tiles of its block, so that a packed panel stays in L1 and A's rows in L2. A
+// kernel that packs B itself takes the row tiles one by one, each with all column tiles, so that the packed
+// block stays in L2.
+#include "codegen/cpu/kernels/contraction.h"
+
+#include "codegen/cpu/kernels/contraction_plan.h"
+#include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/kernel_params.h"
+
+namespace kiln::codegen {
+namespace {
+
+/// Prefetch distance in A where the rows of consecutive tiles are consecutive in memory.
+constexpr std::int64_t lhs_prefetch_elements = 1024;
+
+constexpr ParamNames names{
+    "k_extent",        "columns",           "tiles_of_axis",      "larger_tiles",  "row_tiles",
+    "block_row_tiles", "column_tiles",      "block_column_tiles", "column_blocks", "column_tiles_of_group",
+    "lhs_offset",      "lhs_group_stride",  "lhs_k_stride",       "panel_stride",  "rhs_group_stride",
+    "rhs_k_stride",    "rhs_column_stride",  // of a B that is not packed
+    "epilogue_rows"};
+/// Of each outer axis, after those.
+constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+/// Emits the kernel.
+class Emitter {
+ public:
+  using Value = mlir::Value;
+
+  Emitter(KernelBuilder& e, const ContractionPlan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), tile_(plan.tile), epilogue_(epilogue), args_(args), params_(e, args.params) {}
+
+  void run() {
+    lhs_ = e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
+    rhs_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    if (plan_.table) k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
+    panel_stride_ = params_["panel_stride"];
+    lhs_k_stride_ = params_["lhs_k_stride"];
+    take_scratch();
+    const Value column_blocks = params_["column_blocks"], one = e.index(1), none = e.index(-1);
+    if (!plan_.column_block_outer)
+      return e.loop(args_.begin, args_.end, one,
+                    [&](Value task) { compute(e.div(task, column_blocks), e.rem(task, column_blocks)); });
+    // The next row block of the same column block reuses the packed B.
+    const Value blocks = e.div(e.add(params_["row_tiles"], e.sub(params_["block_row_tiles"], one)),
+                               params_["block_row_tiles"]);
+    e.loop(args_.begin, args_.end, one, none,
+           [&](Value task, mlir::ValueRange packed) -> llvm::SmallVector<Value> {
+             const Value column_block = e.div(task, blocks);
+             is_new_column_block_ = e.less(packed[0], column_block);
+             compute(e.rem(task, blocks), column_block);
+             return {column_block};
+           });
+  }
+
+ private:
+  /// The type of accumulators.
+  DType wide() const {
+    return tile_.dtype == DType::f16 || tile_.dtype == DType::bf16 ? DType::f32 : tile_.dtype;
+  }
+
+  void take_scratch() {
+    Value free = plan_.one_chunk && !plan_.packer ? Value() : e.buffer(args_.buffers, plan_.scratch_operand);
+    if (!plan_.one_chunk) {
+      totals_ = free;
+      const Value row_tiles_of_task = e.mul(params_["block_column_tiles"], params_["block_row_tiles"]);
+      free = e.element(totals_, e.mul(row_tiles_of_task, e.index(plan_.tile_elements())), wide());
+    }
+    (plan_.packer ? packed_ : copies_) = free;
+  }
+
+  /// One task.
+  void compute(Value row_block, Value column_block) {
+    first_row_tile_ = e.mul(row_block, params_["block_row_tiles"]);
+    end_row_tile_ = e.min(e.add(first_row_tile_, params_["block_row_tiles"]), params_["row_tiles"]);
+    first_column_tile_ = e.mul(column_block, params_["block_column_tiles"]);
+    end_column_tile_ =
+        e.min(e.add(first_column_tile_, params_["block_column_tiles"]), params_["column_tiles"]);
+    if (plan_.one_chunk) {
+      if (plan_.packer) e.when(is_new_column_block_, [&] { pack(e.index(0), params_["k_extent"]); });
+      return over_chunk(e.index(0), params_["k_extent"]);
+    }
+    // Chunk by chunk for all rows of the block, so that the chunk of a panel stays in L1; totals are in
+    // memory.
+    clear_totals();
+    const Value length = e.index(Tile::chunk);
+    e.loop(e.index(0), params_["k_extent"], length, [&](Value from) {
+      const Value to = e.min(e.add(from, length), params_["k_extent"]);
+      if (plan_.packer) pack(from, to);
+      if (plan_.copies_lhs) each_row_tile(lhs_, [&](const RowTile& row_tile) { copy(row_tile, from, to); });
+      over_chunk(from, to);
+    });
+  }
+
+  /// Packs B of the column block.
+  void pack(Value from, Value to) {
+    const Value column = e.mul(first_column_tile_, e.index(plan_.tile.width())),
+                stride = params_["rhs_column_stride"];
+    plan_.packer->emit(
+        e, {.in = e.element(rhs_, e.mul(column, stride), tile_.dtype),
+            .out = packed_,
+            .columns = e.sub(params_["columns"], column),
+            .panels = e.mul(e.sub(end_column_tile_, first_column_tile_), e.index(plan_.size.panels)),
+            .panel_columns = e.index(plan_.panel),
+            .panel_stride = panel_stride_,
+            .column_stride = stride,
+            .from = from,
+            .to = to,
+            .k_stride = params_["rhs_k_stride"],
+            .table = {}});
+  }
+
+  /// The task over k in [from, to).
+  void over_chunk(Value from, Value to) {
+    const auto over_columns = [&](llvm::function_ref<void()> body) {
+      e.loop(first_column_tile_, end_column_tile_, e.index(1), [&](Value tile) {
+        choose_columns(tile, from);
+        body();
+      });
+    };
+    if (plan_.packer)
+      return each_row_tile(
+          lhs_, [&](const RowTile& row_tile) { over_columns([&] { compute(row_tile, from, to); }); });
+    over_columns(
+        [&] { each_row_tile(group_lhs_, [&](const RowTile& row_tile) { compute(row_tile, from, to); }); });
+  }
+
+  void choose_columns(Value column_tile, Value from) {
+    const Value group = e.div(column_tile, params_["column_tiles_of_group"]),
+                in_group = e.rem(column_tile, params_["column_tiles_of_group"]);
+    tile_in_task_ = e.sub(column_tile, first_column_tile_);
+    first_column_ = e.mul(in_group, e.index(tile_.width()));
+    group_column_ = e.mul(group, params_["columns"]);
+    const auto panels_before = [&](Value tile) {
+      return e.mul(e.mul(tile, e.index(plan_.size.panels)), panel_stride_);
+    };
+    if (plan_.packer) {  // the packed panels begin at k = from
+      panels_ = e.element(packed_, e.sub(panels_before(tile_in_task_), e.mul(from, e.index(plan_.panel))),
+                          tile_.dtype);
+    } else {
+      panels_ = e.element(rhs_, e.mul(group, params_["rhs_group_stride"]), tile_.dtype);
+      panels_ = e.element(panels_, panels_before(in_group), tile_.dtype);
+    }
+    group_lhs_ = e.element(lhs_, e.mul(group, params_["lhs_group_stride"]), tile_.dtype);
+  }
+
+  void clear_totals() {
+    const Value none = tile_.initial_total(e);
+    const Value count = e.mul(e.mul(params_["block_column_tiles"], params_["block_row_tiles"]),
+                              e.index(plan_.tile_elements()));
+    e.loop(e.index(0), count, e.index(tile_.lanes),
+           [&](Value at) { e.store(none, e.element(totals_, at, wide()), wide(), tile_.lanes); });
+  }
+
+  struct RowTile {
+    Value number;  // in the block
+    Value lhs;     // address of its first row's elements of A
+    Value first;   // first row group, along the axis that tiles divide
+    int row_groups;
+    int rows;
+  };
+  /// Emits loops over the row tiles of the block.
+  void each_row_tile(Value left, llvm::function_ref<void(const RowTile&)> body) {
+    const Value zero = e.index(0), one = e.index(1), tiles = params_["tiles_of_axis"];
+    const Value outer_end = e.div(e.add(end_row_tile_, e.sub(tiles, one)), tiles);
+    e.loop(e.div(first_row_tile_, tiles), outer_end, one, [&](Value o) {
+      llvm::SmallVector<Value> extents;
+      for (std::size_t i = 0; i < plan_.outer_count; ++i)
+        extents.push_back(params_.group<AxisParams>(i)["extent"]);
+      outer_index_ = e.coordinates(o, extents);
+      Value lhs = left;
+      rhs_offset_ = zero;
+      for (std::size_t i = 0; i < plan_.outer_count; ++i) {
+        const auto axis = params_.group<AxisParams>(i);
+        lhs = e.element(lhs, e.mul(outer_index_[i], axis["lhs_stride"]), tile_.dtype);
+        rhs_offset_ = e.add(rhs_offset_, e.mul(outer_index_[i], axis["rhs_stride"]));
+      }
+      if (!prepares_each_group()) epilogue_.prepare(e, args_, first_epilogue(), outer_index_);
+      const Value first = e.mul(o, tiles);
+      e.loop(e.max(zero, e.sub(first_row_tile_, first)), e.min(tiles, e.sub(end_row_tile_, first)), one,
+             [&](Value row_tile) {
+               const Value number = e.sub(e.add(first, row_tile), first_row_tile_);
+               plan_.size.row_groups.emit(
+                   e, row_tile, params_["larger_tiles"], [&](Value first_group, int row_groups) {
+                     body({number,
+                           e.element(lhs, e.mul(first_group, e.index(plan_.row_group_stride)), tile_.dtype),
+                           first_group, row_groups, row_groups * plan_.size.rows_per_group});
+                   });
+             });
+    });
+  }
+
+  std::int64_t first_epilogue() const { return Params::end<AxisParams>(plan_.outer_count); }
+
+  /// Copies A's rows of a row tile.
+  void copy(const RowTile& row_tile, Value from, Value to) {
+    const Value own = e.element(copies_, e.mul(row_tile.number, e.index(plan_.copy_elements())), tile_.dtype);
+    const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
+    for (int r = 0; r < row_tile.rows; ++r) {
+      const Value row = e.element(row_tile.lhs, e.add(from, e.index(plan_.offset_in_lhs(r))), tile_.dtype);
+      e.loop(e.index(0), count, lanes, [&](Value k) {
+        const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
+        e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
+                e.element(own, e.add(k, e.index(r * ContractionPlan::copied_row_stride)), tile_.dtype),
+                tile_.dtype, tile_.lanes);
+      });
+    }
+  }
+
+  void compute(const RowTile& row_tile, Value from, Value to) {
+    const auto sums = sums_over(row_tile, from, to);
+    if (plan_.one_chunk) return store(row_tile, [&](std::size_t i) { return sums[i]; });
+
+    // Totals are in memory in the order in which tiles are computed.
+    const Value number = plan_.packer
+                             ? e.add(e.mul(row_tile.number, params_["block_column_tiles"]), tile_in_task_)
+                             : e.add(e.mul(tile_in_task_, params_["block_row_tiles"]), row_tile.number);
+    const Value own = e.element(totals_, e.mul(number, e.index(plan_.tile_elements())), wide());
+    const auto place = [&](std::size_t i) {
+      return e.element(own, e.index(static_cast<std::int64_t>(i) * tile_.lanes), wide());
+    };
+    const auto total = [&](std::size_t i) {
+      return tile_.plus(e, e.load(place(i), wide(), tile_.lanes), sums[i]);
+    };
+    e.when(e.less(to, params_["k_extent"]), [&] {
+      for (std::size_t i = 0; i < sums.size(); ++i) e.store(total(i), place(i), wide(), tile_.lanes);
+    });
+    e.when(e.less(e.sub(params_["k_extent"], e.index(1)), to), [&] { store(row_tile, total); });
+  }
+
+  llvm::SmallVector<Value> sums_over(const RowTile& row_tile, Value from, Value to) {
+    Tile tile = tile_;
+    tile.rows = row_tile.rows;
+    const Value base =
+        plan_.copies_lhs
+            ? e.element(copies_, e.sub(e.mul(row_tile.number, e.index(plan_.copy_elements())), from),
+                        tile_.dtype)
+            : row_tile.lhs;
+    const Value right = e.element(panels_, rhs_offset_, tile_.dtype);
+    llvm::SmallVector<Value> panels{right};
+    while (static_cast<int>(panels.size()) < plan_.size.panels)
+      panels.push_back(e.element(panels.back(), panel_stride_, tile_.dtype));
+    const auto slice =
+        plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, right, from, to)) : std::nullopt;
+    return tile.emit(e, from, to, [&](Value k) {
+      Value step = k;
+      if (plan_.table)
+        step = e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64);
+      else if (plan_.k_class != 1)
+        step = e.mul(k, lhs_k_stride_);
+      Tile::Operands operands;
+      const Value row_of_panel = e.mul(k, e.index(plan_.panel));
+      for (const Value panel : panels)
+        tile_.load_rhs(e, e.element(panel, row_of_panel, tile_.dtype), plan_.panel, operands.rhs);
+      if (slice) slice->prefetch(e, e.sub(k, from));
+      prefetch_operands(row_tile, base, k);
+      operands.lhs_address = [this, here = e.element(base, step, tile_.dtype)](int r) {
+        return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
+      };
+      return operands;
+    });
+  }
+
+  PrefetchSlice slice_of(Value number, Value right, Value from, Value to) {
+    const Value length = e.sub(to, from);
+    // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
+    const Value next =
+        e.element(right, plan_.copies_lhs ? panel_stride_ : e.mul(length, e.index(plan_.panel)), tile_.dtype);
+    return {e,
+            e.element(next, e.mul(from, e.index(plan_.panel)), tile_.dtype),
+            plan_.panel * static_cast<std::int64_t>(size_of(tile_.dtype)),
+            length,
+            number,
+            e.sub(end_row_tile_, first_row_tile_)};
+  }
+
+  /// Prefetches operands that do not stay in a core's caches, a part at each k.
+  void prefetch_operands(const RowTile& row_tile, Value base, Value k) {
+    if (plan_.prefetch_lhs) {  // a row tile's part of the rows some tiles later
+      const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.row_group_stride, 1),
+                         distance = (1 + lhs_prefetch_elements / step) * step;
+      e.prefetch(
+          e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
+    }
+    if (plan_.prefetch_epilogue)  // row by row, in time for the epilogue
+      epilogue_.prefetch(e, e.add(row_tile.first, e.min(k, e.index(row_tile.row_groups - 1))),
+                         e.add(group_column_, first_column_), tile_.width());
+  }
+
+  using Sum = std::function<Value(std::size_t)>;
+
+  void store(const RowTile& row_tile, const Sum& sum) {
+    if (plan_.one_column_tile || !plan_.is_ragged()) return store(row_tile, plan_.last_columns, sum);
+    e.when(
+        e.less(e.add(first_column_, e.index(tile_.width())), params_["columns"]),
+        [&] { store(row_tile, tile_.width(), sum); }, [&] { store(row_tile, plan_.last_columns, sum); });
+  }
+
+  /// Whether the epilogue's base addresses are computed for each row group, not for each outer index.
+  bool prepares_each_group() const { return plan_.collapses_outer || plan_.row_groups_are_outer(); }
+  void prepare(Value last_outer) {
+    auto index = outer_index_;
+    index.push_back(last_outer);
+    epilogue_.prepare(e, args_, first_epilogue(), index);
+  }
+
+  void store(const RowTile& row_tile, int columns, const Sum& sum) {
+    if (plan_.collapses_outer) return store_collapsed(row_tile, columns, sum);
+    for (int s = 0; s < row_tile.row_groups; ++s) {
+      const Value along = e.add(row_tile.first, e.index(s));
+      if (!plan_.row_groups_are_outer()) {
+        store_row(s * plan_.pooled_rows(), along, columns, sum);
+        continue;
+      }
+      prepare(along);
+      for (int r = 0; r < plan_.size.rows_per_group; ++r)
+        store_row(s * plan_.size.rows_per_group + r, e.index(r), columns, sum);
+    }
+  }
+
+  /// The rows of a tile that extends over several indices of the epilogue's last outer axis.
+  void store_collapsed(const RowTile& row_tile, int columns, const Sum& sum) {
+    const Value rows = params_["epilogue_rows"], one = e.index(1);
+    Value outer = e.div(row_tile.first, rows), row = e.rem(row_tile.first, rows);
+    for (int r = 0; r < row_tile.rows; ++r) {
+      prepare(outer);
+      store_row(r, row, columns, sum);
+      const Value next = e.add(row, one), stays = e.less(next, rows);
+      outer = e.select(stays, outer, e.add(outer, one));
+      row = e.select(stays, next, e.index(0));
+    }
+  }
+
+  /// Row `row` of the epilogue, made of row r of the tile, or, if it pools, of pooled_rows() rows from r on.
+  void store_row(int r, Value row, int columns, const Sum& sum) {
+    for (int v = 0; v < tile_.vectors && v * tile_.lanes < columns; ++v) {
+      const int rest = columns - v * tile_.lanes;
+      llvm::SmallVector<Value> sums;
+      for (int i = r; i < r + plan_.pooled_rows(); ++i)
+        sums.push_back(tile_.value(e, sum(static_cast<std::size_t>(i * tile_.vectors + v))));
+      epilogue_.store(e, sums, row, e.add(group_column_, e.add(first_column_, e.index(v * tile_.lanes))),
+                      tile_.lanes, rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
+    }
+  }
+
+  KernelBuilder& e;
+  const ContractionPlan& plan_;
+  const Tile& tile_;
+  Epilogue& epilogue_;
+  const KernelArgs& args_;
+  const Params params_;
+  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, copies_, packed_;
+  // Of the task.
+  Value is_new_column_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
+  // Of the column tile.
+  Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
+  // Of the outer index.
+  llvm::SmallVector<Value> outer_index_;
+  Value rhs_offset_;
+};
+
+}  // namespace
+
+Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
+                          const Target& target) {
+  const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1);
+  ContractionSizes sizes{.extents = epilogue.extents(),
+                         .lhs_strides = epilogue.extra_strides(0),
+                         .rhs_strides = epilogue.extra_strides(1)};
+  const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
+  const ContractionPlan plan =
+      plan_contraction(p, dtype_of_value(root), epilogue.reads_rows(), operands, target, sizes);
+
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
+                 fusion.getLoc(),
+                 {}},
+                {}};
+  // Panels that the kernel packs itself have one chunk of k.
+  const std::int64_t panel_elements =
+      (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
+  const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
+  Params::append(launch.params, {{"k_extent", p.k_extent},
+                                 {"columns", p.columns},
+                                 {"tiles_of_axis", sizes.tiles_of_axis},
+                                 {"larger_tiles", sizes.larger_tiles},
+                                 {"row_tiles", sizes.row_tiles},
+                                 {"block_row_tiles", sizes.block_row_tiles},
+                                 {"column_tiles", sizes.column_tiles},
+                                 {"block_column_tiles", sizes.block_column_tiles},
+                                 {"column_blocks", sizes.column_blocks},
+                                 {"column_tiles_of_group", p.panels / plan.size.panels},
+                                 {"lhs_offset", p.lhs.offset},
+                                 {"lhs_group_stride", p.lhs_group},
+                                 {"lhs_k_stride", p.k_stride},
+                                 {"panel_stride", panel_elements},
+                                 {"rhs_group_stride", p.panels * panel_elements},
+                                 {"rhs_k_stride", unpacked.row_stride},
+                                 {"rhs_column_stride", unpacked.column_stride},
+                                 {"epilogue_rows", sizes.epilogue_rows}});
+  for (std::size_t i = 0; i < plan.outer_count; ++i)
+    AxisParams::append(launch.params, {{"extent", sizes.extents[i]},
+                                       {"lhs_stride", sizes.lhs_strides[i]},
+                                       {"rhs_stride", sizes.rhs_strides[i]}});
+  epilogue.append_params(launch.params);
+  launch.table = p.k_offsets;
+  const bool nothing = sizes.row_tiles * plan.size.rows_per_group == 0 || p.columns == 0 || p.groups == 0;
+  launch.extent = nothing ? 0 : sizes.tasks();
+  launch.grain =
+      grain_for(launch.extent, plan.size.rows() * plan.tile.vectors * Tile::cost_of_register(p.k_extent) *
+                                   sizes.block_row_tiles * sizes.block_column_tiles);
+  launch.scratch_bytes = sizes.scratch_bytes;
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    Epilogue own = epilogue;
+    Emitter(e, plan, own, args).run();
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

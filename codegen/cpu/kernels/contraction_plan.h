@@ -1,0 +1,79 @@
+#pragma once
+#include "codegen/cpu/kernels/contraction.h"
+#include "codegen/cpu/kernels/pack.h"
+#include "codegen/cpu/loops/tile.h"
+
+namespace kiln::codegen {
+
+/// The rows of a tile, in row groups: rows of a group are `row_stride` apart, groups `row_group_stride`.
+/// Tiles divide the axis of row groups. A row group is a single row, or, where the epilogue pools, a window,
+/// or all rows of a short innermost axis.
+struct TileSize {
+  TileRows row_groups;
+  int rows_per_group, panels;
+  int rows() const { return row_groups.most * rows_per_group; }
+};
+
+/// Everything that the code of a contraction depends on, with its epilogue: equal plans, equal code.
+struct ContractionPlan {
+  Tile tile;
+  TileSize size;
+  int last_columns;       // of the last tile of a group of columns
+  bool one_column_tile;   // the last tile of columns is the first
+  int vectors_per_panel;  // registers
+  std::int64_t panel;     // columns
+  std::int64_t row_stride, row_group_stride;
+  std::vector<std::int64_t> window_points;  // where a row group is a window: A's offset of each of its rows
+  int k_class;
+  bool table, one_chunk, copies_lhs;
+  bool column_block_outer;  // tasks are ordered by column block, then by row block; else the reverse
+  // Software prefetch of packed B, of A, and of the epilogue's operands.
+  bool prefetch_rhs, prefetch_lhs, prefetch_epilogue;
+  // Tiles divide the last two axes of A as one axis, while the epilogue, which writes into an array with a
+  // border, walks them separately.
+  bool collapses_outer;
+  std::size_t outer_count;  // axes outside of the one that tiles divide
+  int lhs_operand, rhs_operand, table_operand, scratch_operand;
+  std::optional<Packer> packer;  // of B, if it is not packed yet
+
+  /// Between copied rows of A: not a multiple of a page.
+  static constexpr std::int64_t copied_row_stride = Tile::chunk + 16;
+  std::int64_t tile_elements() const { return size.rows() * tile.width(); }
+  /// Of A, for a row tile.
+  std::int64_t copy_elements() const { return copies_lhs ? size.rows() * copied_row_stride : 0; }
+
+  /// A's offset of row r of a tile, relative to the tile.
+  std::int64_t row_offset(int r) const { return copies_lhs ? r * copied_row_stride : offset_in_lhs(r); }
+  std::int64_t offset_in_lhs(int r) const {
+    const int in_group = r % size.rows_per_group;
+    return r / size.rows_per_group * row_group_stride +
+           (window_points.empty() ? in_group * row_stride
+                                  : window_points[static_cast<std::size_t>(in_group)]);
+  }
+  /// Rows that the epilogue reduces to one.
+  int pooled_rows() const { return window_points.empty() ? 1 : size.rows_per_group; }
+  /// Whether the epilogue sees the axis of row groups as an outer axis.
+  bool row_groups_are_outer() const { return window_points.empty() && size.rows_per_group > 1; }
+  /// Whether the last tile has fewer columns than the others.
+  bool is_ragged() const { return last_columns < tile.width(); }
+  std::string key() const;
+};
+
+/// The sizes that the kernel gets as parameters. A row tile is the rows of one tile. A task is a block of
+/// `block_row_tiles` row tiles by a block of `block_column_tiles` column tiles.
+struct ContractionSizes {
+  Dims extents, lhs_strides, rhs_strides;  // of the axes of rows; tiles divide the last
+  std::int64_t tiles_of_axis = 0, larger_tiles = 0, row_tiles = 0, column_tiles = 0;
+  std::int64_t epilogue_rows = 0;  // extent of the epilogue's last axis, for ContractionPlan::collapses_outer
+  std::int64_t block_row_tiles = 1, block_column_tiles = 1, column_blocks = 1;
+  std::int64_t scratch_bytes = 0;
+
+  std::int64_t tasks() const;
+};
+
+/// `sizes` comes with the axes of rows; the other members are computed. `epilogue_reads_rows`: the epilogue
+/// reads an array as large as the result. `operands`: of the fusion, results included.
+ContractionPlan plan_contraction(const Contraction& contraction, DType dtype, bool epilogue_reads_rows,
+                                 int operands, const Target& target, ContractionSizes& sizes);
+
+}  // namespace kiln::codegen
