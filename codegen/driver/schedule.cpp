@@ -1,7 +1,7 @@
 #include "codegen/driver/schedule.h"
 
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/kernels/strips.h"
+#include "codegen/cpu/kernels/row_fusion.h"
 #include "codegen/driver/kernel_cache.h"
 #include "ir/views.h"
 #include "passes/strip_mine.h"
@@ -180,7 +180,7 @@ class Scheduler {
   }
 
   void finish_steps() {
-    planned_ = join_strips(std::move(planned_));
+    planned_ = fuse_rows(std::move(planned_));
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_)
       if (p.request) requests.push_back(std::move(*p.request));

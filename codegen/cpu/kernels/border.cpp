@@ -1,4 +1,4 @@
-// What surrounds the operand of a pad: one number, in one kernel for all sides.
+// The border of a pad, filled with one number in one kernel for all sides.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
@@ -15,15 +15,16 @@ double number_of(mlir::TypedAttr value) {
   return static_cast<double>(llvm::cast<mlir::IntegerAttr>(value).getValue().getSExtValue());
 }
 
-/// How a padded array is walked: along the axes before the last padded one in rows, each of them contiguous.
+/// The loops over a padded array: the axes outside of the last padded one are merged outer axes; a row,
+/// contiguous in memory, is the rest.
 struct Rows {
   struct Axis {
     std::int64_t extent, low, inner;
     bool is_padded() const { return inner != extent; }
   };
   llvm::SmallVector<Axis> outer;
-  std::int64_t count = 1, elements = 1;  // rows, and what one has
-  std::int64_t head = 0, tail = 0;       // what of an inner row lies before the operand's part, and behind
+  std::int64_t count = 1, elements = 1;  // rows, and elements of one
+  std::int64_t head = 0, tail = 0;       // border elements of an inner row before and after the operand's
 
   explicit Rows(ir::PadOp pad) {
     const auto shape = ir::ranked(pad.getResult()).getShape(), inner = ir::ranked(pad.getX()).getShape();
@@ -96,7 +97,7 @@ Launch launch_border(ir::PadOp pad, const Target& target) {
       for (std::size_t i = axes.size(); i-- > 0;) {
         const auto axis = params.group<AxisParams>(i);
         const Value extent = axis["extent"];
-        if (axes[i]) {  // what lies before the operand's part is a large unsigned number
+        if (axes[i]) {  // indices before the operand's are large unsigned numbers
           const Value inside =
               mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult,
                                           e.sub(e.rem(rest, extent), axis["low"]), axis["inner_extent"]);

@@ -1,5 +1,5 @@
-// Convolutions. Mostly with the channels last: rows are the batch and the output positions, and the
-// contracted index walks the window through a table of offsets.
+// Convolutions, as depthwise, line or implicit-GEMM kernels. In the last, channels are last, rows are the
+// batch and the output positions, and the contracted index finds A through a table of offsets.
 #include "codegen/cpu/kernels/contraction.h"
 #include "codegen/cpu/kernels/depthwise.h"
 #include "codegen/cpu/kernels/line_convolution.h"
@@ -24,7 +24,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
   if (channels_first) {
     if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
-    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all channels of the result have the same
+    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels share the input
     return launch_line_convolution(
         fusion, root.getResult(),
         {.lhs = x,
@@ -43,7 +43,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
                              .lhs_strides = lhs_strides,
                              .offsets = window_offsets(1, root.getKernel(), 1, tap_strides),
                              .row_taps = root.getKernel().back(),
-                             .tap_step = tap_strides.back(),
+                             .tap_stride = tap_strides.back(),
                              .channels = result[channel],
                              .panel = packed[3]},
                             target);

@@ -1,4 +1,5 @@
-// Running sums: a chain along one axis, lanes and threads along the others. Semantics: kiln.cumulative.
+// Cumulative operations: a chain along one axis; lanes and threads run along the others. Semantics:
+// kiln.cumulative.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
@@ -21,7 +22,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
                behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), extent = shape[axis];
 
   DType dtype = dtype_of_value(op.getX());
-  // Lanes run along what is behind the axis; where nothing is, each chain is a scalar's.
+  // Lanes run along the axes after the chain's; if there are none, chains are scalar.
   Dims extents, strides;
   auto add_axis = [&](std::int64_t count, std::int64_t stride) {
     extents.push_back(count);
@@ -30,7 +31,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   if (before > 1 || behind == 1) add_axis(before, extent * behind);
   if (behind > 1) add_axis(behind, 1);
   int lanes = behind > 1 ? target.lanes(size_of(dtype)) : 1;
-  // Streams are addresses only: nothing is read at points of the nest itself.
+  // The nest computes addresses only: the chain loads its elements itself.
   LoopNest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
   Launch launch{{name_of_location(op.getLoc()),
                  fmt::format("cumulative {} {}", ir::stringifyReduceKind(op.getKind()).str(), nest.key()),

@@ -1,7 +1,7 @@
-// Convolutions whose channels are groups of their own, with the channels last: registers run along the
-// channels, and a tile is some results of a row. A tap row is read once for all of them: each of its columns
-// is loaded and multiplied with every tap that a result has there. Tiles pass by all channels before the next
-// begins, so that memory is read as it lies.
+// Depthwise convolutions (a group for each channel) with the channels last. Lanes run along the channels; a
+// tile is some consecutive results of a line. Each input column of a row of taps is loaded once and
+// multiplied with the taps of all results that use it: without reuse across lanes the kernel is bound by
+// loads, not by FMAs. A tile is computed for all channels before the next tile, in the order of memory.
 #include "codegen/cpu/kernels/depthwise.h"
 
 #include "codegen/cpu/loops/epilogue.h"
@@ -19,7 +19,7 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-/// Longer rows of taps are taken tap by tap.
+/// Longer rows of taps are processed tap by tap.
 constexpr std::int64_t most_taps = 8;
 constexpr std::int64_t most_vectors = 4;
 
@@ -29,58 +29,58 @@ constexpr ParamNames axis_names{"extent", "lhs_stride"};
 using Params = KernelParams<names>;
 using AxisParams = KernelParams<axis_names>;
 
-/// What the code is made from: equal plans (and epilogues), equal code.
+/// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
   DType dtype;
   int lanes;
   TileRows rows;
   int vectors;                  // registers of channels at once
   int tail;                     // channels in the last register; 0: it is full
-  std::int64_t k_extent, taps;  // of the window; that are taken at once
-  std::int64_t row_step, tap_step, panel;
-  std::size_t outer_count;  // axes before that of the tiles
+  std::int64_t k_extent, taps;  // of the window; of an iteration
+  std::int64_t row_stride, tap_stride, panel;
+  std::size_t outer_count;  // axes outside of the one that tiles divide
   int lhs_operand, rhs_operand, table_operand;
 
   std::string key() const {
     return fmt::format("{} rows={} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
                        name_of(dtype), rows.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
-                       lhs_operand, rhs_operand, k_extent, taps, row_step, tap_step, outer_count);
+                       lhs_operand, rhs_operand, k_extent, taps, row_stride, tap_stride, outer_count);
   }
 };
 
 class Emitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
-      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
-  /// Units [begin, end): tiles, along the last axis first.
+  /// A task is a tile; the last axis varies fastest.
   void run() {
-    const Value left =
+    const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
-    right_ = e.buffer(args_.buffers, plan_.rhs_operand);
-    offsets_ = e.buffer(args_.buffers, plan_.table_operand);
+    rhs_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     const Value tiles = params_["row_tiles"];
-    e.loop(args_.begin, args_.end, e.index(1), [&](Value unit) {
-      const Value first = at_outer(e.div(unit, tiles), left);
-      plan_.rows.emit(e, e.rem(unit, tiles), params_["larger_tiles"], [&](Value row, int rows) {
+    e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
+      const Value first = at_outer(e.div(task, tiles), lhs);
+      plan_.rows.emit(e, e.rem(task, tiles), params_["larger_tiles"], [&](Value row, int rows) {
         first_row_ = row;
-        left_ = e.element(first, e.mul(row, e.index(plan_.row_step)), plan_.dtype);
+        lhs_ = e.element(first, e.mul(row, e.index(plan_.row_stride)), plan_.dtype);
         all_columns(rows);
       });
     });
   }
 
  private:
-  /// The left factors of that number of the outer axes.
-  Value at_outer(Value number, Value left) {
+  /// Address of the input at index `number` of the outer axes.
+  Value at_outer(Value number, Value lhs) {
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
       extents.push_back(params_.group<AxisParams>(i)["extent"]);
     const auto index = e.coordinates(number, extents);
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      left = e.element(left, e.mul(index[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
-    finish_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
-    return left;
+      lhs = e.element(lhs, e.mul(index[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
+    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
+    return lhs;
   }
 
   void all_columns(int rows) {
@@ -101,11 +101,12 @@ class Emitter {
         e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, columns, mask, from, to); });
     for (int r = 0; r < rows; ++r)
       for (int v = 0; v < vectors; ++v)
-        finish_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(r * vectors + v)]),
-                      e.add(first_row_, e.index(r)), columns[static_cast<std::size_t>(v)], plan_.lanes, mask);
+        epilogue_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(r * vectors + v)]),
+                        e.add(first_row_, e.index(r)), columns[static_cast<std::size_t>(v)], plan_.lanes,
+                        mask);
   }
 
-  /// Over the taps [from, to).
+  /// The sums over the taps [from, to).
   llvm::SmallVector<Value> sums_over(const Tile& tile, llvm::ArrayRef<Value> columns, Value mask, Value from,
                                      Value to) {
     llvm::SmallVector<Value> panels;
@@ -113,7 +114,7 @@ class Emitter {
       const Value panel = e.index(plan_.panel);
       const Value at =
           e.add(e.mul(e.div(column, panel), e.index(plan_.k_extent * plan_.panel)), e.rem(column, panel));
-      panels.push_back(e.element(right_, at, plan_.dtype));
+      panels.push_back(e.element(rhs_, at, plan_.dtype));
     }
     llvm::SmallVector<Value> sums(tile.registers(), e.number(plan_.dtype, 0, plan_.lanes));
     return e.loop(from, to, e.index(plan_.taps), sums, [&](Value k, mlir::ValueRange carried) {
@@ -123,27 +124,28 @@ class Emitter {
     });
   }
 
-  /// Adds the row of taps from k on, in the order of memory, which for each result is that of its taps.
+  /// Adds the row of taps from k on. Columns are in the order of memory, so each result adds its taps in
+  /// order.
   void add_row(const Tile& tile, llvm::ArrayRef<Value> columns, llvm::ArrayRef<Value> panels, Value mask,
                Value k, llvm::MutableArrayRef<Value> sums) {
     struct Use {
       int row;
       std::int64_t tap;
     };
-    const std::int64_t direction = plan_.tap_step < 0 ? -1 : 1;
+    const std::int64_t direction = plan_.tap_stride < 0 ? -1 : 1;
     std::map<std::int64_t, llvm::SmallVector<Use>> uses;  // by distance from the first column
     for (int r = 0; r < tile.rows; ++r)
       for (std::int64_t t = 0; t < plan_.taps; ++t)
-        uses[direction * (r * plan_.row_step + t * plan_.tap_step)].push_back({r, t});
-    const Value left =
-        e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
+        uses[direction * (r * plan_.row_stride + t * plan_.tap_stride)].push_back({r, t});
+    const Value lhs =
+        e.element(lhs_, e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64), plan_.dtype);
     for (auto [v, column] : llvm::enumerate(columns)) {
       llvm::SmallVector<Value> factors;
       for (std::int64_t t = 0; t < plan_.taps; ++t) {
         const Value at = e.mul(e.add(k, e.index(t)), e.index(plan_.panel));
         factors.push_back(e.load(e.element(panels[v], at, plan_.dtype), plan_.dtype, plan_.lanes));
       }
-      const Value here = e.element(left, column, plan_.dtype);
+      const Value here = e.element(lhs, column, plan_.dtype);
       for (const auto& [distance, used_by] : uses) {
         const Value x = e.load(e.element(here, e.index(direction * distance), plan_.dtype), plan_.dtype,
                                plan_.lanes, mask);
@@ -157,12 +159,12 @@ class Emitter {
 
   KernelBuilder& e;
   const Plan& plan_;
-  Epilogue& finish_;
+  Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value right_, offsets_;
-  // Of the unit.
-  Value left_, first_row_;
+  Value rhs_, k_offsets_;
+  // Of the task.
+  Value lhs_, first_row_;
 };
 
 }  // namespace
@@ -170,28 +172,28 @@ class Emitter {
 Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const Target& target) {
   const Dims extra_strides[] = {d.lhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides);
-  const Dims &extents = epilogue.extents(), &steps = epilogue.extra_strides(0);
+  const Dims &extents = epilogue.extents(), &strides = epilogue.extra_strides(0);
   const DType dtype = dtype_of_value(root);
   const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
-  // Within one chunk a row of taps is not cut.
+  // A row of taps must not cross the end of a chunk.
   const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_taps ? d.row_taps : 1;
   const std::int64_t m = extents.back();
-  // As many rows as registers hold beside the taps and a factor.
+  // Rows whose accumulators fit in registers, beside the taps and an input.
   const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
-  const TileSplit cut(m, most_rows);
+  const TileSplit split(m, most_rows);
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(std::max<std::int64_t>(
-      std::min({Tile::least_accumulators / cut.rows.most, most_vectors, registers}), 1));
+      std::min({Tile::least_accumulators / split.rows.most, most_vectors, registers}), 1));
   const Plan plan{.dtype = dtype,
                   .lanes = lanes,
-                  .rows = cut.rows,
+                  .rows = split.rows,
                   .vectors = vectors,
                   .tail = static_cast<int>(d.channels % lanes),
                   .k_extent = k_extent,
                   .taps = taps,
-                  .row_step = steps.back(),
-                  .tap_step = d.tap_step,
+                  .row_stride = strides.back(),
+                  .tap_stride = d.tap_stride,
                   .panel = d.panel,
                   .outer_count = extents.size() - 1,
                   .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
@@ -203,20 +205,20 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
                  {}},
                 {}};
   Params::append(launch.params, {{"channels", d.channels},
-                                 {"row_tiles", cut.tiles},
-                                 {"larger_tiles", cut.larger},
+                                 {"row_tiles", split.tiles},
+                                 {"larger_tiles", split.larger},
                                  {"lhs_offset", d.lhs.offset}});
-  launch.extent = d.channels == 0 ? 0 : cut.tiles;
+  launch.extent = d.channels == 0 ? 0 : split.tiles;
   for (std::size_t i = 0; i < plan.outer_count; ++i) {
-    AxisParams::append(launch.params, {{"extent", extents[i]}, {"lhs_stride", steps[i]}});
+    AxisParams::append(launch.params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
     launch.extent *= extents[i];
   }
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
-  launch.grain = grain_for(launch.extent, cut.rows.most * registers * Tile::cost_of_register(k_extent));
+  launch.grain = grain_for(launch.extent, split.rows.most * registers * Tile::cost_of_register(k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue finish = epilogue;
-    Emitter(e, plan, finish, args).run();
+    Epilogue own = epilogue;
+    Emitter(e, plan, own, args).run();
   };
   return launch;
 }

@@ -5,15 +5,15 @@
 
 namespace kiln::codegen {
 
-/// A convolution with a window of its own for each channel. Channels are the last axis of the result and of
-/// the left factors, and neighbours in both; all other axes are rows.
+/// A depthwise convolution. Channels are the last axis of the result and of the input, with a unit stride in
+/// both; all other axes are rows.
 struct Depthwise {
   ir::View lhs;                       ///< for its base and offset only
-  unsigned rhs = 0;                   ///< the fusion's argument: windows, packed in panels of channels
-  Dims lhs_strides;                   ///< along the result's axes but the channels, in elements
-  std::vector<std::int64_t> offsets;  ///< of the left factor of each tap
-  std::int64_t row_taps = 1;          ///< neighbours among those, `tap_step` apart
-  std::int64_t tap_step = 0;
+  unsigned rhs = 0;                   ///< the fusion's argument: kernels, packed in panels of channels
+  Dims lhs_strides;                   ///< of the input along the result's axes but the channels, in elements
+  std::vector<std::int64_t> offsets;  ///< of the input of each tap
+  std::int64_t row_taps = 1;          ///< neighbours among those, `tap_stride` apart
+  std::int64_t tap_stride = 0;
   std::int64_t channels = 0, panel = 0;
 };
 

@@ -1,4 +1,4 @@
-// Matrix products: rows are the batch and the left operand's rows.
+// Matrix products as contractions: rows are the batch and the rows of A.
 #include "codegen/cpu/kernels/contraction.h"
 #include "runtime/fail.h"
 

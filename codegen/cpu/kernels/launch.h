@@ -4,7 +4,7 @@
 
 namespace kiln::codegen {
 
-/// A kernel and how to run it for given shapes; the operands' places are added by schedule.cpp. Operands are
+/// A kernel with its parameters for given shapes; schedule.cpp adds the operands' buffers. Operands are
 /// numbered: the fusion's arguments, then its results, then the random state if it is used.
 struct Launch {
   KernelRequest request;
@@ -12,9 +12,9 @@ struct Launch {
   std::int64_t extent = 1;
   std::int64_t grain = 1;
   bool uses_random = false;
-  /// Bytes that each thread is lent (Step::scratch_bytes): the last operand.
+  /// Bytes of scratch memory per thread (Step::scratch_bytes): the last operand.
   std::int64_t scratch_bytes = 0;
-  /// A table of i64 that the kernel reads as one more operand, after the random state; empty: none.
+  /// A table of i64, one more operand after the random state; empty: none.
   std::vector<std::int64_t> table;
 };
 
@@ -38,11 +38,10 @@ Launch launch_scatter(ir::ScatterOp scatter, const Target& target);
 /// Operand 0 to operand 1.
 Launch launch_cumulative(ir::CumulativeOp cumulative, const Target& target);
 
-/// What a pad puts around its operand; operand 0 is written.
+/// The border that a pad puts around its operand, into operand 0.
 Launch launch_border(ir::PadOp pad, const Target& target);
 
-/// A box of elements copied from one strided window to another: operand 0 to operand 1. Shapes, strides and
-/// offsets are in elements.
+/// A copy from one strided view to another: operand 0 to operand 1. Strides and offsets are in elements.
 struct StridedBox {
   llvm::SmallVector<std::int64_t, 6> shape;
   llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
@@ -53,11 +52,11 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);
 
-/// Work that is worth a thread, in the cheapest element operations: about 5 us, or twice what it takes to
-/// wake one.
+/// Minimum cost of a thread's task, in the cheapest element operations: about 5 us, twice the time to wake a
+/// thread.
 inline constexpr std::int64_t least_task_cost = 32 * 1024;
-/// Pieces of a loop that are worth a thread, equally large. An iteration costs `cost` of the cheapest element
-/// operations; pieces begin at multiples of `multiple`.
+/// The grain of a loop: equally large tasks of at least that cost. An iteration costs `cost` of the cheapest
+/// element operations; tasks begin at multiples of `multiple`.
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple = 1);
 
 }  // namespace kiln::codegen

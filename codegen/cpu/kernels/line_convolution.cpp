@@ -1,6 +1,6 @@
-// Convolutions of few channels, which would leave most of a register empty: registers run along the lines of
-// the result. A tile is a piece of some lines for all channels; what multiplies the points of a line is one
-// weight, so that the factors have changed sides.
+// Convolutions with few output channels, which would leave most lanes empty: lanes run along the lines of the
+// result. A tile is a part of some lines for all channels. The weight is broadcast, the input is loaded as
+// registers: A and B of the contraction have changed roles.
 #include "codegen/cpu/kernels/line_convolution.h"
 
 #include "codegen/cpu/loops/epilogue.h"
@@ -21,16 +21,16 @@ constexpr ParamNames axis_names{"extent", "lhs_stride"};
 using Params = KernelParams<names>;
 using AxisParams = KernelParams<axis_names>;
 
-/// What the code is made from: equal plans (and epilogues), equal code.
+/// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
   DType dtype;
   int lanes, channels;
   TileRows lines;  // of a tile
-  int vectors;     // registers of a line in a tile, which are a part of all
+  int vectors;     // registers of a line in a tile; divides those of a line
   int tail;        // points in the last register of a line; 0: it is full
-  std::int64_t k_extent, panel, line_step;
-  // Among the axes of the end: that of the channels (none if there is one), whether the last is that of the
-  // lines or of the channels, and how many others there are.
+  std::int64_t k_extent, panel, line_stride;
+  // Of the epilogue's axes: the channel axis (none if there is one channel), whether the last axis is the
+  // lines (else the channels), and the number of other axes.
   std::optional<std::size_t> channel_axis;
   bool has_lines;
   std::size_t outer_count;
@@ -40,35 +40,35 @@ struct Plan {
     return fmt::format("{} channels={}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
                        name_of(dtype), channels, panel, lines.key(), vectors, lanes,
                        tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
-                       line_step, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
+                       line_stride, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
                        has_lines ? " lines" : "");
   }
 };
 
 class Emitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
-      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
-  /// Units [begin, end): tiles of lines, along the last axis first.
+  /// A task is a tile of lines; the last axis varies fastest.
   void run() {
-    const Value left =
+    const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
     weights_ = e.buffer(args_.buffers, plan_.rhs_operand);
-    offsets_ = e.buffer(args_.buffers, plan_.table_operand);
+    k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     const Value tiles = params_["line_tiles"];
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
       extents.push_back(params_.group<AxisParams>(i)["extent"]);
-    e.loop(args_.begin, args_.end, e.index(1), [&](Value unit) {
-      outer_index_ = e.coordinates(e.div(unit, tiles), extents);
-      Value first = left;
+    e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
+      outer_index_ = e.coordinates(e.div(task, tiles), extents);
+      Value first = lhs;
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
         first =
             e.element(first, e.mul(outer_index_[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
-      plan_.lines.emit(e, e.rem(unit, tiles), params_["larger_tiles"], [&](Value line, int lines) {
+      plan_.lines.emit(e, e.rem(task, tiles), params_["larger_tiles"], [&](Value line, int lines) {
         first_line_ = line;
-        left_ = e.element(first, e.mul(line, e.index(plan_.line_step)), plan_.dtype);
+        lhs_ = e.element(first, e.mul(line, e.index(plan_.line_stride)), plan_.dtype);
         along_lines(lines);
       });
     });
@@ -92,9 +92,9 @@ class Emitter {
       prepare(c);
       for (int l = 0; l < lines; ++l)
         for (int v = 0; v < plan_.vectors; ++v)
-          finish_.store(e, sums_of.value(e, sums[next++]),
-                        plan_.has_lines ? e.add(first_line_, e.index(l)) : e.index(c), at(point, v),
-                        plan_.lanes, mask_of(v, mask));
+          epilogue_.store(e, sums_of.value(e, sums[next++]),
+                          plan_.has_lines ? e.add(first_line_, e.index(l)) : e.index(c), at(point, v),
+                          plan_.lanes, mask_of(v, mask));
     }
   }
 
@@ -102,10 +102,10 @@ class Emitter {
     return tile.emit(e, from, to, [&](Value k) {
       Tile::Operands operands;
       const Value here =
-          e.element(left_, e.load_scalar(e.element(offsets_, k, DType::i64), DType::i64), plan_.dtype);
+          e.element(lhs_, e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64), plan_.dtype);
       for (int l = 0; l < tile.vectors / plan_.vectors; ++l)
         for (int v = 0; v < plan_.vectors; ++v) {
-          const Value first = e.add(at(point, v), e.index(l * plan_.line_step));
+          const Value first = e.add(at(point, v), e.index(l * plan_.line_stride));
           operands.rhs.push_back(
               e.load(e.element(here, first, plan_.dtype), plan_.dtype, plan_.lanes, mask_of(v, mask)));
         }
@@ -123,21 +123,21 @@ class Emitter {
     auto index = outer_index_;
     if (plan_.channel_axis && plan_.has_lines)
       index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), e.index(channel));
-    finish_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
+    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
   }
 
   KernelBuilder& e;
   const Plan& plan_;
-  Epilogue& finish_;
+  Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value weights_, offsets_;
-  // Of the unit.
+  Value weights_, k_offsets_;
+  // Of the task.
   llvm::SmallVector<Value> outer_index_;
-  Value left_, first_line_;
+  Value lhs_, first_line_;
 };
 
-/// Registers of a line and lines of a tile: as many together as `most`, the registers a part of all `count`.
+/// Registers per line, dividing `count`, and lines of a tile: at most `most` registers in all.
 struct TileSize {
   std::int64_t vectors = 1, lines = 1;
   TileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
@@ -156,11 +156,11 @@ struct TileSize {
 Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& c,
                                const Target& target) {
   const auto shape = ir::ranked(root).getShape();
-  Dims of_channel(shape.size() - 1, 0);  // keeps their axis apart, to be found
+  Dims of_channel(shape.size() - 1, 0);  // keeps the channel axis separate, and marks it
   of_channel[1] = 1;
   const Dims extra_strides[] = {c.lhs_strides, of_channel};
   const Epilogue epilogue(fusion, root, shape.size() - 1, extra_strides);
-  const Dims &extents = epilogue.extents(), &steps = epilogue.extra_strides(0),
+  const Dims &extents = epilogue.extents(), &strides = epilogue.extra_strides(0),
              &marks = epilogue.extra_strides(1);
   const auto* mark = llvm::find(marks, 1);
   std::optional<std::size_t> channel_axis;
@@ -170,21 +170,21 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   const DType dtype = dtype_of_value(root);
   const int lanes = target.lanes(size_of(dtype));
   const std::int64_t line = shape.back(), registers = divideCeilSigned(line, lanes);
-  // Beside the sums, a register for each register of points, and one for the weight.
+  // Besides the accumulators, a register for each register of inputs, and one for the weight.
   const std::int64_t most = std::max<std::int64_t>((target.registers() - 1) / (c.channels + 1), 1);
   const std::int64_t lines = has_lines ? extents.back() : 1;
   const TileSize size(most, registers, lines);
-  const TileSplit cut(lines, static_cast<int>(size.lines));
+  const TileSplit split(lines, static_cast<int>(size.lines));
   const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
   Plan plan{.dtype = dtype,
             .lanes = lanes,
             .channels = static_cast<int>(c.channels),
-            .lines = cut.rows,
+            .lines = split.rows,
             .vectors = static_cast<int>(size.vectors),
             .tail = static_cast<int>(line % lanes),
             .k_extent = k_extent,
             .panel = c.panel,
-            .line_step = has_lines ? steps.back() : 0,
+            .line_stride = has_lines ? strides.back() : 0,
             .channel_axis = channel_axis,
             .has_lines = has_lines,
             .outer_count = 0,
@@ -193,14 +193,14 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
             .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
   std::vector<std::int64_t> params;
   Params::append(params, {{"line_points", line},
-                          {"line_tiles", cut.tiles},
-                          {"larger_tiles", cut.larger},
+                          {"line_tiles", split.tiles},
+                          {"larger_tiles", split.larger},
                           {"lhs_offset", c.lhs.offset}});
-  std::int64_t units = line == 0 || c.channels == 0 ? 0 : cut.tiles;
+  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
     if (i == channel_axis) continue;
-    AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", steps[i]}});
-    units *= extents[i];
+    AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
+    tasks *= extents[i];
     ++plan.outer_count;
   }
   epilogue.append_params(params);
@@ -209,12 +209,13 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
                  fusion.getLoc(),
                  {}},
                 std::move(params)};
-  launch.extent = units;
+  launch.extent = tasks;
   launch.table = c.offsets;
-  launch.grain = grain_for(units, cut.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
+  launch.grain =
+      grain_for(tasks, split.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue finish = epilogue;
-    Emitter(e, plan, finish, args).run();
+    Epilogue own = epilogue;
+    Emitter(e, plan, own, args).run();
   };
   return launch;
 }

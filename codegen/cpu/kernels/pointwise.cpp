@@ -1,4 +1,4 @@
-// Kernels without a sum: loops over a box, one expression per point. Copies and fills are expressions too.
+// Pointwise kernels: loops over a box with one expression per point. Copies and fills are expressions, too.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
@@ -10,11 +10,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// Elements of a loop over bytes alone: as many as fit in a register of 4-byte lanes, which every type can
-/// fill.
-int lanes_for(const Target& target, std::size_t widest) { return target.lanes(widest); }
-
-/// Joins neighbouring axes where all streams allow it.
+/// Merges axes where all accesses allow it.
 void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
   llvm::SmallVector<Dims> strides;
   for (StridedAccess& s : accesses) strides.push_back(s.strides);
@@ -23,62 +19,61 @@ void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
   join_repeats(extents, accesses, lanes);
 }
 
-/// What the innermost loop computes at once.
-struct AtOnce {
+/// Unroll factors of the innermost loops: rows, and registers of a row.
+struct Unroll {
   int rows = 1, registers = 1;
 };
 
-/// Whether rows of the box read something that is the same for all of them, as a bias.
-bool rows_share(const std::vector<StridedAccess>& accesses) {
+/// Whether the rows of the box share an operand, such as a bias.
+bool rows_share_operands(const std::vector<StridedAccess>& accesses) {
   return llvm::any_of(accesses, [](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides.back() == 1 && is_shared_by_rows(s);
   });
 }
 
-/// What takes a few operations takes as many again to count and to jump, which several registers share in
-/// rows that are long enough to have few left at their ends. (One axis comes from memory as a whole, or is
-/// short.) Half of them are those of the next row where that reads in part the same: loads are what there is
-/// too much of.
-AtOnce at_once_along(const ScalarExpr& body, llvm::ArrayRef<std::int64_t> axes,
-                     const std::vector<StridedAccess>& accesses, int lanes) {
+/// For short expressions loop overhead is as large as the work: unroll, if rows are long enough that
+/// remainders do not matter. If rows share operands, unroll over two rows to halve those loads. (A box of one
+/// axis is bound by memory, or short.)
+Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
+                   const std::vector<StridedAccess>& accesses, int lanes) {
   constexpr int most = 4, operations_at_once = 16, least_turns = 8;
-  const int registers = body.registers_at_once();
+  const int registers = expr.registers_at_once();
   if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
-  const auto operations = static_cast<int>(body.operations());
+  const auto operations = static_cast<int>(expr.operations());
   const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
-  return all > 1 && rows_share(accesses) ? AtOnce{2, all / 2} : AtOnce{1, all};
+  return all > 1 && rows_share_operands(accesses) ? Unroll{2, all / 2} : Unroll{1, all};
 }
 
-/// Whole lines of what lies across the rows, if something does: then its axis goes inward. (Whole lines of
-/// what is written, too, gained nothing.)
-std::optional<AtOnce> at_once_across(std::size_t operations, Dims& extents,
-                                     std::vector<StridedAccess>& accesses, int lanes, std::size_t bytes,
-                                     bool keep_outermost) {
+/// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
+/// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
+std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
+                                            std::vector<StridedAccess>& accesses, int lanes,
+                                            std::size_t bytes, bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
   if (!move_transposed_axis_inward(extents, accesses, lanes, keep_outermost)) return std::nullopt;
   const int line = static_cast<int>(cache_line_bytes / static_cast<std::int64_t>(bytes));
-  return AtOnce{operations > most_operations ? lanes : std::max(lanes, line), 1};
+  return Unroll{operations > most_operations ? lanes : std::max(lanes, line), 1};
 }
 
 void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
   nest.append_params(launch.params);
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
-  // With one axis the loop is cut in elements, at whole vectors and cache lines; with two between rows that
-  // are taken at once.
+  // Threads divide a single axis at whole registers and cache lines, the outer of two axes between blocks of
+  // unrolled rows.
   const std::int64_t multiple = nest.rank() == 1 ? 64 : nest.rank() == 2 ? nest.rows() : 1;
   launch.grain = grain_for(launch.extent, std::max<std::int64_t>(1, inner) * cost, multiple);
   if (nest.elements() == 0) launch.extent = 0;
 }
 
-/// Gathers: operands x and indices; the address depends on a loaded index.
+/// A gather: accesses of x and of the indices, which x's addresses depend on.
 struct GatherLeaf {
   std::size_t x_access, index_access;
   std::int64_t axis_stride, axis_extent;
   DType index_dtype;
 };
 
-/// Whether the one result is larger than what caches keep, and written in one go.
+/// Whether the only result is contiguous and too large for the caches.
 bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const Target& target) {
   constexpr std::int64_t least_bytes = 32 * 1024 * 1024;
   const StridedAccess& result = nest.accesses()[first_output];
@@ -97,7 +92,7 @@ using GatherParams = KernelParams<gather_names>;
 
 Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   const auto outputs = outputs_of(fusion);
-  ScalarExpr body(values_of(outputs));
+  ScalarExpr expr(values_of(outputs));
   auto arguments = static_cast<int>(fusion.getNumOperands());
   auto results = static_cast<int>(fusion.getNumResults());
 
@@ -106,8 +101,8 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   std::vector<StridedAccess> accesses;
   std::vector<std::size_t> leaf_access;
   std::vector<std::optional<GatherLeaf>> gathers;
-  bool uses_random = !body.draws().empty();
-  for (const Leaf& leaf : body.leaves()) {
+  bool uses_random = !expr.counter_offsets().empty();
+  for (const Leaf& leaf : expr.leaves()) {
     leaf_access.push_back(accesses.size());
     gathers.emplace_back();
     switch (leaf.kind) {
@@ -151,35 +146,36 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     accesses.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), out.view.strides,
                         out.view.offset, false});
 
-  const int lanes = lanes_for(target, body.widest());
+  const int lanes = target.lanes(expr.widest());
   collapse(extents, accesses, lanes);
-  // The outer loops of a strip's kernels go through the same rows.
-  const bool in_strip = fusion->hasAttr(passes::strip_attr);
-  const auto across = body.registers_at_once() == 1 ? at_once_across(body.operations(), extents, accesses,
-                                                                     lanes, body.widest(), in_strip)
-                                                    : std::nullopt;
-  const AtOnce together = across ? *across : at_once_along(body, extents, accesses, lanes);
-  LoopNest nest(std::move(extents), std::move(accesses), lanes, together.registers, together.rows);
+  // Kernels of a row fusion have the same outermost loop.
+  const bool in_row_fusion = fusion->hasAttr(passes::strip_attr);
+  const auto transposing =
+      expr.registers_at_once() == 1
+          ? unroll_for_transposes(expr.operations(), extents, accesses, lanes, expr.widest(), in_row_fusion)
+          : std::nullopt;
+  const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
+  LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
   const bool nontemporal = writes_nontemporally(nest, first_output, target);
-  // Large arrays in one go come from afar (rows may be a strip's, and near), and functions leave the memory
-  // time to answer.
+  // Prefetch large contiguous arrays, which stream from memory (rows may be in L1 by row fusion), and the
+  // operands of functions, whose computation hides the latency.
   const bool software_prefetch =
       target.software_prefetch &&
-      (body.registers_at_once() > 1 ||
+      (expr.registers_at_once() > 1 ||
        (nest.rank() == 1 &&
-        nest.elements() * static_cast<std::int64_t>(body.widest()) > 2 * private_cache_bytes));
+        nest.elements() * static_cast<std::int64_t>(expr.widest()) > 2 * private_cache_bytes));
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("pointwise {}{}{}{}", nest.key(), nontemporal ? " past-caches" : "",
-                             software_prefetch ? " ahead" : "", body.key()),
+                             software_prefetch ? " ahead" : "", expr.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
   launch.request.in_order = true;
   launch.uses_random = uses_random;
-  set_geometry(launch, nest, 1 + static_cast<std::int64_t>(body.key().size() / 40));
+  set_geometry(launch, nest, 1 + static_cast<std::int64_t>(expr.key().size() / 40));
   std::int64_t extra = static_cast<std::int64_t>(nest.param_count());
-  auto draws = static_cast<std::int64_t>(body.draws().size());
-  for (const std::int64_t offset : body.draws())
+  auto counter_offsets = static_cast<std::int64_t>(expr.counter_offsets().size());
+  for (const std::int64_t offset : expr.counter_offsets())
     CounterParams::append(launch.params, {{"counter_offset", offset}});
   for (const auto& gather : gathers)
     if (gather)
@@ -194,19 +190,20 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       counter = e.load_scalar(e.element(state, e.index(1), DType::i64), DType::i64);
     }
     const auto values_at = [&](LoopPoint& at) {
-      std::int64_t next = extra + draws;
-      std::vector<std::optional<PhiloxWords>> words(body.draws().size());
-      return body.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
-        const Leaf& leaf = body.leaves()[i];
+      std::int64_t next = extra + counter_offsets;
+      std::vector<std::optional<PhiloxWords>> words(expr.counter_offsets().size());
+      return expr.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
+        const Leaf& leaf = expr.leaves()[i];
         std::size_t s = leaf_access[i];
         switch (leaf.kind) {
           case Leaf::Kind::iota:
             return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(s), e.target.isa);
           case Leaf::Kind::random: {
-            auto& drawn = words[leaf.draw];
-            const CounterParams params(e, args.params, extra + static_cast<std::int64_t>(leaf.draw));
-            mlir::Value draw = params["counter_offset"];
-            if (!drawn) drawn = emit_philox(e.b, e.loc, seed, e.add(counter, draw), at.number(s));
+            auto& drawn = words[leaf.counter_offset];
+            const CounterParams params(e, args.params,
+                                       extra + static_cast<std::int64_t>(leaf.counter_offset));
+            mlir::Value counter_offset = params["counter_offset"];
+            if (!drawn) drawn = emit_philox(e.b, e.loc, seed, e.add(counter, counter_offset), at.number(s));
             return emit_random(e.b, e.loc, leaf.dtype, *drawn, leaf.word);
           }
           case Leaf::Kind::gather: {
@@ -231,7 +228,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
     };
     const auto loops = [&](bool nontemporal) {
       nest.emit_blocks(e, args, [&](llvm::MutableArrayRef<LoopPoint> rows) {
-        // All are read before the first is written, so that what they share is read once.
+        // All rows are loaded before the first is stored, so that a shared operand is loaded once.
         const auto results = llvm::map_to_vector(rows, values_at);
         for (auto [at, values] : llvm::zip(rows, results))
           for (auto [i, value] : llvm::enumerate(values))
@@ -255,11 +252,11 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
   std::vector<StridedAccess> accesses{{dtype, 0, box.from_strides, box.from_offset},
                                       {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
-  const int lanes = lanes_for(target, size_of(dtype));
+  const int lanes = target.lanes(size_of(dtype));
   collapse(extents, accesses, lanes);
-  const AtOnce together =
-      at_once_across(0, extents, accesses, lanes, size_of(dtype), false).value_or(AtOnce{});
-  LoopNest nest(std::move(extents), std::move(accesses), lanes, together.registers, together.rows);
+  const Unroll unroll =
+      unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{});
+  LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

@@ -1,5 +1,6 @@
-// Updates to rows of an array that lie anywhere. Threads share the rows of the result, and each goes through
-// all indices in order: so what a row receives, and in which order, does not depend on them.
+// Scatters: updates of rows of an array at given indices. Threads divide the rows of the result, and each
+// reads all indices in order, so that the updates of a row and their order do not depend on the number of
+// threads.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
@@ -35,8 +36,8 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
                  {{"rows", rows}, {"updates", updates}, {"outer_count", before}, {"row_elements", behind}});
   std::int64_t work = updates * before * behind;
   launch.extent = work == 0 ? 0 : rows;
-  // Reading the indices is in vain for all rows but a thread's own: no more than 16 parts, and one where
-  // there is little to write.
+  // Each task reads all indices, most of them in vain: at most 16 tasks, and one where there is little to
+  // write.
   constexpr std::int64_t parts = 16;
   launch.grain =
       std::max<std::int64_t>(1, work < least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));

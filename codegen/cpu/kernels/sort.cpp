@@ -1,6 +1,6 @@
-// Sorts of rows: runs of 8 by a network, then merged bottom-up between two arrays. What is compared is a key
-// and, where keys are equal, the index, so no two elements are equal and every sorting algorithm gives the
-// stable order.
+// Sorts of rows: a sorting network for runs of 8, then bottom-up merges between two arrays. Elements are
+// compared by key and then by index: no two are equal, so that every sorting algorithm gives the stable
+// order.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int run_length = 8;
 
-/// An integer that is ordered as the elements are to be.
+/// An integer whose order is the order of the result.
 Num key_of(Num x, DType dtype, bool descending) {
   if (!is_floating(dtype)) {
     bool is_unsigned = dtype == DType::u8 || dtype == DType::boolean;
@@ -59,7 +59,7 @@ class Sorter {
       for (int i = 0; i < run_length; ++i) store(run[static_cast<std::size_t>(i)], array, at(first, i));
     });
     e_.when(e_.less(whole, extent_), [&] {
-      // Elements that are not there are greater than all others.
+      // Missing elements compare greater than all others.
       llvm::SmallVector<Parts> run;
       for (int i = 0; i < run_length; ++i) {
         mlir::Value here = at(whole, i);

@@ -1,6 +1,7 @@
-// Convolutions by F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines it: 16 multiplications where the
-// definition has 36. A strip of tiles at a time passes through scratch memory that stays in a near cache: its
-// transformed inputs; then for each panel of columns 16 matrix products, and what comes out of them.
+// Winograd convolutions F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines them: 16 multiplications
+// for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory:
+// its transformed inputs; then, for each panel of columns, 16 contractions, the output transform and the
+// epilogue.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -18,19 +19,19 @@ using Values = llvm::SmallVector<Value, 16>;
 
 /// Positions in a tile of inputs, row by row.
 constexpr int positions = 16;
-/// Each strip reads all weights. Where they come from afar it has so many tiles that multiplying takes
-/// longer.
-constexpr std::int64_t least_far_tiles = 64;
+/// Each tile block reads all weights. Where they stream from memory, a block has at least so many tiles that
+/// computing takes longer than reading.
+constexpr std::int64_t least_streaming_tiles = 64;
 
 Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
 Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
 
-/// B' of four inputs.
+/// B^T of four inputs (Lavin and Gray's names).
 Values input_transform(KernelBuilder& e, const Values& d) {
   return {minus(e, d[0], d[2]), plus(e, d[1], d[2]), minus(e, d[2], d[1]), minus(e, d[1], d[3])};
 }
 
-/// A' of four sums.
+/// A^T of four sums.
 Values output_transform(KernelBuilder& e, const Values& m) {
   return {plus(e, plus(e, m[0], m[1]), m[2]), minus(e, minus(e, m[1], m[2]), m[3])};
 }
@@ -44,7 +45,7 @@ Values kernel_transform(KernelBuilder& e, const Values& g) {
           g[2]};
 }
 
-/// A transform of each row of a square, row by row, and then of each column.
+/// Applies a transform to each row of a square, then to each column of the result.
 Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(const Values&)> transform) {
   llvm::SmallVector<Values, 4> rows;
   for (std::size_t i = 0; i < side; ++i)
@@ -59,16 +60,16 @@ Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(co
   return result;
 }
 
-/// The work in numbers. `strip` tiles pass at a time, `rows` of them through registers.
+/// The sizes of the computation. A tile block is `tile_block` tiles, split into the rows of register tiles.
 struct Plan {
   std::int64_t height, width, channels;          // of the input
   std::int64_t out_height, out_width, columns;   // of the result
-  bool pooled;                                   // a tile is a window of what the end has
-  std::int64_t tiles_down, tiles_across, tiles;  // of a picture, of a picture, in all
-  std::int64_t strip, panels, panel;
-  int units, lanes;
-  bool far;             // weights do not stay in a near cache
-  TileSplit cut{0, 1};  // of a strip
+  bool pooled;                                   // a tile is a pooling window of the epilogue
+  std::int64_t tiles_down, tiles_across, tiles;  // of an image, of an image, in all
+  std::int64_t tile_block, panels, panel;
+  int vectors_per_panel, lanes;
+  bool streams_weights;   // weights do not stay in L2
+  TileSplit split{0, 1};  // of a tile block
 
   Plan(ir::WinogradOp op, const Target& target) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
@@ -86,36 +87,38 @@ struct Plan {
     panels = w[0];
     panel = w[3];
     lanes = Tile::lanes_of(target, DType::f32, panel);
-    units = static_cast<int>(panel / lanes);
+    vectors_per_panel = static_cast<int>(panel / lanes);
     const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
-    const std::int64_t most_rows = std::min<std::int64_t>(Tile::most_rows(target, units), some_tiles);
+    const std::int64_t most_rows =
+        std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
     const std::int64_t tile_bytes = positions * row_elements() * 4;
-    far = positions * channels * panels * panel * 4 > Tile::l2_rhs_bytes;
-    // Their transformed inputs take half of the second cache.
-    const std::int64_t most_tiles = std::clamp(
-        std::max(target.l2_bytes / 2 / tile_bytes, far ? least_far_tiles : 0), most_rows, some_tiles);
-    // As even as possible: strips of all tiles, then rows of a strip.
-    strip = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
-    cut = TileSplit(strip, static_cast<int>(most_rows));
+    streams_weights = positions * channels * panels * panel * 4 > Tile::l2_rhs_bytes;
+    // Transformed inputs take half of L2.
+    const std::int64_t most_tiles =
+        std::clamp(std::max(target.l2_bytes / 2 / tile_bytes, streams_weights ? least_streaming_tiles : 0),
+                   most_rows, some_tiles);
+    // Divide as evenly as possible: all tiles into blocks, then a block into rows.
+    tile_block = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+    split = TileSplit(tile_block, static_cast<int>(most_rows));
   }
 
-  std::int64_t end_height() const { return pooled ? out_height / 2 : out_height; }
-  std::int64_t end_width() const { return pooled ? out_width / 2 : out_width; }
-  std::int64_t strips() const { return llvm::divideCeilSigned(tiles, strip); }
-  /// A tile's transformed inputs at one position. Never a power of two: neighbouring tiles would share lines
-  /// of the first cache.
+  std::int64_t result_height() const { return pooled ? out_height / 2 : out_height; }
+  std::int64_t result_width() const { return pooled ? out_width / 2 : out_width; }
+  std::int64_t tile_blocks() const { return llvm::divideCeilSigned(tiles, tile_block); }
+  /// A tile's transformed inputs at one position. Padded, since with a power of two consecutive tiles would
+  /// compete for the same L1 sets.
   std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
-  // Scratch memory: the number of the strip that is there, from 1 on; zeros for one tile; transformed inputs
+  // Scratch memory: the number of the tile block in it, from 1 on; zeros for one pixel; transformed inputs
   // (position, tile, channel); sums (tile, position, column).
-  std::int64_t position_elements() const { return strip * row_elements(); }
+  std::int64_t position_elements() const { return tile_block * row_elements(); }
   static constexpr std::int64_t zeros_at = cache_line_bytes / 4;
   std::int64_t inputs_at() const { return zeros_at + row_elements(); }
   std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
-  std::int64_t scratch_elements() const { return sums_at() + strip * positions * panel; }
+  std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel; }
 };
 
-constexpr ParamNames names{"height",       "width",    "channels",     "end_height",
-                           "end_width",    "columns",  "tiles_down",   "tiles_across",
+constexpr ParamNames names{"height",       "width",    "channels",     "result_height",
+                           "result_width", "columns",  "tiles_down",   "tiles_across",
                            "tiles",        "panels",   "image_stride", "row_stride",
                            "pixel_stride", "x_offset", "pad_top",      "pad_left"};
 /// Of each axis of the epilogue, after those.
@@ -126,8 +129,8 @@ using AxisParams = KernelParams<axis_names>;
 /// Emits the kernel.
 class Emitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& finish, const KernelArgs& args)
-      : e(e), plan_(plan), finish_(finish), args_(args), params_(e, args.params) {}
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   void run(int x, int w, int scratch) {
     const Value begin = args_.begin, end = args_.end;
@@ -135,25 +138,28 @@ class Emitter {
     w_ = e.buffer(args_.buffers, w);
     scratch_ = e.buffer(args_.buffers, scratch);
     const Value zero = e.index(0), one = e.index(1), panel_count = params_["panels"];
-    if (finish_.extents().size() == 1) finish_.prepare(e, args_, Params::end<AxisParams>(1), {});
+    if (epilogue_.extents().size() == 1) epilogue_.prepare(e, args_, Params::end<AxisParams>(1), {});
     zeros_ = at(scratch_, e.index(Plan::zeros_at));
     e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
            [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
-    // Work is numbered (strip, panel).
+    // A task is numbered (tile block, panel).
     const Value last = e.div(e.add(end, e.sub(panel_count, one)), panel_count);
     e.loop(e.div(begin, panel_count), last, one, [&](Value s) {
-      const Value strip = e.index(plan_.strip), fresh = e.mul(s, strip), before = e.mul(s, panel_count);
-      // The last strip begins early enough to be whole; the results that another one has are not stored.
-      const Value first = e.min(fresh, e.sub(params_["tiles"], strip));
-      // A thread's next piece is often of the same strip.
+      const Value tile_block = e.index(plan_.tile_block), first_own = e.mul(s, tile_block),
+                  before = e.mul(s, panel_count);
+      // The last block begins early enough to be complete; results of the preceding block are not stored
+      // again.
+      const Value first = e.min(first_own, e.sub(params_["tiles"], tile_block));
+      // A thread's next task is often of the same block, whose transformed inputs are there already.
       const Value number = e.add(s, one);
       e.when(differ(e.load_scalar(scratch_, DType::i64), number), [&] {
-        e.loop(zero, strip, one, [&](Value t) { transform_input(e.add(first, t), t); });
+        e.loop(zero, tile_block, one, [&](Value t) { transform_input(e.add(first, t), t); });
         e.store_scalar(number, scratch_, DType::i64);
       });
       e.loop(e.max(zero, e.sub(begin, before)), e.min(panel_count, e.sub(end, before)), one, [&](Value p) {
         multiply(p);
-        e.loop(e.sub(fresh, first), strip, one, [&](Value t) { finish_tile(e.add(first, t), t, p); });
+        e.loop(e.sub(first_own, first), tile_block, one,
+               [&](Value t) { finish_tile(e.add(first, t), t, p); });
       });
     });
   }
@@ -174,20 +180,20 @@ class Emitter {
   Value differ(Value i, Value j) {
     return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ne, i, j);
   }
-  Value within(Value i, Value extent) {  // negative ones are large
+  Value within(Value i, Value extent) {  // negative indices are large unsigned numbers
     return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult, i, extent);
   }
 
-  /// Transformed inputs of `tile`, the strip's number t.
+  /// Transforms the inputs of `tile`, number t of the block.
   void transform_input(Value tile, Value t) {
     const TilePosition where = position_of(tile);
     const Value image = at(x_, e.mul(where.image, params_["image_stride"]));
     const Value top = e.sub(e.mul(where.y, e.index(2)), params_["pad_top"]),
-                left = e.sub(e.mul(where.x, e.index(2)), params_["pad_left"]);
+                x_left = e.sub(e.mul(where.x, e.index(2)), params_["pad_left"]);
     Values pixels;
     for (int i = 0; i < 4; ++i)
       for (int j = 0; j < 4; ++j) {
-        const Value y = e.add(top, e.index(i)), x = e.add(left, e.index(j));
+        const Value y = e.add(top, e.index(i)), x = e.add(x_left, e.index(j));
         const Value inside = mlir::arith::AndIOp::create(e.b, e.loc, within(y, params_["height"]),
                                                          within(x, params_["width"]));
         const Value there =
@@ -210,39 +216,40 @@ class Emitter {
 
   bool ragged_channels() const { return plan_.channels % plan_.lanes != 0; }
 
-  /// Sums of all tiles of the strip, for the columns of one panel.
+  /// Sums of all tiles of the block, for the columns of one panel.
   void multiply(Value panel) {
     const Value zero = e.index(0), one = e.index(1), count = params_["channels"];
     const Value panel_elements = e.mul(count, e.index(plan_.panel));
     e.loop(zero, e.index(positions), one, [&](Value p) {
-      const Value right = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
-      const Value left =
+      const Value rhs = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
+      const Value lhs =
           at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
       const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
-      e.loop(zero, e.index(plan_.cut.tiles), one, [&](Value r) {
-        plan_.cut.rows.emit(e, r, e.index(plan_.cut.larger), [&](Value first, int rows) {
+      e.loop(zero, e.index(plan_.split.tiles), one, [&](Value r) {
+        plan_.split.rows.emit(e, r, e.index(plan_.split.larger), [&](Value first, int rows) {
           multiply({.number = r,
-                    .tile = {DType::f32, rows, plan_.units, plan_.lanes},
-                    .left = at(left, e.mul(first, e.index(plan_.row_elements()))),
-                    .right = right,
+                    .tile = {DType::f32, rows, plan_.vectors_per_panel, plan_.lanes},
+                    .lhs = at(lhs, e.mul(first, e.index(plan_.row_elements()))),
+                    .rhs = rhs,
                     .out = at(out, e.mul(first, e.index(positions * plan_.panel)))});
         });
       });
     });
   }
 
-  /// Some tiles of the strip, at one position, and the columns of one panel.
+  /// The rows of a register tile: some Winograd tiles of the block, at one position, and the columns of one
+  /// panel.
   struct Rows {
     Value number;
     Tile tile;
-    Value left, right, out;
+    Value lhs, rhs, out;
   };
 
   void multiply(const Rows& rows) {
     const Value zero = e.index(0), count = params_["channels"];
     const auto place = [&](std::size_t i) {
-      const auto r = static_cast<std::int64_t>(i) / plan_.units,
-                 v = static_cast<std::int64_t>(i) % plan_.units;
+      const auto r = static_cast<std::int64_t>(i) / plan_.vectors_per_panel,
+                 v = static_cast<std::int64_t>(i) % plan_.vectors_per_panel;
       return at(rows.out, e.index(r * positions * plan_.panel + v * plan_.lanes));
     };
     if (plan_.channels <= Tile::chunk) {
@@ -258,16 +265,16 @@ class Emitter {
   }
 
   llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
-    // The same channels of the next position; after the last one of the next panel.
-    const Value next = at(rows.right, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
+    // The same channels at the next position, which after the last one is in the next panel.
+    const Value next = at(rows.rhs, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
     const PrefetchSlice slice(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
-                              e.index(plan_.cut.tiles));
+                              e.index(plan_.split.tiles));
     return rows.tile.emit(e, from, to, [&](Value c) {
       Tile::Operands operands;
-      if (plan_.far) slice.prefetch(e, e.sub(c, from));
-      const Value row = at(rows.right, e.mul(c, e.index(plan_.panel)));
+      if (plan_.streams_weights) slice.prefetch(e, e.sub(c, from));
+      const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel)));
       rows.tile.load_rhs(e, row, plan_.panel, operands.rhs);
-      operands.lhs_address = [this, here = at(rows.left, c)](int r) {
+      operands.lhs_address = [this, here = at(rows.lhs, c)](int r) {
         return at(here, e.index(r * plan_.row_elements()));
       };
       return operands;
@@ -279,9 +286,9 @@ class Emitter {
     const Value sums =
         at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(t, e.index(positions * plan_.panel))));
     const Value first_column = e.mul(panel, e.index(plan_.panel));
-    for (int v = 0; v < plan_.units; ++v) {
+    for (int v = 0; v < plan_.vectors_per_panel; ++v) {
       const Value column = e.add(first_column, e.index(v * plan_.lanes));
-      const auto unit = [&] {
+      const auto vector = [&] {
         const Value mask = ragged_columns() && plan_.lanes > 1
                                ? e.mask_below(e.sub(params_["columns"], column), plan_.lanes)
                                : Value();
@@ -299,9 +306,9 @@ class Emitter {
         }
       };
       if (ragged_columns())
-        e.when(e.less(column, params_["columns"]), unit);
+        e.when(e.less(column, params_["columns"]), vector);
       else
-        unit();
+        vector();
     }
   }
 
@@ -310,26 +317,27 @@ class Emitter {
   bool odd_height() const { return plan_.out_height % 2 == 1; }
   bool odd_width() const { return plan_.out_width % 2 == 1; }
 
-  /// What becomes the end's element at `place`, which may lie behind its last row or column.
+  /// Stores the epilogue's element at `place`, unless that is beyond its last row or column.
   void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
                      bool may_be_below, bool may_be_right) {
     const auto put = [&] {
-      Value row = e.add(
-          e.mul(e.add(e.mul(place.image, params_["end_height"]), place.y), params_["end_width"]), place.x);
-      // The end of the fusion may not see the result as one axis of rows.
-      if (const std::size_t axes = finish_.extents().size(); axes > 1) {
+      Value row =
+          e.add(e.mul(e.add(e.mul(place.image, params_["result_height"]), place.y), params_["result_width"]),
+                place.x);
+      // The epilogue may have more than one axis of rows.
+      if (const std::size_t axes = epilogue_.extents().size(); axes > 1) {
         Values of_axes;
         for (std::size_t i = 0; i < axes; ++i) of_axes.push_back(params_.group<AxisParams>(i)["extent"]);
         auto index = e.coordinates(row, of_axes);
         row = index.pop_back_val();
-        finish_.prepare(e, args_, Params::end<AxisParams>(axes), index);
+        epilogue_.prepare(e, args_, Params::end<AxisParams>(axes), index);
       }
-      finish_.store(e, results, row, column, plan_.lanes, mask);
+      epilogue_.store(e, results, row, column, plan_.lanes, mask);
     };
     Value inside;
-    if (may_be_below) inside = e.less(place.y, params_["end_height"]);
+    if (may_be_below) inside = e.less(place.y, params_["result_height"]);
     if (may_be_right) {
-      const Value here = e.less(place.x, params_["end_width"]);
+      const Value here = e.less(place.x, params_["result_width"]);
       inside = inside ? mlir::arith::AndIOp::create(e.b, e.loc, inside, here).getResult() : here;
     }
     if (inside)
@@ -340,7 +348,7 @@ class Emitter {
 
   KernelBuilder& e;
   const Plan& plan_;
-  Epilogue& finish_;
+  Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
   Value x_, w_, scratch_, zeros_;
@@ -359,7 +367,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
     return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
   };
   const Plan plan(root, target);
-  const Epilogue finish(fusion, root, /*columns=*/3, {});
+  const Epilogue epilogue(fusion, root, /*columns=*/3, {});
   const int x_operand = argument(x), w_operand = argument(w);
   const auto scratch = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
   const bool chunks = plan.channels > Tile::chunk;
@@ -368,19 +376,20 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
       {name_of_location(fusion.getLoc()),
        fmt::format(
            "winograd{}{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
-           plan.far ? " far" : "", plan.pooled ? " pooled" : "", plan.strip, plan.cut.rows.key(), plan.units,
-           plan.lanes, plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
+           plan.streams_weights ? " far" : "", plan.pooled ? " pooled" : "", plan.tile_block,
+           plan.split.rows.key(), plan.vectors_per_panel, plan.lanes,
+           plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
            plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
-           plan.out_width % 2, x_operand, w_operand, finish.extents().size()) +
-           finish.key(),
+           plan.out_width % 2, x_operand, w_operand, epilogue.extents().size()) +
+           epilogue.key(),
        fusion.getLoc(),
        {}},
       {}};
   Params::append(launch.params, {{"height", plan.height},
                                  {"width", plan.width},
                                  {"channels", plan.channels},
-                                 {"end_height", plan.end_height()},
-                                 {"end_width", plan.end_width()},
+                                 {"result_height", plan.result_height()},
+                                 {"result_width", plan.result_width()},
                                  {"columns", plan.columns},
                                  {"tiles_down", plan.tiles_down},
                                  {"tiles_across", plan.tiles_across},
@@ -392,13 +401,15 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
                                  {"x_offset", x.offset},
                                  {"pad_top", root.getPadLow()[0]},
                                  {"pad_left", root.getPadLow()[1]}});
-  for (const std::int64_t extent : finish.extents()) AxisParams::append(launch.params, {{"extent", extent}});
-  finish.append_params(launch.params);
+  for (const std::int64_t extent : epilogue.extents())
+    AxisParams::append(launch.params, {{"extent", extent}});
+  epilogue.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;
-  launch.extent = plan.strips() * plan.panels;
-  launch.grain = grain_for(launch.extent, plan.strip * positions * plan.channels * plan.units * 3 / 2);
+  launch.extent = plan.tile_blocks() * plan.panels;
+  launch.grain =
+      grain_for(launch.extent, plan.tile_block * positions * plan.channels * plan.vectors_per_panel * 3 / 2);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = finish;
+    Epilogue own = epilogue;
     Emitter(e, plan, own, args).run(x_operand, w_operand, scratch);
   };
   return launch;
@@ -412,17 +423,17 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
   PackParams::append(launch.params, {{"columns", from[0]}, {"channels", from[1]}, {"panel_columns", panel}});
   launch.extent = to[0] * from[1];
   launch.grain = grain_for(launch.extent, panel * 64);
-  // Work is numbered (panel, channel).
+  // A task is numbered (panel, channel).
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     constexpr std::int64_t taps = 9;
     const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
     const PackParams params(e, args.params);
     const Value width = params["panel_columns"], count = params["channels"];
     const Value column_step = e.mul(count, e.index(taps)), position_step = e.mul(count, width);
-    e.loop(args.begin, args.end, e.index(1), [&](Value unit) {
-      const Value panel = e.div(unit, count), first = e.mul(panel, width), c = e.rem(unit, count);
+    e.loop(args.begin, args.end, e.index(1), [&](Value task) {
+      const Value panel = e.div(task, count), first = e.mul(panel, width), c = e.rem(task, count);
       e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
-        const Value column = e.add(first, j), left = e.sub(params["columns"], column);
+        const Value column = e.add(first, j), remaining = e.sub(params["columns"], column);
         const Value from_kernel =
             at(at(e.buffer(args.buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
         const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
@@ -435,7 +446,7 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
           Values g;
           for (int tap = 0; tap < taps; ++tap) {
             const Value v = e.gather(at(from_kernel, e.index(tap)), e.lane_offsets(column_step, lanes),
-                                     DType::f32, lanes, lanes > 1 ? e.mask_below(left, lanes) : Value());
+                                     DType::f32, lanes, lanes > 1 ? e.mask_below(remaining, lanes) : Value());
             g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
           }
           const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
@@ -448,7 +459,7 @@ Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
         const Value first_place = place;
         each([&](int) { return e.number(DType::f32, 0, 1); });
         place = first_place;
-        e.when(e.less(e.index(0), left), transform);
+        e.when(e.less(e.index(0), remaining), transform);
       });
     });
   };

@@ -107,8 +107,8 @@ void ScalarExpr::visit(mlir::Value v) {
     return add_leaf({Leaf::Kind::iota, v, {}, 0, {}, static_cast<std::int64_t>(iota.getAxis())}, "iota");
   if (auto random = llvm::dyn_cast_if_present<ir::RandomUniformOp>(op)) {
     auto draw = static_cast<std::int64_t>(random.getDraw());
-    auto slot = static_cast<std::size_t>(llvm::find(draws_, draw) - draws_.begin());
-    if (slot == draws_.size()) draws_.push_back(draw);
+    auto slot = static_cast<std::size_t>(llvm::find(counter_offsets_, draw) - counter_offsets_.begin());
+    if (slot == counter_offsets_.size()) counter_offsets_.push_back(draw);
     return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, slot, static_cast<int>(random.getWord())},
                     fmt::format("random{}.{}", slot, random.getWord()));
   }
@@ -121,7 +121,7 @@ void ScalarExpr::visit(mlir::Value v) {
 }
 
 int ScalarExpr::registers_at_once() const {
-  int least = draws_.empty() ? 0 : 1;  // 0: none wants any number
+  int least = counter_offsets_.empty() ? 0 : 1;  // 0: none wants any number
   for (mlir::Operation* op : order_) {
     int wanted = 0;
     if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))

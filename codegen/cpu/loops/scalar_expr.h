@@ -10,43 +10,42 @@
 
 namespace kiln::codegen {
 
-/// Where the pointwise part of a fusion begins: a value that is read from memory (a window on an argument),
-/// numbered, drawn, gathered, or the root's result.
+/// An input of a scalar expression: an element read from memory (through a view of an argument), an index
+/// (iota), a random number, a gathered element, or the root's result.
 struct Leaf {
   enum class Kind { memory, iota, random, gather, root };
   Kind kind;
-  mlir::Value value;       ///< in the body
-  DType dtype;             ///< of its elements
-  unsigned argument = 0;   ///< memory, gather: the argument it looks at
-  ir::View view;           ///< memory: over the argument
-  std::int64_t axis = 0;   ///< iota
-  std::size_t draw = 0;    ///< random: which of ScalarExpr::draws()
-  int word = 0;            ///< random
-  std::int64_t point = 0;  ///< root: of the windows that pool it
+  mlir::Value value;               ///< in the body of the fusion
+  DType dtype;                     ///< of its elements
+  unsigned argument = 0;           ///< memory, gather: the argument it reads
+  ir::View view;                   ///< memory: over the argument
+  std::int64_t axis = 0;           ///< iota
+  std::size_t counter_offset = 0;  ///< random: index into ScalarExpr::counter_offsets()
+  int word = 0;                    ///< random
+  std::int64_t point = 0;          ///< root: which point of the pooling window
 };
 
-/// The pointwise expressions of a fusion's body, cut at its leaves: what is computed for one point of the
-/// box.
+/// The pointwise computation of a fusion for one point of its box, from leaves to outputs.
 class ScalarExpr {
  public:
-  /// `outputs` are values of the body; `root`, if any, is where the expressions end.
+  /// `outputs` are values of the fusion's body. `root`, if any, becomes a leaf.
   ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
 
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  /// The distinct random counters that leaves draw from: words of one counter are made together.
-  const std::vector<std::int64_t>& draws() const { return draws_; }
-  /// The expressions as text, without shapes: equal text, equal code.
+  /// The distinct random counters of the leaves; all words of one counter are computed together.
+  const std::vector<std::int64_t>& counter_offsets() const { return counter_offsets_; }
+  /// The expression as text, without shapes: equal text, equal code.
   const std::string& key() const { return key_; }
-  /// Element bytes of the widest and narrowest type that is computed with; decides the lanes.
+  /// Bytes of the widest element type of the computation, which decides the number of lanes.
   std::size_t widest() const { return widest_; }
 
-  /// How many registers are worth computing at once: no more than any function in them has room for.
+  /// How many registers to interleave: the least that one of its functions leaves room for.
   int registers_at_once() const;
 
-  /// Pointwise operations in them.
+  /// The number of pointwise operations.
   std::size_t operations() const { return order_.size(); }
 
-  /// Emits the expressions for `lanes` lanes. `leaf(i)` gives leaf i in registers.
+  /// Emits the expression for `lanes` lanes. `leaf(i)` returns leaf i in a register.
   llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, int lanes,
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;
 
@@ -57,15 +56,15 @@ class ScalarExpr {
   mlir::Value root_;
   llvm::SmallVector<mlir::Value> outputs_;
   std::vector<Leaf> leaves_;
-  std::vector<std::int64_t> draws_;
+  std::vector<std::int64_t> counter_offsets_;
   std::vector<mlir::Operation*> order_;  // pointwise operations and constants, operands first
   llvm::DenseMap<mlir::Value, std::size_t> leaf_index_, number_;
   std::string key_;
   std::size_t widest_ = 1;
 };
 
-/// A result of a fusion: what is computed for each point of the box, and where in the result's memory it
-/// goes.
+/// A result of a fusion: its value at each point of the box, and the view of the result's memory that
+/// receives it.
 struct Output {
   mlir::Value value;
   ir::View view;

@@ -1,0 +1,26 @@
+#pragma once
+#include "codegen/cpu/loops/kernel_builder.h"
+#include "runtime/executable.h"
+
+#include <mlir/IR/BuiltinAttributes.h>
+
+#include <optional>
+
+namespace kiln::codegen {
+
+/// A step before its kernel is compiled.
+struct PlannedStep {
+  Step step;
+  std::optional<KernelRequest> request = {};  ///< of the kernel, if it has one
+  std::optional<std::size_t> snapshot =
+      {};  ///< the prepacked constant that the step computes, instead of a call
+  mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::strip_attr of its operation; null: in no row fusion
+  mlir::DenseI64ArrayAttr next_row_blocks = {};  ///< passes::next_rows_attr: operands to prefetch; or null
+};
+
+/// Fuses consecutive steps of one row fusion into one step with one kernel, which takes a block of rows
+/// through the code of all of them before the next block. Steps whose loops cannot be divided into the same
+/// rows stay separate.
+std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps);
+
+}  // namespace kiln::codegen
