@@ -303,10 +303,15 @@ mlir::LogicalResult DotOp::verify() {
 }
 
 mlir::LogicalResult ConvolutionOp::verify() {
-  return verify_type(*this, [&] {
-    return convolution_type(type_of(getX()), type_of(getW()),
-                            {window_of(*this), static_cast<std::int64_t>(getGroups())});
+  const auto groups = static_cast<std::int64_t>(getGroups());
+  const auto type = verify_type(*this, [&] {
+    return convolution_type(type_of(getX()), type_of(getW()), {window_of(*this), groups});
   });
+  if (mlir::failed(type)) return type;
+  if (getAlgorithm() == Algorithm::interleaved64) return emitOpError("cannot be interleaved64");
+  if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
+    return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
+  return mlir::success();
 }
 
 mlir::LogicalResult ReduceWindowOp::verify() {
