@@ -1,13 +1,6 @@
 #include "ir/windows.h"
 
 namespace kiln::ir {
-namespace {
-
-/// Registers of the narrowest tiles have room for so many rows.
-constexpr std::int64_t most_points = 4;
-
-}  // namespace
-
 std::int64_t Windows::point_of(SliceOp slice) const {
   std::int64_t point = 0;
   for (auto [start, extent] : llvm::zip(slice.getStart(), size)) point = point * extent + start;
@@ -43,7 +36,7 @@ bool has_windows(mlir::Operation* product, const Windows& windows) {
     return llvm::equal(windows.size, std::array<std::int64_t, 4>{1, 2, 2, 1});
   auto convolution = llvm::dyn_cast<PackedConvolutionOp>(product);
   return convolution && !is_depthwise(convolution) && !convolution.getChannelsFirst() &&
-         windows.size.front() == 1 && windows.size.back() == 1 && windows.points() <= most_points;
+         windows.size.front() == 1 && windows.size.back() == 1;
 }
 
 std::optional<Windows> pooled_windows(mlir::Operation* product) {

@@ -20,8 +20,9 @@ struct Windows {
 /// every point. What does not fill a window is in none.
 std::optional<Windows> windows_over(mlir::Value v);
 
-/// Whether the kernel of a product has all points of such a window in registers at once: a tile of Winograd's
-/// algorithm is one of 2x2, and the rows of a product's tile may be a few neighbours.
+/// Whether the results of a contraction's tile can be whole windows: a tile of Winograd's algorithm is one of
+/// 2x2, and the rows of another contraction's tile may be neighbours in the picture. How many points a tile
+/// has registers for is the target's matter (passes/target_model.h).
 bool has_windows(mlir::Operation* product, const Windows& windows);
 /// The windows through which what follows a product combines its results.
 std::optional<Windows> pooled_windows(mlir::Operation* product);

@@ -141,8 +141,8 @@ class Emitter {
 class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fuse)
-  explicit Fuse(bool fuse) { fuse_ = fuse; }
-  Fuse(const Fuse& other) : PassWrapper(other) {}
+  Fuse(const TargetModel& target, bool fuse) : target_(target) { fuse_ = fuse; }
+  Fuse(const Fuse& other) : PassWrapper(other), target_(other.target_) {}
   llvm::StringRef getArgument() const override { return "kiln-fuse"; }
   llvm::StringRef getDescription() const override { return "Form kernels"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
@@ -154,7 +154,7 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
     erase_dead(block);
     Movement movement(block, fuse_);
     const auto prepackable = find_prepackable(block, movement);
-    std::vector<FusionGroup> groups = form_groups(block, movement, prepackable, fuse_);
+    std::vector<FusionGroup> groups = form_groups(block, movement, prepackable, target_, fuse_);
     llvm::SmallVector<mlir::Operation*> old;
     for (mlir::Operation& op : block.without_terminator()) old.push_back(&op);
     Emitter emitter(block, movement, prepackable);
@@ -163,12 +163,15 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
   }
 
  private:
+  const TargetModel& target_;
   Option<bool> fuse_{*this, "fuse", llvm::cl::desc("false: a kernel for each operation"),
                      llvm::cl::init(true)};
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_fuse_pass(bool fuse) { return std::make_unique<Fuse>(fuse); }
+std::unique_ptr<mlir::Pass> create_fuse_pass(const TargetModel& target, bool fuse) {
+  return std::make_unique<Fuse>(target, fuse);
+}
 
 }  // namespace kiln::passes

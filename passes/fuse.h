@@ -1,4 +1,6 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
@@ -36,6 +38,6 @@ inline constexpr llvm::StringLiteral refused_attr = "kiln.refused";
 ///
 /// Why here: layouts are decided, so what is fused stays fused; after it, the list of operations is the
 /// schedule. Needs: expand, layout and outline.
-std::unique_ptr<mlir::Pass> create_fuse_pass(bool fuse = true);
+std::unique_ptr<mlir::Pass> create_fuse_pass(const TargetModel& target, bool fuse = true);
 
 }  // namespace kiln::passes

@@ -32,17 +32,18 @@ std::string describe(mlir::Operation* op) {
 }
 
 /// Whether `v` is a name for some of the results that a product's kernel has in registers.
-bool is_point_of_window(mlir::Value v) {
+bool is_point_of_window(mlir::Value v, const TargetModel& target) {
   auto slice = v.getDefiningOp<ir::SliceOp>();
   mlir::Operation* sliced = slice ? slice.getX().getDefiningOp() : nullptr;
-  return sliced && ir::pooled_windows(sliced);
+  const auto windows = sliced ? ir::pooled_windows(sliced) : std::nullopt;
+  return windows && windows->points() <= target.max_window_points();
 }
 
 std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(0)).getNumElements(); }
 
 class Former {
  public:
-  Former(mlir::Block& block, const Movement& movement) : movement_(movement) {
+  Former(mlir::Block& block, const Movement& movement, const TargetModel& target) : movement_(movement) {
     for (mlir::Operation& op : block)
       if (is_node(&op)) {
         index_[&op] = nodes_.size();
@@ -56,7 +57,7 @@ class Former {
         mlir::Value base = movement_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
-          const bool direct = base == v || is_point_of_window(v);
+          const bool direct = base == v || is_point_of_window(v, target);
           nodes_[from].consumers.push_back({i, direct && takes_elements(nodes_[i].op)});
           nodes_[i].producers.push_back(from);
         }
@@ -374,8 +375,9 @@ class Former {
 }  // namespace
 
 std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement,
-                                     const llvm::DenseSet<mlir::Operation*>& prepackable, bool fuse) {
-  Former former(block, movement);
+                                     const llvm::DenseSet<mlir::Operation*>& prepackable,
+                                     const TargetModel& target, bool fuse) {
+  Former former(block, movement, target);
   if (fuse) {
     former.grow_epilogues();
     former.take_packs(prepackable);

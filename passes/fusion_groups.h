@@ -1,5 +1,6 @@
 #pragma once
 #include "passes/movement.h"
+#include "passes/target_model.h"
 
 #include <llvm/ADT/DenseSet.h>
 
@@ -20,6 +21,7 @@ struct FusionGroup {
 /// which they can run: each as late as its last operation stands in the program, unless another needs it
 /// earlier.
 std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement,
-                                     const llvm::DenseSet<mlir::Operation*>& prepackable, bool fuse);
+                                     const llvm::DenseSet<mlir::Operation*>& prepackable,
+                                     const TargetModel& target, bool fuse);
 
 }  // namespace kiln::passes

@@ -3,7 +3,6 @@
 #include "ir/dialect.h"
 #include "passes/sweep.h"
 
-#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 
@@ -28,10 +27,9 @@ mlir::Value before_swap(mlir::Value v) {
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Layout)
-  explicit Layout(std::int64_t lanes) { lanes_ = lanes; }
-  Layout(const Layout& other) : PassWrapper(other) {}
+  explicit Layout(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-layout"; }
-  llvm::StringRef getDescription() const override { return "Pack the right operands of products"; }
+  llvm::StringRef getDescription() const override { return "Pack B of contractions"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }
@@ -90,18 +88,15 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// Whether lines fill registers better than the channels of the result do, where the input lies as that
-  /// takes, channels first: as the caller gave it.
+  /// Whether vectors go along the lines, where the input has its channels first, as the caller gave it.
   bool runs_along_lines(ir::ConvolutionOp op) const {
     const auto result = ir::ranked(op.getResult());
-    const std::int64_t lanes = result.getElementTypeBitWidth() > 32 ? lanes_ / 2 : lanes_,
-                       channels = result.getDimSize(1), line = result.getShape().back();
-    if (op.getGroups() != 1 || op.getStride().back() != 1 || channels >= lanes || line == 0) return false;
+    if (op.getGroups() != 1 || op.getStride().back() != 1) return false;
     mlir::Value x = op.getX();
     if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
-    if (!llvm::isa<mlir::BlockArgument>(x)) return false;
-    // A line's register is also masked, and its results may be wanted in another order.
-    return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
+    return llvm::isa<mlir::BlockArgument>(x) &&
+           target_.vectorizes_lines(result.getDimSize(1), result.getShape().back(),
+                                    result.getElementTypeBitWidth());
   }
 
   mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {
@@ -136,7 +131,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
                         std::int64_t columns, std::int64_t groups) const {
     const mlir::RankedTensorType from = ir::ranked(x);
-    const std::int64_t panel = panel_width(columns, lanes_, from.getElementTypeBitWidth());
+    const std::int64_t panel = target_.panel_width(columns, from.getElementTypeBitWidth());
     auto type = mlir::RankedTensorType::get(ir::packed_shape(kind, from.getShape(), panel, groups),
                                             from.getElementType());
     return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(panel),
@@ -149,30 +144,10 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         mlir::applyPermutation(type.getShape(), channels_last_order(type.getRank())), type.getElementType());
   }
 
-  Option<std::int64_t> lanes_{*this, "lanes", llvm::cl::desc("f32 lanes of a vector register"),
-                              llvm::cl::init(16)};
+  const TargetModel& target_;
 };
 
 }  // namespace
-
-std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits) {
-  // The unit is a register of elements; in scalar code two columns, so that panels are not too narrow. Two or
-  // three units make a panel, whichever leaves less padding: with one, half of what the kernel does is
-  // loading left factors, with more there are too few rows to a tile.
-  std::int64_t unit = std::max<std::int64_t>(2, bits > 32 ? lanes / 2 : lanes);
-  // Few columns take half a register or a quarter, which some processors multiply in half of the time.
-  const std::int64_t least_unit = 128 / std::max(bits, 32U);
-  while (unit > least_unit && columns <= unit / 2) unit /= 2;
-  std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
-  if (units <= 3) return unit * units;
-  const auto cost = [&](std::int64_t width) {
-    return llvm::divideCeilSigned(units, width) * width * (width == 1 ? 8 : 7);
-  };
-  std::int64_t best = 2;
-  for (std::int64_t width : {3, 1})
-    if (cost(width) < cost(best)) best = width;
-  return unit * best;
-}
 
 llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank) {
   llvm::SmallVector<std::int64_t> order{0};
@@ -185,6 +160,8 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
   return mlir::invertPermutationVector(channels_last_order(rank));
 }
 
-std::unique_ptr<mlir::Pass> create_layout_pass(std::int64_t lanes) { return std::make_unique<Layout>(lanes); }
+std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {
+  return std::make_unique<Layout>(target);
+}
 
 }  // namespace kiln::passes

@@ -1,4 +1,6 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/Pass/Pass.h>
 
@@ -6,13 +8,6 @@
 #include <memory>
 
 namespace kiln::passes {
-
-/// Columns of a panel of packed B, for a contraction of `columns` columns of elements of `bits` bits, on
-/// registers of `lanes` f32.
-///
-/// It depends on the shape of the weights alone, not on the number of rows: an eager call, a batch of 1 and a
-/// batch of 64 share one prepacked constant.
-std::int64_t panel_width(std::int64_t columns, std::int64_t lanes, unsigned bits);
 
 /// The transpose from (n, c, spatial...) to (n, spatial..., c), and back.
 llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank);
@@ -27,6 +22,6 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
 /// Why here: packs of a parameter are then visible, so that they are shared (CSE runs next) and kept across
 /// calls. After expand: no convolution is padded. Before fuse, which forms kernels around packed
 /// contractions. Needs: expand. Guarantees: no dot or convolution is left; the order of summation stays.
-std::unique_ptr<mlir::Pass> create_layout_pass(std::int64_t lanes = 16);
+std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -89,11 +89,11 @@ class Lifter {
   llvm::DenseMap<mlir::Value, mlir::Value> same_;  // at all points of a window
 };
 
-void lift_windows_over(mlir::Operation* op) {
+void lift_windows_over(mlir::Operation* op, std::int64_t max_points) {
   const auto windows = ir::windows_over(op->getResult(0));
   if (!windows) return;
   const auto end = end_at(op->getResult(0));
-  if (!end || !ir::has_windows(end->product, *windows) ||
+  if (!end || !ir::has_windows(end->product, *windows) || windows->points() > max_points ||
       end->ops.size() * static_cast<std::size_t>(windows->points()) > most_operations)
     return;
   for (mlir::Operation* of_end : end->ops)
@@ -110,6 +110,7 @@ void lift_windows_over(mlir::Operation* op) {
 class LiftSlices final : public mlir::PassWrapper<LiftSlices, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LiftSlices)
+  explicit LiftSlices(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-lift-slices"; }
   llvm::StringRef getDescription() const override { return "Move windows of poolings up to products"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
@@ -123,13 +124,18 @@ class LiftSlices final : public mlir::PassWrapper<LiftSlices, mlir::OperationPas
     llvm::SmallVector<mlir::Operation*> pointwise;
     for (mlir::Operation& op : block)
       if (ir::is_pointwise(&op)) pointwise.push_back(&op);
-    for (mlir::Operation* op : pointwise) lift_windows_over(op);
+    for (mlir::Operation* op : pointwise) lift_windows_over(op, target_.max_window_points());
     erase_dead(block);
   }
+
+ private:
+  const TargetModel& target_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_lift_slices_pass() { return std::make_unique<LiftSlices>(); }
+std::unique_ptr<mlir::Pass> create_lift_slices_pass(const TargetModel& target) {
+  return std::make_unique<LiftSlices>(target);
+}
 
 }  // namespace kiln::passes

@@ -1,4 +1,6 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
@@ -13,6 +15,6 @@ namespace kiln::passes {
 /// Why here: a kernel applies no view to a value that it computes, except to the result of its contraction,
 /// where a slice names some of the registers. After layout; before fuse, for which alone it exists. Needs:
 /// nothing. Guarantees: bits stay.
-std::unique_ptr<mlir::Pass> create_lift_slices_pass();
+std::unique_ptr<mlir::Pass> create_lift_slices_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

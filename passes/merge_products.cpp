@@ -10,10 +10,6 @@
 namespace kiln::passes {
 namespace {
 
-/// Of more rows a product makes good use of the weights by itself, and its result is still near when it is
-/// needed.
-constexpr std::int64_t most_rows = 8;
-
 /// A product whose left operand is rows [first, first + count) of an array, seen as rows of k elements.
 struct Part {
   ir::DotOp dot;
@@ -21,7 +17,7 @@ struct Part {
 };
 
 /// The array that the left operand's rows lie in one after the other, and where; null where they do not.
-mlir::Value rows_of(ir::DotOp dot, Part& part) {
+mlir::Value rows_of(ir::DotOp dot, std::int64_t most_rows, Part& part) {
   if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};
   const ir::View view = ir::view_of(dot.getLhs());
@@ -79,6 +75,7 @@ bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
 class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergeProducts)
+  explicit MergeProducts(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-merge-products"; }
   llvm::StringRef getDescription() const override {
     return "Make one product of several with the same weights";
@@ -88,7 +85,7 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
   }
 
   void runOnOperation() override {
-    for_each_block(getOperation(), [](mlir::Block& block) {
+    for_each_block(getOperation(), [&](mlir::Block& block) {
       while (merge_one(block)) {
       }
     });
@@ -97,21 +94,25 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
 
  private:
   /// One at a time: what is merged may have been the array or the right operand of others.
-  static bool merge_one(mlir::Block& block) {
+  bool merge_one(mlir::Block& block) const {
     // By array, right operand and how it is read.
     using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;
     llvm::MapVector<Key, llvm::SmallVector<Part>> groups;
     for (auto dot : block.getOps<ir::DotOp>()) {
       Part part;
-      if (mlir::Value array = rows_of(dot, part))
+      if (mlir::Value array = rows_of(dot, target_.max_merged_rows(), part))
         groups[{{array, dot.getRhs()}, unsigned{dot.getTransposeRhs()}}].push_back(part);
     }
     return llvm::any_of(groups, [](auto& group) { return merge(group.first.first.first, group.second); });
   }
+
+  const TargetModel& target_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_merge_products_pass() { return std::make_unique<MergeProducts>(); }
+std::unique_ptr<mlir::Pass> create_merge_products_pass(const TargetModel& target) {
+  return std::make_unique<MergeProducts>(target);
+}
 
 }  // namespace kiln::passes

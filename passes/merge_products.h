@@ -1,4 +1,6 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
@@ -12,6 +14,6 @@ namespace kiln::passes {
 /// The order of summation depends on k alone, so every element keeps its bits. Why here: after expand, which
 /// has rewritten the contractions that are summed in another order; before layout, which packs B. Needs:
 /// expand. Guarantees: bits stay.
-std::unique_ptr<mlir::Pass> create_merge_products_pass();
+std::unique_ptr<mlir::Pass> create_merge_products_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

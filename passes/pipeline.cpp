@@ -30,12 +30,13 @@
 namespace kiln::passes {
 namespace {
 
+/// Independent of the target.
 void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Splats that were broadcast or reshaped are splats again, so that folding sees what is constant.
   pm.addPass(create_canonicalize_pass());
-  // What every step of a loop would compute alike; some of it is constant.
+  // Values that every step of a loop would compute alike; some of them are constant.
   pm.addPass(create_hoist_pass());
-  // The constant part, by running it. Before anything else: nothing later has to think about it.
+  // The constant part, by running it. Before anything else: no later pass has to think about it.
   pm.addPass(create_fold_pass(options.evaluate));
   // Identities with the new constants.
   pm.addPass(create_canonicalize_pass());
@@ -43,38 +44,41 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
   pm.addPass(mlir::createCSEPass());
 }
 
-void add_layout(mlir::OpPassManager& pm, const PipelineOptions& options) {
-  // Fewer kinds of operations; what is left of windows and small products takes part in fusion.
+/// Operations become those that the target has kernels for, in the layouts that suit it.
+void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& options) {
+  // Fewer kinds of operations; the parts of windows and of small contractions take part in fusion.
   pm.addPass(create_expand_pass());
   // The same weights once: steps of a recurrent cell that a program unrolled.
-  pm.addPass(create_merge_products_pass());
+  pm.addPass(create_merge_products_pass(*options.target));
   // Packs become visible: of parameters, they leave the call.
-  pm.addPass(create_layout_pass(options.lanes));
+  pm.addPass(create_layout_pass(*options.target));
   // Between convolutions their transposes meet and cancel.
   pm.addPass(create_sink_transposes_pass());
   // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same
   // weights.
   pm.addPass(create_canonicalize_pass());
-  // Packs of what does not change leave the loop, and so may leave the call.
+  // Packs of loop invariants leave the loop, and so may leave the call.
   pm.addPass(create_hoist_pass());
   pm.addPass(mlir::createCSEPass());
 }
 
+/// Common to all targets, which answer for its thresholds: operations become kernels.
 void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Normalised rows: x - mean(x) is cheaper than an array of it.
   if (options.fuse) pm.addPass(create_recompute_pass());
-  // Reshapes between a root and its end would part them.
+  // Reshapes between a root and its epilogue would part them.
   pm.addPass(create_sink_reshapes_pass());
-  // Poolings are the end of a product where its kernel has their windows.
-  if (options.fuse) pm.addPass(create_lift_slices_pass());
+  // Poolings are part of a contraction's epilogue where its tiles hold their windows.
+  if (options.fuse) pm.addPass(create_lift_slices_pass(*options.target));
   // Kernels. Last before memory: the order of operations is final from here.
-  pm.addPass(create_fuse_pass(options.fuse));
-  // Copies that only move what a kernel could have written there.
+  pm.addPass(create_fuse_pass(*options.target, options.fuse));
+  // Copies that only move values to where a kernel could have written them.
   if (options.fuse) pm.addPass(create_absorb_copies_pass());
-  // What would still pass through memory between kernels, a few rows at a time.
-  if (options.fuse) pm.addPass(create_strip_mine_pass());
+  // Values that would still pass through memory between kernels, a few rows at a time.
+  if (options.fuse) pm.addPass(create_strip_mine_pass(*options.target));
 }
 
+/// Common to all targets: values get places in memory.
 void add_memory(mlir::OpPassManager& pm) {
   // Lifetimes are known when the schedule is; kernels get addresses as arguments and do not care.
   pm.addPass(create_plan_buffers_pass());
@@ -117,7 +121,7 @@ void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::
   using mlir::func::FuncOp;
   add_simplification(pm.nest<FuncOp>(), options);
   pm.addPass(std::make_unique<StageEnd>("kiln", options, error));
-  add_layout(pm.nest<FuncOp>(), options);
+  add_lowering_for_target(pm.nest<FuncOp>(), options);
   // Bodies become functions: every later pass sees one list of operations.
   pm.addPass(create_outline_pass());
   add_fusion(pm.nest<FuncOp>(), options);
@@ -151,27 +155,26 @@ void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
     fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);
 }
 
-void register_passes(const Evaluate& evaluate) {
+void register_passes(const Evaluate& evaluate, const std::function<const TargetModel&()>& target) {
   mlir::registerPass([] { return create_canonicalize_pass(); });
   mlir::registerPass([evaluate] { return create_fold_pass(evaluate); });
   mlir::registerPass([] { return create_expand_pass(); });
   mlir::registerPass([] { return create_hoist_pass(); });
-  mlir::registerPass([] { return create_merge_products_pass(); });
-  mlir::registerPass([] { return create_layout_pass(); });
+  mlir::registerPass([target] { return create_merge_products_pass(target()); });
+  mlir::registerPass([target] { return create_layout_pass(target()); });
   mlir::registerPass([] { return create_outline_pass(); });
   mlir::registerPass([] { return create_sink_transposes_pass(); });
   mlir::registerPass([] { return create_recompute_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
-  mlir::registerPass([] { return create_lift_slices_pass(); });
-  mlir::registerPass([] { return create_fuse_pass(); });
+  mlir::registerPass([target] { return create_lift_slices_pass(target()); });
+  mlir::registerPass([target] { return create_fuse_pass(target()); });
   mlir::registerPass([] { return create_absorb_copies_pass(); });
-  mlir::registerPass([] { return create_strip_mine_pass(); });
+  mlir::registerPass([target] { return create_strip_mine_pass(target()); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",
-                                   [evaluate](mlir::OpPassManager& pm) {
-                                     PipelineOptions options;
-                                     options.evaluate = evaluate;
+                                   [evaluate, target](mlir::OpPassManager& pm) {
+                                     const PipelineOptions options{.evaluate = evaluate, .target = &target()};
                                      add_pipeline(pm, options, nullptr);
                                    });
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/dialect.h"
 #include "passes/pass_observer.h"
+#include "passes/target_model.h"
 
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/Pass/PassManager.h>
@@ -15,8 +16,8 @@ namespace kiln::passes {
 using Evaluate = std::function<llvm::SmallVector<mlir::ElementsAttr>(mlir::ModuleOp)>;
 
 struct PipelineOptions {
-  Evaluate evaluate;        ///< empty: constants are not folded
-  std::int64_t lanes = 16;  ///< f32 lanes of a vector register: 1, 8 or 16; chooses panel widths, never bits
+  Evaluate evaluate;          ///< empty: constants are not folded
+  const TargetModel* target;  ///< not null; chooses layouts and thresholds, never bits
   bool fuse = true;
   /// Called after each named stage ("kiln", "fused", "buffers") with the module.
   std::function<void(llvm::StringRef, mlir::ModuleOp)> observe;
@@ -29,7 +30,8 @@ struct PipelineOptions {
 /// carries its plan: see plan_buffers.h; what a fusion may hold stands in fuse.h. Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
-/// Makes all passes known to MLIR's registry, for `kiln opt`; they fold constants with `evaluate`.
-void register_passes(const Evaluate& evaluate);
+/// Makes all passes known to MLIR's registry, for `kiln opt`; they fold constants with `evaluate` and compile
+/// for the target that `target` returns when they are made, which outlives them.
+void register_passes(const Evaluate& evaluate, const std::function<const TargetModel&()>& target);
 
 }  // namespace kiln::passes

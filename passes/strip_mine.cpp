@@ -12,9 +12,6 @@ namespace {
 
 using Shape = llvm::ArrayRef<std::int64_t>;
 
-/// Strips of less are left alone: they stay in the second cache.
-constexpr std::int64_t least_bytes = 256 * 1024;
-
 Shape common_prefix(Shape a, Shape b) {
   std::size_t n = 0;
   while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
@@ -80,7 +77,7 @@ class Strip {
   }
 
   /// Marks the kernels if they are worth it; true if they are.
-  bool mark(std::int64_t number) {
+  bool mark(std::int64_t number, std::int64_t least_bytes) {
     if (kernels_.size() < 2) return false;
     const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     std::int64_t bytes = 0, bytes_of_next_rows = 0;
@@ -153,6 +150,7 @@ class Strip {
 class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StripMine)
+  explicit StripMine(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-strip-mine"; }
   llvm::StringRef getDescription() const override { return "Find kernels to run a few rows at a time"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
@@ -163,7 +161,7 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
     std::int64_t number = 0;
     Strip strip;
     const auto end = [&] {
-      number += strip.mark(number);
+      number += strip.mark(number, target_.min_row_fusion_bytes());
       strip = Strip();
     };
     for (mlir::Operation& op : getOperation().front()) {
@@ -175,10 +173,15 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
     }
     end();
   }
+
+ private:
+  const TargetModel& target_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_strip_mine_pass() { return std::make_unique<StripMine>(); }
+std::unique_ptr<mlir::Pass> create_strip_mine_pass(const TargetModel& target) {
+  return std::make_unique<StripMine>(target);
+}
 
 }  // namespace kiln::passes

@@ -1,4 +1,6 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
@@ -17,10 +19,11 @@ inline constexpr llvm::StringLiteral next_rows_attr = "kiln.next_rows";
 /// of all, so that intermediate values stay in L1 or L2.
 ///
 /// Rows are the leading axes that the results of all kernels have in common. Every view of one kernel on
-/// another's result stays within a row. A strip of less than 256 KiB is left alone: L2 holds it anyway.
+/// another's result stays within a row. A strip that passes little through memory is left alone: a cache
+/// holds it anyway.
 ///
 /// Why here: after fuse there are kernels, in their final order; plan-buffers keeps the operands of a strip
 /// alive for all of it. Guarantees: the kernels marked with one number are consecutive.
-std::unique_ptr<mlir::Pass> create_strip_mine_pass();
+std::unique_ptr<mlir::Pass> create_strip_mine_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -1,5 +1,6 @@
 #include "codegen/driver/compile.h"
 
+#include "codegen/cpu/target_model.h"
 #include "codegen/driver/evaluate.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/schedule.h"
@@ -62,8 +63,9 @@ ExecutablePlan check_plan(ExecutablePlan plan) {
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
                                                  Stages* stages, Clock::time_point started) {
   codegen::Target target = codegen::select_target(options.isa);
+  const codegen::CpuTargetModel model(target.lanes(4));
   passes::PipelineOptions pipeline;
-  pipeline.lanes = target.lanes(4);
+  pipeline.target = &model;
   pipeline.fuse = options.fuse;
   if (stages)
     pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };

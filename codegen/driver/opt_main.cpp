@@ -1,5 +1,6 @@
 #include "codegen/driver/opt_main.h"
 
+#include "codegen/cpu/target_model.h"
 #include "codegen/driver/evaluate.h"
 #include "ir/dialect.h"
 #include "passes/pipeline.h"
@@ -9,6 +10,7 @@
 #include <mlir/Tools/mlir-opt/MlirOptMain.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,14 @@ namespace kiln {
 int opt_main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   registry.insert<ir::KilnDialect, mlir::func::FuncDialect>();
-  passes::register_passes([](mlir::ModuleOp module) { return codegen::evaluate(module, default_options()); });
+  static llvm::cl::opt<int> lanes(
+      "target-lanes", llvm::cl::desc("f32 lanes of a vector of the CPU to compile for"), llvm::cl::init(16));
+  passes::register_passes([](mlir::ModuleOp module) { return codegen::evaluate(module, default_options()); },
+                          []() -> const passes::TargetModel& {
+                            // Registration makes each pass once, before the option is read.
+                            static std::map<int, const codegen::CpuTargetModel> models;
+                            return models.try_emplace(lanes, lanes).first->second;
+                          });
   // Folding compiles in the context of the file, which one thread at a time may do.
   std::string one_thread = "--mlir-disable-threading";
   std::vector<char*> arguments(argv, argv + argc);

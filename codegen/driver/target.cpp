@@ -1,5 +1,6 @@
 #include "codegen/driver/target.h"
 
+#include "codegen/cpu/machine.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 
@@ -9,8 +10,8 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <atomic>
+#include <fmt/format.h>
 #include <optional>
-#include <unistd.h>
 
 namespace kiln::codegen {
 namespace {
@@ -41,11 +42,6 @@ bool host_has(std::initializer_list<const char*> features) {
   return true;
 }
 
-std::int64_t detect_l2_bytes() {
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? bytes : Target().l2_bytes;
-}
-
 bool has_avx2() { return host_has({"avx2", "fma", "f16c", "bmi2"}); }
 bool has_avx512() { return has_avx2() && host_has({"avx512f", "avx512vl", "avx512bw", "avx512dq"}); }
 
@@ -60,8 +56,8 @@ Target select_target(Isa request) {
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
-  static const bool software_prefetch = !llvm::sys::getHostCPUName().starts_with("znver");
-  static const std::int64_t l2_bytes = detect_l2_bytes();
+  const bool software_prefetch = !machine().prefetches_streams;
+  const std::int64_t l2_bytes = machine().l2.bytes;
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
@@ -72,6 +68,21 @@ Target select_target(Isa request) {
     default:
       return {Isa::scalar, 0, "x86-64", "", software_prefetch, l2_bytes};
   }
+}
+
+std::string describe_target() {
+  const Target target = select_target(Isa::host);
+  const Machine& m = machine();
+  const auto cache = [](const Cache& c) {
+    return fmt::format("{} KiB, {} ways ({})", c.bytes / 1024, c.ways, c.source);
+  };
+  return fmt::format(
+      "instruction set     {}\nvectors             {}, {} registers\nprocessor           {}\nL1 data cache   "
+      "    {}\n"
+      "L2 cache            {}\nprefetched streams  by {} (table)\n",
+      target.cpu, target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)),
+      target.registers(), m.cpu, cache(m.l1), cache(m.l2),
+      m.prefetches_streams ? "hardware alone" : "hardware and software");
 }
 
 }  // namespace kiln::codegen

@@ -1,6 +1,8 @@
 #pragma once
 #include "codegen/driver/compile.h"
 
+#include <kiln/export.h>
+
 #include <cstdint>
 #include <string>
 
@@ -37,5 +39,8 @@ Isa process_isa();
 /// The widest that this machine and the request allow. Throws kiln::Error when the machine lacks what was
 /// asked for.
 Target select_target(Isa request);
+
+/// The model of this machine that kernels are tuned by, a line for each fact, for people.
+KILN_API std::string describe_target();
 
 }  // namespace kiln::codegen

@@ -1,7 +1,7 @@
 // Right operands of products in panels.
 // RUN: kiln opt %s --kiln-layout | FileCheck %s --check-prefixes=CHECK,WIDE
-// RUN: kiln opt %s --kiln-layout="lanes=8" | FileCheck %s --check-prefixes=CHECK,AVX2
-// RUN: kiln opt %s --kiln-layout="lanes=1" | FileCheck %s --check-prefixes=CHECK,SCALAR
+// RUN: kiln opt %s --target-lanes=8 --kiln-layout | FileCheck %s --check-prefixes=CHECK,AVX2
+// RUN: kiln opt %s --target-lanes=1 --kiln-layout | FileCheck %s --check-prefixes=CHECK,SCALAR
 
 // CHECK-LABEL: func.func @dense
 // WIDE-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<84x120xf32> -> tensor<3x120x32xf32>

@@ -1,4 +1,5 @@
 // kiln bench: how long a call takes, eager and compiled, and what it holds.
+#include "codegen/driver/target.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
 
@@ -161,6 +162,14 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 3600.0));
   c->add_flag("--kernels", a->kernels, "Time each kernel, too");
   c->add_flag("--json", a->json, "Print JSON");
+  c->add_flag_callback(
+       "--target",
+       [] {
+         fmt::print("{}", codegen::describe_target());
+         throw CLI::Success();
+       },
+       "Print the model of this machine, and end")
+      ->trigger_on_parse();
   c->callback([a, &action] { action = [a] { return bench(*a); }; });
 }
 

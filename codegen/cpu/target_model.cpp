@@ -1,0 +1,43 @@
+#include "codegen/cpu/target_model.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <algorithm>
+
+namespace kiln::codegen {
+
+std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) const {
+  // The unit is a vector; in scalar code two columns, so that panels are not too narrow. A panel is two or
+  // three units wide, whichever pads less: with one unit half of the kernel's instructions load elements of
+  // A, with four too few registers are left for the rows of a tile.
+  std::int64_t unit = std::max<std::int64_t>(2, lanes_of(bits));
+  // Few columns take half a vector or a quarter, which some processors multiply in half of the time.
+  const std::int64_t least_unit = 128 / std::max(bits, 32U);
+  while (unit > least_unit && columns <= unit / 2) unit /= 2;
+  const std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
+  if (units <= 3) return unit * units;
+  const auto cost = [&](std::int64_t width) {
+    return llvm::divideCeilSigned(units, width) * width * (width == 1 ? 8 : 7);
+  };
+  std::int64_t best = 2;
+  for (std::int64_t width : {3, 1})
+    if (cost(width) < cost(best)) best = width;
+  return unit * best;
+}
+
+bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const {
+  const std::int64_t lanes = lanes_of(bits);
+  if (channels >= lanes || line == 0) return false;
+  // The last vector of a line is masked, and the results may be wanted in another order: hence the quarter.
+  return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
+}
+
+std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
+
+// The narrowest tiles have four rows.
+std::int64_t CpuTargetModel::max_window_points() const { return 4; }
+
+// The smallest L2 of the machines in machine.cpp holds it.
+std::int64_t CpuTargetModel::min_row_fusion_bytes() const { return 256 * 1024; }
+
+}  // namespace kiln::codegen

@@ -1,0 +1,24 @@
+#pragma once
+#include "passes/target_model.h"
+
+namespace kiln::codegen {
+
+/// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes.
+class CpuTargetModel final : public passes::TargetModel {
+ public:
+  explicit CpuTargetModel(std::int64_t lanes) : lanes_(lanes) {}
+
+  std::int64_t panel_width(std::int64_t columns, unsigned bits) const override;
+  bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const override;
+  std::int64_t max_merged_rows() const override;
+  std::int64_t max_window_points() const override;
+  std::int64_t min_row_fusion_bytes() const override;
+
+ private:
+  /// Elements of a vector: those of f64 and i64 are twice as wide as the others, which count as f32.
+  std::int64_t lanes_of(unsigned bits) const { return bits > 32 ? lanes_ / 2 : lanes_; }
+
+  std::int64_t lanes_;
+};
+
+}  // namespace kiln::codegen

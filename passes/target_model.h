@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+
+namespace kiln::passes {
+
+/// Questions that passes ask about the target that they compile for. Code generation implements it, one class
+/// for each kind of target. Answers decide speed and memory; no bit of a result depends on them.
+class TargetModel {
+ public:
+  virtual ~TargetModel() = default;
+
+  /// Columns of a panel of packed B, for a contraction of `columns` columns of elements of `bits` bits. It
+  /// depends on the shape of the weights alone, not on the number of rows: an eager call, a batch of 1 and a
+  /// batch of 64 share one prepacked constant.
+  virtual std::int64_t panel_width(std::int64_t columns, unsigned bits) const = 0;
+
+  /// Whether a convolution with `channels` output channels and lines of `line` results is faster with vectors
+  /// along the lines, channels first, than with vectors along the channels.
+  virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const = 0;
+
+  /// The most rows of a contraction that is worth merging with others of the same B. With more rows it
+  /// reuses the weights well by itself, and its result is still in a cache when it is needed.
+  virtual std::int64_t max_merged_rows() const = 0;
+
+  /// The most points of a pooling window whose accumulators one contraction's tile can hold.
+  virtual std::int64_t max_window_points() const = 0;
+
+  /// Bytes that consecutive kernels pass through memory from which on row fusion pays. Less stays in a cache
+  /// anyway.
+  virtual std::int64_t min_row_fusion_bytes() const = 0;
+};
+
+}  // namespace kiln::passes
