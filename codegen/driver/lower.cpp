@@ -1,6 +1,7 @@
 #include "codegen/driver/lower.h"
 
 #include "codegen/driver/memory_room.h"
+#include "codegen/driver/mlir_text.h"
 #include "codegen/driver/one_lane_stores.h"
 #include "codegen/driver/stats.h"
 #include "runtime/fail.h"
@@ -208,7 +209,7 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
 #ifndef NDEBUG
   if (mlir::failed(mlir::verify(*module))) fail_internal("kernel '{}' is not valid MLIR", request.name);
 #endif
-  if (stages) stages->add("mlir", text_of(*module));
+  if (stages) stages->add("mlir", mlir_text(*module));
   to_llvm_dialect(*module);
 
   llvm::LLVMContext llvm_context;

@@ -12,9 +12,8 @@ namespace kiln::codegen {
 struct PlannedStep {
   Step step;
   std::optional<KernelRequest> request = {};  ///< of the kernel, if it has one
-  std::optional<std::size_t> snapshot =
-      {};  ///< the prepacked constant that the step computes, instead of a call
-  mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::strip_attr of its operation; null: in no row fusion
+  std::optional<std::size_t> snapshot = {};      ///< the prepacked constant that it computes, if it does
+  mlir::DenseI64ArrayAttr row_fusion = {};       ///< passes::strip_attr of its operation; null: in no fusion
   mlir::DenseI64ArrayAttr next_row_blocks = {};  ///< passes::next_rows_attr: operands to prefetch; or null
 };
 
