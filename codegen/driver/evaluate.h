@@ -7,8 +7,7 @@
 
 namespace kiln::codegen {
 
-/// The results of a module without arguments, by generated code: what constant folding evaluates with. Throws
-/// kiln::Error.
+/// The results of a module without arguments, by generated code, for constant folding. Throws kiln::Error.
 llvm::SmallVector<mlir::ElementsAttr> evaluate(mlir::ModuleOp module, const CompileOptions& options);
 
 }  // namespace kiln::codegen

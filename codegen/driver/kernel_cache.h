@@ -9,9 +9,9 @@ namespace kiln::codegen {
 std::string kernel_stamp(const Target& target);
 
 /// The kernels of the requests, in their order: from memory, else from the disk, else compiled (and stored in
-/// both), on the threads that a call may use. Of equal requests one is compiled, also where several threads
-/// ask at once. The requests' locations belong to `context`; `graph` is for people. `stages`, when not
-/// null, receives the kernels' texts: the code is generated anew for it.
+/// both), on the threads that a call may use. Equal requests are compiled once, even by several
+/// threads at the same time. The requests' locations belong to `context`; `graph` is for people. `stages`,
+/// when not null, receives the kernels' texts: the code is generated anew for it.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Target& target, llvm::StringRef graph,

@@ -4,7 +4,7 @@
 
 namespace kiln::codegen {
 
-/// Whether KILN_CHECK_KERNELS asks that kernels are checked: "1" or "on". Read once.
+/// Whether KILN_CHECK_KERNELS is "1" or "on". Read once.
 bool checks_kernels();
 
 /// Emits the kernel and compares its text with that of the first request of the same key in this process:

@@ -55,7 +55,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!llvm_target) fail_internal("LLVM has no code generator for {}: {}", triple.str(), error);
   llvm::TargetOptions options;
-  // A product and a sum stay two roundings; where one is meant the kernel says fma.
+  // A multiplication and an addition stay two roundings; a kernel that wants one has an fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
       llvm_target->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
@@ -63,7 +63,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
                                        /*JIT=*/true));
 }
 
-/// One machine per thread and target: they are not to be shared, and cost a millisecond to make.
+/// One machine per thread and target: they are not thread-safe, and cost a millisecond to make.
 llvm::TargetMachine& machine_for(const Target& target) {
   thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
   auto& machine = machines[target.id()];
@@ -121,8 +121,8 @@ void to_llvm_dialect(mlir::ModuleOp module) {
   if (mlir::failed(pm.run(module))) fail_internal("a kernel could not be lowered to LLVM: {}", errors);
 }
 
-/// The kernels come as finished vector code: what is left is cleaning up addresses. Longer pipelines cost ten
-/// times as much and gain nothing (loops are neither to be unrolled nor vectorised).
+/// Kernels are finished vector code: only addresses are left to simplify. Longer pipelines take ten times as
+/// long and gain nothing, since no loop is to be unrolled or vectorised.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
@@ -148,12 +148,12 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.run(module, modules);
 }
 
-/// The parts of the sanitizer's set-up that the program around has done already.
+/// Removes the sanitizer's set-up code, which the surrounding program has run already.
 void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-/// LLVM's own addPassesToEmitFile, but for the scheduler that `in_order` leaves out.
+/// LLVM's addPassesToEmitFile, without the scheduler if `in_order`.
 llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine, bool in_order,
                                     llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;
@@ -163,7 +163,7 @@ llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& m
   config->setDisableVerify(true);
   if (in_order) config->disablePass(&llvm::MachineSchedulerID);
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
-  passes.add(config);  // which owns what is added
+  passes.add(config);  // which owns the passes
   passes.add(functions);
   const bool refused = config->addISelPasses();
   config->addMachinePasses();
@@ -182,14 +182,15 @@ std::string text_of(M&& module) {
   return text;
 }
 
-/// Loads what kernels are made of, once a context: while one thread loads dialects, no other may use any.
+/// Loads the dialects of kernels, once per context: while one thread loads dialects, no other may use the
+/// context.
 void prepare(mlir::MLIRContext& context) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   mlir::Dialect* last = context.getLoadedDialect<mlir::LLVM::LLVMDialect>();
   if (last && last->getRegisteredInterface<mlir::LLVMTranslationDialectInterface>()) return;
   load_dialects(context);
-  // Passes load what they make operations of.
+  // Running the passes once loads the dialects that they create operations of.
   mlir::OwningOpRef<mlir::ModuleOp> nothing(mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
   to_llvm_dialect(*nothing);
 }

@@ -14,14 +14,13 @@ struct KernelObject {
   Blob bytes;
 };
 
-/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the one its location belongs
-/// to; several threads may lower with one. `stages`, which may be null,
-/// gets the texts "mlir", "llvm" and "asm". Throws an internal error when a stage refuses
-/// the code.
+/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is that of the request's
+/// location; several threads may use one context. `stages`, which may be null, receives the texts "mlir",
+/// "llvm" and "asm". Throws an internal error when a stage rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, Stages* stages);
 
-/// What lower_kernel() compiles, without names and source lines: equal texts mean equal code.
+/// The MLIR that lower_kernel() compiles, without names and source lines: equal texts mean equal code.
 std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target);
 
 }  // namespace kiln::codegen

@@ -3,8 +3,8 @@
 #include <string_view>
 
 /// LLVM and MLIR do not survive without memory: they end the process, write to a null pointer, or throw
-/// std::bad_alloc through code that does not release its locks. They are only called when there is room for
-/// their next step. Room is not held, so that another thread may take it: then LLVM throws, if it can.
+/// std::bad_alloc through code that does not release its locks. They are only called when there is memory
+/// for their next step. It is not reserved, so another thread may take it: then LLVM throws, if it can.
 namespace kiln::codegen {
 
 /// For one kernel, or one step of linking: ten times the largest that was measured.

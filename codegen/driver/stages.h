@@ -10,22 +10,22 @@ struct CompileOptions;
 
 namespace kiln::codegen {
 
-/// Where the texts of one compilation go, as CompileOptions says: to a map, and to a folder that has a file
-/// for each stage and, if asked, for each pass. A text is in its file before the next is made, so that a
-/// crash leaves all that led to it. One thread at a time.
+/// The destinations of one compilation's texts (CompileOptions): a map, and a folder with a file for each
+/// stage and, if requested, for each pass. Each text is written before the next one is made, so that a crash
+/// leaves all preceding ones. One thread at a time.
 class Stages {
  public:
   /// Makes the folder. Throws kiln::Error if it cannot be made.
   Stages(const CompileOptions& options, const std::string& graph);
 
-  /// Whether anybody wants texts.
+  /// Whether there is a destination.
   bool wanted() const { return map_ || !folder_.empty(); }
-  /// Adds to what the stage has already. Throws kiln::Error if it cannot be written.
+  /// Appends to the text of a stage. Throws kiln::Error if it cannot be written.
   void add(std::string_view stage, std::string_view text);
 
-  /// Whether anybody wants a text after each pass.
+  /// Whether a text after each pass is requested.
   bool wants_passes() const { return !folder_.empty() && passes_; }
-  /// A file of its own. Throws kiln::Error if it cannot be written.
+  /// Writes a file for a pass. Throws kiln::Error if it cannot be written.
   void add_pass(std::string_view pass, std::string_view text);
 
  private:

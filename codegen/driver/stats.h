@@ -4,8 +4,8 @@
 
 namespace kiln::codegen {
 
-/// What compile_stats() reports, and times of all threads in ns: emitting kernels and lowering them to LLVM,
-/// then LLVM itself.
+/// The counters of compile_stats(), and times summed over all threads in ns: emitting kernels and lowering
+/// them to LLVM IR (mlir), and LLVM.
 struct Stats {
   std::atomic<std::uint64_t> graphs{0}, kernels_compiled{0}, kernels_loaded{0}, kernels_shared{0};
   std::atomic<std::uint64_t> mlir_ns{0}, llvm_ns{0};

@@ -14,30 +14,29 @@ struct Target {
   int vector_bytes;      ///< of a register; 0: one element at a time
   std::string cpu;       ///< LLVM's name
   std::string features;  ///< LLVM's list; empty: those of the cpu
-  /// Whether loops ask for what they will stream through. AMD's processors see such streams themselves, and
-  /// asking then costs up to a fifth. A kernel's key says whether it asks, its id does not.
+  /// Whether loops prefetch the memory that they stream through. AMD's processors detect streams themselves,
+  /// and a software prefetch then costs up to a fifth. It is part of a kernel's key, not of the target's id.
   bool software_prefetch = false;
-  /// Bytes of the second cache of a core of this machine. Sizes that kernels are given may depend on it;
-  /// their code may where their key says so.
+  /// Bytes of a core's L2 on this machine. Parameters of kernels may depend on it; code may if its key does.
   std::int64_t l2_bytes = 512 * 1024;
 
-  /// Elements of a vector of `element_bytes` each; a multiple of what one register holds when elements are
-  /// narrow, so that types of different widths have one lane count.
+  /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
+  /// 4-byte elements, so that types of different widths have one lane count.
   int lanes(std::size_t element_bytes) const {
     return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
   }
   /// Vector registers; those of scalar code hold one element.
   int registers() const { return vector_bytes == 64 ? 32 : 16; }
-  /// What a cached kernel depends on.
+  /// The part of the target that a cached kernel depends on.
   std::string id() const;
 };
 
-/// What Isa::host stands for in this process: KILN_TARGET_CPU or what set_target_cpu() said, Isa::host where
-/// that is the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
+/// The instruction set that Isa::host selects in this process: that of set_target_cpu() or KILN_TARGET_CPU,
+/// or Isa::host for the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
 Isa process_isa();
 
-/// The widest that this machine and the request allow. Throws kiln::Error when the machine lacks what was
-/// asked for.
+/// The widest target that this machine and the request allow. Throws kiln::Error when the machine lacks the
+/// requested instructions.
 Target select_target(Isa request);
 
 /// The model of this machine that kernels are tuned by, a line for each fact, for people.

@@ -14,7 +14,7 @@ constexpr double kLn2High = 0x1.62e42fefa39efp-1;
 constexpr double kLn2Low = 0x1.abc9e3b39803fp-56;
 
 int mantissa_bits(Num x) { return x.width() == 32 ? 23 : 52; }
-/// What stands in the exponent of 2^n beyond n.
+/// The exponent bias of 2^n.
 int exponent_bias(Num x) { return x.width() == 32 ? 127 : 1023; }
 
 /// An integer n as a float, and n + a bias in the low bits of an integer.
@@ -24,7 +24,7 @@ struct Rounded {
 };
 /// x * factor, which must be less than a million, to the nearest.
 Rounded round(Num x, double factor, int bias) {
-  // Adding it rounds to an integer, which then stands in the low bits.
+  // Adding it rounds to an integer, which is then in the low bits.
   const double magic = (x.width() == 32 ? 0x1.8p23 : 0x1.8p52) + bias;
   Num t = factor == 1 ? x + magic : fma(x, factor, magic);
   return {t - magic, bits(t)};

@@ -25,7 +25,7 @@ Num exp2(Num x);
 /// 2^(v + tail), |tail| much less than 1.
 Num exp2(Num v, Num tail, Digits);
 Num expm1(Num x, Digits);
-/// expm1(x) / 4, which does not overflow below 710.5, nor does it vary above.
+/// expm1(x) / 4, which does not overflow below 710.5 and is constant above.
 Num expm1_quarter(Num x, Digits);
 
 Num log(Num x, Digits);
@@ -33,7 +33,7 @@ Num log2(Num x, Digits);
 Num log10(Num x, Digits);
 Num log1p(Num x, Digits);
 
-/// For x that was a float; all floats.
+/// For an x that was converted from f32.
 Num sin_of_f32(Num x);
 Num cos_of_f32(Num x);
 Num tan_of_f32(Num x);
@@ -61,7 +61,7 @@ Num round_half_away(Num x);
 /// The remainder with the sign of the divisor, exact where that is representable; 0 for a zero divisor.
 Num floor_mod(Num a, Num b);
 
-/// x kept within [low, high]; NaN passes.
+/// x clamped to [low, high]; NaN stays NaN.
 Num clamp(Num x, double low, double high);
 
 }  // namespace kiln::codegen

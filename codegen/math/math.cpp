@@ -1,4 +1,4 @@
-// Which formula serves which operation on which type.
+// The formula of each operation and type.
 #include "codegen/math/math.h"
 
 #include "codegen/math/casts.h"
@@ -28,7 +28,7 @@ Num sign(Num x) {
   return select(gt(x, 0), 1, select(negative, -1, x));  // NaN and zeros stay
 }
 
-/// The operations that are written once for f32 and f64; results that a narrower type holds when it holds x.
+/// Operations with one formula for f32 and f64, whose results fit in a narrower type that x fits in.
 std::optional<Num> exact_unary(Unary op, Num x) {
   switch (op) {
     case Unary::neg:
@@ -151,7 +151,7 @@ bool is_number(Num x) {
   llvm::APFloat value(0.0);
   return mlir::matchPattern(x.value(), mlir::m_ConstantFloat(&value)) && !value.isNaN();
 }
-/// Of zeros of both signs, and beside NaN, b: in one instruction.
+/// One instruction: b for zeros of both signs, and if either operand is NaN.
 Num greater_or_right(Num a, Num b) {
   return has_extremes(a) ? greater_or_second(a, b) : select(gt(a, b), a, b);
 }
@@ -275,7 +275,7 @@ mlir::Value emit_unary(mlir::OpBuilder& b, mlir::Location loc, Unary op, DType d
 }
 
 int registers_at_once(Unary op, DType dtype) {
-  constexpr int through_f64 = 1;  // more constants and values than there is room for
+  constexpr int through_f64 = 1;  // too many constants and values for the registers
   switch (op) {
     case Unary::neg:
     case Unary::abs:

@@ -8,8 +8,8 @@
 
 #include <array>
 
-/// The arithmetic of pointwise primitives on values in registers: scalars, or vectors of any number of lanes.
-/// What each computes stands in ir/KilnOps.td; every lane gets the bits that a scalar would, on every target.
+/// The arithmetic of pointwise primitives on values in registers: scalars, or vectors of any number of lanes,
+/// with the semantics of ir/KilnOps.td. Every lane gets the bits that a scalar would, on every target.
 ///
 /// Registers hold f16 and bf16 as f32 (whose value the narrow type has: each operation rounds its result),
 /// bool as i1, uint8 as i8. A wider Isa only allows shorter code for the same bits; Isa::scalar is right
@@ -22,9 +22,8 @@ mlir::Value emit_binary(mlir::OpBuilder&, mlir::Location, ir::Binary op, DType d
                         mlir::Value b, Isa isa = Isa::scalar);
 mlir::Value emit_fma(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value a, mlir::Value b,
                      mlir::Value c, Isa isa = Isa::scalar);
-/// How many registers of arguments are worth working on at once. A function is one long chain of operations,
-/// each waiting for the last; so many fill the waiting, and their intermediate values mostly fit into
-/// registers. 0: as many as others want.
+/// How many registers of arguments to interleave. A function is one long chain of dependent operations; so
+/// many chains hide its latency, and their intermediate values mostly fit in registers. 0: any number.
 int registers_at_once(ir::Unary op, DType dtype);
 int registers_at_once(ir::Binary op);
 /// `dtype` is that of the operands; the result is i1.

@@ -110,7 +110,7 @@ Num copysign(Num magnitude, Num sign) {
 Num floor(Num x) { return emit<LLVM::FFloorOp>(x, x.value().getType(), x); }
 Num ceil(Num x) { return emit<LLVM::FCeilOp>(x, x.value().getType(), x); }
 Num trunc(Num x) { return emit<LLVM::FTruncOp>(x, x.value().getType(), x); }
-// roundeven does not look at the rounding mode, so that no pass has to ask for it.
+// roundeven does not depend on the rounding mode, so no pass has to consider it.
 Num round_to_even(Num x) { return emit<LLVM::RoundEvenOp>(x, x.value().getType(), x); }
 Num divide_signed(Num a, Num b) { return binary<arith::DivSIOp>(a, b); }
 
@@ -150,7 +150,7 @@ Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f) {
   const int left = registers / 2 * lanes, right = all - left;
   Num low = part(0, left);
   const Num high = part(left, right);
-  // A shuffle takes two vectors of one length; -1 is a lane that nobody reads.
+  // A shuffle takes two vectors of one length; -1 is an unused lane.
   llvm::SmallVector<std::int32_t> both;
   for (int i = 0; i < left; ++i) both.push_back(i);
   if (left < right) {

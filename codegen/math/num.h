@@ -40,7 +40,7 @@ class Num {
     return vector ? static_cast<int>(vector.getNumElements()) : 1;
   }
 
-  /// The type of as many elements as this has, of another element type.
+  /// The type with the same number of lanes and another element type.
   mlir::Type with_element(mlir::Type element) const;
   mlir::Type float_type(int width) const;
   mlir::Type int_type(int width) const;
@@ -171,14 +171,14 @@ Num f32_from_f16(Num x);
 Num float_from_signed(Num x, int width);
 /// Toward zero. The truncated value must fit (else poison).
 Num signed_from_float(Num x, int width);
-/// Cuts or extends, by the sign or with zeros.
+/// Truncates, or extends by the sign or with zeros.
 Num resize_signed(Num x, int width);
 Num resize_unsigned(Num x, int width);
 
-/// A scalar in as many lanes as `lanes` has.
+/// Broadcasts a scalar to the lanes of `lanes`.
 Num broadcast(Num scalar, Num lanes);
 
-/// f of each `lanes` neighbouring lanes of a and b, of which there is any multiple, for what takes one register only.
+/// Applies f to each group of `lanes` consecutive lanes of a and b, for operations on single registers.
 Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f);
 
 /// x = step(x) in the lanes where active(x) holds, until it holds in none.

@@ -163,7 +163,7 @@ class Emitter {
     int rows;
   };
   /// Emits loops over the row tiles of the block.
-  void each_row_tile(Value left, llvm::function_ref<void(const RowTile&)> body) {
+  void each_row_tile(Value base, llvm::function_ref<void(const RowTile&)> body) {
     const Value zero = e.index(0), one = e.index(1), tiles = params_["tiles_of_axis"];
     const Value outer_end = e.div(e.add(end_row_tile_, e.sub(tiles, one)), tiles);
     e.loop(e.div(first_row_tile_, tiles), outer_end, one, [&](Value o) {
@@ -171,7 +171,7 @@ class Emitter {
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
         extents.push_back(params_.group<AxisParams>(i)["extent"]);
       outer_index_ = e.coordinates(o, extents);
-      Value lhs = left;
+      Value lhs = base;
       rhs_offset_ = zero;
       for (std::size_t i = 0; i < plan_.outer_count; ++i) {
         const auto axis = params_.group<AxisParams>(i);
@@ -239,12 +239,12 @@ class Emitter {
             ? e.element(copies_, e.sub(e.mul(row_tile.number, e.index(plan_.copy_elements())), from),
                         tile_.dtype)
             : row_tile.lhs;
-    const Value right = e.element(panels_, rhs_offset_, tile_.dtype);
-    llvm::SmallVector<Value> panels{right};
+    const Value rhs = e.element(panels_, rhs_offset_, tile_.dtype);
+    llvm::SmallVector<Value> panels{rhs};
     while (static_cast<int>(panels.size()) < plan_.size.panels)
       panels.push_back(e.element(panels.back(), panel_stride_, tile_.dtype));
     const auto slice =
-        plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, right, from, to)) : std::nullopt;
+        plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, rhs, from, to)) : std::nullopt;
     return tile.emit(e, from, to, [&](Value k) {
       Value step = k;
       if (plan_.table)
@@ -264,11 +264,11 @@ class Emitter {
     });
   }
 
-  PrefetchSlice slice_of(Value number, Value right, Value from, Value to) {
+  PrefetchSlice slice_of(Value number, Value rhs, Value from, Value to) {
     const Value length = e.sub(to, from);
     // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
     const Value next =
-        e.element(right, plan_.copies_lhs ? panel_stride_ : e.mul(length, e.index(plan_.panel)), tile_.dtype);
+        e.element(rhs, plan_.copies_lhs ? panel_stride_ : e.mul(length, e.index(plan_.panel)), tile_.dtype);
     return {e,
             e.element(next, e.mul(from, e.index(plan_.panel)), tile_.dtype),
             plan_.panel * static_cast<std::int64_t>(size_of(tile_.dtype)),

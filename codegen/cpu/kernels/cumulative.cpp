@@ -18,8 +18,8 @@ using Params = KernelParams<names>;
 Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   auto axis = static_cast<std::size_t>(op.getAxis());
-  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
-               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), extent = shape[axis];
+  std::int64_t outer = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               inner = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), extent = shape[axis];
 
   DType dtype = dtype_of_value(op.getX());
   // Lanes run along the axes after the chain's; if there are none, chains are scalar.
@@ -28,9 +28,9 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
     extents.push_back(count);
     strides.push_back(stride);
   };
-  if (before > 1 || behind == 1) add_axis(before, extent * behind);
-  if (behind > 1) add_axis(behind, 1);
-  int lanes = behind > 1 ? target.lanes(size_of(dtype)) : 1;
+  if (outer > 1 || inner == 1) add_axis(outer, extent * inner);
+  if (inner > 1) add_axis(inner, 1);
+  int lanes = inner > 1 ? target.lanes(size_of(dtype)) : 1;
   // The nest computes addresses only: the chain loads its elements itself.
   LoopNest nest(extents, {{dtype, 0, strides, 0, false}, {dtype, 1, strides, 0, false}}, lanes);
   Launch launch{{name_of_location(op.getLoc()),
@@ -40,10 +40,10 @@ Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
                 {}};
   nest.append_params(launch.params);
   auto own = static_cast<std::int64_t>(nest.param_count());
-  Params::append(launch.params, {{"chain_extent", extent}, {"chain_stride", behind}});
-  launch.extent = before * behind * extent == 0 ? 0 : nest.outer_extent();
-  bool cuts_lanes = behind > 1 && before == 1;
-  launch.grain = grain_for(launch.extent, extent * (cuts_lanes ? 1 : behind), cuts_lanes ? 64 : 1);
+  Params::append(launch.params, {{"chain_extent", extent}, {"chain_stride", inner}});
+  launch.extent = outer * inner * extent == 0 ? 0 : nest.outer_extent();
+  bool divides_lanes = inner > 1 && outer == 1;
+  launch.grain = grain_for(launch.extent, extent * (divides_lanes ? 1 : inner), divides_lanes ? 64 : 1);
 
   ir::Binary combine = static_cast<ir::Binary>(ir::combiner(op.getKind()));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

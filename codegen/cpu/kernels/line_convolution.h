@@ -11,7 +11,7 @@ struct LineConvolution {
   ir::View lhs;                       ///< for its base and offset only
   unsigned rhs = 0;                   ///< the fusion's argument: weights, packed as one panel
   Dims lhs_strides;                   ///< along the result's axes but the last, in elements
-  std::vector<std::int64_t> offsets;  ///< of the left factor of each k
+  std::vector<std::int64_t> offsets;  ///< of the input for each k
   std::int64_t channels = 0, panel = 0;
 };
 

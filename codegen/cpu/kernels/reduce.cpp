@@ -2,9 +2,8 @@
 // defines:
 //
 // - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
-// partial
-//   results, which are combined pairwise. The results of several blocks are reduced in the same way, level by
-//   level.
+//   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
+//   level by level.
 // - chained512, where kept axes follow: chains of 512 elements, whose results are added in order.
 //
 // Lanes run along the reduced axis (AlongReduced), along the last kept axis (AlongKept), or along the last
@@ -215,7 +214,7 @@ class AlongReduced : Emitter {
   }
 
   /// A block of results of the level below, which are computed one by one: partial results are in memory.
-  /// Partial results without an element are left out, as in RegisterTree.
+  /// Partial results without an element are omitted, as in RegisterTree.
   mlir::Value block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
     const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
                       length = e_.index(elements_of(level)), all = e_.index(partials);
@@ -260,18 +259,18 @@ class AlongReduced : Emitter {
         [&](mlir::OpBuilder&, mlir::Location) {
           llvm::SmallVector<mlir::Value> next;
           for (int v = 0; v < static_cast<int>(partial.size()); ++v) {
-            mlir::Value r = e_.add(whole, e_.index(v * lanes)), left = e_.sub(end, r);
+            mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
             mlir::Value old = partial[static_cast<std::size_t>(v)];
             if (lanes == 1) {
               next.push_back(scalar_or(
-                  e_.less(e_.index(0), left),
+                  e_.less(e_.index(0), remaining),
                   [&] {
                     return accumulate(old, element(at, {r, 1}));
                   },
                   old));
               continue;
             }
-            mlir::Value mask = e_.mask_below(left, lanes);
+            mlir::Value mask = e_.mask_below(remaining, lanes);
             next.push_back(e_.select(mask, accumulate(old, element(at, {r, lanes, mask})), old));
           }
           mlir::scf::YieldOp::create(e_.b, e_.loc, next);
@@ -419,7 +418,7 @@ class AlongKept : Emitter {
 };
 
 /// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
-/// result has at most one element; those without are left out. (A sum that begins with +0 is never -0, so
+/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
 /// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
 /// registers.
 class RegisterTree : Emitter {
@@ -568,14 +567,14 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   launch.grain = grain_for(launch.extent, per_iteration, !interleaved64 && red.nest.rank() == 1 ? 64 : 1);
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const auto finish = [&](LoopPoint& at, mlir::Value result) {
+    const auto epilogue = [&](LoopPoint& at, mlir::Value result) {
       auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
         return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_access[i]);
       });
       for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
     };
     const auto point_by_point = [&](auto reduction) {
-      red.nest.emit(e, args, [&](LoopPoint& at) { finish(at, reduction.reduce(at)); });
+      red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
     };
     if (red.along_reduced) {
       point_by_point(AlongReduced(e, red, args.params));
@@ -583,7 +582,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
       point_by_point(RegisterTree(e, red, args.params));
     } else {
       AlongKept reduction(e, red, args.params);
-      red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, finish); });
+      red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, epilogue); });
     }
   };
   return launch;

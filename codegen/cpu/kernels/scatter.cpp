@@ -19,13 +19,13 @@ using Params = KernelParams<names>;
 Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   auto axis = static_cast<std::size_t>(op.getAxis());
-  std::int64_t before = mlir::ShapedType::getNumElements(shape.take_front(axis)),
-               behind = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), rows = shape[axis];
+  std::int64_t outer = mlir::ShapedType::getNumElements(shape.take_front(axis)),
+               inner = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), rows = shape[axis];
   std::int64_t updates = ir::ranked(op.getIndices()).getNumElements();
 
   DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());
   bool adds = op.getKind() == ir::ScatterKind::add;
-  int lanes = behind == 1 ? 1 : target.lanes(size_of(dtype));
+  int lanes = inner == 1 ? 1 : target.lanes(size_of(dtype));
   Launch launch{{name_of_location(op.getLoc()),
                  fmt::format("scatter {} {} by {} lanes={}", adds ? "add" : "replace", name_of(dtype),
                              name_of(index_dtype), lanes),
@@ -33,8 +33,8 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
                  {}},
                 {}};
   Params::append(launch.params,
-                 {{"rows", rows}, {"updates", updates}, {"outer_count", before}, {"row_elements", behind}});
-  std::int64_t work = updates * before * behind;
+                 {{"rows", rows}, {"updates", updates}, {"outer_count", outer}, {"row_elements", inner}});
+  std::int64_t work = updates * outer * inner;
   launch.extent = work == 0 ? 0 : rows;
   // Each task reads all indices, most of them in vain: at most 16 tasks, and one where there is little to
   // write.

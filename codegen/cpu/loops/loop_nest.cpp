@@ -297,7 +297,7 @@ void LoopNest::emit_outer_loops(
   for (const StridedAccess& s : accesses_)
     operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(args.buffers, s.operand));
 
-  using Offsets = llvm::SmallVector<mlir::Value>;  // of each stream
+  using Offsets = llvm::SmallVector<mlir::Value>;  // per access
   auto row_at = [&](llvm::ArrayRef<mlir::Value> offsets) {
     LoopPoint at;
     at.e_ = &e;
