@@ -51,8 +51,8 @@ inline std::optional<std::size_t> parse_size(std::string_view text) {
   return value;
 }
 
-/// The count that a variable sets, at least 1; `otherwise` when it is not set, or with a warning when it is no
-/// such count.
+/// The count that a variable sets, at least 1; `otherwise` when it is not set, or with a warning when it is
+/// no such count.
 std::size_t count_from_env(const char* name, std::size_t otherwise);
 
 }  // namespace kiln

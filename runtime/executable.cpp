@@ -231,7 +231,7 @@ std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::s
 /// replaces.
 std::byte** Executable::gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
                                          SnapshotReferences& references) const {
-  ReadSection& section = references.section.emplace(Domain::snapshots);
+  auto& section = references.section.emplace();
   const std::size_t count = plan_.snapshots.size();
   std::size_t found = 0;
   for (; found < count; ++found) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 /// Epoch-based reclamation (Fraser, "Practical lock-freedom", 2004): how a call reads a published, immutable
 /// object without a lock and without a shared reference count, while another thread replaces it. The reader
@@ -50,20 +51,20 @@ inline void announce(std::atomic<std::uint64_t>& slot, std::uint64_t epoch) noex
 }  // namespace reclaim
 
 /// While it lives, what this thread reads of the domain's published objects stays alive. Sections nest; only
-/// the outermost counts. Short code only: retired objects wait for it.
+/// the outermost counts. Retired objects wait for it, so it should be no longer than a call.
+template <Domain domain>
 class ReadSection {
  public:
-  explicit ReadSection(Domain domain) : domain_(domain) {
+  ReadSection() {
     reclaim::ReaderSlots* slots = reclaim::slots_of_thread;
     if (slots == nullptr) [[unlikely]]
       slots = reclaim::take_slots();
-    slot_ = &slots->entered[static_cast<std::size_t>(domain)];
-    if (slot_->load(std::memory_order_relaxed) != 0) {
-      slot_ = nullptr;
+    auto& slot = slots->entered[number];
+    if (slot.load(std::memory_order_relaxed) != 0) [[unlikely]]
       return;
-    }
-    entered_ = epoch().load(std::memory_order_acquire);
-    reclaim::announce(*slot_, entered_);
+    slot_ = &slot;
+    entered_ = reclaim::epochs[number].load(std::memory_order_acquire);
+    reclaim::announce(slot, entered_);
   }
   ~ReadSection() { leave(); }
   ReadSection(const ReadSection&) = delete;
@@ -71,19 +72,18 @@ class ReadSection {
 
   /// Ends it early.
   void leave() noexcept {
-    if (slot_ == nullptr) return;
-    reclaim::announce(*slot_, 0);
-    slot_ = nullptr;
+    if (slot_ == nullptr) [[unlikely]]
+      return;
+    reclaim::announce(*std::exchange(slot_, nullptr), 0);
     // What was retired meanwhile may have waited for this section alone.
-    if (epoch().load(std::memory_order_relaxed) != entered_) [[unlikely]]
-      reclaim::free_retired(domain_);
+    if (reclaim::epochs[number].load(std::memory_order_relaxed) != entered_) [[unlikely]]
+      reclaim::free_retired(domain);
   }
 
  private:
-  std::atomic<std::uint64_t>& epoch() const { return reclaim::epochs[static_cast<std::size_t>(domain_)]; }
-  std::atomic<std::uint64_t>* slot_;  // null: closed, or inside another section
+  static constexpr auto number = static_cast<std::size_t>(domain);
+  std::atomic<std::uint64_t>* slot_ = nullptr;  // null: closed, or inside another section
   std::uint64_t entered_ = 0;
-  Domain domain_;
 };
 
 /// An object that readers find by a published pointer. Carries its place in the list of retired objects, so

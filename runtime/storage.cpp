@@ -103,7 +103,7 @@ struct Storage::SnapshotList final : Retirable {
   }
 };
 
-Storage::~Storage() { delete snapshots_.load(std::memory_order_acquire); }
+void Storage::drop_snapshots() { delete snapshots_.load(std::memory_order_acquire); }
 
 const Buffer* Storage::find_snapshot(std::uint64_t key, std::uint64_t sources) const {
   const SnapshotList* const list = snapshots_.load(std::memory_order_acquire);
@@ -119,7 +119,7 @@ std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t
     return found ? *found : nullptr;
   };
   {
-    const ReadSection section(Domain::snapshots);
+    const ReadSection<Domain::snapshots> section;
     if (auto found = find(snapshots_.load(std::memory_order_acquire))) return found;
   }
   const auto made = counted(make());

@@ -64,7 +64,9 @@ class KILN_API Buffer {
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
-  virtual ~Storage();
+  virtual ~Storage() {
+    if (snapshots_.load(std::memory_order_relaxed) != nullptr) drop_snapshots();
+  }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -99,6 +101,8 @@ class KILN_API Storage {
 
  private:
   struct SnapshotList;
+  void drop_snapshots();
+
   Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
   std::atomic<std::uint64_t> id_{0};

@@ -3,6 +3,7 @@
 #include "frontend/gluon/parameter/revision.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
+#include "runtime/fork_gate.h"
 
 #include <kiln/block.h>
 
