@@ -14,18 +14,8 @@
 
 namespace kiln {
 
-<<<<<<< ours
-/// A loaded kernel. Shared by all executables that use it; the code is unloaded with the last of them.
-=======
-/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the
-/// code was left general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only
-/// its output operands.
-using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin,
-                          std::int64_t end);
-
 /// A loaded kernel. Shared by all executables that use it; the code is unmapped with the last reference. The
-/// cache of kernels has one too, and drops it when there are too many kernels (codegen/kernel_cache.h).
->>>>>>> theirs
+/// cache of kernels has one too, and drops it when there are too many kernels (codegen/driver/kernel_cache.h).
 struct Kernel {
   KernelFn entry = nullptr;
   std::string name;                       ///< for people: the operators in it

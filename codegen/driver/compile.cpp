@@ -168,7 +168,8 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
 
 CompileStats compile_stats() {
   codegen::Stats& s = codegen::stats();
-  return {s.graphs, s.kernels_compiled, s.kernels_loaded, s.kernels_shared};
+  return {s.graphs,         s.kernels_compiled, s.kernels_loaded,
+          s.kernels_shared, s.kernels_mapped,   s.kernels_dropped};
 }
 
 }  // namespace kiln

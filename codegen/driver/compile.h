@@ -36,6 +36,8 @@ struct CompileStats {
   std::uint64_t kernels_compiled = 0;  ///< through LLVM
   std::uint64_t kernels_loaded = 0;    ///< from the disk cache
   std::uint64_t kernels_shared = 0;    ///< found in memory
+  std::uint64_t kernels_mapped = 0;    ///< in memory now
+  std::uint64_t kernels_dropped = 0;   ///< unloaded, for want of room
 };
 CompileStats compile_stats();
 

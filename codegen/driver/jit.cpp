@@ -1,6 +1,7 @@
 #include "codegen/driver/jit.h"
 
 #include "codegen/driver/memory_room.h"
+#include "codegen/driver/stats.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 
@@ -13,6 +14,10 @@
 namespace kiln::codegen {
 namespace {
 
+/// Why the linker could not link, as it reports beside the error that it returns. It links on the thread that
+/// looks a symbol up.
+thread_local std::string link_errors;
+
 /// One linker for the process; it lives until the process ends, since executables may outlive any static
 /// object.
 llvm::orc::LLJIT& linker() {
@@ -21,6 +26,8 @@ llvm::orc::LLJIT& linker() {
     llvm::InitializeNativeTargetAsmPrinter();
     auto made = llvm::orc::LLJITBuilder().create();
     if (!made) fail_internal("the JIT linker could not be made: {}", llvm::toString(made.takeError()));
+    (*made)->getExecutionSession().setErrorReporter(
+        [](llvm::Error error) { link_errors += ": " + llvm::toString(std::move(error)); });
     // What kernels call: libm for the rarest functions, the sanitizer's runtime.
     auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
         (*made)->getDataLayout().getGlobalPrefix());
@@ -35,7 +42,10 @@ llvm::orc::LLJIT& linker() {
 /// Keeps one object's code mapped.
 struct Code {
   llvm::orc::ResourceTrackerSP tracker;
+  explicit Code(llvm::orc::ResourceTrackerSP t) : tracker(std::move(t)) { ++stats().kernels_mapped; }
+  Code(const Code&) = delete;
   ~Code() {
+    --stats().kernels_mapped;
     const ForkGuard guard;
     if (auto error = tracker->remove()) llvm::consumeError(std::move(error));
   }
@@ -46,15 +56,18 @@ struct Code {
 std::shared_ptr<Kernel> load_object(const KernelObject& object) {
   require_room(kernel_room, object.symbol);
   llvm::orc::LLJIT& jit = linker();
-  auto code = std::make_shared<Code>();
-  code->tracker = jit.getMainJITDylib().createResourceTracker();
+  auto code = std::make_shared<Code>(jit.getMainJITDylib().createResourceTracker());
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(
       {reinterpret_cast<const char*>(object.bytes->data()), object.bytes->size()}, object.symbol);
   if (auto error = jit.addObjectFile(code->tracker, std::move(buffer)))
     fail_internal("kernel '{}' could not be added: {}", object.symbol, llvm::toString(std::move(error)));
+  link_errors.clear();
   auto address = jit.lookup(object.symbol);
-  if (!address)
-    fail_internal("kernel '{}' could not be linked: {}", object.symbol, llvm::toString(address.takeError()));
+  if (!address) {
+    const std::string why = llvm::toString(address.takeError()) + link_errors;
+    require_mappings(object.symbol);
+    fail_internal("kernel '{}' could not be linked: {}", object.symbol, why);
+  }
   auto kernel = std::make_shared<Kernel>();
   kernel->entry = address->toPtr<KernelFn>();
   kernel->name = object.symbol;
@@ -63,5 +76,7 @@ std::shared_ptr<Kernel> load_object(const KernelObject& object) {
   kernel->code = std::move(code);
   return kernel;
 }
+
+void forget_unloaded_symbols() { linker().getExecutionSession().getSymbolStringPool()->clearDeadEntries(); }
 
 }  // namespace kiln::codegen

@@ -4,8 +4,11 @@
 
 namespace kiln::codegen {
 
-/// Maps an object into the process. The code is unmapped with the last copy of Kernel::code. Any thread.
-/// Throws an internal error when the object cannot be linked.
+/// Maps an object into the process. The code is unmapped with the last copy of Kernel::code; until then no
+/// other object may define its symbol. Any thread. Throws when the object cannot be linked.
 std::shared_ptr<Kernel> load_object(const KernelObject& object);
+
+/// The linker's table of names drops those of code that is unmapped.
+void forget_unloaded_symbols();
 
 }  // namespace kiln::codegen

@@ -7,13 +7,16 @@
 #include "codegen/emitters_hash.h"
 #include "ir/numerics.h"
 #include "runtime/disk_cache.h"
+#include "runtime/env.h"
 #include "runtime/fork_gate.h"
 #include "runtime/threads.h"
 
+#include <kiln/error.h>
 #include <kiln/threads.h>
 
 #include <llvm/Config/llvm-config.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 #include <future>
@@ -59,6 +62,73 @@ std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
                       std::make_shared<const std::vector<std::byte>>(newline + 1, bytes.end())};
 }
 
+using Future = std::shared_future<std::shared_ptr<const Kernel>>;
+
+/// KILN_KERNELS_MAX_COUNT. A kernel takes two or three mappings of memory, of which Linux gives a process
+/// 65,530 unless vm.max_map_count is another number.
+std::size_t max_kernels() {
+  static const std::size_t limit = count_from_env("KILN_KERNELS_MAX_COUNT", 8192);
+  return limit;
+}
+
+/// The kernels of this process. Each is linked once: while it is loaded it is in this table, and whoever
+/// needs it shares it.
+class KernelTable {
+ public:
+  struct Entry {
+    Future future;                         // while a thread makes it
+    std::shared_ptr<const Kernel> kernel;  // from then on
+    std::uint64_t requested = 0;           // clock of the latest request
+  };
+  Mutex mutex;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Entry> kernels;
+
+  Entry& request(const CacheKey& key) {
+    Entry& entry = kernels[{key.hi, key.lo}];
+    entry.requested = ++clock_;
+    return entry;
+  }
+  bool contains(const CacheKey& key) {
+    std::lock_guard lock(mutex);
+    return kernels.contains({key.hi, key.lo});
+  }
+
+  /// Unloads kernels that nothing uses until `limit` are left, the one that was requested longest ago first.
+  /// Under the lock: a thread that needs one of them again links it when its symbol is free. References are
+  /// copied under the lock too, or from one that somebody has, so that the table's alone stays alone.
+  std::size_t drop_unused(std::size_t limit) {
+    if (kernels.size() <= limit) return 0;
+    std::vector<decltype(kernels)::iterator> unused;
+    for (auto it = kernels.begin(); it != kernels.end(); ++it)
+      if (it->second.kernel.use_count() == 1) unused.push_back(it);
+    const std::size_t count = std::min(unused.size(), kernels.size() - limit);
+    std::nth_element(unused.begin(), unused.begin() + static_cast<std::ptrdiff_t>(count), unused.end(),
+                     [](auto a, auto b) { return a->second.requested < b->second.requested; });
+    for (std::size_t i = 0; i < count; ++i) kernels.erase(unused[i]);
+    if (count > 0) forget_unloaded_symbols();
+    stats().kernels_dropped += count;
+    return count;
+  }
+
+ private:
+  std::uint64_t clock_ = 0;
+};
+KernelTable& known() {
+  static auto& k = *new KernelTable;
+  return k;
+}
+
+/// Maps the code. Linking needs mappings of memory, of which a process may have so many only: where it fails,
+/// it is tried again without the kernels that nothing uses.
+std::shared_ptr<Kernel> link(const KernelObject& object) {
+  try {
+    return load_object(object);
+  } catch (const Error&) {
+    if (drop_unused_kernels() == 0) throw;
+  }
+  return load_object(object);
+}
+
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                           const Target& target, const CacheKey& key, Stages* stages) {
   std::shared_ptr<Kernel> kernel;
@@ -66,14 +136,14 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   if (!stages) {
     if (auto bytes = disk.load(key, kernel_stamp(target))) {
       if (auto object = unpack(*bytes)) {
-        kernel = load_object(*object);
+        kernel = link(*object);
         stats().kernels_loaded++;
       }
     }
   }
   if (!kernel) {
     KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, stages);
-    kernel = load_object(object);
+    kernel = link(object);
     stats().kernels_compiled++;
     if (!stages)
       disk.store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));
@@ -83,50 +153,42 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   return kernel;
 }
 
-using Future = std::shared_future<std::shared_ptr<const Kernel>>;
-
-/// The kernels of this process.
-struct Known {
-  Mutex mutex;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Future> kernels;
-
-  bool contains(const CacheKey& key) {
-    std::lock_guard lock(mutex);
-    return kernels.contains({key.hi, key.lo});
-  }
-};
-Known& known() {
-  static auto& k = *new Known;
-  return k;
-}
-
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                          const Target& target) {
   const CacheKey key = key_of(request, target);
   if (checks_kernels()) check_key(context, request, target, key);
-  auto& [mutex, kernels] = known();
+  KernelTable& table = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {
-    std::unique_lock lock(mutex);
-    if (auto found = kernels.find({key.hi, key.lo}); found != kernels.end()) {
-      auto future = found->second;
-      lock.unlock();
+    std::unique_lock lock(table.mutex);
+    KernelTable::Entry& entry = table.request(key);
+    if (entry.kernel || entry.future.valid()) {
       stats().kernels_shared++;
+      if (entry.kernel) return entry.kernel;
+      const Future future = entry.future;
+      lock.unlock();
       return future.get();
     }
-    kernels.emplace(std::pair(key.hi, key.lo), promise.get_future().share());
+    entry.future = promise.get_future().share();
   }
+  std::shared_ptr<const Kernel> kernel;
   try {
-    auto kernel = make_kernel(context, request, target, key, nullptr);
-    promise.set_value(kernel);
-    return kernel;
+    kernel = make_kernel(context, request, target, key, nullptr);
   } catch (...) {
     // Those who wait get the error too; the next request tries again.
     promise.set_exception(std::current_exception());
-    std::lock_guard lock(mutex);
-    kernels.erase({key.hi, key.lo});
+    std::lock_guard lock(table.mutex);
+    table.kernels.erase({key.hi, key.lo});
     throw;
   }
+  promise.set_value(kernel);
+  const std::lock_guard lock(table.mutex);
+  KernelTable::Entry& entry = table.request(key);
+  entry.kernel = kernel;
+  entry.future = {};
+  // A few more than one, so that not every new kernel looks at all others.
+  if (table.kernels.size() > max_kernels()) table.drop_unused(max_kernels() - max_kernels() / 64);
+  return kernel;
 }
 
 /// A private copy under another symbol than the shared one and all other copies.
@@ -184,6 +246,11 @@ void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
 
 std::string kernel_stamp(const Target& target) {
   return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+}
+
+std::size_t drop_unused_kernels() {
+  const std::lock_guard lock(known().mutex);
+  return known().drop_unused(0);
 }
 
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,

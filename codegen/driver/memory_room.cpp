@@ -1,5 +1,6 @@
 #include "codegen/driver/memory_room.h"
 
+#include "codegen/kernel_cache.h"
 #include "runtime/fail.h"
 #include "runtime/memory_system.h"
 
@@ -7,6 +8,9 @@
 
 #include <llvm/Support/ErrorHandling.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <new>
 
 namespace kiln::codegen {
@@ -14,9 +18,27 @@ namespace kiln::codegen {
 void require_room(std::size_t bytes, std::string_view graph) {
   if (memory::can_map(bytes)) return;
   release_pooled_memory();
-  if (!memory::can_map(bytes))
-    fail("{}: out of memory: compiling it may take {} bytes more than the system has. Live arrays hold {} bytes.",
-         graph, bytes, memory_report().live_bytes);
+  drop_unused_kernels();
+  if (memory::can_map(bytes)) return;
+  require_mappings(graph);
+  fail(
+      "{}: out of memory: compiling it may take {} bytes more than the system has. Live arrays hold {} "
+      "bytes.",
+      graph, bytes, memory_report().live_bytes);
+}
+
+void require_mappings(std::string_view graph) {
+  std::size_t limit = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  std::ifstream maps("/proc/self/maps");
+  const auto used = static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
+  constexpr std::size_t reserve = 16;
+  if (limit != 0 && used + reserve > limit)
+    fail(
+        "{}: the process has {} mappings of memory, and vm.max_map_count allows {}: no more code can be "
+        "loaded",
+        graph, used, limit);
 }
 
 void throw_from_llvm() {

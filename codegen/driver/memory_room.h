@@ -13,6 +13,10 @@ inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
 /// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more.
 void require_room(std::size_t bytes, std::string_view graph);
 
+/// Throws kiln::Error, naming `graph`, when the process has about as many mappings of memory as Linux gives
+/// one: each kernel takes two or three, and what is left is too little for another.
+void require_mappings(std::string_view graph);
+
 /// From the first call on LLVM throws std::bad_alloc where it would end the process.
 void throw_from_llvm();
 
