@@ -3,8 +3,10 @@
 #include "codegen/driver/compile.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/recording_table.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
+#include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 #include "runtime/small_array.h"
@@ -16,6 +18,7 @@
 namespace kiln {
 
 using detail::Array;
+using detail::RecordingTable;
 using detail::TensorAccess;
 using detail::TracedCall;
 
@@ -46,6 +49,11 @@ void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
           "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
           "hybrid_forward must not be kept and used after it",
           block.name(), t.name());
+}
+
+std::size_t max_recordings(const HybridizeOptions& options) {
+  static const std::size_t of_process = count_from_env("KILN_RECORDINGS_MAX_COUNT", 256);
+  return options.max_recordings > 0 ? static_cast<std::size_t>(options.max_recordings) : of_process;
 }
 
 bool memory_overlaps(const Storage& a, const Storage& b) {
@@ -160,14 +168,21 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::sha
   }
 }
 
-const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
-  for (const TracedCall* c = head_.load(std::memory_order_acquire); c;
-       c = c->next.load(std::memory_order_relaxed))
-    if (c->signature.matches(inputs, train)) return c->current() ? c : nullptr;
-  return nullptr;
+CachedCall::~CachedCall() { delete published_.load(std::memory_order_acquire); }
+
+inline const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
+  const RecordingTable* const table = published_.load(std::memory_order_acquire);
+  const TracedCall* const c = table ? table->find(inputs, train) : nullptr;
+  return c && c->current() ? c : nullptr;
 }
 
-const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) const {
+std::shared_ptr<const TracedCall> CachedCall::hold(std::span<const Tensor> inputs, bool train) const {
+  const ReadSection<Domain::recordings> section;
+  const TracedCall* const c = find(inputs, train);
+  return c ? c->shared_from_this() : nullptr;
+}
+
+inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) const {
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
   const TracedCall* c = find(inputs, train);
@@ -175,6 +190,7 @@ const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) 
 }
 
 bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensor& out) const {
+  const ReadSection<Domain::recordings> section;
   const TracedCall* c = ready(inputs, train);
   if (!c || c->results.size() != 1) return false;
   c->run(inputs, {&out, 1});
@@ -182,6 +198,7 @@ bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensor& out) co
 }
 
 bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensors& out) const {
+  const ReadSection<Domain::recordings> section;
   const TracedCall* c = ready(inputs, train);
   if (!c) return false;
   out.resize(c->results.size());
@@ -191,13 +208,15 @@ bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensors& out) c
 
 Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   refuse_traced(block, inputs);
-  const TracedCall* const found = find(inputs, is_training());
-  const TracedCall& c = found ? *found : find_or_trace(block, inputs, is_training());
+  auto held = hold(inputs, is_training());
+  const bool just_recorded = !held;
+  if (just_recorded) held = find_or_trace(block, inputs, is_training());
+  const TracedCall& c = *held;
   // The recording assumes that what is written is seen through one argument only; else each operator runs by
   // itself.
   if (!c.executable || c.overlaps(inputs))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
-  if (c.checked) return detail::run_checked(block, c, !found, inputs);
+  if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);
   Tensors out(c.results.size());
   c.run(inputs, out);
   return out;
@@ -205,11 +224,12 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
 
 std::shared_ptr<const TracedCall> CachedCall::prepare(HybridBlock& block, std::span<const Tensor> inputs) {
   refuse_traced(block, inputs);
-  return find_or_trace(block, inputs, is_training()).shared_from_this();
+  const auto held = hold(inputs, is_training());
+  return held ? held : find_or_trace(block, inputs, is_training());
 }
 
-const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train) {
-  if (const TracedCall* c = find(inputs, train)) return *c;
+std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
+                                                            std::span<const Tensor> inputs, bool train) {
   CallSignature signature(inputs, train);
   std::unique_lock lock(mutex_);
   const auto busy = [&] {
@@ -217,19 +237,24 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
                        [&](const CallSignature* s) { return *s == signature; });
   };
   for (;;) {
-    if (const TracedCall* c = find(inputs, train)) return *c;
+    if (const TracedCall* c = find(inputs, train)) return c->shared_from_this();
     if (!busy()) break;
     done_.wait(lock);
   }
   const ForkGuard guard;  // a child of fork() would wait for ever for what is in progress
+  RecordingTable::Calls calls = published_calls();
+  const bool first = calls.empty();
+  const std::size_t stale = std::erase_if(calls, [](const auto& c) { return !c->current(); });
+  std::unique_ptr<Retirable> replaced;
+  detail::recording_counts.dropped += stale;
+  if (stale > 0) replaced = replace(std::move(calls));
   in_progress_.push_back(&signature);
-  const bool first = published_.empty();
-  const bool changed = drop_stale();
   lock.unlock();
+  retire(Domain::recordings, std::move(replaced));
   log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(),
-           first     ? "first call"
-           : changed ? "the network has changed"
-                     : "new signature");
+           first       ? "first call"
+           : stale > 0 ? "the network has changed"
+                       : "new signature");
 
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;
@@ -242,29 +267,37 @@ const TracedCall& CachedCall::find_or_trace(HybridBlock& block, std::span<const 
   std::erase(in_progress_, &signature);
   done_.notify_all();
   if (error) std::rethrow_exception(error);
-  publish(made);
-  return *made;
+  replaced = publish(made);
+  lock.unlock();
+  retire(Domain::recordings, std::move(replaced));
+  return made;
 }
 
-bool CachedCall::drop_stale() {
-  const auto stale =
-      std::stable_partition(published_.begin(), published_.end(), [](const auto& c) { return c->current(); });
-  if (stale == published_.end()) return false;
-  retired_.assign(std::move_iterator(stale), std::move_iterator(published_.end()));
-  published_.erase(stale, published_.end());
-  const TracedCall* older = nullptr;
-  for (const auto& c : published_) {
-    c->next.store(older, std::memory_order_relaxed);
-    older = c.get();
-  }
-  head_.store(older, std::memory_order_release);
-  return true;
+std::vector<std::shared_ptr<const TracedCall>> CachedCall::published_calls() const {
+  const RecordingTable* const table = published_.load(std::memory_order_relaxed);
+  return table ? table->calls() : RecordingTable::Calls();
 }
 
-void CachedCall::publish(std::shared_ptr<const TracedCall> call) {
-  call->next.store(head_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  head_.store(call.get(), std::memory_order_release);
-  published_.push_back(std::move(call));
+std::uint64_t CachedCall::next_number() const {
+  const RecordingTable* const table = published_.load(std::memory_order_relaxed);
+  return table ? table->number() + 1 : 1;
+}
+
+std::unique_ptr<RecordingTable> CachedCall::replace(RecordingTable::Calls calls) {
+  auto table = std::make_unique<RecordingTable>(std::move(calls), next_number());
+  return std::unique_ptr<RecordingTable>(published_.exchange(table.release(), std::memory_order_acq_rel));
+}
+
+std::unique_ptr<RecordingTable> CachedCall::publish(std::shared_ptr<const TracedCall> call) {
+  call->used_in.store(next_number(), std::memory_order_relaxed);
+  const std::size_t limit = max_recordings(call->options);
+  RecordingTable::Calls calls = published_calls();
+  calls.push_back(std::move(call));
+  const std::size_t all = calls.size();
+  calls = detail::most_recently_used(std::move(calls), limit);
+  detail::recording_counts.made += 1;
+  detail::recording_counts.dropped += all - calls.size();
+  return replace(std::move(calls));
 }
 
 }  // namespace kiln

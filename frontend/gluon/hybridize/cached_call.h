@@ -49,10 +49,22 @@ struct CallSignature {
 
 namespace detail {
 
-/// A recording and its code. Immutable once it is published, but for `confirmed` and `next`.
+class RecordingTable;
+
+/// The recordings of the process; see kiln/stats.h.
+struct RecordingCounts {
+  std::atomic<std::uint64_t> alive{0}, made{0}, dropped{0};
+};
+inline constinit RecordingCounts recording_counts;
+
+/// A recording and its code. Immutable once it is published, but for `confirmed` and `used_in`.
 struct TracedCall : std::enable_shared_from_this<TracedCall> {
   TracedCall(CallSignature s, const HybridizeOptions& o)
-      : signature(std::move(s)), options(o), checked(o.check != Check::none) {}
+      : signature(std::move(s)), options(o), checked(o.check != Check::none) {
+    ++recording_counts.alive;
+  }
+  ~TracedCall() { --recording_counts.alive; }
+  TracedCall(const TracedCall&) = delete;
 
   CallSignature signature;
   HybridizeOptions options;
@@ -100,7 +112,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   Dependencies dependencies, hybridized;
   /// The epoch in which the dependencies were last found unchanged.
   mutable std::atomic<std::uint64_t> confirmed{0};
-  mutable std::atomic<const TracedCall*> next{nullptr};
+  /// The number of the RecordingTable in which a call last found it.
+  mutable std::atomic<std::uint64_t> used_in{0};
 
   /// Whether hybrid_forward would still read the same. Takes no lock; after a change of anything that any
   /// recording depends on, it looks at its dependencies once.
@@ -140,11 +153,16 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 /// The checks that KILN_CHECK names. An unknown word is a warning.
 Check check_from_environment();
 
-/// The recordings of one block object, one per signature. A hit compares signatures in a list and takes no
-/// lock; a miss records and compiles while threads with the same signature wait and others go on. Copies of
-/// the block share code where their recordings are the same.
+/// The recordings of one block object, one per signature. A hit compares signatures and takes no lock; a miss
+/// records and compiles while threads with the same signature wait and others go on. The table keeps as many
+/// as HybridizeOptions::max_recordings, those that were called last. Copies of the block share code where
+/// their recordings are the same.
 class CachedCall {
  public:
+  CachedCall() = default;
+  ~CachedCall();
+  CachedCall(const CachedCall&) = delete;
+
   /// Runs a block of one result if code for the call is there.
   bool hit(std::span<const Tensor> inputs, bool train, Tensor& out) const;
   /// The same for any number of results.
@@ -154,21 +172,27 @@ class CachedCall {
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
 
  private:
+  /// Good while the caller's section of Domain::recordings lasts, or under the lock.
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
   /// The recording whose code these inputs can run as it is.
   const detail::TracedCall* ready(std::span<const Tensor> inputs, bool train) const;
-  const detail::TracedCall& find_or_trace(HybridBlock& block, std::span<const Tensor> inputs, bool train);
-  /// Under the lock: whether there were any.
-  bool drop_stale();
-  void publish(std::shared_ptr<const detail::TracedCall> call);
+  /// Null if there is none. The reference keeps it alive without a section.
+  std::shared_ptr<const detail::TracedCall> hold(std::span<const Tensor> inputs, bool train) const;
+  std::shared_ptr<const detail::TracedCall> find_or_trace(HybridBlock& block, std::span<const Tensor> inputs,
+                                                          bool train);
+  // Under the lock: the published recordings, and the number of the table that comes next.
+  std::vector<std::shared_ptr<const detail::TracedCall>> published_calls() const;
+  std::uint64_t next_number() const;
+  /// Under the lock: publishes a table of these recordings. Returns the previous one, to be retired without
+  /// the lock.
+  std::unique_ptr<detail::RecordingTable> replace(
+      std::vector<std::shared_ptr<const detail::TracedCall>> calls);
+  /// Under the lock: the same for one recording more, in place of another if there are too many.
+  std::unique_ptr<detail::RecordingTable> publish(std::shared_ptr<const detail::TracedCall> call);
 
-  std::atomic<const detail::TracedCall*> head_{nullptr};  // newest first; all are in published_
+  std::atomic<detail::RecordingTable*> published_{nullptr};
   mutable Mutex mutex_;
   std::condition_variable_any done_;
-  std::vector<std::shared_ptr<const detail::TracedCall>> published_;
-  /// What the latest change made stale. Calls that began after that change may still be comparing their
-  /// signatures; those from before a change are over when it happens, so the next change frees these.
-  std::vector<std::shared_ptr<const detail::TracedCall>> retired_;
   std::vector<const CallSignature*> in_progress_;
 };
 

@@ -18,6 +18,7 @@
 #include <kiln/random.h>
 #include <kiln/rnn.h>
 #include <kiln/rnn_layer.h>
+#include <kiln/stats.h>
 #include <kiln/symbol.h>
 #include <kiln/symbol_block.h>
 #include <kiln/tensor.h>

@@ -48,6 +48,10 @@ struct HybridizeOptions {
   /// Checks of every call; a difference is an Error that names the first node that differs, its line, both
   /// values and the remedy. Hooks run once, as without checks. Bound calls are not checked.
   Check check = Check::none;
+  /// Recordings that each block object keeps; for a further signature the one that was called longest ago
+  /// goes, and is made again if it is called again. 0: KILN_RECORDINGS_MAX_COUNT, which is 256 if it is not
+  /// set.
+  int max_recordings = 0;
 };
 
 struct InitializeOptions {
