@@ -183,12 +183,20 @@ std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_
 }
 
 // Shared by all threads and never destroyed: threads may outlive static objects. Each part holds a bounded
-// number of entries and begins anew when it is full, which a program with endless new shapes may cause; the
-// code itself stays in compile()'s caches.
+// number of entries, since a program may have endless new shapes, and kernels stay in memory while an entry
+// uses them: all parts together hold half as many entries as there may be kernels.
 struct Part {
-  static constexpr std::size_t capacity = 1024;
+  static constexpr std::size_t capacity = 256;
   ForkSafe<std::shared_mutex> mutex;
   std::unordered_map<std::uint64_t, std::shared_ptr<const EagerEntry>> entries;
+
+  // Drops what no call used since it last did, and begins anew if all was used.
+  void make_room() {
+    const auto unused = [](const auto& item) {
+      return !item.second->used.exchange(false, std::memory_order_relaxed);
+    };
+    if (std::erase_if(entries, unused) == 0) entries.clear();
+  }
 };
 std::array<Part, 16>& parts() {
   static auto& all = *new std::array<Part, 16>;
@@ -201,6 +209,12 @@ struct Recent {
 };
 thread_local std::array<Recent, 64> recent;
 
+// A store only where it changes anything: threads share the entries.
+const EagerEntry& mark(const EagerEntry& entry) {
+  if (!entry.used.load(std::memory_order_relaxed)) entry.used.store(true, std::memory_order_relaxed);
+  return entry;
+}
+
 const EagerEntry none;  // stands for "not found, and not to be made"
 
 // The entry of that key, made by `make` if there is none.
@@ -210,7 +224,7 @@ const EagerEntry& look_up(const Key& key, Make make) {
   const std::uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   Recent& slot = recent[hash % recent.size()];
   if (slot.hash == hash && slot.entry && slot.entry->key == bytes) [[likely]]
-    return *slot.entry;
+    return mark(*slot.entry);
 
   Part& part = parts()[(hash >> 32) % parts().size()];
   {
@@ -218,14 +232,14 @@ const EagerEntry& look_up(const Key& key, Make make) {
     const auto it = part.entries.find(hash);
     if (it != part.entries.end() && it->second->key == bytes) {
       slot = {hash, it->second};
-      return *slot.entry;
+      return mark(*slot.entry);
     }
   }
   std::shared_ptr<const EagerEntry> made = make(bytes);
   if (!made) return none;
   {
     std::unique_lock lock(part.mutex);
-    if (part.entries.size() >= Part::capacity) part.entries.clear();
+    if (part.entries.size() >= Part::capacity) part.make_room();
     part.entries[hash] = made;
   }
   slot = {hash, std::move(made)};

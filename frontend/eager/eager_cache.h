@@ -2,6 +2,7 @@
 #include "frontend/eager/invoke.h"
 #include "runtime/executable.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct EagerEntry {
   /// The code takes the attribute `scalar` as an array of shape (1,), so that a number that varies is not
   /// compiled in each time: that argument's place among the inputs.
   std::optional<std::size_t> number_input;
+  /// Whether a call used it since the table last made room.
+  mutable std::atomic<bool> used{true};
 };
 
 /// The entry for a call, compiled if this is its first of the kind in the process. Looked up by a key built
