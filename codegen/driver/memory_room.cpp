@@ -1,6 +1,6 @@
 #include "codegen/driver/memory_room.h"
 
-#include "codegen/kernel_cache.h"
+#include "codegen/driver/kernel_cache.h"
 #include "runtime/fail.h"
 #include "runtime/memory_system.h"
 

@@ -136,7 +136,6 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   entry->key = std::string(key);
   entry->bodies = node->subgraphs;
   entry->executable = compile(graph);
-  entry->random_draws = entry->executable->plan().random_draws;
   return entry;
 }
 

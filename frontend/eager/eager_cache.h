@@ -15,7 +15,6 @@ struct EagerEntry {
   std::string key;
   std::shared_ptr<const Executable> executable;
   std::vector<TensorType> outputs;  // the visible ones
-  std::int64_t random_draws = 0;
   /// The key names bodies by address, so the entry keeps them.
   std::vector<ir::SubgraphPtr> bodies;
   /// The code takes the attribute `scalar` as an array of shape (1,), so that a number that varies is not

@@ -3,6 +3,7 @@
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
@@ -18,15 +19,16 @@ using detail::TensorAccess;
 using detail::TracedCall;
 
 struct BoundCall::State {
+  explicit State(std::shared_ptr<const TracedCall> c) : call(std::move(c)), frame(*call->executable) {}
+
   std::string block;
   std::shared_ptr<const TracedCall> call;
   std::shared_ptr<const detail::Revision> origin;  // of the block
   std::uint64_t confirmed = 0;                     // the epoch in which the call was last found to hold
   Tensors inputs;
   Tensors results;
-  std::vector<Argument> arguments;
   std::vector<std::shared_ptr<Array>> arrays;  // that a run makes
-  std::vector<void*> made;                     // their elements
+  CallFrame frame;
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
@@ -40,7 +42,7 @@ struct BoundCall::State {
   }
   void bind(const Tensors& to) {
     inputs = to;
-    call->fill_arguments(inputs, arguments.data());
+    call->fill_arguments(inputs, frame);
     call->fill_results(inputs, arrays, TracedCall::Made::kept, results);
   }
 };
@@ -63,7 +65,7 @@ const Tensors& BoundCall::run(Where where) {
         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
         "that it holds): bind it again",
         line_prefix(where), s.block);
-  at_line(where, [&] { s.call->execute(s.arguments, s.made); });
+  at_line(where, [&] { s.frame.run(reserve_random); });
   for (const auto& array : s.arrays) array->touch();
   return s.results;
 }
@@ -117,19 +119,18 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
       fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
 
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
-  auto bound = std::make_shared<BoundCall::State>();
-  bound->block = name();
-  bound->call = at_line(line, [&] { return calls_.get(s)->prepare(*this, inputs); });
-  bound->origin = s.structure;
-  const TracedCall& call = *bound->call;
+  const auto prepared = at_line(line, [&] { return calls_.get(s)->prepare(*this, inputs); });
+  const TracedCall& call = *prepared;
   if (!call.executable || call.overlaps(inputs))
     fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
          call.executable ? "it writes to an array that it also sees as another one" : call.eager_because);
+  auto bound = std::make_shared<BoundCall::State>(prepared);
+  bound->block = name();
+  bound->origin = s.structure;
   for (const TensorType& type : call.fresh) {
     bound->arrays.push_back(at_line(line, [&] { return std::make_shared<Array>(Buffer(type)); }));
-    bound->made.push_back(bound->arrays.back()->data());
+    bound->frame.set_result(bound->arrays.size() - 1, bound->arrays.back()->data());
   }
-  bound->arguments.resize(call.argument_count());
   bound->results.resize(call.results.size());
   bound->bind(inputs);
   return BoundCall(std::move(bound));

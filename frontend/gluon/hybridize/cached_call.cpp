@@ -38,10 +38,6 @@ Place place_of(std::span<const Tensor> inputs, std::size_t i) {
   return {static_cast<std::uint32_t>(i), 0};
 }
 
-std::size_t byte_offset(const Tensor& t) {
-  return static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
-}
-
 void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
   for (const Tensor& t : inputs)
     if (TensorAccess::array(t)->traced())
@@ -124,26 +120,22 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
 }
 
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  SmallArray<Argument, 48> arguments(argument_count());
-  fill_arguments(inputs, arguments.data());
-  SmallArray<void*, 8> made(fresh.size());
+  CallFrame frame(*executable);
+  fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
-    made[i] = arrays[i]->data();
+    frame.set_result(i, arrays[i]->data());
   }
-  execute({arguments.data(), argument_count()}, {made.data(), fresh.size()});
+  frame.run(reserve_random);
   fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
 }
 
-void TracedCall::fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const {
-  for (const Tensor& t : inputs) *arguments++ = {TensorAccess::array(t).get(), byte_offset(t)};
-  for (const Capture& c : captures) *arguments++ = {c.array.get().get(), 0};
-}
-
-void TracedCall::execute(std::span<const Argument> arguments, std::span<void* const> made) const {
-  const std::int64_t draws = executable->plan().random_draws;
-  executable->run(arguments, made, draws > 0 ? reserve_random(draws) : RandomState{});
+void TracedCall::fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const {
+  std::size_t i = 0;
+  for (const Tensor& t : inputs)
+    frame.set_argument(i++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
+  for (const Capture& c : captures) frame.set_argument(i++, *c.array.get());
 }
 
 void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays,

@@ -2,7 +2,7 @@
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/parameter/revision.h"
 #include "ir/graph.h"
-#include "runtime/executable.h"
+#include "runtime/call_frame.h"
 #include "runtime/fork_gate.h"
 
 #include <kiln/block.h>
@@ -138,10 +138,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
   // The parts of run().
-  std::size_t argument_count() const { return signature.inputs.size() + captures.size(); }
-  void fill_arguments(std::span<const Tensor> inputs, Argument* arguments) const;
-  /// `made` has room for the elements of each fresh array.
-  void execute(std::span<const Argument> arguments, std::span<void* const> made) const;
+  /// The frame's results are the fresh arrays.
+  void fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const;
   /// The results take the fresh arrays, or share them with the caller who keeps them.
   enum class Made : bool { taken, kept };
   void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,

@@ -76,7 +76,8 @@ class Arguments {
       Array& array = *TensorAccess::array(h.whole);
       if (array.bytes() == 0) continue;
       const void* const before = TensorAccess::array(h.before)->host_data();
-      if (std::memcmp(array.host_data(), before, array.bytes()) == 0) continue;  // maybe read by other threads
+      if (std::memcmp(array.host_data(), before, array.bytes()) == 0)
+        continue;  // maybe read by other threads
       h.after = duplicate(h.whole);
       std::memcpy(array.host_data(), before, array.bytes());
       array.touch();
@@ -165,21 +166,20 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   for (const Tensor& t : r.inputs) given.push_back(r.arguments.copy_of(t));
   for (const TracedCall::Capture& c : r.call.captures) given.push_back(r.arguments.copy_of(c.whole()));
   std::unordered_map<const ir::Node*, Tensors> values;
-  std::vector<Argument> arguments;
+  CallFrame frame(*executable);
   Tensors copies;  // each way its own: operators that keep statistics write to them
   for (std::size_t i = 0; i < given.size(); ++i) {
     copies.push_back(duplicate(given[i]));
-    arguments.push_back({TensorAccess::array(copies.back()).get(), 0});
+    frame.set_argument(i, *TensorAccess::array(copies.back()));
     values[graph.inputs[i].get()] = {duplicate(given[i])};
   }
   Tensors compiled;
-  std::vector<void*> made;
   for (const ir::Entry& e : graph.outputs) {
     const TensorType& type = e.node->types.at(e.output);
     compiled.push_back(TensorAccess::empty(type.shape, type.dtype));
-    made.push_back(TensorAccess::array(compiled.back())->data());
+    frame.set_result(compiled.size() - 1, TensorAccess::array(compiled.back())->data());
   }
-  executable->run(arguments, made, r.random);
+  frame.run([&](std::int64_t) { return r.random; });
 
   const RandomBlock draws(r.random);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "codegen/compile.h"
+#include "codegen/driver/compile.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "runtime/storage.h"
 
