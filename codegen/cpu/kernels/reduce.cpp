@@ -1,18 +1,6 @@
-// Kernels whose root is a reduction, in the two orders of operations that kiln.reduce in ir/KilnOps.td
-// defines:
-//
-// - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
-//   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
-//   level by level.
-// - chained512, where kept axes follow: chains of 512 elements, whose results are added in order.
-//
-// Lanes run along the reduced axis (AlongReduced), along the last kept axis (AlongKept), or along the last
-// kept axis with all partial results in registers (RegisterTree).
+// Kernels whose root is a reduction: which axes are kept and reduced, and along which of them lanes run.
 #include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/loops/kernel_params.h"
-#include "codegen/cpu/loops/loop_nest.h"
-#include "codegen/cpu/loops/scalar_expr.h"
-#include "codegen/math/math.h"
+#include "codegen/cpu/kernels/reduction.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -21,26 +9,6 @@
 
 namespace kiln::codegen {
 namespace {
-
-constexpr std::int64_t block_length = 1024;  // interleaved64: elements of a block
-constexpr int partials = 64;                 // interleaved64: partial results of a block
-constexpr std::int64_t chain_length = 512;   // chained512: elements of a chain
-
-// Prefetch distance in rows of large arrays, in bytes: hardware prefetchers stop at a page boundary.
-constexpr std::int64_t prefetch_distance = 2048;
-
-// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
-// stack: rows are read about a page at a time, and partial sums stay in L1.
-constexpr std::int64_t chain_columns = 1024;
-constexpr std::int64_t partial_columns = 64;
-
-mlir::Value identity(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
-  const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
-  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
-  const auto bits =
-      mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
-  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
-}
 
 /// The kept or the reduced axes, merged where every access allows it.
 struct AxisGroup {
@@ -58,448 +26,93 @@ struct AxisGroup {
   }
 };
 
-/// Everything that the code and the parameters of a reduction depend on.
-struct Reduction {
-  ir::ReduceKind kind;
-  DType dtype;
-  ScalarExpr before, after;
-  LoopNest nest;        // over the kept axes
-  std::int64_t extent;  // of the reduced axis
-  Dims steps;           // strides of the leaves of `before` along it
-  int lanes;
-  bool interleaved64;
-  int levels;          // interleaved64: of blocks of elements, of blocks of their results, and so on
-  bool along_reduced;  // lanes run along the reduced axis; else along the last kept axis
-  bool register_tree;  // few elements: code without a loop
-  bool prefetches;     // software prefetch: the operand does not fit in a core's caches
-
-  std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
-};
-
 /// The number of levels for `extent` elements.
 int levels_for(std::int64_t extent) {
   constexpr auto bits_of_level = static_cast<unsigned>(llvm::ConstantLog2<block_length>());
   const unsigned bits = llvm::Log2_64_Ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)));
   return static_cast<int>(std::max(llvm::divideCeil(bits, bits_of_level), 1u));
 }
-/// Elements of the operand per element of a level.
-std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
+/// The accesses of a reduction: leaves of `before`, leaves of `after` except the root, outputs. Their strides
+/// are over the axes of the operand, 0 along the reduced axes for those over the result.
+struct Accesses {
+  std::vector<StridedAccess> all;  // without strides
+  std::vector<Dims> strides;
+  std::vector<std::size_t> after_access;  // per leaf of `after`
+  std::size_t first_output;
 
-/// Whether the expression is short enough to be unrolled: a few operations and no function.
-bool is_light(const ScalarExpr& body) { return body.operations() <= 4 && body.registers_at_once() == 1; }
-
-/// The elements of one load along the reduced axis.
-struct Position {
-  mlir::Value r;  // index along the reduced axis, of the first lane if lanes run along it
-  int lanes;
-  mlir::Value mask = {};
-  int offset_in_stripe = 0;  // of r, in elements; a stripe is 64 elements
-};
-
-/// Prefetches for later loads, once per cache line.
-void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
-                   const Position& position) {
-  const StridedAccess& access = red.nest.accesses()[i];
-  const auto size = static_cast<std::int64_t>(size_of(access.dtype));
-  if (position.mask || position.offset_in_stripe * size % cache_line_bytes != 0) return;
-  e.prefetch_next(access.operand, address, position.lanes * size, red.prefetches ? prefetch_distance : 0);
-}
-
-/// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
-mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
-                      const Position& position, llvm::ArrayRef<mlir::Value> invariant) {
-  const auto& [r, lanes, mask, offset_in_stripe] = position;
-  const Leaf& leaf = red.before.leaves()[i];
-  int step_class = stride_class(red.steps[i]);
-  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
-    fail_internal("a reduction was given numbers instead of elements");
-  mlir::Value base = at.address(i);
-  if (!red.along_reduced) {  // r only moves the address
-    mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
-    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
-    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
-    return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
-  }
-  switch (step_class) {
-    case 0:
-      return invariant[i];
-    case 1: {
-      const mlir::Value here = e.element(base, r, leaf.dtype);
-      prefetch_next(e, red, i, here, position);
-      return e.load(here, leaf.dtype, lanes, mask);
-    }
-    default:
-      return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
-                      lanes, mask);
-  }
-}
-
-/// After the parameters of the nest: the first, then the other for each leaf of `before`.
-constexpr ParamNames names{"reduced_extent"};
-constexpr ParamNames leaf_names{"reduced_stride"};
-using Params = KernelParams<names>;
-using LeafParams = KernelParams<leaf_names>;
-
-/// The common part of the three ways.
-class Emitter {
- protected:
-  Emitter(KernelBuilder& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
-    const Params own(e, params, red.first_own_param());
-    extent_ = own["reduced_extent"];
-    for (std::size_t i = 0; i < red.steps.size(); ++i)
-      steps_.push_back(own.group<LeafParams>(i)["reduced_stride"]);
-  }
-
-  /// partial op x, x being one more element.
-  mlir::Value accumulate(mlir::Value partial, mlir::Value x) {
-    return red_.kind == ir::ReduceKind::sum_squares
-               ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
-               : combine(partial, x);
-  }
-  mlir::Value combine(mlir::Value x, mlir::Value y) {
-    return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
-                       e_.target.isa);
-  }
-
-  mlir::Value element(LoopPoint& at, const Position& position) {
-    return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
-      return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
-    })[0];
-  }
-
-  KernelBuilder& e_;
-  const Reduction& red_;
-  mlir::Value extent_;
-  llvm::SmallVector<mlir::Value> steps_;
-  llvm::SmallVector<mlir::Value> invariant_;  // per leaf, for AlongReduced
-};
-
-/// Lanes along the reduced axis, in the order interleaved64: one result at a time.
-class AlongReduced : Emitter {
- public:
-  AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
-  }
-
-  mlir::Value reduce(LoopPoint& at) {
-    const mlir::Value zero = e_.index(0);
-    if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
-    // One iteration, or none if there are no elements.
-    const mlir::Value none = identity(e_, red_.kind, red_.dtype, 1);
-    const mlir::Value length = e_.index(block_length);
-    return e_.loop(zero, extent_, length, {none},
-                   [&](mlir::Value begin, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-                     return {block(at, begin, e_.min(e_.add(begin, length), extent_))};
-                   })[0];
-  }
-
- private:
-  /// The block of the elements [begin, end): 64 interleaved partials, combined pairwise.
-  mlir::Value block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
-    const int lanes = red_.lanes, vectors = partials / lanes;
-    const mlir::Value stripe = e_.index(partials);
-    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
-    load_invariant(at);
-    llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
-                                           identity(e_, red_.kind, red_.dtype, lanes));
-    auto stripes = e_.loop(begin, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
-      llvm::SmallVector<mlir::Value> next;
-      for (int v = 0; v < vectors; ++v)
-        next.push_back(accumulate(carried[static_cast<unsigned>(v)],
-                                  element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
-      return next;
-    });
-    partial.assign(stripes.begin(), stripes.end());
-    return halve(rest(at, partial, whole, end));
-  }
-
-  /// A block of results of the level below, which are computed one by one: partial results are in memory.
-  /// Partial results without an element are omitted, as in RegisterTree.
-  mlir::Value block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
-    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
-                      length = e_.index(elements_of(level)), all = e_.index(partials);
-    const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
-    const auto add = [&](mlir::Value to, mlir::Value x) {
-      e_.store(combine(e_.load(to, red_.dtype, 1), x), to, red_.dtype, 1);
+  Accesses(const ScalarExpr& before, const ScalarExpr& after, llvm::ArrayRef<Output> outputs, int arguments,
+           llvm::ArrayRef<bool> reduced) {
+    const auto over_operand = [&](const Dims& result_strides) {
+      Dims strides;
+      std::size_t next = 0;
+      for (const bool is_reduced : reduced) strides.push_back(is_reduced ? 0 : result_strides[next++]);
+      return strides;
     };
-    const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
-    const mlir::Value used = red_.kind == ir::ReduceKind::max_nnan ? all : e_.min(results, all);
-    const mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
-    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { e_.store(start, place(j), red_.dtype, 1); });
-    e_.loop(begin, end, length, [&](mlir::Value from) {
-      const mlir::Value to = e_.min(e_.add(from, length), end);
-      const mlir::Value result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
-      add(place(e_.rem(e_.div(e_.sub(from, begin), length), all)), result);
-    });
-    for (int half = partials / 2; half > 0; half /= 2) {
-      const mlir::Value apart = e_.index(half);
-      e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
-              [&](mlir::Value j) { add(place(j), e_.load(place(e_.add(j, apart)), red_.dtype, 1)); });
+    for (const Leaf& leaf : before.leaves()) {
+      if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads something that is not in memory");
+      all.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
+      strides.push_back(leaf.view.strides);
     }
-    return e_.load(parts, red_.dtype, 1);
-  }
-
-  /// Loads the leaves that do not change along the reduced axis, once per block: a block has elements, so
-  /// that reading is allowed.
-  void load_invariant(LoopPoint& at) {
-    invariant_.assign(red_.before.leaves().size(), {});
-    for (auto [i, leaf] : llvm::enumerate(red_.before.leaves()))
-      if (stride_class(red_.steps[i]) == 0)
-        invariant_[i] = e_.splat(e_.load_scalar(at.address(i), leaf.dtype), red_.lanes);
-  }
-
-  /// The last, incomplete stripe of a block: partial j accumulates element whole + j if there is one.
-  llvm::SmallVector<mlir::Value> rest(LoopPoint& at, llvm::SmallVector<mlir::Value> partial,
-                                      mlir::Value whole, mlir::Value end) {
-    llvm::SmallVector<mlir::Type> types;
-    for (mlir::Value p : partial) types.push_back(p.getType());
-    int lanes = red_.lanes;
-    auto branch = mlir::scf::IfOp::create(
-        e_.b, e_.loc, e_.less(whole, end),
-        [&](mlir::OpBuilder&, mlir::Location) {
-          llvm::SmallVector<mlir::Value> next;
-          for (int v = 0; v < static_cast<int>(partial.size()); ++v) {
-            mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
-            mlir::Value old = partial[static_cast<std::size_t>(v)];
-            if (lanes == 1) {
-              next.push_back(scalar_or(
-                  e_.less(e_.index(0), remaining),
-                  [&] {
-                    return accumulate(old, element(at, {r, 1}));
-                  },
-                  old));
-              continue;
-            }
-            mlir::Value mask = e_.mask_below(remaining, lanes);
-            next.push_back(e_.select(mask, accumulate(old, element(at, {r, lanes, mask})), old));
-          }
-          mlir::scf::YieldOp::create(e_.b, e_.loc, next);
-        },
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, partial); });
-    return {branch.getResults().begin(), branch.getResults().end()};
-  }
-
-  /// For one lane: `then()` only where `condition` holds, since a missing element must not be read.
-  mlir::Value scalar_or(mlir::Value condition, const std::function<mlir::Value()>& then,
-                        mlir::Value otherwise) {
-    auto branch = mlir::scf::IfOp::create(
-        e_.b, e_.loc, condition,
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, then()); },
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, otherwise); });
-    return branch.getResult(0);
-  }
-
-  /// p[j] op p[j + n/2] for j below n/2, down to one.
-  mlir::Value halve(llvm::SmallVector<mlir::Value> p) {
-    while (p.size() > 1) {
-      std::size_t half = p.size() / 2;
-      for (std::size_t i = 0; i < half; ++i) p[i] = combine(p[i], p[i + half]);
-      p.resize(half);
+    for (const Leaf& leaf : after.leaves()) {
+      after_access.push_back(all.size());
+      if (leaf.kind == Leaf::Kind::root) continue;
+      if (leaf.kind != Leaf::Kind::memory)
+        fail_internal("the end of a reduction reads something that is not in memory");
+      all.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset});
+      strides.push_back(over_operand(leaf.view.strides));
     }
-    mlir::Value v = p[0];
-    for (int lanes = red_.lanes; lanes > 1; lanes /= 2)
-      v = combine(e_.sub_vector(v, 0, lanes / 2), e_.sub_vector(v, lanes / 2, lanes / 2));
-    return v;
-  }
-
-  llvm::SmallVector<mlir::Value> parts_;  // partial results of the levels from the second on
-};
-
-/// Lanes along a kept axis, a column block at a time. Partial sums are arrays of width() columns on the
-/// stack, whole registers.
-class AlongKept : Emitter {
- public:
-  AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    if (!red.interleaved64) totals_ = e.stack(red.dtype, width());
-    for (int level = 1; level <= red.levels; ++level)
-      parts_.push_back(e.stack(red.dtype, red.interleaved64 ? partials * width() : width()));
-  }
-
-  using Result = std::function<void(LoopPoint&, mlir::Value)>;
-  /// Emits the results of a row.
-  void reduce(const LoopNest::Row& row, const Result& result) {
-    e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
-      const mlir::Value to = e_.min(e_.add(from, e_.index(width())), row.to);
-      first_column_ = from;
-      columns_ = e_.sub(to, from);
-      const auto each = [&](const LoopNest::PointBody& body) { row.each(from, to, body); };
-      const mlir::Value totals =
-          red_.interleaved64 ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
-      each([&](LoopPoint& at) { result(at, load(totals, column(at), at.lanes())); });
-    });
-  }
-
- private:
-  using Each = llvm::function_ref<void(const LoopNest::PointBody&)>;
-
-  std::int64_t width() const { return red_.interleaved64 ? partial_columns : chain_columns; }
-  mlir::Value at_offset(mlir::Value sums, mlir::Value elements) {
-    return e_.element(sums, elements, red_.dtype);
-  }
-  mlir::Value column(LoopPoint& at) { return e_.sub(at.position(), first_column_); }
-  mlir::Value load(mlir::Value sums, mlir::Value i, int lanes) {
-    return e_.load(at_offset(sums, i), red_.dtype, lanes);
-  }
-  void store(mlir::Value value, mlir::Value sums, mlir::Value i, int lanes) {
-    e_.store(value, at_offset(sums, i), red_.dtype, lanes);
-  }
-  void fill(mlir::Value sums, mlir::Value elements) {
-    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
-      store(identity(e_, red_.kind, red_.dtype, red_.lanes), sums, i, red_.lanes);
-    });
-  }
-  /// to = to op from, element by element.
-  void add_arrays(mlir::Value to, mlir::Value from, mlir::Value elements) {
-    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
-      store(combine(load(to, i, red_.lanes), load(from, i, red_.lanes)), to, i, red_.lanes);
-    });
-  }
-  /// sums = sums op elements r, r + 1, ... of `rows`, in this order.
-  void add_rows(Each each, mlir::Value sums, mlir::Value r, int rows) {
-    each([&](LoopPoint& at) {
-      mlir::Value sum = load(sums, column(at), at.lanes());
-      for (int i = 0; i < rows; ++i)
-        sum = accumulate(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
-      store(sum, sums, column(at), at.lanes());
-    });
-  }
-
-  /// Rows per pass over the partial sums: each pass costs a load and a store of them, each row code.
-  int rows_at_once() const {
-    if (red_.before.operations() == 0) return 8;
-    return is_light(red_.before) ? 4 : 1;
-  }
-
-  /// The order chained512.
-  mlir::Value chains(Each each) {
-    const mlir::Value length = e_.index(chain_length);
-    fill(totals_, columns_);
-    e_.loop(e_.index(0), extent_, length,
-            [&](mlir::Value begin) { chain(each, begin, e_.min(e_.add(begin, length), extent_)); });
-    return totals_;
-  }
-
-  /// The elements [begin, end) of a chain. The first chain accumulates into the totals directly.
-  void chain(Each each, mlir::Value begin, mlir::Value end) {
-    const mlir::Value later = e_.less(e_.index(0), begin), parts = parts_.front();
-    const mlir::Value sums = e_.select(later, parts, totals_);
-    e_.when(later, [&] { fill(parts, columns_); });
-    const int rows = rows_at_once();
-    const mlir::Value step = e_.index(rows);
-    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
-    e_.loop(begin, whole, step, [&](mlir::Value r) { add_rows(each, sums, r, rows); });
-    if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { add_rows(each, sums, r, 1); });
-    e_.when(later, [&] { add_arrays(totals_, parts, columns_); });
-  }
-
-  /// The order interleaved64: the elements [begin, end) of a block of a level. Its 64 partial results are
-  /// arrays of width() columns, one after the other; the first receives the block's result.
-  mlir::Value block(Each each, int level, mlir::Value begin, mlir::Value end) {
-    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 1)],
-                      length = e_.index(elements_of(level));
-    fill(parts, e_.index(partials * width()));
-    e_.loop(begin, end, length, [&](mlir::Value from) {
-      const mlir::Value j = e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials));
-      const mlir::Value own = at_offset(parts, e_.mul(j, e_.index(width())));
-      if (level == 1) return add_rows(each, own, from, 1);
-      add_arrays(own, block(each, level - 1, from, e_.min(e_.add(from, length), end)), columns_);
-    });
-    e_.loop(e_.index(0), e_.index(llvm::Log2_64(partials)), e_.index(1), [&](mlir::Value step) {
-      const mlir::Value half =
-          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), step);
-      add_arrays(parts, at_offset(parts, half), half);
-    });
-    return parts;
-  }
-
-  mlir::Value totals_;
-  llvm::SmallVector<mlir::Value> parts_;  // of each level
-  mlir::Value first_column_, columns_;    // of the column block
-};
-
-/// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
-/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
-/// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
-/// registers.
-class RegisterTree : Emitter {
- public:
-  RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
-  }
-
-  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
-
- private:
-  /// p[j] as it is when `step` partial results are left.
-  mlir::Value partial(LoopPoint& at, int j, int step) {
-    if (step == partials)
-      return accumulate(identity(e_, red_.kind, red_.dtype, at.lanes()),
-                        element(at, {e_.index(j), at.lanes(), at.mask()}));
-    const mlir::Value own = partial(at, j, 2 * step);
-    return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
+    first_output = all.size();
+    for (auto [i, out] : llvm::enumerate(outputs)) {
+      all.push_back({dtype_of_value(out.value), arguments + static_cast<int>(i), {}, out.view.offset, false});
+      strides.push_back(over_operand(out.view.strides));
+    }
   }
 };
 
-}  // namespace
+/// The kept and the reduced axes, and whether a kept axis follows all reduced ones.
+struct Axes {
+  AxisGroup kept, inner;
+  bool kept_after = false;
 
-Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
+  Axes(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<bool> reduced, llvm::ArrayRef<Dims> strides) {
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      llvm::SmallVector<std::int64_t> s;
+      for (const Dims& all : strides) s.push_back(all[axis]);
+      (reduced[axis] ? inner : kept).add_axis(shape[axis], s);
+      if (reduced[axis])
+        kept_after = false;
+      else if (shape[axis] != 1)
+        kept_after = true;
+    }
+    kept.collapse(strides.size());
+    inner.collapse(strides.size());
+    if (inner.extents.size() > 1)
+      fail_internal("a reduction over axes that do not join reached code generation");
+  }
+};
+
+/// Whether the unit stride is along a kept axis, as in means over images with the channels last.
+bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<StridedAccess> accesses,
+                             const Dims& kept_extents, int lanes) {
+  bool gathered = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (stride_class(accesses[i].strides.back()) == 2) return false;
+    gathered |= stride_class(steps[i]) == 2;
+  }
+  return gathered && kept_extents.back() >= lanes;
+}
+
+Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
   const auto outputs = outputs_of(fusion);
-  llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
-  auto reduced = [&](std::size_t axis) {
-    return llvm::is_contained(root.getAxes(), static_cast<std::int64_t>(axis));
-  };
+  const llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
+  llvm::SmallVector<bool> reduced(shape.size(), false);
+  for (const std::int64_t axis : root.getAxes()) reduced[static_cast<std::size_t>(axis)] = true;
 
   ScalarExpr before(llvm::ArrayRef<mlir::Value>(root.getX()));
   ScalarExpr after(values_of(outputs), root.getResult());
-  auto arguments = static_cast<int>(fusion.getNumOperands());
-
-  // Accesses: leaves of `before`, leaves of `after` except the root, outputs. Strides over the axes of the
-  // input for the first, over those of the result for the others (0 along the reduced axes).
-  std::vector<StridedAccess> accesses;
-  std::vector<Dims> full;
-  auto over_input = [&](const Dims& result_strides) {
-    Dims strides;
-    std::size_t next = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-      strides.push_back(reduced(axis) ? 0 : result_strides[next++]);
-    return strides;
-  };
-  for (const Leaf& leaf : before.leaves()) {
-    if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads something that is not in memory");
-    accesses.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
-    full.push_back(leaf.view.strides);
-  }
-  std::vector<std::size_t> after_access;
-  for (const Leaf& leaf : after.leaves()) {
-    after_access.push_back(accesses.size());
-    if (leaf.kind == Leaf::Kind::root) continue;
-    if (leaf.kind != Leaf::Kind::memory)
-      fail_internal("the end of a reduction reads something that is not in memory");
-    accesses.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset});
-    full.push_back(over_input(leaf.view.strides));
-  }
-  std::size_t first_output = accesses.size();
-  for (auto [i, out] : llvm::enumerate(outputs)) {
-    accesses.push_back(
-        {dtype_of_value(out.value), arguments + static_cast<int>(i), {}, out.view.offset, false});
-    full.push_back(over_input(out.view.strides));
-  }
-
-  AxisGroup kept, inner;
-  bool kept_after = false;
-  std::int64_t last_reduced = root.getAxes().empty() ? -1 : root.getAxes().back();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    llvm::SmallVector<std::int64_t> s;
-    for (const Dims& f : full) s.push_back(f[axis]);
-    (reduced(axis) ? inner : kept).add_axis(shape[axis], s);
-    if (!reduced(axis) && static_cast<std::int64_t>(axis) > last_reduced && shape[axis] != 1)
-      kept_after = true;
-  }
-  kept.collapse(accesses.size());
-  inner.collapse(accesses.size());
-  if (inner.extents.size() > 1)
-    fail_internal("a reduction over axes that do not join reached code generation");
-  for (std::size_t s = 0; s < accesses.size(); ++s) accesses[s].strides = kept.strides[s];
+  Accesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
+  const auto [kept, inner, kept_after] = Axes(shape, reduced, accesses.strides);
+  for (std::size_t s = 0; s < accesses.all.size(); ++s) accesses.all[s].strides = kept.strides[s];
 
   DType dtype = dtype_of_value(root.getX());
   int lanes = target.lanes(std::max(before.widest(), after.widest()));
@@ -507,16 +120,9 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   Dims steps;
   for (std::size_t i = 0; i < before.leaves().size(); ++i)
     steps.push_back(inner.extents.empty() ? 0 : inner.strides[i][0]);
-  // The unit stride may be along a kept axis, as in means over images with the channels last.
-  const auto kept_axis_is_contiguous = [&] {
-    bool gathered = false;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (stride_class(accesses[i].strides.back()) == 2) return false;
-      gathered |= stride_class(steps[i]) == 2;
-    }
-    return gathered && kept.extents.back() >= lanes;
-  };
-  const bool along_reduced = interleaved64 && (kept.extents.empty() || !kept_axis_is_contiguous());
+  const bool along_reduced =
+      interleaved64 &&
+      (kept.extents.empty() || !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes));
   const std::int64_t extent = inner.extents.empty() ? 1 : inner.extents[0];
   const bool register_tree = interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
                              root.getKind() != ir::ReduceKind::max_nnan && is_light(before);
@@ -527,64 +133,56 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& targe
   if (register_tree) registers = lanes * size_of(dtype) < cache_line_bytes ? 2 : 1;
   const bool prefetches =
       along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > private_cache_bytes;
-  Reduction red{root.getKind(),
-                dtype,
-                std::move(before),
-                std::move(after),
-                LoopNest(kept.extents, std::move(accesses), along_reduced ? 1 : lanes, registers),
-                extent,
-                std::move(steps),
-                lanes,
-                interleaved64,
-                interleaved64 ? levels_for(extent) : 1,
-                along_reduced,
-                register_tree,
-                prefetches};
+  return {.kind = root.getKind(),
+          .dtype = dtype,
+          .before = std::move(before),
+          .after = std::move(after),
+          .nest = LoopNest(kept.extents, std::move(accesses.all), along_reduced ? 1 : lanes, registers),
+          .extent = extent,
+          .steps = std::move(steps),
+          .lanes = lanes,
+          .interleaved64 = interleaved64,
+          .levels = interleaved64 ? levels_for(extent) : 1,
+          .along_reduced = along_reduced,
+          .register_tree = register_tree,
+          .prefetches = prefetches,
+          .after_access = std::move(accesses.after_access),
+          .first_output = accesses.first_output};
+}
 
+}  // namespace
+
+bool is_light(const ScalarExpr& expr) { return expr.operations() <= 4 && expr.registers_at_once() == 1; }
+
+std::string Reduction::key() const {
   std::string key =
-      fmt::format("reduce {} {} order={}{} {} lanes={} steps=", ir::stringifyReduceKind(red.kind).str(),
-                  name_of(dtype), interleaved64 ? 1 : 2, red.levels > 1 ? fmt::format("x{}", red.levels) : "",
+      fmt::format("reduce {} {} order={}{} {} lanes={} steps=", ir::stringifyReduceKind(kind).str(),
+                  name_of(dtype), interleaved64 ? 1 : 2, levels > 1 ? fmt::format("x{}", levels) : "",
                   register_tree    ? fmt::format("across={}", extent)
                   : !along_reduced ? std::string("across")
                   : prefetches     ? "along far"
                                    : "along",
                   lanes);
-  for (std::int64_t s : red.steps)
+  for (std::int64_t s : steps)
     key += register_tree ? fmt::format(",{}", s) : std::to_string(along_reduced ? stride_class(s) : 2);
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 key + " " + red.nest.key() + " before" + red.before.key() + " after" + red.after.key(),
-                 fusion.getLoc(),
-                 {}},
-                {}};
+  return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
+}
+
+Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
+  const Reduction red = plan_reduction(fusion, root, target);
+  Launch launch{{name_of_location(fusion.getLoc()), red.key(), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;
   red.nest.append_params(launch.params);
-  Params::append(launch.params, {{"reduced_extent", red.extent}});
-  for (const std::int64_t step : red.steps) LeafParams::append(launch.params, {{"reduced_stride", step}});
+  ReduceParams::append(launch.params, {{"reduced_extent", red.extent}});
+  for (const std::int64_t step : red.steps)
+    ReduceLeafParams::append(launch.params, {{"reduced_stride", step}});
   launch.extent = red.nest.elements() == 0 ? 0 : red.nest.outer_extent();
   std::int64_t per_iteration =
       red.extent *
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
-  launch.grain = grain_for(launch.extent, per_iteration, !interleaved64 && red.nest.rank() == 1 ? 64 : 1);
+  launch.grain = grain_for(launch.extent, per_iteration, !red.interleaved64 && red.nest.rank() == 1 ? 64 : 1);
 
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const auto epilogue = [&](LoopPoint& at, mlir::Value result) {
-      auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
-        return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(after_access[i]);
-      });
-      for (std::size_t i = 0; i < values.size(); ++i) at.store(first_output + i, values[i]);
-    };
-    const auto point_by_point = [&](auto reduction) {
-      red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
-    };
-    if (red.along_reduced) {
-      point_by_point(AlongReduced(e, red, args.params));
-    } else if (red.register_tree) {
-      point_by_point(RegisterTree(e, red, args.params));
-    } else {
-      AlongKept reduction(e, red, args.params);
-      red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, epilogue); });
-    }
-  };
+  launch.request.emit = [red](KernelBuilder& e, const KernelArgs& args) { emit_reduction(e, red, args); };
   return launch;
 }
 

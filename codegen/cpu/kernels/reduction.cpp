@@ -1,0 +1,412 @@
+// The code of reductions, in the two orders of operations that kiln.reduce in ir/KilnOps.td
+// defines:
+//
+// - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
+//   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
+//   level by level.
+// - chained512, where kept axes follow: chains of 512 elements, whose results are added in order.
+//
+// Lanes run along the reduced axis (AlongReduced), along the last kept axis (AlongKept), or along the last
+// kept axis with all partial results in registers (RegisterTree).
+#include "codegen/cpu/kernels/reduction.h"
+
+#include "codegen/math/math.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <algorithm>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::int64_t chain_length = 512;  // chained512: elements of a chain
+
+// Prefetch distance in rows of large arrays, in bytes: hardware prefetchers stop at a page boundary.
+constexpr std::int64_t prefetch_distance = 2048;
+
+// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
+// stack: rows are read about a page at a time, and partial sums stay in L1.
+constexpr std::int64_t chain_columns = 1024;
+constexpr std::int64_t partial_columns = 64;
+
+mlir::Value identity(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
+  const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
+  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
+  const auto bits =
+      mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
+  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
+}
+
+/// Elements of the operand per element of a level.
+std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
+
+/// The elements of one load along the reduced axis.
+struct Position {
+  mlir::Value r;  // index along the reduced axis, of the first lane if lanes run along it
+  int lanes;
+  mlir::Value mask = {};
+  int offset_in_stripe = 0;  // of r, in elements; a stripe is 64 elements
+};
+
+/// Prefetches for later loads, once per cache line.
+void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
+                   const Position& position) {
+  const StridedAccess& access = red.nest.accesses()[i];
+  const auto size = static_cast<std::int64_t>(size_of(access.dtype));
+  if (position.mask || position.offset_in_stripe * size % cache_line_bytes != 0) return;
+  e.prefetch_next(access.operand, address, position.lanes * size, red.prefetches ? prefetch_distance : 0);
+}
+
+/// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
+mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
+                      const Position& position, llvm::ArrayRef<mlir::Value> invariant) {
+  const auto& [r, lanes, mask, offset_in_stripe] = position;
+  const Leaf& leaf = red.before.leaves()[i];
+  int step_class = stride_class(red.steps[i]);
+  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
+    fail_internal("a reduction was given numbers instead of elements");
+  mlir::Value base = at.address(i);
+  if (!red.along_reduced) {  // r only moves the address
+    mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
+    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
+    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
+    return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
+  }
+  switch (step_class) {
+    case 0:
+      return invariant[i];
+    case 1: {
+      const mlir::Value here = e.element(base, r, leaf.dtype);
+      prefetch_next(e, red, i, here, position);
+      return e.load(here, leaf.dtype, lanes, mask);
+    }
+    default:
+      return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
+                      lanes, mask);
+  }
+}
+
+/// The common part of the three ways.
+class Emitter {
+ protected:
+  Emitter(KernelBuilder& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
+    const ReduceParams own(e, params, red.first_own_param());
+    extent_ = own["reduced_extent"];
+    for (std::size_t i = 0; i < red.steps.size(); ++i)
+      steps_.push_back(own.group<ReduceLeafParams>(i)["reduced_stride"]);
+  }
+
+  /// partial op x, x being one more element.
+  mlir::Value accumulate(mlir::Value partial, mlir::Value x) {
+    return red_.kind == ir::ReduceKind::sum_squares
+               ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
+               : combine(partial, x);
+  }
+  mlir::Value combine(mlir::Value x, mlir::Value y) {
+    return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
+                       e_.target.isa);
+  }
+
+  mlir::Value element(LoopPoint& at, const Position& position) {
+    return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
+      return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
+    })[0];
+  }
+
+  KernelBuilder& e_;
+  const Reduction& red_;
+  mlir::Value extent_;
+  llvm::SmallVector<mlir::Value> steps_;
+  llvm::SmallVector<mlir::Value> invariant_;  // per leaf, for AlongReduced
+};
+
+/// Lanes along the reduced axis, in the order interleaved64: one result at a time.
+class AlongReduced : Emitter {
+ public:
+  AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
+  }
+
+  mlir::Value reduce(LoopPoint& at) {
+    const mlir::Value zero = e_.index(0);
+    if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
+    // One iteration, or none if there are no elements.
+    const mlir::Value none = identity(e_, red_.kind, red_.dtype, 1);
+    const mlir::Value length = e_.index(block_length);
+    return e_.loop(zero, extent_, length, {none},
+                   [&](mlir::Value begin, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
+                     return {block(at, begin, e_.min(e_.add(begin, length), extent_))};
+                   })[0];
+  }
+
+ private:
+  /// The block of the elements [begin, end): 64 interleaved partials, combined pairwise.
+  mlir::Value block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
+    const int lanes = red_.lanes, vectors = partials / lanes;
+    const mlir::Value stripe = e_.index(partials);
+    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
+    load_invariant(at);
+    llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
+                                           identity(e_, red_.kind, red_.dtype, lanes));
+    auto stripes = e_.loop(begin, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
+      llvm::SmallVector<mlir::Value> next;
+      for (int v = 0; v < vectors; ++v)
+        next.push_back(accumulate(carried[static_cast<unsigned>(v)],
+                                  element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
+      return next;
+    });
+    partial.assign(stripes.begin(), stripes.end());
+    return halve(rest(at, partial, whole, end));
+  }
+
+  /// A block of results of the level below, which are computed one by one: partial results are in memory.
+  /// Partial results without an element are omitted, as in RegisterTree.
+  mlir::Value block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
+    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
+                      length = e_.index(elements_of(level)), all = e_.index(partials);
+    const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
+    const auto add = [&](mlir::Value to, mlir::Value x) {
+      e_.store(combine(e_.load(to, red_.dtype, 1), x), to, red_.dtype, 1);
+    };
+    const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
+    const mlir::Value used = red_.kind == ir::ReduceKind::max_nnan ? all : e_.min(results, all);
+    const mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
+    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { e_.store(start, place(j), red_.dtype, 1); });
+    e_.loop(begin, end, length, [&](mlir::Value from) {
+      const mlir::Value to = e_.min(e_.add(from, length), end);
+      const mlir::Value result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
+      add(place(e_.rem(e_.div(e_.sub(from, begin), length), all)), result);
+    });
+    for (int half = partials / 2; half > 0; half /= 2) {
+      const mlir::Value apart = e_.index(half);
+      e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
+              [&](mlir::Value j) { add(place(j), e_.load(place(e_.add(j, apart)), red_.dtype, 1)); });
+    }
+    return e_.load(parts, red_.dtype, 1);
+  }
+
+  /// Loads the leaves that do not change along the reduced axis, once per block: a block has elements, so
+  /// that reading is allowed.
+  void load_invariant(LoopPoint& at) {
+    invariant_.assign(red_.before.leaves().size(), {});
+    for (auto [i, leaf] : llvm::enumerate(red_.before.leaves()))
+      if (stride_class(red_.steps[i]) == 0)
+        invariant_[i] = e_.splat(e_.load_scalar(at.address(i), leaf.dtype), red_.lanes);
+  }
+
+  /// The last, incomplete stripe of a block: partial j accumulates element whole + j if there is one.
+  llvm::SmallVector<mlir::Value> rest(LoopPoint& at, llvm::SmallVector<mlir::Value> partial,
+                                      mlir::Value whole, mlir::Value end) {
+    llvm::SmallVector<mlir::Type> types;
+    for (mlir::Value p : partial) types.push_back(p.getType());
+    int lanes = red_.lanes;
+    auto branch = mlir::scf::IfOp::create(
+        e_.b, e_.loc, e_.less(whole, end),
+        [&](mlir::OpBuilder&, mlir::Location) {
+          llvm::SmallVector<mlir::Value> next;
+          for (int v = 0; v < static_cast<int>(partial.size()); ++v) {
+            mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
+            mlir::Value old = partial[static_cast<std::size_t>(v)];
+            if (lanes == 1) {
+              next.push_back(scalar_or(
+                  e_.less(e_.index(0), remaining),
+                  [&] {
+                    return accumulate(old, element(at, {r, 1}));
+                  },
+                  old));
+              continue;
+            }
+            mlir::Value mask = e_.mask_below(remaining, lanes);
+            next.push_back(e_.select(mask, accumulate(old, element(at, {r, lanes, mask})), old));
+          }
+          mlir::scf::YieldOp::create(e_.b, e_.loc, next);
+        },
+        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, partial); });
+    return {branch.getResults().begin(), branch.getResults().end()};
+  }
+
+  /// For one lane: `then()` only where `condition` holds, since a missing element must not be read.
+  mlir::Value scalar_or(mlir::Value condition, const std::function<mlir::Value()>& then,
+                        mlir::Value otherwise) {
+    auto branch = mlir::scf::IfOp::create(
+        e_.b, e_.loc, condition,
+        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, then()); },
+        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, otherwise); });
+    return branch.getResult(0);
+  }
+
+  /// p[j] op p[j + n/2] for j below n/2, down to one.
+  mlir::Value halve(llvm::SmallVector<mlir::Value> p) {
+    while (p.size() > 1) {
+      std::size_t half = p.size() / 2;
+      for (std::size_t i = 0; i < half; ++i) p[i] = combine(p[i], p[i + half]);
+      p.resize(half);
+    }
+    mlir::Value v = p[0];
+    for (int lanes = red_.lanes; lanes > 1; lanes /= 2)
+      v = combine(e_.sub_vector(v, 0, lanes / 2), e_.sub_vector(v, lanes / 2, lanes / 2));
+    return v;
+  }
+
+  llvm::SmallVector<mlir::Value> parts_;  // partial results of the levels from the second on
+};
+
+/// Lanes along a kept axis, a column block at a time. Partial sums are arrays of width() columns on the
+/// stack, whole registers.
+class AlongKept : Emitter {
+ public:
+  AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    if (!red.interleaved64) totals_ = e.stack(red.dtype, width());
+    for (int level = 1; level <= red.levels; ++level)
+      parts_.push_back(e.stack(red.dtype, red.interleaved64 ? partials * width() : width()));
+  }
+
+  using Result = std::function<void(LoopPoint&, mlir::Value)>;
+  /// Emits the results of a row.
+  void reduce(const LoopNest::Row& row, const Result& result) {
+    e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
+      const mlir::Value to = e_.min(e_.add(from, e_.index(width())), row.to);
+      first_column_ = from;
+      columns_ = e_.sub(to, from);
+      const auto each = [&](const LoopNest::PointBody& body) { row.each(from, to, body); };
+      const mlir::Value totals =
+          red_.interleaved64 ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
+      each([&](LoopPoint& at) { result(at, load(totals, column(at), at.lanes())); });
+    });
+  }
+
+ private:
+  using Each = llvm::function_ref<void(const LoopNest::PointBody&)>;
+
+  std::int64_t width() const { return red_.interleaved64 ? partial_columns : chain_columns; }
+  mlir::Value at_offset(mlir::Value sums, mlir::Value elements) {
+    return e_.element(sums, elements, red_.dtype);
+  }
+  mlir::Value column(LoopPoint& at) { return e_.sub(at.position(), first_column_); }
+  mlir::Value load(mlir::Value sums, mlir::Value i, int lanes) {
+    return e_.load(at_offset(sums, i), red_.dtype, lanes);
+  }
+  void store(mlir::Value value, mlir::Value sums, mlir::Value i, int lanes) {
+    e_.store(value, at_offset(sums, i), red_.dtype, lanes);
+  }
+  void fill(mlir::Value sums, mlir::Value elements) {
+    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
+      store(identity(e_, red_.kind, red_.dtype, red_.lanes), sums, i, red_.lanes);
+    });
+  }
+  /// to = to op from, element by element.
+  void add_arrays(mlir::Value to, mlir::Value from, mlir::Value elements) {
+    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
+      store(combine(load(to, i, red_.lanes), load(from, i, red_.lanes)), to, i, red_.lanes);
+    });
+  }
+  /// sums = sums op elements r, r + 1, ... of `rows`, in this order.
+  void add_rows(Each each, mlir::Value sums, mlir::Value r, int rows) {
+    each([&](LoopPoint& at) {
+      mlir::Value sum = load(sums, column(at), at.lanes());
+      for (int i = 0; i < rows; ++i)
+        sum = accumulate(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
+      store(sum, sums, column(at), at.lanes());
+    });
+  }
+
+  /// Rows per pass over the partial sums: each pass costs a load and a store of them, each row code.
+  int rows_at_once() const {
+    if (red_.before.operations() == 0) return 8;
+    return is_light(red_.before) ? 4 : 1;
+  }
+
+  /// The order chained512.
+  mlir::Value chains(Each each) {
+    const mlir::Value length = e_.index(chain_length);
+    fill(totals_, columns_);
+    e_.loop(e_.index(0), extent_, length,
+            [&](mlir::Value begin) { chain(each, begin, e_.min(e_.add(begin, length), extent_)); });
+    return totals_;
+  }
+
+  /// The elements [begin, end) of a chain. The first chain accumulates into the totals directly.
+  void chain(Each each, mlir::Value begin, mlir::Value end) {
+    const mlir::Value later = e_.less(e_.index(0), begin), parts = parts_.front();
+    const mlir::Value sums = e_.select(later, parts, totals_);
+    e_.when(later, [&] { fill(parts, columns_); });
+    const int rows = rows_at_once();
+    const mlir::Value step = e_.index(rows);
+    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
+    e_.loop(begin, whole, step, [&](mlir::Value r) { add_rows(each, sums, r, rows); });
+    if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { add_rows(each, sums, r, 1); });
+    e_.when(later, [&] { add_arrays(totals_, parts, columns_); });
+  }
+
+  /// The order interleaved64: the elements [begin, end) of a block of a level. Its 64 partial results are
+  /// arrays of width() columns, one after the other; the first receives the block's result.
+  mlir::Value block(Each each, int level, mlir::Value begin, mlir::Value end) {
+    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 1)],
+                      length = e_.index(elements_of(level));
+    fill(parts, e_.index(partials * width()));
+    e_.loop(begin, end, length, [&](mlir::Value from) {
+      const mlir::Value j = e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials));
+      const mlir::Value own = at_offset(parts, e_.mul(j, e_.index(width())));
+      if (level == 1) return add_rows(each, own, from, 1);
+      add_arrays(own, block(each, level - 1, from, e_.min(e_.add(from, length), end)), columns_);
+    });
+    e_.loop(e_.index(0), e_.index(llvm::Log2_64(partials)), e_.index(1), [&](mlir::Value step) {
+      const mlir::Value half =
+          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), step);
+      add_arrays(parts, at_offset(parts, half), half);
+    });
+    return parts;
+  }
+
+  mlir::Value totals_;
+  llvm::SmallVector<mlir::Value> parts_;  // of each level
+  mlir::Value first_column_, columns_;    // of the column block
+};
+
+/// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
+/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
+/// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
+/// registers.
+class RegisterTree : Emitter {
+ public:
+  RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+    for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
+  }
+
+  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
+
+ private:
+  /// p[j] as it is when `step` partial results are left.
+  mlir::Value partial(LoopPoint& at, int j, int step) {
+    if (step == partials)
+      return accumulate(identity(e_, red_.kind, red_.dtype, at.lanes()),
+                        element(at, {e_.index(j), at.lanes(), at.mask()}));
+    const mlir::Value own = partial(at, j, 2 * step);
+    return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
+  }
+};
+
+}  // namespace
+
+void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& args) {
+  const auto epilogue = [&](LoopPoint& at, mlir::Value result) {
+    auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
+      return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(red.after_access[i]);
+    });
+    for (std::size_t i = 0; i < values.size(); ++i) at.store(red.first_output + i, values[i]);
+  };
+  const auto point_by_point = [&](auto reduction) {
+    red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
+  };
+  if (red.along_reduced) {
+    point_by_point(AlongReduced(e, red, args.params));
+  } else if (red.register_tree) {
+    point_by_point(RegisterTree(e, red, args.params));
+  } else {
+    AlongKept reduction(e, red, args.params);
+    red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, epilogue); });
+  }
+}
+
+}  // namespace kiln::codegen

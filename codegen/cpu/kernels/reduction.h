@@ -1,0 +1,46 @@
+#pragma once
+#include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cpu/loops/scalar_expr.h"
+#include "ir/dialect.h"
+
+namespace kiln::codegen {
+
+inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements of a block
+inline constexpr int partials = 64;                 ///< interleaved64: partial results of a block
+
+/// Everything that the code and the parameters of a reduction depend on.
+struct Reduction {
+  ir::ReduceKind kind;
+  DType dtype;
+  ScalarExpr before, after;
+  LoopNest nest;        // over the kept axes
+  std::int64_t extent;  // of the reduced axis
+  Dims steps;           // strides of the leaves of `before` along it
+  int lanes;
+  bool interleaved64;
+  int levels;          // interleaved64: of blocks of elements, of blocks of their results, and so on
+  bool along_reduced;  // lanes run along the reduced axis; else along the last kept axis
+  bool register_tree;  // few elements: code without a loop
+  bool prefetches;     // software prefetch: the operand does not fit in a core's caches
+
+  std::vector<std::size_t> after_access;  // per leaf of `after`
+  std::size_t first_output;               // access
+
+  std::string key() const;
+  std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
+};
+
+/// Whether the expression is short enough to be unrolled: a few operations and no function.
+bool is_light(const ScalarExpr& expr);
+
+/// After the parameters of the nest: the first, then the other for each leaf of `before`.
+inline constexpr ParamNames reduce_names{"reduced_extent"};
+inline constexpr ParamNames reduce_leaf_names{"reduced_stride"};
+using ReduceParams = KernelParams<reduce_names>;
+using ReduceLeafParams = KernelParams<reduce_leaf_names>;
+
+/// Emits the kernel.
+void emit_reduction(KernelBuilder& e, const Reduction& reduction, const KernelArgs& args);
+
+}  // namespace kiln::codegen
