@@ -1,6 +1,6 @@
 // What run() does around kernels: operands, arena, snapshots, write-backs. The kernels here are plain
 // functions.
-#include "runtime/executable.h"
+#include "native_kernel.h"
 
 #include <kiln/error.h>
 #include <kiln/memory.h>
@@ -32,7 +32,6 @@ void copy_state(void* const* b, const std::int64_t*, std::int64_t, std::int64_t)
   std::memcpy(b[1], b[0], 16);
 }
 
-// The kernels of these plans are functions of this program, by their number.
 constexpr KernelFn functions[] = {scale_add, negate, copy_state};
 
 Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
@@ -46,13 +45,7 @@ Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
 }
 
 Executable load(ExecutablePlan plan) {
-  for (std::uint64_t i = 0; i < std::size(functions); ++i)
-    plan.kernels.push_back({"test", {i, 0}, "", nullptr});
-  return Executable(std::move(plan), [](const PlannedKernel& k) {
-    auto kernel = std::make_shared<Kernel>();
-    kernel->entry = functions[k.key[0]];
-    return kernel;
-  });
+  return load_with(std::move(plan), {functions[0], functions[1], functions[2]});
 }
 
 constexpr std::int64_t n = 10;

@@ -1,5 +1,5 @@
 // A caller's floating-point environment reaches no kernel, on no thread, and is as it was afterwards.
-#include "runtime/executable.h"
+#include "native_kernel.h"
 
 #include <kiln/threads.h>
 
@@ -30,15 +30,11 @@ void probe(void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t
 
 void check_runs_in_default_environment() {
   constexpr std::int64_t n = 4000;
-  auto k = std::make_shared<Kernel>();
-  k->entry = probe;
   ExecutablePlan plan;
   plan.outputs = {{DType::f32, {n}}, {DType::f32, {n}}};
-  plan.steps = {{.kernel = k,
-                 .operands = {{BufferRef::Space::output, 0}, {BufferRef::Space::output, 1}},
-                 .extent = n,
-                 .grain = 10}};
-  const Executable e(std::move(plan));
+  plan.steps = {
+      {.operands = {{BufferRef::Space::output, 0}, {BufferRef::Space::output, 1}}, .extent = n, .grain = 10}};
+  const Executable e = load_with(std::move(plan), {probe});
   std::vector<float> halves(n), thirds(n);
   void* results[] = {halves.data(), thirds.data()};
   e.run({}, results, {});

@@ -1,5 +1,5 @@
 // The parallel loop, seen through executables whose kernel notes which parts it was given.
-#include "runtime/executable.h"
+#include "native_kernel.h"
 
 #include <kiln/error.h>
 #include <kiln/threads.h>
@@ -33,14 +33,9 @@ void note_thread(void* const*, const std::int64_t*, std::int64_t, std::int64_t) 
 Executable one_step(KernelFn f, std::int64_t extent, std::int64_t grain) {
   ExecutablePlan plan;
   plan.outputs = {{DType::i32, {extent}}};
-  plan.kernels = {{}};
   plan.steps = {
       {.operands = {{BufferRef::Space::output, 0}}, .params = {grain}, .extent = extent, .grain = grain}};
-  return Executable(std::move(plan), [f](const PlannedKernel&) {
-    auto kernel = std::make_shared<Kernel>();
-    kernel->entry = f;
-    return kernel;
-  });
+  return load_with(std::move(plan), {f});
 }
 
 bool each_once(std::int64_t extent, std::int64_t grain) {
