@@ -16,8 +16,8 @@ MAY_INCLUDE = {
     "passes": ["ir", "runtime"],
     "codegen/cpu": ["passes"],
     "codegen/driver": ["codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "ir", "passes", "runtime"],
-    "codegen/cpu/kernels": ["codegen/cpu/loops", "codegen/math", "ir", "passes", "runtime"],
-    "codegen/cpu/loops": ["codegen/driver", "codegen/math", "ir", "runtime"],
+    "codegen/cpu/kernels": ["codegen/cpu", "codegen/cpu/loops", "codegen/math", "ir", "passes", "runtime"],
+    "codegen/cpu/loops": ["codegen/cpu", "codegen/driver", "codegen/math", "ir", "runtime"],
     "codegen/math": ["codegen/driver", "ir"],
     "frontend/ops": ["ir", "runtime"],
     # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).

@@ -7,12 +7,10 @@
 #include "codegen/cpu/kernels/contraction_plan.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/tuning.h"
 
 namespace kiln::codegen {
 namespace {
-
-/// Prefetch distance in A where the rows of consecutive tiles are consecutive in memory.
-constexpr std::int64_t lhs_prefetch_elements = 1024;
 
 constexpr ParamNames names{
     "k_extent",        "columns",           "tiles_of_axis",      "larger_tiles",  "row_tiles",
@@ -281,7 +279,7 @@ class Emitter {
   void prefetch_operands(const RowTile& row_tile, Value base, Value k) {
     if (plan_.prefetch_lhs) {  // a row tile's part of the rows some tiles later
       const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.row_group_stride, 1),
-                         distance = (1 + lhs_prefetch_elements / step) * step;
+                         distance = (1 + tuning::lhs_prefetch_elements / step) * step;
       e.prefetch(
           e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
     }

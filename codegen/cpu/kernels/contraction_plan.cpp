@@ -1,6 +1,8 @@
 // How contractions are divided into tiles and tasks, for registers and caches.
 #include "codegen/cpu/kernels/contraction_plan.h"
 
+#include "codegen/cpu/tuning.h"
+
 #include <llvm/Support/MathExtras.h>
 
 #include <numeric>
@@ -10,38 +12,11 @@ namespace {
 
 using llvm::divideCeilSigned;
 
-/// A's elements for a row block stay in L2: at most this part of it.
-constexpr std::int64_t block_lhs_bytes = 384 * 1024;
-/// With a packed B of at most `small_rhs_bytes`, A's elements and the results of a row block stay in L1.
-constexpr std::int64_t small_block_bytes = 48 * 1024, small_rhs_bytes = 128 * 1024;
-/// Prefetch packed B when it does not fit in L2, or when so few row tiles reuse a panel that its first miss
-/// is visible.
-constexpr std::int64_t few_row_tiles = 40, first_miss_bytes = 64 * 1024;
-/// Prefetch an A of more than private_cache_bytes where few column tiles hide the latency, and the epilogue's
-/// operands where sums are short.
-constexpr std::int64_t few_column_tiles = 3, short_k = 128;
-/// Totals of a block between chunks of k.
-constexpr std::int64_t totals_bytes = 192 * 1024;
-/// Copies of A, for a chunk of k and a row block.
-constexpr std::int64_t copy_bytes = 320 * 1024;
-/// Column tiles that share the copies.
-constexpr std::int64_t tiles_per_copy = 8;
-/// Row blocks become smaller until there are this many tasks.
-constexpr std::int64_t least_tasks = 8;
-/// Taller tiles make the code longer and not faster.
-constexpr int most_tile_rows = 14;
-
-/// Where the kernel packs B itself: rows that share a packed column block, at most, and at least where
-/// smaller row blocks would give more tasks.
-constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packing = 192, least_packing_tasks = 4;
-
-/// Rows of A a multiple of a page apart map to the same L1 set, which has eight ways. How many such rows a
-/// tile may have: usually, and where a shorter tile costs more than conflicts.
-constexpr int usual_conflicting_rows = 6, most_conflicting_rows = 7;
+/// The rows a tile may have, if `limit` of them may map to the same L1 set.
 int rows_without_conflicts(std::int64_t row_bytes, int limit) {
   const std::int64_t page = 4096,
                      places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
-  return static_cast<int>(std::min<std::int64_t>(limit * places, most_tile_rows));
+  return static_cast<int>(std::min<std::int64_t>(limit * places, tuning::most_tile_rows));
 }
 
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
@@ -51,7 +26,7 @@ struct LargestTile {
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
                          int vectors, bool whole, const Target& target) {
-  const auto most = [&](int joined, int limit = usual_conflicting_rows) {
+  const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_without_conflicts(row_bytes, limit));
   };
   const auto sums = [&](int joined) {
@@ -60,12 +35,12 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   // Two panels where one has too few accumulators per load. Where rows are too few to hide the latency of
   // FMAs, as many panels as that takes.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
-  for (int more = joined + 1; more <= Tile::least_accumulators && sums(joined) < Tile::least_accumulators;
+  for (int more = joined + 1; more <= tuning::least_accumulators && sums(joined) < tuning::least_accumulators;
        ++more)
     if (panels % more == 0 && most(more) >= m * row_groups) joined = more;
   // A few short row groups make one tile, even with conflicts: tiles of half the height would load packed B
   // twice as often.
-  if (const int rows = most(joined, most_conflicting_rows);
+  if (const int rows = most(joined, tuning::most_conflicting_rows);
       whole || (row_groups > 1 && m > 0 && 2 * m <= rows))
     return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
             static_cast<int>(m), joined};
@@ -81,7 +56,7 @@ bool collapses_outer(const ContractionSizes& sizes, const LargestTile& largest, 
       sizes.lhs_strides[axes - 2] != sizes.extents.back() * sizes.lhs_strides.back())
     return false;
   const TileRows rows = TileSplit(sizes.extents.back(), largest.row_groups).rows;
-  return (rows.most - !rows.even) * largest.panels * vectors < Tile::least_accumulators;
+  return (rows.most - !rows.even) * largest.panels * vectors < tuning::least_accumulators;
 }
 
 /// Tasks of a kernel that packs B itself. A packed column block takes half of L2, which A and the results
@@ -98,9 +73,11 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const Targ
   const auto row_tiles_of = [&](std::int64_t rows) {
     return std::max<std::int64_t>(divideCeilSigned(rows, plan.size.rows()), 1);
   };
-  sizes.block_row_tiles = std::clamp<std::int64_t>(sizes.row_tiles, 1, row_tiles_of(most_rows_per_packing));
-  while (sizes.block_row_tiles > row_tiles_of(2 * least_rows_per_packing) &&
-         divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_blocks < least_packing_tasks)
+  sizes.block_row_tiles =
+      std::clamp<std::int64_t>(sizes.row_tiles, 1, row_tiles_of(tuning::most_rows_per_packing));
+  while (sizes.block_row_tiles > row_tiles_of(2 * tuning::least_rows_per_packing) &&
+         divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_blocks <
+             tuning::least_packing_tasks)
     sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
   sizes.scratch_bytes = sizes.block_column_tiles * tile_bytes;
 }
@@ -114,7 +91,7 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
   sizes.column_blocks = tiles;
   if (plan.copies_lhs) {
     // Several column tiles share the copies; an even number of column blocks balances two threads.
-    sizes.column_blocks = divideCeilSigned(tiles, tiles_per_copy);
+    sizes.column_blocks = divideCeilSigned(tiles, tuning::tiles_per_copy);
     if (sizes.column_blocks > 1) sizes.column_blocks += sizes.column_blocks % 2;
     sizes.block_column_tiles = divideCeilSigned(tiles, sizes.column_blocks);
     sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
@@ -122,19 +99,20 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
     // A B that stays in L2 is read again for each row block. Then A and the results, which are written in
     // parts of a line, should stay in L1.
     const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
-    const bool small = p.k_extent * columns_bytes <= small_rhs_bytes;
+    const bool small = p.k_extent * columns_bytes <= tuning::small_rhs_bytes;
     const std::int64_t row_tile_bytes =
         std::max<std::int64_t>(1, p.lhs_elements * element_bytes / row_tiles +
                                       (small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0));
     sizes.block_row_tiles = std::clamp<std::int64_t>(
-        (small ? small_block_bytes : block_lhs_bytes) / row_tile_bytes, 1, row_tiles);
-    const bool streams_rhs = plan.size.panels == 1 && p.k_extent * columns_bytes > Tile::l2_rhs_bytes;
+        (small ? tuning::small_block_bytes : tuning::block_lhs_bytes) / row_tile_bytes, 1, row_tiles);
+    const bool streams_rhs = plan.size.panels == 1 && p.k_extent * columns_bytes > tuning::l2_rhs_bytes;
     if (!streams_rhs) {  // otherwise each row block would stream B again
       // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
       // own caches; and enough tasks for a few threads.
       sizes.block_row_tiles = std::min(sizes.block_row_tiles, divideCeilSigned(row_tiles, 2));
       while (sizes.block_row_tiles > 1 &&
-             divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles < least_tasks)
+             divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles <
+                 tuning::least_tasks)
         sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
     }
   }
@@ -142,7 +120,7 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
   const std::int64_t total_bytes =
       sizes.block_column_tiles * plan.tile_elements() * std::max<std::int64_t>(4, element_bytes);
   sizes.block_row_tiles =
-      std::min(sizes.block_row_tiles, std::max<std::int64_t>(totals_bytes / total_bytes, 1));
+      std::min(sizes.block_row_tiles, std::max<std::int64_t>(tuning::totals_bytes / total_bytes, 1));
   sizes.scratch_bytes = sizes.block_row_tiles * plan.copy_elements() * element_bytes;
 }
 
@@ -190,11 +168,12 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
   const bool one_chunk = p.k_extent <= Tile::chunk;
   const std::int64_t row_stride = sizes.lhs_strides.back(),
                      all_rows = mlir::ShapedType::getNumElements(sizes.extents) * (pools ? rows : 1);
-  const bool copies_lhs = !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 &&
-                          p.groups == 1 && p.lhs_elements * element_bytes > block_lhs_bytes &&
-                          all_rows * ContractionPlan::copied_row_stride * element_bytes <= copy_bytes &&
-                          rows_without_conflicts(row_stride * element_bytes, usual_conflicting_rows) <
-                              std::min(Tile::most_rows(target, vectors_per_panel), most_tile_rows);
+  const bool copies_lhs =
+      !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
+      p.lhs_elements * element_bytes > tuning::block_lhs_bytes &&
+      all_rows * ContractionPlan::copied_row_stride * element_bytes <= tuning::copy_bytes &&
+      rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
+          std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
   const LargestTile largest = largest_tile(
       rows, row_groups, (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
       p.panels, vectors_per_panel, pools, target);
@@ -231,14 +210,15 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,
       .copies_lhs = copies_lhs,
-      .column_block_outer =
-          p.unpacked || (rhs_bytes > private_cache_bytes && rhs_bytes > p.lhs_elements * element_bytes),
+      .column_block_outer = p.unpacked || (rhs_bytes > tuning::private_cache_bytes &&
+                                           rhs_bytes > p.lhs_elements * element_bytes),
       .prefetch_rhs = size.panels == 1 && !p.unpacked &&
-                      rhs_bytes > (sizes.row_tiles <= few_row_tiles ? first_miss_bytes : Tile::l2_rhs_bytes),
-      .prefetch_lhs = row_follows_row && sizes.column_tiles <= few_column_tiles &&
-                      p.lhs_elements * element_bytes > private_cache_bytes,
-      .prefetch_epilogue = epilogue_reads_rows && p.k_extent <= short_k && size.rows_per_group == 1 &&
-                           !collapses && all_rows * p.columns * element_bytes > private_cache_bytes,
+                      rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
+                                                                            : tuning::l2_rhs_bytes),
+      .prefetch_lhs = row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
+                      p.lhs_elements * element_bytes > tuning::private_cache_bytes,
+      .prefetch_epilogue = epilogue_reads_rows && p.k_extent <= tuning::short_k && size.rows_per_group == 1 &&
+                           !collapses && all_rows * p.columns * element_bytes > tuning::private_cache_bytes,
       .collapses_outer = collapses,
       .outer_count = sizes.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),

@@ -7,6 +7,7 @@
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/tuning.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -184,7 +185,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(std::max<std::int64_t>(
-      std::min({Tile::least_accumulators / split.rows.most, most_vectors, registers}), 1));
+      std::min({tuning::least_accumulators / split.rows.most, most_vectors, registers}), 1));
   const Plan plan{.dtype = dtype,
                   .lanes = lanes,
                   .rows = split.rows,

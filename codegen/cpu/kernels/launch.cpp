@@ -1,5 +1,7 @@
 #include "codegen/cpu/kernels/launch.h"
 
+#include "codegen/cpu/tuning.h"
+
 #include <llvm/Support/MathExtras.h>
 
 namespace kiln::codegen {
@@ -16,7 +18,7 @@ Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
 }
 
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple) {
-  const std::int64_t least = llvm::divideCeilSigned(least_task_cost, std::max<std::int64_t>(cost, 1)),
+  const std::int64_t least = llvm::divideCeilSigned(tuning::least_task_cost, std::max<std::int64_t>(cost, 1)),
                      pieces = std::max<std::int64_t>(extent / least, 1);
   return llvm::alignTo(std::max<std::int64_t>(llvm::divideCeilSigned(extent, pieces), 1), multiple);
 }

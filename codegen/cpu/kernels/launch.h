@@ -52,9 +52,6 @@ Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mli
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);
 
-/// Minimum cost of a thread's task, in the cheapest element operations: about 5 us, twice the time to wake a
-/// thread.
-inline constexpr std::int64_t least_task_cost = 32 * 1024;
 /// The grain of a loop: equally large tasks of at least that cost. An iteration costs `cost` of the cheapest
 /// element operations; tasks begin at multiples of `multiple`.
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple = 1);

@@ -6,16 +6,12 @@
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/loops/window_order.h"
+#include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
 
 namespace kiln::codegen {
 namespace {
-
-/// Prefetch distance in values of k: hardware prefetchers stop at a page boundary.
-constexpr std::int64_t prefetch_distance = 4;
-/// Panels that a task fills in one pass over k.
-constexpr std::int64_t panels_together = 8;
 
 constexpr ParamNames names{"columns",        "k_extent",      "panels",   "panel_columns", "task_panels",
                            "tasks_of_batch", "column_stride", "k_stride", "batch_stride"};
@@ -53,7 +49,7 @@ void Packer::pack_row(KernelBuilder& e, const Part& part, const Column& column, 
               ? e.load(row(k), dtype, lanes, mask)
               : e.gather(row(k), e.lane_offsets(part.column_stride, lanes), dtype, lanes, mask),
           out, dtype, lanes);
-  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(prefetch_distance))));
+  if (reads && !part.table) e.prefetch(row(e.add(k, e.index(tuning::packing_prefetch_k))));
 }
 
 void Packer::pack_square(KernelBuilder& e, const Part& part, const Column& column, bool whole,
@@ -164,7 +160,7 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
       fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
   // A task is some consecutive panels.
   const bool reads = packer.neighbours == Packer::Neighbours::columns;
-  const std::int64_t together = reads ? std::min<std::int64_t>(panels, panels_together) : 1,
+  const std::int64_t together = reads ? std::min<std::int64_t>(panels, tuning::panels_together) : 1,
                      tasks = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
   Params::append(launch.params, {{"columns", n},
                                  {"k_extent", k_extent},

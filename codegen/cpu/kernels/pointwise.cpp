@@ -3,6 +3,7 @@
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/loop_nest.h"
 #include "codegen/cpu/loops/scalar_expr.h"
+#include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 #include "passes/strip_mine.h"
 #include "runtime/fail.h"
@@ -51,7 +52,7 @@ std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extent
                                             std::size_t bytes, bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
   if (!move_transposed_axis_inward(extents, accesses, lanes, keep_outermost)) return std::nullopt;
-  const int line = static_cast<int>(cache_line_bytes / static_cast<std::int64_t>(bytes));
+  const int line = static_cast<int>(tuning::cache_line_bytes / static_cast<std::int64_t>(bytes));
   return Unroll{operations > most_operations ? lanes : std::max(lanes, line), 1};
 }
 
@@ -140,11 +141,11 @@ struct Accesses {
 
 /// Whether the only result is contiguous and too large for the caches.
 bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const Target& target) {
-  constexpr std::int64_t least_bytes = 32 * 1024 * 1024;
   const StridedAccess& result = nest.accesses()[first_output];
   return target.isa != Isa::scalar && nest.lanes() > 1 && nest.accesses().size() == first_output + 1 &&
          nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
-         nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >= least_bytes;
+         nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >=
+             tuning::least_nontemporal_bytes;
 }
 
 /// Everything that the code depends on.
@@ -283,7 +284,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
       target.software_prefetch &&
       (expr.registers_at_once() > 1 ||
        (nest.rank() == 1 &&
-        nest.elements() * static_cast<std::int64_t>(expr.widest()) > 2 * private_cache_bytes));
+        nest.elements() * static_cast<std::int64_t>(expr.widest()) > 2 * tuning::private_cache_bytes));
   const Pointwise kernel{.expr = expr,
                          .nest = nest,
                          .leaf_access = accesses.of_leaf,

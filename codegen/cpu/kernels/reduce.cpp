@@ -1,6 +1,7 @@
 // Kernels whose root is a reduction: which axes are kept and reduced, and along which of them lanes run.
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/reduction.h"
+#include "codegen/cpu/tuning.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -130,9 +131,9 @@ Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& t
   if (along_reduced && lanes > 1) lanes *= registers;
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
   // at a time, if registers hold its tree.
-  if (register_tree) registers = lanes * size_of(dtype) < cache_line_bytes ? 2 : 1;
+  if (register_tree) registers = lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
   const bool prefetches =
-      along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > private_cache_bytes;
+      along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > tuning::private_cache_bytes;
   return {.kind = root.getKind(),
           .dtype = dtype,
           .before = std::move(before),

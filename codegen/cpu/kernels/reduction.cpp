@@ -10,6 +10,7 @@
 // kept axis with all partial results in registers (RegisterTree).
 #include "codegen/cpu/kernels/reduction.h"
 
+#include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 #include "runtime/fail.h"
 
@@ -21,14 +22,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::int64_t chain_length = 512;  // chained512: elements of a chain
-
-// Prefetch distance in rows of large arrays, in bytes: hardware prefetchers stop at a page boundary.
-constexpr std::int64_t prefetch_distance = 2048;
-
-// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
-// stack: rows are read about a page at a time, and partial sums stay in L1.
-constexpr std::int64_t chain_columns = 1024;
-constexpr std::int64_t partial_columns = 64;
 
 mlir::Value identity(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
   const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
@@ -54,8 +47,9 @@ void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::
                    const Position& position) {
   const StridedAccess& access = red.nest.accesses()[i];
   const auto size = static_cast<std::int64_t>(size_of(access.dtype));
-  if (position.mask || position.offset_in_stripe * size % cache_line_bytes != 0) return;
-  e.prefetch_next(access.operand, address, position.lanes * size, red.prefetches ? prefetch_distance : 0);
+  if (position.mask || position.offset_in_stripe * size % tuning::cache_line_bytes != 0) return;
+  e.prefetch_next(access.operand, address, position.lanes * size,
+                  red.prefetches ? tuning::reduction_prefetch_bytes : 0);
 }
 
 /// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
@@ -279,7 +273,7 @@ class AlongKept : Emitter {
  private:
   using Each = llvm::function_ref<void(const LoopNest::PointBody&)>;
 
-  std::int64_t width() const { return red_.interleaved64 ? partial_columns : chain_columns; }
+  std::int64_t width() const { return red_.interleaved64 ? tuning::partial_columns : tuning::chain_columns; }
   mlir::Value at_offset(mlir::Value sums, mlir::Value elements) {
     return e_.element(sums, elements, red_.dtype);
   }

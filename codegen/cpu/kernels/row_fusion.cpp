@@ -1,6 +1,7 @@
 #include "codegen/cpu/kernels/row_fusion.h"
 
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/tuning.h"
 
 #include <llvm/ADT/STLExtras.h>
 
@@ -8,9 +9,6 @@ namespace kiln::codegen {
 namespace {
 
 using Steps = llvm::MutableArrayRef<PlannedStep>;
-
-/// The data of a row block stays in L1.
-constexpr std::int64_t block_bytes = 32 * 1024;
 
 bool same_row_fusion(const PlannedStep& a, const PlannedStep& b) {
   return a.row_fusion && b.row_fusion && a.row_fusion[0] == b.row_fusion[0];
@@ -71,14 +69,14 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
 PlannedStep fuse(Steps steps, std::int64_t rows) {
   const auto fusion = steps.front().row_fusion;
   const std::int64_t row_bytes = fusion[2] * (fusion[1] / rows);
-  const std::int64_t block = std::clamp<std::int64_t>(block_bytes / row_bytes, 1, rows);
+  const std::int64_t block = std::clamp<std::int64_t>(tuning::row_block_bytes / row_bytes, 1, rows);
   PlannedStep fused_step;
   std::vector<Part> parts;
   llvm::SmallVector<mlir::Location> locations;
   std::int64_t cost = 0;  // of a row, in element operations
   for (PlannedStep& s : steps) {
     const std::int64_t per_row = s.step.extent / rows;
-    cost += least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
+    cost += tuning::least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
     locations.push_back(s.request->location);
     parts.push_back({std::move(*s.request), static_cast<std::int64_t>(fused_step.step.operands.size()),
                      static_cast<std::int64_t>(fused_step.step.params.size()), per_row});

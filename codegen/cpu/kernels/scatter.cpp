@@ -4,6 +4,7 @@
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
+#include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -40,7 +41,7 @@ Launch launch_scatter(ir::ScatterOp op, const Target& target) {
   // write.
   constexpr std::int64_t parts = 16;
   launch.grain =
-      std::max<std::int64_t>(1, work < least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
+      std::max<std::int64_t>(1, work < tuning::least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     const Params params(e, args.params);

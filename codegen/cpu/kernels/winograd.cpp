@@ -6,6 +6,7 @@
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/tuning.h"
 #include "ir/windows.h"
 #include "runtime/fail.h"
 
@@ -19,9 +20,6 @@ using Values = llvm::SmallVector<Value, 16>;
 
 /// Positions in a tile of inputs, row by row.
 constexpr int positions = 16;
-/// Each tile block reads all weights. Where they stream from memory, a block has at least so many tiles that
-/// computing takes longer than reading.
-constexpr std::int64_t least_streaming_tiles = 64;
 
 Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
 Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
@@ -92,11 +90,11 @@ struct Plan {
     const std::int64_t most_rows =
         std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
     const std::int64_t tile_bytes = positions * row_elements() * 4;
-    streams_weights = positions * channels * panels * panel * 4 > Tile::l2_rhs_bytes;
+    streams_weights = positions * channels * panels * panel * 4 > tuning::l2_rhs_bytes;
     // Transformed inputs take half of L2.
-    const std::int64_t most_tiles =
-        std::clamp(std::max(target.l2_bytes / 2 / tile_bytes, streams_weights ? least_streaming_tiles : 0),
-                   most_rows, some_tiles);
+    const std::int64_t most_tiles = std::clamp(
+        std::max(target.l2_bytes / 2 / tile_bytes, streams_weights ? tuning::least_streaming_tiles : 0),
+        most_rows, some_tiles);
     // Divide as evenly as possible: all tiles into blocks, then a block into rows.
     tile_block = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
     split = TileSplit(tile_block, static_cast<int>(most_rows));
@@ -111,7 +109,7 @@ struct Plan {
   // Scratch memory: the number of the tile block in it, from 1 on; zeros for one pixel; transformed inputs
   // (position, tile, channel); sums (tile, position, column).
   std::int64_t position_elements() const { return tile_block * row_elements(); }
-  static constexpr std::int64_t zeros_at = cache_line_bytes / 4;
+  static constexpr std::int64_t zeros_at = tuning::cache_line_bytes / 4;
   std::int64_t inputs_at() const { return zeros_at + row_elements(); }
   std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
   std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel; }

@@ -1,5 +1,6 @@
 #include "codegen/cpu/loops/kernel_builder.h"
 
+#include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -178,7 +179,7 @@ mlir::Value KernelBuilder::byte_offset(Value base, Value bytes) {
 mlir::Value KernelBuilder::stack(DType d, std::int64_t elements) {
   const mlir::OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(entry);
-  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), cache_line_bytes);
+  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), tuning::cache_line_bytes);
 }
 
 mlir::Value KernelBuilder::load_argument(mlir::Type type, Value array, std::int64_t i,
@@ -279,13 +280,14 @@ void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value 
 
 mlir::Value KernelBuilder::is_line_aligned(Value address) {
   const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
-  return less(rem(bits, index(cache_line_bytes)), index(1));
+  return less(rem(bits, index(tuning::cache_line_bytes)), index(1));
 }
 
 void KernelBuilder::store_nontemporal(Value value, Value address, DType d, int lanes) {
   const auto bytes = static_cast<unsigned>(lanes * static_cast<int>(size_of(d)));
   LLVM::StoreOp::create(b, loc, to_memory(value, d, lanes), address,
-                        std::min(bytes, static_cast<unsigned>(cache_line_bytes)), /*isVolatile=*/false,
+                        std::min(bytes, static_cast<unsigned>(tuning::cache_line_bytes)),
+                        /*isVolatile=*/false,
                         /*isNonTemporal=*/true);
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/cpu/tuning.h"
 #include "codegen/driver/target.h"
 #include "runtime/tensor_type.h"
 
@@ -12,11 +13,6 @@
 #include <functional>
 
 namespace kiln::codegen {
-
-/// Of all cache levels.
-inline constexpr std::int64_t cache_line_bytes = 64;
-/// Larger arrays have left a core's private caches when they are read again.
-inline constexpr std::int64_t private_cache_bytes = 512 * 1024;
 
 /// The arguments of a kernel (runtime's KernelFn): arrays of pointers and of i64, and the range of its
 /// outermost loop.
@@ -128,7 +124,7 @@ class KernelBuilder {
     mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
   }
   void prefetch(Value address, std::int64_t bytes) {
-    for (std::int64_t line = 0; line < bytes; line += cache_line_bytes)
+    for (std::int64_t line = 0; line < bytes; line += tuning::cache_line_bytes)
       prefetch(byte_offset(address, index(line)));
   }
   /// Prefetches for a later load: the same bytes in the operand's next row block if it has one, else

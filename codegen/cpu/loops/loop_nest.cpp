@@ -1,17 +1,10 @@
 #include "codegen/cpu/loops/loop_nest.h"
 
+#include "codegen/cpu/tuning.h"
+
 #include <fmt/format.h>
 
 namespace kiln::codegen {
-namespace {
-
-/// Distance of software prefetches. A hardware prefetcher stops at a page boundary, hence a page. Not more,
-/// since arrays with equal page offsets compete for the same L1 sets, each of eight ways.
-constexpr std::int64_t prefetch_distance = 4 * 1024;
-/// Smaller boxes with narrow rows share the code of general boxes.
-constexpr std::int64_t least_narrow_elements = 4096;
-
-}  // namespace
 
 int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
 
@@ -97,7 +90,7 @@ std::int64_t LoopNest::elements() const {
 }
 
 bool LoopNest::has_narrow_rows() const {
-  return rank() > 1 && extents_.back() < lanes_ && elements() >= least_narrow_elements;
+  return rank() > 1 && extents_.back() < lanes_ && elements() >= tuning::least_narrow_elements;
 }
 
 bool LoopNest::uses_square_blocks() const {
@@ -179,7 +172,7 @@ void LoopPoint::prefetch_next(std::size_t access, bool streaming) {
   if (inner_stride_class(access) != 1 || mask_ || lanes_ == 1) return;
   e_->prefetch_next(s.operand, address(access),
                     lanes_ / s.repeats * static_cast<std::int64_t>(size_of(s.dtype)),
-                    streaming ? prefetch_distance : 0);
+                    streaming ? tuning::nest_prefetch_bytes : 0);
 }
 
 void LoopPoint::store(std::size_t access, mlir::Value value) {

@@ -1,5 +1,6 @@
 #include "codegen/cpu/loops/tile.h"
 
+#include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -57,7 +58,7 @@ void Tile::load_rhs(KernelBuilder& e, mlir::Value address, std::int64_t panel,
                     llvm::SmallVectorImpl<mlir::Value>& rhs) const {
   for (std::int64_t column = 0; column < panel; column += lanes)
     rhs.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
-  e.prefetch(e.element(address, e.index(prefetch_distance * panel), dtype),
+  e.prefetch(e.element(address, e.index(tuning::packed_prefetch_k * panel), dtype),
              panel * static_cast<std::int64_t>(size_of(dtype)));
 }
 

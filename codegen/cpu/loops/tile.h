@@ -74,11 +74,6 @@ struct Tile {
 
   /// Values of k that one chain of multiply-adds covers.
   static constexpr std::int64_t chunk = 512;
-  static constexpr std::int64_t prefetch_distance = 16;
-  /// A larger packed B streams from L3 or memory for each row block.
-  static constexpr std::int64_t l2_rhs_bytes = 1024 * 1024;
-  /// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
-  static constexpr std::int64_t least_accumulators = 8;
 };
 
 /// Cooperative prefetch: `count` tiles share the prefetching of the next part of packed B, from L3 or memory,

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+
+/// Sizes and distances that kernels are tuned by, all of them: none can be read from the machine, none
+/// changes a bit. They were measured on Zen 3 and Zen 5 and spot-checked on Cascade Lake, as EXPERIMENTS.md
+/// beside the kernels says for each family; a value that is right for one machine only would be a row of
+/// machine.cpp. The sizes of orders that fix bits (chunks of 512, blocks of 1024) stand in ir/KilnOps.td and
+/// are no tuning.
+namespace kiln::codegen::tuning {
+
+// Caches, in bytes.
+
+inline constexpr std::int64_t cache_line_bytes = 64;
+/// Larger arrays have left a core's private caches when they are read again.
+inline constexpr std::int64_t private_cache_bytes = 512 * 1024;
+/// Contiguous results from this size on are stored non-temporally.
+inline constexpr std::int64_t least_nontemporal_bytes = 32 * 1024 * 1024;
+/// A row block of a row fusion stays in L1.
+inline constexpr std::int64_t row_block_bytes = 32 * 1024;
+
+// Tasks.
+
+/// Minimum cost of a thread's task, in the cheapest element operations: about 5 us, twice the time to wake a
+/// thread.
+inline constexpr std::int64_t least_task_cost = 32 * 1024;
+
+// Prefetch distances.
+
+/// Bytes, in loop nests. A hardware prefetcher stops at a page boundary, hence a page. Not more, since arrays
+/// with equal page offsets compete for the same L1 sets, each of eight ways.
+inline constexpr std::int64_t nest_prefetch_bytes = 4 * 1024;
+/// Bytes, in the rows of large arrays that reductions read.
+inline constexpr std::int64_t reduction_prefetch_bytes = 2048;
+/// Values of k, in packed B.
+inline constexpr std::int64_t packed_prefetch_k = 16;
+/// Values of k, in a B that is being packed: hardware prefetchers stop at a page boundary.
+inline constexpr std::int64_t packing_prefetch_k = 4;
+/// Elements, in A where the rows of consecutive tiles are consecutive in memory.
+inline constexpr std::int64_t lhs_prefetch_elements = 1024;
+
+// Loop nests and reductions.
+
+/// Smaller boxes with narrow rows share the code of general boxes.
+inline constexpr std::int64_t least_narrow_elements = 4096;
+/// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
+/// stack: rows are read about a page at a time, and partial sums stay in L1. Columns by chained512 and by
+/// interleaved64.
+inline constexpr std::int64_t chain_columns = 1024, partial_columns = 64;
+
+// Contractions.
+
+/// A's elements for a row block stay in L2.
+inline constexpr std::int64_t block_lhs_bytes = 384 * 1024;
+/// With a packed B of at most `small_rhs_bytes`, A's elements and the results of a row block stay in L1.
+inline constexpr std::int64_t small_block_bytes = 48 * 1024, small_rhs_bytes = 128 * 1024;
+/// A larger packed B streams from L3 or memory for each row block.
+inline constexpr std::int64_t l2_rhs_bytes = 1024 * 1024;
+/// Packed B is prefetched when it does not fit in L2, or when so few row tiles reuse a panel that its first
+/// miss is visible.
+inline constexpr std::int64_t few_row_tiles = 40, first_miss_bytes = 64 * 1024;
+/// An A of more than private_cache_bytes is prefetched where few column tiles hide the latency, and the
+/// epilogue's operands where sums are short.
+inline constexpr std::int64_t few_column_tiles = 3, short_k = 128;
+/// Totals of a block between chunks of k.
+inline constexpr std::int64_t totals_bytes = 192 * 1024;
+/// Copies of A, for a chunk of k and a row block.
+inline constexpr std::int64_t copy_bytes = 320 * 1024;
+/// Column tiles that share the copies.
+inline constexpr std::int64_t tiles_per_copy = 8;
+/// Row blocks become smaller until there are this many tasks.
+inline constexpr std::int64_t least_tasks = 8;
+/// Where the kernel packs B itself: rows that share a packed column block, at most, and at least where
+/// smaller row blocks would give more tasks.
+inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packing = 192,
+                              least_packing_tasks = 4;
+/// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
+inline constexpr std::int64_t least_accumulators = 8;
+/// Taller tiles make the code longer and not faster.
+inline constexpr int most_tile_rows = 14;
+/// Rows of A a multiple of a page apart map to the same L1 set, which has eight ways. How many such rows a
+/// tile may have: usually, and where a shorter tile costs more than conflicts.
+inline constexpr int usual_conflicting_rows = 6, most_conflicting_rows = 7;
+/// Panels that a packing task fills in one pass over k.
+inline constexpr std::int64_t panels_together = 8;
+
+// Winograd.
+
+/// Each tile block reads all weights. Where they stream from memory, a block has at least so many tiles that
+/// computing takes longer than reading.
+inline constexpr std::int64_t least_streaming_tiles = 64;
+
+}  // namespace kiln::codegen::tuning
