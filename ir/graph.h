@@ -70,7 +70,8 @@ struct Graph {
   std::string name = "graph";
   /// Variables bound to the executable's arguments, in argument order. Their types are in Node::types.
   std::vector<NodePtr> inputs;
-  /// Which inputs are parameters: they seldom change, so what they alone decide is kept as snapshots.
+  /// Which inputs are parameters: they seldom change, so what they alone decide is kept as prepacked
+  /// constants.
   std::vector<bool> is_parameter;
   /// All nodes, each after its inputs; in program order where a trace recorded them. Variables may be left
   /// out.

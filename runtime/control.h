@@ -1,8 +1,8 @@
 #pragma once
 #include "runtime/executable.h"
 
-/// Steps that run other programs: loops and branches. Their bodies are executables without snapshots and
-/// write-backs, whose arenas are part of the step's scratch memory.
+/// Steps that run other programs: loops and branches. Their bodies are executables without prepacked
+/// constants and write-backs, whose arenas are part of the step's scratch memory.
 namespace kiln {
 
 /// Where the next block of an arena may begin: a cache line, and the widest vector.

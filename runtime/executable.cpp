@@ -76,11 +76,11 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
     bodies_.push_back(std::make_unique<const Executable>(body, load, device));
   const auto count = [](const auto& v) { return static_cast<std::uint32_t>(v.size()); };
   first_constant_ = count(plan_.inputs) + count(plan_.outputs);
-  first_snapshot_ = first_constant_ + count(plan_.constants);
-  arena_base_ = first_snapshot_ + count(plan_.snapshots);
+  first_prepacked_ = first_constant_ + count(plan_.constants);
+  arena_base_ = first_prepacked_ + count(plan_.prepacked);
   bases_ = arena_base_ + 2;
   for (const Step& s : plan_.steps) launches_.push_back(add_launch(s));
-  for (std::size_t i = 0; i < plan_.snapshots.size(); ++i) add_snapshot(i);
+  for (std::size_t i = 0; i < plan_.prepacked.size(); ++i) add_prepacked(i);
   for (const auto& w : plan_.write_backs) {
     if (w.input >= plan_.inputs.size()) fail_internal("write to input {} in {}", w.input, plan_.name);
     write_back_values_.push_back(resolve(w.value));
@@ -103,8 +103,8 @@ Executable::Operand Executable::resolve(const BufferRef& ref) const {
       return {static_cast<std::uint32_t>(plan_.inputs.size()) + check(plan_.outputs.size()), ref.offset};
     case Space::constant:
       return {first_constant_ + check(plan_.constants.size()), ref.offset};
-    case Space::snapshot:
-      return {first_snapshot_ + check(plan_.snapshots.size()), ref.offset};
+    case Space::prepacked:
+      return {first_prepacked_ + check(plan_.prepacked.size()), ref.offset};
     case Space::arena:
       if (ref.offset < 0 || ref.offset > plan_.arena_bytes)
         fail_internal("offset beyond the arena of {}", plan_.name);
@@ -147,18 +147,19 @@ Executable::Launch Executable::add_launch(const Step& step) {
   return l;
 }
 
-void Executable::add_snapshot(std::size_t index) {
+void Executable::add_prepacked(std::size_t index) {
   using Space = BufferRef::Space;
-  const SnapshotPlan& p = plan_.snapshots[index];
-  if (p.inputs.empty()) fail_internal("snapshot {} of nothing in {}", index, plan_.name);
+  const PrepackedPlan& p = plan_.prepacked[index];
+  if (p.inputs.empty()) fail_internal("prepacked constant {} of nothing in {}", index, plan_.name);
   for (std::size_t i : p.inputs)
-    if (i >= plan_.inputs.size()) fail_internal("snapshot of input {} in {}", i, plan_.name);
-  auto& list = snapshot_launches_.emplace_back();
+    if (i >= plan_.inputs.size()) fail_internal("prepacked constant of input {} in {}", i, plan_.name);
+  auto& list = prepacked_launches_.emplace_back();
   for (const Step& s : p.steps) {
     for (const BufferRef& r : s.operands)
       if (r.space != Space::input && r.space != Space::constant &&
-          (r.space != Space::snapshot || r.index > index))
-        fail_internal("snapshot {} of {} reads space {}", index, plan_.name, static_cast<int>(r.space));
+          (r.space != Space::prepacked || r.index > index))
+        fail_internal("prepacked constant {} of {} reads space {}", index, plan_.name,
+                      static_cast<int>(r.space));
     list.push_back(add_launch(s));
   }
 }
@@ -179,14 +180,14 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
 
 namespace {
 
-/// Where a snapshot is kept, and by which names.
-struct SnapshotPlace {
+/// Where a prepacked constant is kept, and by which names.
+struct PrepackedPlace {
   std::uint64_t key;
   std::uint64_t sources = 0;
   Storage* keeper;
   bool foreign = false;
 
-  SnapshotPlace(const SnapshotPlan& p, std::span<const Argument> inputs)
+  PrepackedPlace(const PrepackedPlan& p, std::span<const Argument> inputs)
       : key(p.key), keeper(inputs[p.inputs.front()].storage) {
     // One key for each choice of places in the storages: views share those.
     for (std::size_t i : p.inputs) {
@@ -200,50 +201,50 @@ struct SnapshotPlace {
 
 }  // namespace
 
-/// Null if it is to be made. Inside a section of Domain::snapshots.
-const Buffer* Executable::find_snapshot(std::size_t index, std::span<const Argument> inputs) const {
-  const SnapshotPlace place(plan_.snapshots[index], inputs);
-  return place.foreign ? nullptr : place.keeper->find_snapshot(place.key, place.sources);
+/// Null if it is to be made. Inside a section of Domain::prepacked.
+const Buffer* Executable::find_prepacked(std::size_t index, std::span<const Argument> inputs) const {
+  const PrepackedPlace place(plan_.prepacked[index], inputs);
+  return place.foreign ? nullptr : place.keeper->find_prepacked(place.key, place.sources);
 }
 
-/// `bases` are known up to snapshot `index`, which is added.
-std::shared_ptr<const Buffer> Executable::get_snapshot(std::size_t index, std::span<const Argument> inputs,
-                                                       std::byte** bases) const {
-  const SnapshotPlan& p = plan_.snapshots[index];
-  const SnapshotPlace place(p, inputs);
-  std::byte*& base = bases[first_snapshot_ + index];
+/// `bases` are known up to prepacked constant `index`, which is added.
+std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::span<const Argument> inputs,
+                                                        std::byte** bases) const {
+  const PrepackedPlan& p = plan_.prepacked[index];
+  const PrepackedPlace place(p, inputs);
+  std::byte*& base = bases[first_prepacked_ + index];
   const auto make = [&] {
     Buffer made(static_cast<std::size_t>(p.bytes));
     base = made.data();
     SmallArray<void*, 32> operands(widest_);
-    for (const Launch& l : snapshot_launches_[index]) launch(l, bases, operands.data());
+    for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data());
     return made;
   };
-  std::shared_ptr<const Buffer> snapshot = place.foreign
-                                               ? std::make_shared<const Buffer>(make())
-                                               : place.keeper->snapshot(place.key, place.sources, make);
-  base = snapshot->data();
-  return snapshot;
+  std::shared_ptr<const Buffer> prepacked = place.foreign
+                                                ? std::make_shared<const Buffer>(make())
+                                                : place.keeper->prepacked(place.key, place.sources, make);
+  base = prepacked->data();
+  return prepacked;
 }
 
-/// Returns the place of the base after those of the snapshots. A call that finds all of them needs no more
-/// than its section. One that makes any refers to each, since a section would hold back those that it
+/// Returns the place of the base after those of the prepacked constants. A call that finds all of them needs
+/// no more than its section. One that makes any refers to each, since a section would hold back those that it
 /// replaces.
-std::byte** Executable::gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
-                                         SnapshotReferences& references) const {
+std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::byte** bases,
+                                         PrepackedReferences& references) const {
   auto& section = references.section.emplace();
-  const std::size_t count = plan_.snapshots.size();
+  const std::size_t count = plan_.prepacked.size();
   std::size_t found = 0;
   for (; found < count; ++found) {
-    const Buffer* const snapshot = find_snapshot(found, inputs);
-    if (snapshot == nullptr) break;
-    bases[first_snapshot_ + found] = snapshot->data();
+    const Buffer* const prepacked = find_prepacked(found, inputs);
+    if (prepacked == nullptr) break;
+    bases[first_prepacked_ + found] = prepacked->data();
   }
   if (found < count) {
     section.leave();
-    for (std::size_t i = 0; i < count; ++i) references.held.push_back(get_snapshot(i, inputs, bases));
+    for (std::size_t i = 0; i < count; ++i) references.held.push_back(get_prepacked(i, inputs, bases));
   }
-  return bases + first_snapshot_ + count;
+  return bases + first_prepacked_ + count;
 }
 
 /// The values are all known before the first is written: one may be another's old contents.
@@ -262,7 +263,7 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::byte* from = copies.empty() ? value(i) : copies[i].data();
     if (list[i].bytes > 0) std::memmove(bases[list[i].input], from, static_cast<std::size_t>(list[i].bytes));
-    inputs[list[i].input].storage->touch();
+    inputs[list[i].input].storage->bump_version();
   }
 }
 
@@ -311,8 +312,8 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : plan_.constants) *base++ = c->data();
-  SnapshotReferences snapshots;
-  if (!plan_.snapshots.empty()) base = gather_snapshots(inputs, bases.data(), snapshots);
+  PrepackedReferences prepacked;
+  if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases.data(), prepacked);
   const Arena arena(plan_.arena_bytes, plan_.name);
   RandomState state = random;
   *base++ = arena.data();

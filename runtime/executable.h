@@ -15,7 +15,8 @@
 namespace kiln {
 
 /// A loaded kernel. Shared by all executables that use it; the code is unmapped with the last reference. The
-/// cache of kernels has one too, and drops it when there are too many kernels (codegen/driver/kernel_cache.h).
+/// cache of kernels has one too, and drops it when there are too many kernels
+/// (codegen/driver/kernel_cache.h).
 struct Kernel {
   KernelFn entry = nullptr;
   std::string name;                       ///< for people: the operators in it
@@ -70,8 +71,8 @@ class KILN_API Executable {
 
  private:
   /// The plan as run() reads it: operand i of a launch is base[operands[first + i].base] + operands[first +
-  /// i].offset, where the bases are the inputs, outputs, constants, snapshots, the arena and the random
-  /// state, in this order.
+  /// i].offset, where the bases are the inputs, outputs, constants, prepacked constants, the arena and the
+  /// random state, in this order.
   struct Operand {
     std::uint32_t base;
     std::int64_t offset;
@@ -87,20 +88,20 @@ class KILN_API Executable {
   Operand resolve(const BufferRef& ref) const;
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
-  void add_snapshot(std::size_t index);
+  void add_prepacked(std::size_t index);
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
   void run_steps(std::byte* const* bases) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
-  /// What keeps the snapshots of a call alive.
-  struct SnapshotReferences {
-    std::optional<ReadSection<Domain::snapshots>> section;
+  /// What keeps the prepacked constants of a call alive.
+  struct PrepackedReferences {
+    std::optional<ReadSection<Domain::prepacked>> section;
     std::vector<std::shared_ptr<const Buffer>> held;
   };
-  std::byte** gather_snapshots(std::span<const Argument> inputs, std::byte** bases,
-                               SnapshotReferences& references) const;
-  const Buffer* find_snapshot(std::size_t index, std::span<const Argument> inputs) const;
-  std::shared_ptr<const Buffer> get_snapshot(std::size_t index, std::span<const Argument> inputs,
-                                             std::byte** bases) const;
+  std::byte** gather_prepacked(std::span<const Argument> inputs, std::byte** bases,
+                               PrepackedReferences& references) const;
+  const Buffer* find_prepacked(std::size_t index, std::span<const Argument> inputs) const;
+  std::shared_ptr<const Buffer> get_prepacked(std::size_t index, std::span<const Argument> inputs,
+                                              std::byte** bases) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
   ExecutablePlan plan_;
@@ -110,10 +111,10 @@ class KILN_API Executable {
   std::vector<std::unique_ptr<const Control>> controls_;   // of the steps that launch no kernel
   std::vector<Operand> operands_;
   std::vector<Launch> launches_;
-  std::vector<std::vector<Launch>> snapshot_launches_;
+  std::vector<std::vector<Launch>> prepacked_launches_;
   std::vector<Operand> write_back_values_;
   bool write_backs_overlap_ = false;  // a value to be written lies in an input
-  std::uint32_t first_constant_ = 0, first_snapshot_ = 0, arena_base_ = 0, bases_ = 0;
+  std::uint32_t first_constant_ = 0, first_prepacked_ = 0, arena_base_ = 0, bases_ = 0;
   std::uint32_t widest_ = 0;  // most operands of a launch
 };
 

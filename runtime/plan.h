@@ -33,9 +33,9 @@ struct PlannedKernel {
 
 /// Where a value lives during a call.
 struct BufferRef {
-  enum class Space : std::uint8_t { input, output, arena, constant, snapshot, rng };
+  enum class Space : std::uint8_t { input, output, arena, constant, prepacked, rng };
   Space space = Space::arena;
-  std::uint32_t index = 0;  ///< which input, output, constant or snapshot
+  std::uint32_t index = 0;  ///< which input, output, constant or prepacked constant
   std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
   bool operator==(const BufferRef&) const = default;
 };
@@ -92,12 +92,12 @@ struct Step {
 
 /// A prepacked constant: derived from parameters alone, kept on the storage of the first of them while no
 /// version moves.
-struct SnapshotPlan {
+struct PrepackedPlan {
   std::vector<std::size_t>
-      inputs;             ///< the parameters, also those that other snapshots in `steps` derive from
+      inputs;  ///< the parameters, also those that other prepacked constants in `steps` derive from
   std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
   std::int64_t bytes = 0;
-  std::vector<Step> steps;  ///< operand spaces: input, constant, and snapshot up to this one
+  std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constant up to this one
 };
 
 struct ExecutablePlan {
@@ -112,11 +112,11 @@ struct ExecutablePlan {
     std::int64_t bytes;
   };
   std::vector<WriteBack> write_backs;
-  std::vector<PlannedKernel> kernels;  ///< of this plan's steps and snapshots, each once
+  std::vector<PlannedKernel> kernels;  ///< of this plan's steps and prepacked constants, each once
   std::vector<std::shared_ptr<const Buffer>> constants;
-  std::vector<SnapshotPlan> snapshots;
+  std::vector<PrepackedPlan> prepacked;
   std::vector<Step> steps;
-  std::vector<ExecutablePlan> bodies;  ///< of loops and branches; without snapshots and write-backs
+  std::vector<ExecutablePlan> bodies;  ///< of loops and branches; without prepacked constants and write-backs
   std::int64_t arena_bytes = 0;
   std::int64_t arena_lower_bound = 0;  ///< largest sum of simultaneously live temporaries
   std::int64_t random_draws = 0;       ///< values of the random counter that a call takes

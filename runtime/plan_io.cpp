@@ -65,7 +65,8 @@ struct nlohmann::adl_serializer<kiln::BufferRef::Space> {
   static void to_json(Json& j, Space s) { j = static_cast<unsigned>(s); }
   static void from_json(const Json& j, Space& s) {
     const auto number = j.get<std::uint64_t>();
-    if (number > static_cast<unsigned>(Space::rng)) kiln::fail("a plan has a place in unknown space {}", number);
+    if (number > static_cast<unsigned>(Space::rng))
+      kiln::fail("a plan has a place in unknown space {}", number);
     s = static_cast<Space>(number);
   }
 };
@@ -113,10 +114,10 @@ namespace kiln {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, control, kernel, operands, params, extent, grain, scratch_bytes,
                                    name, locations)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SnapshotPlan, inputs, key, bytes, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepackedPlan, inputs, key, bytes, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan::WriteBack, input, value, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan, name, target, inputs, outputs, write_backs, kernels,
-                                   constants, snapshots, steps, bodies, arena_bytes, arena_lower_bound,
+                                   constants, prepacked, steps, bodies, arena_bytes, arena_lower_bound,
                                    random_draws, compile_ms)
 
 std::vector<std::byte> write_plan(const ExecutablePlan& plan) {

@@ -67,8 +67,8 @@ void add_plan(std::string& out, std::string indent, const ExecutablePlan& plan) 
     line("kernel {}: {:016x}{:016x}, {} bytes  # {}", i, k.key[0], k.key[1], k.object ? k.object->size() : 0,
          k.name);
   }
-  for (std::size_t i = 0; i < plan.snapshots.size(); ++i) {
-    const SnapshotPlan& s = plan.snapshots[i];
+  for (std::size_t i = 0; i < plan.prepacked.size(); ++i) {
+    const PrepackedPlan& s = plan.prepacked[i];
     line("prepacked {} of inputs {}: {} bytes", i, fmt::join(s.inputs, ", "), s.bytes);
     for (std::size_t k = 0; k < s.steps.size(); ++k) add_step(out, indent + "  ", k, s.steps[k]);
   }

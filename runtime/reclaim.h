@@ -16,8 +16,8 @@
 namespace kiln {
 
 /// A section holds back objects of its own domain only. A call reads recordings until it ends, and may make
-/// snapshots meanwhile, of which it frees the replaced ones at once.
-enum class Domain : std::uint8_t { recordings, snapshots };
+/// prepacked constants meanwhile, of which it frees the replaced ones at once.
+enum class Domain : std::uint8_t { recordings, prepacked };
 inline constexpr std::size_t domain_count = 2;
 
 namespace reclaim {

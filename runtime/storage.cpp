@@ -53,7 +53,8 @@ std::byte* Storage::host_data() const {
   return data();
 }
 
-/// Given when first asked for: few storages have snapshots, and a counter that all threads share is slow.
+/// Given when first asked for: few storages have prepacked constants, and a counter that all threads share is
+/// slow.
 std::uint64_t Storage::id() {
   static std::atomic<std::uint64_t> last{0};
   std::uint64_t id = id_.load(std::memory_order_relaxed);
@@ -64,80 +65,80 @@ std::uint64_t Storage::id() {
 
 namespace {
 
-std::atomic<std::uint64_t> snapshots_alive{0}, snapshot_bytes{0};
+std::atomic<std::uint64_t> prepacked_alive{0}, prepacked_bytes{0};
 
 std::shared_ptr<const Buffer> counted(Buffer buffer) {
   const auto release = [](const Buffer* b) {
-    snapshots_alive.fetch_sub(1, std::memory_order_relaxed);
-    snapshot_bytes.fetch_sub(b->bytes(), std::memory_order_relaxed);
+    prepacked_alive.fetch_sub(1, std::memory_order_relaxed);
+    prepacked_bytes.fetch_sub(b->bytes(), std::memory_order_relaxed);
     delete b;
   };
   auto* const kept = new Buffer(std::move(buffer));
-  snapshots_alive.fetch_add(1, std::memory_order_relaxed);
-  snapshot_bytes.fetch_add(kept->bytes(), std::memory_order_relaxed);
+  prepacked_alive.fetch_add(1, std::memory_order_relaxed);
+  prepacked_bytes.fetch_add(kept->bytes(), std::memory_order_relaxed);
   return {kept, release};
 }
 
-/// Of all storages: it is held for as long as a list is copied, and never while a snapshot is made.
+/// Of all storages: it is held for as long as a list is copied, and never while a prepacked constant is made.
 constinit Mutex publishing;
 
 }  // namespace
 
-SnapshotCount count_snapshots() {
-  return {snapshots_alive.load(std::memory_order_relaxed), snapshot_bytes.load(std::memory_order_relaxed)};
+PrepackedCount count_prepacked() {
+  return {prepacked_alive.load(std::memory_order_relaxed), prepacked_bytes.load(std::memory_order_relaxed)};
 }
 
-struct Storage::SnapshotList final : Retirable {
-  struct Snapshot {
+struct Storage::PrepackedList final : Retirable {
+  struct Entry {
     std::uint64_t key;
     std::uint64_t sources;
     std::uint64_t version;  // of the storage that keeps it
     std::shared_ptr<const Buffer> buffer;
   };
-  std::vector<Snapshot> snapshots;
+  std::vector<Entry> prepacked;
 
   const std::shared_ptr<const Buffer>* find(std::uint64_t key, std::uint64_t sources) const {
-    for (const Snapshot& s : snapshots)
+    for (const Entry& s : prepacked)
       if (s.key == key && s.sources == sources) return &s.buffer;
     return nullptr;
   }
 };
 
-void Storage::drop_snapshots() { delete snapshots_.load(std::memory_order_acquire); }
+void Storage::drop_prepacked() { delete prepacked_.load(std::memory_order_acquire); }
 
-const Buffer* Storage::find_snapshot(std::uint64_t key, std::uint64_t sources) const {
-  const SnapshotList* const list = snapshots_.load(std::memory_order_acquire);
+const Buffer* Storage::find_prepacked(std::uint64_t key, std::uint64_t sources) const {
+  const PrepackedList* const list = prepacked_.load(std::memory_order_acquire);
   const auto* const found = list ? list->find(key, sources) : nullptr;
   return found ? found->get() : nullptr;
 }
 
-std::shared_ptr<const Buffer> Storage::snapshot(std::uint64_t key, std::uint64_t sources,
-                                                const std::function<Buffer()>& make) {
+std::shared_ptr<const Buffer> Storage::prepacked(std::uint64_t key, std::uint64_t sources,
+                                                 const std::function<Buffer()>& make) {
   const std::uint64_t now = version();
-  const auto find = [&](const SnapshotList* list) -> std::shared_ptr<const Buffer> {
+  const auto find = [&](const PrepackedList* list) -> std::shared_ptr<const Buffer> {
     const auto* const found = list ? list->find(key, sources) : nullptr;
     return found ? *found : nullptr;
   };
   {
-    const ReadSection<Domain::snapshots> section;
-    if (auto found = find(snapshots_.load(std::memory_order_acquire))) return found;
+    const ReadSection<Domain::prepacked> section;
+    if (auto found = find(prepacked_.load(std::memory_order_acquire))) return found;
   }
   const auto made = counted(make());
-  auto list = std::make_unique<SnapshotList>();
+  auto list = std::make_unique<PrepackedList>();
   std::unique_ptr<Retirable> replaced;
   {
     const std::lock_guard lock(publishing);
     if (version() != now) return made;  // from contents that others have left behind: for this call only
-    SnapshotList* const old = snapshots_.load(std::memory_order_relaxed);
+    PrepackedList* const old = prepacked_.load(std::memory_order_relaxed);
     if (auto found = find(old)) return found;
     if (old)
-      for (const SnapshotList::Snapshot& s : old->snapshots)
-        if (s.version == now && s.key != key) list->snapshots.push_back(s);
-    list->snapshots.push_back({key, sources, now, made});
-    snapshots_.store(list.release(), std::memory_order_release);
+      for (const PrepackedList::Entry& s : old->prepacked)
+        if (s.version == now && s.key != key) list->prepacked.push_back(s);
+    list->prepacked.push_back({key, sources, now, made});
+    prepacked_.store(list.release(), std::memory_order_release);
     replaced.reset(old);
   }
-  retire(Domain::snapshots, std::move(replaced));
+  retire(Domain::prepacked, std::move(replaced));
   return made;
 }
 

@@ -52,20 +52,22 @@ class KILN_API Buffer {
 };
 
 /// What all handles and views of one array share. `version` moves on every write through Kiln and on every
-/// mutable pointer handed out; snapshots derived from the contents, and maybe from those of other storages
-/// (packed weights, scale and shift of a BatchNorm), are kept beside them with the version they were made
-/// from. Foreign memory is never snapshot: its owner may write at any time. Thread rule: the counter and the
-/// snapshots may be used from any thread; the elements as the user's program orders.
+/// mutable pointer handed out; prepacked constants derived from the contents, and maybe from those of other
+/// storages (packed weights, scale and shift of a BatchNorm), are kept beside them with the version they were
+/// made from. None is kept for external memory, whose owner may write at any time. Thread rule: the
+/// counter and the prepacked constants may be used from any thread; the elements as the user's program
+/// orders.
 ///
-/// The snapshots stand in one immutable list behind an atomic pointer. A call reads the list, and the
-/// snapshots in it until the call ends, inside a ReadSection of Domain::snapshots, without a lock. A new
-/// snapshot means a new list, which holds those of the old one that are not stale; the old list is retired,
-/// and the snapshots that it alone holds are freed with it (runtime/reclaim.h).
+/// The prepacked constants stand in one immutable list behind an atomic pointer. A call reads the list, and
+/// the prepacked constants in it until the call ends, inside a ReadSection of Domain::prepacked, without a
+/// lock. A new prepacked constant means a new list, which holds those of the old one that are not stale; the
+/// old list is retired, and the prepacked constants that it alone holds are freed with it
+/// (runtime/reclaim.h).
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
   virtual ~Storage() {
-    if (snapshots_.load(std::memory_order_relaxed) != nullptr) drop_snapshots();
+    if (prepacked_.load(std::memory_order_relaxed) != nullptr) drop_prepacked();
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -78,41 +80,41 @@ class KILN_API Storage {
   std::size_t bytes() const { return buffer_.bytes(); }
   bool foreign() const { return buffer_.foreign(); }
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
-  void touch() { version_.fetch_add(1, std::memory_order_acq_rel); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
   /// For a storage whose memory is found later (deferred initialisation). No other thread may use it
   /// meanwhile.
   void reset(Buffer buffer) {
     buffer_ = std::move(buffer);
-    touch();
+    bump_version();
   }
 
   /// A number that no other storage has or will have; never 0.
   std::uint64_t id();
 
-  /// The snapshot called `key` (a hash of what it is), made by `make` if there is none from these `sources`:
-  /// a hash of the ids and versions of the storages that it is made from, of which this is one, read before
-  /// their contents are. One from other sources gives way to it, so that what is kept does not grow as
-  /// storages come and go. `make` may run while others read the storages.
-  std::shared_ptr<const Buffer> snapshot(std::uint64_t key, std::uint64_t sources,
-                                         const std::function<Buffer()>& make);
+  /// The prepacked constant called `key` (a hash of what it is), made by `make` if there is none from these
+  /// `sources`: a hash of the ids and versions of the storages that it is made from, of which this is one,
+  /// read before their contents are. One from other sources gives way to it, so that what is kept does not
+  /// grow as storages come and go. `make` may run while others read the storages.
+  std::shared_ptr<const Buffer> prepacked(std::uint64_t key, std::uint64_t sources,
+                                          const std::function<Buffer()>& make);
   /// The same if it is there already, else null: what nearly every call finds. Good while the caller's
-  /// section of Domain::snapshots lasts.
-  const Buffer* find_snapshot(std::uint64_t key, std::uint64_t sources) const;
+  /// section of Domain::prepacked lasts.
+  const Buffer* find_prepacked(std::uint64_t key, std::uint64_t sources) const;
 
  private:
-  struct SnapshotList;
-  void drop_snapshots();
+  struct PrepackedList;
+  void drop_prepacked();
 
   Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
   std::atomic<std::uint64_t> id_{0};
-  std::atomic<SnapshotList*> snapshots_{nullptr};
+  std::atomic<PrepackedList*> prepacked_{nullptr};
 };
 
-/// The snapshots of the process, on parameters and in calls.
-struct SnapshotCount {
+/// The prepacked constants of the process, on parameters and in calls.
+struct PrepackedCount {
   std::uint64_t alive = 0, bytes = 0;
 };
-SnapshotCount count_snapshots();
+PrepackedCount count_prepacked();
 
 }  // namespace kiln

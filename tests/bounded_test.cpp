@@ -1,5 +1,6 @@
-// What a process keeps for its calls is bounded: kernels, recordings and snapshots that nothing uses go, come
-// back when they are called, and are never taken from a call that runs. ctest sets KILN_KERNELS_MAX_COUNT=64.
+// What a process keeps for its calls is bounded: kernels, recordings and prepacked constants that nothing
+// uses go, come back when they are called, and are never taken from a call that runs. ctest sets
+// KILN_KERNELS_MAX_COUNT=64.
 #include "function_net.h"
 
 #include <kiln/memory.h>
@@ -191,8 +192,8 @@ TEST_CASE("threads call with weights that change between calls", "[bounded][thre
   const Tensor x = random::uniform(-1, 1, {1, 40});
   net.hybridize();
   net(x);
-  const std::uint64_t snapshots = stats().snapshots, bytes = stats().snapshot_bytes;
-  CHECK(snapshots > 0);
+  const std::uint64_t prepacked = stats().prepacked, bytes = stats().prepacked_bytes;
+  CHECK(prepacked > 0);
   for (int version = 0; version < 10; ++version) {
     Tensor weight = net.weight.data();
     weight *= 1.25;
@@ -204,12 +205,13 @@ TEST_CASE("threads call with weights that change between calls", "[bounded][thre
         if (!same_bits(net(x), want)) return false;
       return true;
     }));
-    CHECK(stats().snapshots == snapshots);
-    CHECK(stats().snapshot_bytes == bytes);
+    CHECK(stats().prepacked == prepacked);
+    CHECK(stats().prepacked_bytes == bytes);
   }
 }
 
-TEST_CASE("threads read the snapshots of an array while others are made beside them", "[bounded][threads]") {
+TEST_CASE("threads read the prepacked constants of an array while others are made beside them",
+          "[bounded][threads]") {
   Parameter weight("weight", {24, 40});
   weight.initialize(init::Uniform(1));
   const Tensor x = random::uniform(-1, 1, {1, 40});
@@ -295,11 +297,11 @@ TEST_CASE("a child of fork() waits for no reader of its parent", "[bounded]") {
     REQUIRE(child >= 0);
     if (child == 0) {
       ::alarm(60);
-      const std::uint64_t snapshots = stats().snapshots;
+      const std::uint64_t prepacked = stats().prepacked;
       Tensor weight = net.weight.data();
       weight *= 1.25;
       net(x);
-      ::_exit(stats().snapshots == snapshots ? 0 : 1);
+      ::_exit(stats().prepacked == prepacked ? 0 : 1);
     }
     int status = -1;
     ::waitpid(child, &status, 0);

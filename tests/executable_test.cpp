@@ -1,5 +1,5 @@
-// What run() does around kernels: operands, arena, snapshots, write-backs. The kernels here are plain
-// functions.
+// What run() does around kernels: operands, arena, prepacked constants, write-backs. The kernels here are
+// plain functions.
 #include "native_kernel.h"
 
 #include <kiln/error.h>
@@ -134,11 +134,11 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
   ExecutablePlan plan;
   plan.inputs = {vector_type};
   plan.outputs = {vector_type};
-  plan.snapshots = {{.inputs = {0},
+  plan.prepacked = {{.inputs = {0},
                      .key = 5,
                      .bytes = static_cast<std::int64_t>(n * sizeof(float)),
-                     .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n)}}};
-  plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n)};
+                     .steps = {step(negate, {{Space::input, 0}, {Space::prepacked, 0}}, n)}}};
+  plan.steps = {step(negate, {{Space::prepacked, 0}, {Space::output, 0}}, n)};
   const Executable e = load(std::move(plan));
   Vector out(0);
   void* results[] = {out.values()};
@@ -150,7 +150,7 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
   own.values()[0] = 7;
   e.run({&argument, 1}, results, {});
   CHECK(out.values()[0] == 1);  // nobody said that it changed
-  own.touch();
+  own.bump_version();
   e.run({&argument, 1}, results, {});
   CHECK(out.values()[0] == 7);
 
@@ -164,16 +164,16 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
   CHECK(out.values()[0] == 4);
 }
 
-TEST_CASE("snapshots of different parts of one storage are different", "[executable]") {
+TEST_CASE("prepacked constants of different parts of one storage are different", "[executable]") {
   const TensorType half{DType::f32, {n / 2}};
   ExecutablePlan plan;
   plan.inputs = {half};
   plan.outputs = {half};
-  plan.snapshots = {{.inputs = {0},
+  plan.prepacked = {{.inputs = {0},
                      .key = 5,
                      .bytes = 20,
-                     .steps = {step(negate, {{Space::input, 0}, {Space::snapshot, 0}}, n / 2)}}};
-  plan.steps = {step(negate, {{Space::snapshot, 0}, {Space::output, 0}}, n / 2)};
+                     .steps = {step(negate, {{Space::input, 0}, {Space::prepacked, 0}}, n / 2)}}};
+  plan.steps = {step(negate, {{Space::prepacked, 0}, {Space::output, 0}}, n / 2)};
   const Executable e = load(std::move(plan));
   Vector in(0), out(0);
   void* results[] = {out.values()};
@@ -184,21 +184,22 @@ TEST_CASE("snapshots of different parts of one storage are different", "[executa
   CHECK(out.values()[1] == 6);
 }
 
-TEST_CASE("a snapshot of two parameters is made anew when either changes", "[executable]") {
+TEST_CASE("a prepacked constant of two parameters is made anew when either changes", "[executable]") {
   const auto bytes = static_cast<std::int64_t>(n * sizeof(float));
   ExecutablePlan plan;
   plan.inputs = {vector_type, vector_type};
   plan.outputs = {vector_type};
-  plan.snapshots = {
+  plan.prepacked = {
       {.inputs = {1},
        .key = 5,
        .bytes = bytes,
-       .steps = {step(negate, {{Space::input, 1}, {Space::snapshot, 0}}, n)}},
+       .steps = {step(negate, {{Space::input, 1}, {Space::prepacked, 0}}, n)}},
       {.inputs = {0, 1},
        .key = 6,
        .bytes = bytes,
-       .steps = {step(scale_add, {{Space::input, 0}, {Space::snapshot, 0}, {Space::snapshot, 1}}, n, {1})}}};
-  plan.steps = {step(negate, {{Space::snapshot, 1}, {Space::output, 0}}, n)};
+       .steps = {
+           step(scale_add, {{Space::input, 0}, {Space::prepacked, 0}, {Space::prepacked, 1}}, n, {1})}}};
+  plan.steps = {step(negate, {{Space::prepacked, 1}, {Space::output, 0}}, n)};
   const Executable e = load(std::move(plan));
   Vector a(10), b(2), other(5), out(0);
   void* results[] = {out.values()};
@@ -211,12 +212,12 @@ TEST_CASE("a snapshot of two parameters is made anew when either changes", "[exe
   a.values()[0] = 20;
   b.values()[0] = 3;
   CHECK(run(a, b) == -8);  // nobody said that they changed
-  b.touch();
+  b.bump_version();
   CHECK(run(a, b) == -17);
   CHECK(run(a, other) == -15);
   CHECK(run(a, b) == -17);
   a.values()[0] = 30;
-  a.touch();
+  a.bump_version();
   CHECK(run(a, b) == -27);
 
   // Storages come and go; none is taken for another, and what was made from them does not pile up.

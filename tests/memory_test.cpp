@@ -43,9 +43,7 @@ TEST_CASE("the peak is the largest level since it was reset", "[memory]") {
   CHECK(memory_report().peak_bytes == level);
   {
     Buffer a(1000);
-    {
-      Buffer b(500);
-    }
+    { Buffer b(500); }
     Buffer c(200);
   }
   CHECK(memory_report().peak_bytes == level + 1500);
@@ -113,37 +111,37 @@ TEST_CASE("foreign memory is released once and not counted", "[memory]") {
   CHECK(without_release.foreign());
 }
 
-TEST_CASE("a snapshot lives until the version moves", "[memory]") {
+TEST_CASE("a prepacked constant lives until the version moves", "[memory]") {
   Storage s{Buffer(64)};
   int made = 0;
   const auto make = [&] {
     ++made;
     return Buffer(32);
   };
-  const auto first = s.snapshot(1, s.version(), make);
-  CHECK(s.snapshot(1, s.version(), make) == first);
+  const auto first = s.prepacked(1, s.version(), make);
+  CHECK(s.prepacked(1, s.version(), make) == first);
   CHECK(made == 1);
-  const auto other = s.snapshot(2, s.version(), make);
+  const auto other = s.prepacked(2, s.version(), make);
   CHECK(other != first);
-  CHECK(s.snapshot(1, s.version(), make) == first);
+  CHECK(s.prepacked(1, s.version(), make) == first);
   CHECK(made == 2);
-  s.touch();
-  const auto second = s.snapshot(1, s.version(), make);
+  s.bump_version();
+  const auto second = s.prepacked(1, s.version(), make);
   CHECK(second != first);
   CHECK(made == 3);
   CHECK(other.use_count() == 1);  // the storage keeps nothing of an older version
-  const auto of_others = s.snapshot(1, s.version() + 1, make);
+  const auto of_others = s.prepacked(1, s.version() + 1, make);
   CHECK(of_others != second);
   CHECK(second.use_count() == 1);  // nor what another storage has been part of
 }
 
-TEST_CASE("threads that ask for one snapshot at once get equal ones", "[memory]") {
+TEST_CASE("threads that ask for one prepacked constant at once get equal ones", "[memory]") {
   Storage s{Buffer(64)};
   std::vector<std::shared_ptr<const Buffer>> got(8);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < got.size(); ++t)
     threads.emplace_back([&, t] {
-      got[t] = s.snapshot(7, 1, [] {
+      got[t] = s.prepacked(7, 1, [] {
         Buffer b(4);
         std::memset(b.data(), 9, 4);
         return b;

@@ -39,11 +39,11 @@ ExecutablePlan everything() {
   std::memcpy(constant.data(), "\x00\xff constants", 12);
   plan.constants = {std::make_shared<const Buffer>(std::move(constant)),
                     std::make_shared<const Buffer>(Buffer(std::size_t{0}))};
-  plan.snapshots = {
+  plan.prepacked = {
       {.inputs = {0, 2},
        .key = 1ull << 63,
        .bytes = 256,
-       .steps = {{.operands = {{Space::input, 0, 8}, {Space::snapshot, 0, 64}}, .params = {-1, 9}}}}};
+       .steps = {{.operands = {{Space::input, 0, 8}, {Space::prepacked, 0, 64}}, .params = {-1, 9}}}}};
   plan.steps = {
       {.operands = {{Space::constant, 1}, {Space::rng}},
        .params = {3, std::int64_t{1} << 40, -5},

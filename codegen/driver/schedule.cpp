@@ -80,7 +80,7 @@ class Scheduler {
       place_results(op);
       const std::size_t first = planned_.size();
       schedule(op);
-      if (is_snapshot(op)) keep(op, first);
+      if (is_prepacked(op)) keep(op, first);
     }
     // Tables follow the constants of the function, which the planner numbered.
     llvm::append_range(plan_.constants, tables_);
@@ -123,7 +123,7 @@ class Scheduler {
       case ir::Space::constant:
         return {Space::constant, number, where.getOffset()};
       case ir::Space::prepacked:
-        return {Space::snapshot, number, where.getOffset()};
+        return {Space::prepacked, number, where.getOffset()};
     }
     llvm_unreachable("all spaces are listed");
   }
@@ -188,7 +188,7 @@ class Scheduler {
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
       if (p.request) p.step.kernel = kernel_number(*kernel++);
-      (p.snapshot ? plan_.snapshots[*p.snapshot].steps : plan_.steps).push_back(std::move(p.step));
+      (p.prepacked ? plan_.prepacked[*p.prepacked].steps : plan_.steps).push_back(std::move(p.step));
     }
   }
 
@@ -216,32 +216,32 @@ class Scheduler {
     return *counted_;
   }
 
-  bool is_snapshot(mlir::Operation& op) const {
+  bool is_prepacked(mlir::Operation& op) const {
     return op.getNumResults() > 0 && !llvm::isa<ir::ReshapeOp>(op) &&
-           place(op.getResult(0)).space == Space::snapshot;
+           place(op.getResult(0)).space == Space::prepacked;
   }
 
   /// The steps from `first` on, those of `op`, leave the call.
   void keep(mlir::Operation& op, std::size_t first) {
-    const auto number = static_cast<std::uint32_t>(plan_.snapshots.size());
-    SnapshotPlan snapshot{};
+    const auto number = static_cast<std::uint32_t>(plan_.prepacked.size());
+    PrepackedPlan prepacked{};
     for (mlir::Value v : op.getResults())
-      snapshot.bytes = std::max(snapshot.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
+      prepacked.bytes = std::max(prepacked.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
     // Its identity, whatever executable makes it: what it is made from, and the kernels with what they read.
     std::string text;
-    for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, snapshot.inputs);
+    for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, prepacked.inputs);
     for (PlannedStep& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
-      p.snapshot = number;
+      p.prepacked = number;
       text += p.request->key;
       for (std::int64_t n : p.step.params) text += "," + std::to_string(n);
-      for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, snapshot.inputs);
+      for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, prepacked.inputs);
     }
-    snapshot.key = cache_key(text).lo;
-    plan_.snapshots.push_back(std::move(snapshot));
+    prepacked.key = cache_key(text).lo;
+    plan_.prepacked.push_back(std::move(prepacked));
   }
 
-  /// What a step of snapshot `number` reads or writes, with parameters by their place in `inputs`, which
-  /// grows.
+  /// What a step of prepacked constant `number` reads or writes, with parameters by their place in `inputs`,
+  /// which grows.
   std::string identity(const BufferRef& ref, std::uint32_t number, std::vector<std::size_t>& inputs) {
     const auto input = [&](std::size_t i) {
       if (!llvm::is_contained(inputs, i)) inputs.push_back(i);
@@ -257,8 +257,8 @@ class Scheduler {
       return "constant" + std::to_string(key.lo) + at;
     }
     if (ref.index == number) return "here" + at;
-    const SnapshotPlan& other = plan_.snapshots[ref.index];
-    std::string text = "snapshot" + std::to_string(other.key) + at;
+    const PrepackedPlan& other = plan_.prepacked[ref.index];
+    std::string text = "prepacked" + std::to_string(other.key) + at;
     for (std::size_t i : other.inputs) text += "," + input(i);
     return text;
   }

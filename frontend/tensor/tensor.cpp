@@ -106,7 +106,7 @@ void Tensor::fill_vector(void* data, DType dtype, std::source_location where) co
 void Tensor::copy_from(const void* data, DType dtype, std::source_location where) {
   readable_elements(*this, "copy_from()", where);
   convert_elements(data, dtype, elements_of(*this), dtype_, count(*this));
-  array_->touch();
+  array_->bump_version();
 }
 
 const void* Tensor::data(std::source_location where) const {
@@ -115,7 +115,7 @@ const void* Tensor::data(std::source_location where) const {
 
 void* Tensor::mutable_data(std::source_location where) {
   readable_elements(*this, "mutable_data()", where);
-  array_->touch();
+  array_->bump_version();
   return elements_of(*this);
 }
 

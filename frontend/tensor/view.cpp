@@ -266,7 +266,7 @@ void write_view(const Tensor& view, const Tensor& value, std::source_location wh
   if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
   if (const std::size_t bytes = TensorAccess::bytes(view))
     std::memmove(elements_of(view), elements_of(value), bytes);
-  TensorAccess::array(view)->touch();
+  TensorAccess::array(view)->bump_version();
 }
 
 const Shape& known_shape(const Tensor& t, const char* what, std::source_location where) {

@@ -22,7 +22,7 @@
 // OUTLINE: kiln.run_loop @recurrent_body0 3 carries %arg0 : tensor<4x8xf32> rows %arg1 : tensor<3x4x8xf32> invariants %[[W]], %[[E]]
 // OUTLINE-SAME: {draws = 1 : i64}
 
-// Snapshots, and scratch memory for the loop: the second copy of what it carries, and the body's arena.
+// Prepacked constants, and scratch memory for the loop: the second copy of what it carries, and the body's arena.
 // PLAN-LABEL: func.func @recurrent
 // PLAN: kiln.fusion
 // PLAN-SAME: kiln.buffers = [#kiln.place<prepacked 0>]

@@ -66,7 +66,7 @@ const Tensors& BoundCall::run(Where where) {
         "that it holds): bind it again",
         line_prefix(where), s.block);
   at_line(where, [&] { s.frame.run(reserve_random); });
-  for (const auto& array : s.arrays) array->touch();
+  for (const auto& array : s.arrays) array->bump_version();
   return s.results;
 }
 

@@ -80,7 +80,7 @@ class Arguments {
         continue;  // maybe read by other threads
       h.after = duplicate(h.whole);
       std::memcpy(array.host_data(), before, array.bytes());
-      array.touch();
+      array.bump_version();
     }
   }
 

@@ -8,7 +8,7 @@ namespace kiln {
 
 Stats stats() {
   const CompileStats compiled = compile_stats();
-  const SnapshotCount snapshots = count_snapshots();
+  const PrepackedCount prepacked = count_prepacked();
   return {.kernels = compiled.kernels_mapped,
           .kernels_compiled = compiled.kernels_compiled,
           .kernels_loaded = compiled.kernels_loaded,
@@ -16,8 +16,8 @@ Stats stats() {
           .recordings = detail::recording_counts.alive,
           .recordings_made = detail::recording_counts.made,
           .recordings_dropped = detail::recording_counts.dropped,
-          .snapshots = snapshots.alive,
-          .snapshot_bytes = snapshots.bytes};
+          .prepacked = prepacked.alive,
+          .prepacked_bytes = prepacked.bytes};
 }
 
 }  // namespace kiln

@@ -17,8 +17,8 @@ struct Stats {
   std::uint64_t recordings = 0;          ///< alive now, those that bound calls keep among them
   std::uint64_t recordings_made = 0;     ///< one for each signature of a hybridized block's calls
   std::uint64_t recordings_dropped = 0;  ///< since there were too many, or the network has changed
-  std::uint64_t snapshots = 0;           ///< layouts kept beside parameters now
-  std::uint64_t snapshot_bytes = 0;      ///< their part of MemoryReport::live_bytes
+  std::uint64_t prepacked = 0;           ///< layouts kept beside parameters now
+  std::uint64_t prepacked_bytes = 0;     ///< their part of MemoryReport::live_bytes
 };
 
 /// The numbers of the process. Any thread.

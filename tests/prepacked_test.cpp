@@ -41,7 +41,7 @@ struct ScaledDense : HybridBlock {
 
 }  // namespace
 
-TEST_CASE("scale and shift of a BatchNorm are no part of a call", "[snapshot]") {
+TEST_CASE("scale and shift of a BatchNorm are no part of a call", "[prepacked]") {
   nn::HybridSequential net;
   net.add(nn::Conv2D(20, {.use_bias = false, .in_channels = 3}), nn::BatchNorm({.in_channels = 20}));
   net.initialize(init::Uniform(1));
@@ -73,7 +73,7 @@ TEST_CASE("scale and shift of a BatchNorm are no part of a call", "[snapshot]") 
   }
 }
 
-TEST_CASE("weights computed from parameters are packed once", "[snapshot]") {
+TEST_CASE("weights computed from parameters are packed once", "[prepacked]") {
   ScaledDense net;
   net.initialize(init::Uniform(1));
   for (const std::int64_t batch : {1, 3}) {
@@ -108,7 +108,7 @@ struct ChangingDense : HybridBlock {
 
 }  // namespace
 
-TEST_CASE("weights that a call changes are packed in each", "[snapshot]") {
+TEST_CASE("weights that a call changes are packed in each", "[prepacked]") {
   for (const std::int64_t batch : {1, 20}) {
     ChangingDense net, compiled;
     net.initialize(init::Uniform(1));
