@@ -33,11 +33,16 @@ void* system_allocate(std::size_t bytes) noexcept {
 
 void system_free(void* block, std::size_t) noexcept { std::free(block); }
 
-bool can_map(std::size_t bytes) noexcept {
+bool can_map(std::size_t bytes, std::size_t mappings) noexcept {
   void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
+  // A page of other rights splits the mapping around it.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  bool fits = true;
+  for (std::size_t i = 1; i < mappings && fits; i += 2)
+    fits = ::mprotect(static_cast<std::byte*>(room) + i * page, page, PROT_READ) == 0;
   ::munmap(room, bytes);
-  return true;
+  return fits;
 }
 
 std::size_t pool_limit() noexcept {

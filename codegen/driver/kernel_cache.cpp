@@ -118,8 +118,8 @@ KernelTable& known() {
   return k;
 }
 
-/// Maps the code. Linking needs mappings of memory, of which a process may have so many only: where it fails,
-/// it is tried again without the kernels that nothing uses.
+/// Maps the code. Where linking fails, since threads that link at once took the room of each other, it is
+/// tried again without the kernels that nothing uses.
 std::shared_ptr<Kernel> link(const KernelObject& object) {
   try {
     return load_object(object);

@@ -15,11 +15,17 @@
 
 namespace kiln::codegen {
 
+namespace {
+
+constexpr std::size_t few_mappings = 8;
+
+}  // namespace
+
 void require_room(std::size_t bytes, std::string_view graph) {
-  if (memory::can_map(bytes)) return;
+  if (memory::can_map(bytes, few_mappings)) return;
   release_pooled_memory();
   drop_unused_kernels();
-  if (memory::can_map(bytes)) return;
+  if (memory::can_map(bytes, few_mappings)) return;
   require_mappings(graph);
   fail(
       "{}: out of memory: compiling it may take {} bytes more than the system has. Live arrays hold {} "
@@ -33,8 +39,7 @@ void require_mappings(std::string_view graph) {
   std::ifstream maps("/proc/self/maps");
   const auto used = static_cast<std::size_t>(
       std::count(std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>(), '\n'));
-  constexpr std::size_t reserve = 16;
-  if (limit != 0 && used + reserve > limit)
+  if (limit != 0 && used + 2 * few_mappings > limit)
     fail(
         "{}: the process has {} mappings of memory, and vm.max_map_count allows {}: no more code can be "
         "loaded",

@@ -10,11 +10,12 @@ namespace kiln::codegen {
 /// For one kernel, or one step of linking: ten times the largest that was measured.
 inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
 
-/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more.
+/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more, nor a few mappings of
+/// memory: a kernel takes two or three, and without any left malloc() fails too. First gives back the blocks
+/// that the pool keeps, and the kernels that nothing uses.
 void require_room(std::size_t bytes, std::string_view graph);
 
-/// Throws kiln::Error, naming `graph`, when the process has about as many mappings of memory as Linux gives
-/// one: each kernel takes two or three, and what is left is too little for another.
+/// Throws kiln::Error, naming `graph`, when the process has about as many mappings as Linux gives one.
 void require_mappings(std::string_view graph);
 
 /// From the first call on LLVM throws std::bad_alloc where it would end the process.
