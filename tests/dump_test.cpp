@@ -23,7 +23,7 @@ TEST_CASE("equal networks are dumped each for itself, and run") {
       CHECK(stage.file_size() > 0);
       ++stages;
     }
-    CHECK(stages == 7);
+    CHECK(stages == 8);
   }
   CHECK(compilations == count);
 }
