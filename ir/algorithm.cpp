@@ -3,8 +3,7 @@
 namespace kiln::ir {
 
 Algorithm dot_algorithm(std::int64_t m, std::int64_t n) {
-  // Fewer results than a vector register of any target has lanes: the contracted axis is what can be
-  // vectorized.
+  // Fewer results than lanes of the widest vector register: vectorise the contracted axis.
   constexpr std::int64_t least_results = 16;
   return m * n < least_results ? Algorithm::interleaved64 : Algorithm::chained512;
 }
@@ -20,7 +19,7 @@ bool winograd_is_defined(mlir::RankedTensorType w, const Window& window, std::in
 
 Algorithm convolution_algorithm(mlir::RankedTensorType w, mlir::RankedTensorType result, const Window& window,
                                 std::int64_t groups) {
-  // With less, the transforms and the larger weights cost more than the multiplications saved.
+  // Smaller cases: the transforms and the larger weights cost more than the saved multiplications.
   constexpr std::int64_t least_channels = 16, least_extent = 7;
   if (!winograd_is_defined(w, window, groups)) return Algorithm::chained512;
   const bool pays = std::min(w.getDimSize(0), w.getDimSize(1)) >= least_channels &&

@@ -3,11 +3,11 @@
 
 namespace kiln::ir {
 
-// The choice of a contraction's algorithm, which is part of its definition: the algorithm fixes the bits. It
-// depends on the logical shapes of one matrix or picture alone, never on the batch, the target or the number
-// of threads. build.cpp asks once, where a graph becomes the dialect.
+// The algorithm of a contraction is part of its definition: it fixes the bits. It depends on the logical
+// shapes of one matrix or image alone, never on the batch, the target or the number of threads. build.cpp
+// chooses it once, when it builds the dialect from a graph.
 
-/// For the product of one m by n matrix.
+/// For one result matrix of m by n.
 Algorithm dot_algorithm(std::int64_t m, std::int64_t n);
 
 /// For weights `w` (o, c / groups, kernel...) and a result (n, o, spatial...).

@@ -95,7 +95,7 @@ namespace {
   fail("expected {}, got '{}'", what, text);
 }
 
-// from_chars knows no leading plus.
+// from_chars accepts no leading plus.
 std::string_view without_plus(std::string_view s) {
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   return s;

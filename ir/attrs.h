@@ -20,20 +20,20 @@ struct None {
   bool operator==(const None&) const = default;
 };
 
-/// A tuple with holes, as slice's `begin=(None, 1)`.
+/// A tuple with None entries, as slice's `begin=(None, 1)`.
 using OptionalInts = std::vector<std::optional<std::int64_t>>;
 
-/// One attribute's value. A tuple is a Shape; an enumerated word, a dtype and free text are strings.
+/// The value of one attribute. A tuple is a Shape; an enumerator, a dtype and free text are strings.
 using AttrValue = std::variant<None, bool, std::int64_t, double, std::string, Shape, OptionalInts>;
 
-/// How an attribute's text is read, and so what its value may hold.
+/// The type of an attribute: selects its parser and the alternative of AttrValue.
 enum class AttrKind {
   boolean,
   integer,
   real,
   tuple,          // "(3, 3)", "[3, 3]", "3"
   optional_ints,  // "(None, 1)"
-  integers,       // "[0, 1, 2]", as many as there are: OptionalInts without holes
+  integers,       // "[0, 1, 2]", any length: OptionalInts without None
   word,           // one of `words`
   dtype,          // a word that names a dtype
   text,
@@ -42,17 +42,18 @@ enum class AttrKind {
 struct AttrSpec {
   std::string_view name;
   AttrKind kind;
-  /// What a missing attribute means; nothing for a required one.
+  /// The default; nothing for a required attribute.
   std::optional<AttrValue> fallback;
-  /// Whether the text "None" is a value too.
+  /// Whether "None" is a valid value too.
   bool or_none = false;
-  /// The words of an enumeration, in the order in which messages list them.
+  /// The enumerators of a `word`, in the order in which messages list them.
   std::vector<std::string_view> words = {};
-  /// Why no result depends on it; empty where the operator reads it. Nothing else is accepted and not read.
+  /// The reason why no result depends on the attribute; empty if the operator reads it. Every attribute is
+  /// either read or has a reason.
   std::string_view ignored = {};
 };
 
-/// The attributes given to one node: a few (name, value) pairs in the order given. Names are string literals
+/// The attributes of one node: a few (name, value) pairs in the order of the call. Names are string literals
 /// of the operator's row.
 class Attrs {
  public:
@@ -64,7 +65,7 @@ class Attrs {
 
   Attrs() = default;
   Attrs(std::initializer_list<Item> items) : items_(items) {}
-  /// Those of an operator of that name (a row's), complete.
+  /// For the completed attributes of operator `op`, the name in its row.
   explicit Attrs(std::string_view op) : op_(op) {}
 
   void set(std::string_view name, AttrValue value);
@@ -72,8 +73,8 @@ class Attrs {
   const std::vector<Item>& items() const { return items_; }
   bool empty() const { return items_.empty(); }
 
-  // The value of an attribute that is present with the right kind: the row's defaults were filled in by
-  // OpDef::complete(). Anything else is an internal error.
+  // Typed access after OpDef::complete() filled in the defaults. A missing attribute or another kind is an
+  // internal error.
   bool boolean(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
   double real(std::string_view name) const;
@@ -90,8 +91,8 @@ class Attrs {
   std::vector<Item> items_;
 };
 
-/// While it lives, which attributes the rows' functions read on this thread: what a test of the rows asks.
-/// Scopes do not nest.
+/// Records, during its lifetime, the attributes that operators read on this thread; for tests. Scopes do not
+/// nest.
 class KILN_API AttrReads {
  public:
   AttrReads();
@@ -107,8 +108,7 @@ class KILN_API AttrReads {
 
 /// MXNet's text of a value: True, 4, 0.5, 1e-05, (3, 3), (3,), None.
 KILN_API std::string to_text(const AttrValue& value);
-/// Reads `text` as MXNet does (golden FORMATS, section 3). The error says what was expected; the caller adds
-/// the node.
+/// Parses `text` as MXNet does. The error states the expected form; the caller adds the node.
 KILN_API AttrValue parse_attr(const AttrSpec& spec, std::string_view text);
 /// A double as Python's repr prints it: 0.5, 1e-05, 2.0, inf.
 KILN_API std::string python_float(double v);

@@ -22,7 +22,7 @@ mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
   return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name), where);
 }
 
-/// Primitives that build the dialect at the end of a function.
+/// Implements Primitives by appending operations of the dialect to a function.
 class DialectBuilder final : public Primitives {
  public:
   DialectBuilder(mlir::OpBuilder& builder, bool train)
@@ -62,7 +62,7 @@ class DialectBuilder final : public Primitives {
     mlir::Type t = element_type(builder_.getContext(), dtype);
     if (llvm::isa<mlir::FloatType>(t)) return builder_.getFloatAttr(t, v);
     if (dtype == DType::boolean) return integer(dtype, v != 0);
-    // The same rule as `cast`: through i64, whose least value stands for what it cannot hold.
+    // The rule of `cast`: through i64, with its least value for NaN and out-of-range numbers.
     bool fits = v > -9223372036854775809.0 && v < 9223372036854775808.0;
     return integer(dtype, fits ? static_cast<std::int64_t>(v) : INT64_MIN);
   }
@@ -231,10 +231,10 @@ class DialectBuilder final : public Primitives {
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
-  std::vector<std::string> nodes_;  // under composition, as messages call them; the innermost last
+  std::vector<std::string> nodes_;  // being composed, as messages name them; the innermost last
   std::vector<mlir::Value> values_;
   std::vector<Body> open_;                             // bodies under construction
-  std::vector<std::unique_ptr<mlir::Region>> closed_;  // those that wait for their operation
+  std::vector<std::unique_ptr<mlir::Region>> closed_;  // composed bodies without an operation yet
   DrawCounter draws_;
 };
 
@@ -269,8 +269,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
       function.setArgAttr(static_cast<unsigned>(i), parameter_attr, builder.getUnitAttr());
   }
 
-  // Later writes to an input replace earlier ones: two BatchNorms that share a moving mean see each other's
-  // result.
+  // A later write to an input replaces an earlier one: of two BatchNorms with a shared moving mean the second
+  // sees the result of the first.
   std::vector<Value> written(graph.inputs.size());
   for (const NodePtr& node : graph.nodes) {
     if (node->is_variable()) continue;

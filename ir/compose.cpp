@@ -7,8 +7,8 @@ namespace kiln::ir {
 
 namespace {
 
-// The inputs' types, and the names of those that are variables, unless the message tells all of that already.
-// A few are enough to see what is meant.
+// The types of the inputs and the names of variables among them, unless the message has them already. Lists a
+// few inputs only.
 std::string inputs_text(const Node& node, std::string_view message) {
   std::string text;
   bool told = true;
@@ -19,8 +19,7 @@ std::string inputs_text(const Node& node, std::string_view message) {
     told = told && message.find(type.shape.str()) != std::string_view::npos;
     const bool named = node.op && !node.op->variadic && i < node.op->inputs.size();
     const std::string slot = named ? std::string(node.op->inputs[i]) : fmt::format("input {}", i);
-    // A node of a file or a recording has another name than its operator, and variables with names of their
-    // own.
+    // A node of a file or a recording has a name other than its operator's, and named variables.
     const bool variable = e.node->is_variable() && node.name != node.op_name;
     told = told && !variable;
     text += fmt::format("{}{}{} is {}", i ? ", " : "", slot, variable ? " '" + e.node->name + "'" : "",
@@ -62,7 +61,7 @@ void rethrow_at(const Node& node, const Error& e) {
   if (e.kind() != Error::Kind::user) throw e;
   const std::string where = node.location.str();
   std::string who = described(node);
-  // Messages that begin with the operator's name have said it.
+  // The message may begin with the operator's name already.
   const std::string_view what = e.what();
   const bool said = who == node.op_name && what.starts_with(who) &&
                     (what.substr(who.size()).starts_with(' ') || what.substr(who.size()).starts_with(':'));

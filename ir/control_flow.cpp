@@ -4,7 +4,7 @@
 namespace kiln::ir {
 namespace {
 
-/// A body's arguments and what it yields.
+/// Verifies a body's arguments and yielded values.
 mlir::LogicalResult expect_signature(mlir::Operation* op, mlir::Region& body, mlir::TypeRange arguments,
                                      mlir::TypeRange yielded) {
   mlir::Block& block = body.front();

@@ -19,7 +19,7 @@
 
 namespace kiln::ir {
 
-// The enums of the dialect and of Primitives are one list each; build.cpp converts by value.
+// The enums of the dialect and of Primitives have the same enumerators; build.cpp converts by value.
 static_assert(static_cast<int>(Unary::logical_not) == static_cast<int>(UnaryKind::logical_not));
 static_assert(static_cast<int>(Unary::tanh) == static_cast<int>(UnaryKind::tanh));
 static_assert(static_cast<int>(Binary::logical_xor) == static_cast<int>(BinaryKind::logical_xor));
@@ -187,7 +187,7 @@ mlir::LogicalResult verify_type(mlir::Operation* op, Infer infer) {
     if (to_tensor_type(given) == expected.value()) return mlir::success();
     return op->emitOpError() << "must give " << tensor_type(op->getContext(), expected.value()) << ", not "
                              << given;
-  } catch (const Error& e) {  // a list or a result of more axes than an array has
+  } catch (const Error& e) {  // more axes than Shape::max_rank
     return op->emitOpError(e.what());
   }
 }
@@ -336,7 +336,7 @@ mlir::LogicalResult PackOp::verify() {
 
 namespace {
 
-/// A splat under another shape is a splat.
+/// A splat with another shape.
 mlir::OpFoldResult move_splat(mlir::Attribute x, mlir::Type result) {
   auto splat = llvm::dyn_cast_if_present<mlir::SplatElementsAttr>(x);
   return splat ? splat.resizeSplat(llvm::cast<mlir::ShapedType>(result)) : mlir::OpFoldResult();

@@ -1,5 +1,5 @@
 #pragma once
-// The kiln dialect in C++: generated classes and the small things every user of it needs.
+// The kiln dialect in C++: the generated classes and the helpers that all its users need.
 #include "ir/primitives.h"
 #include "runtime/tensor_type.h"
 
@@ -25,16 +25,16 @@ namespace kiln::ir {
 
 // Attributes of a function that is a graph.
 inline constexpr llvm::StringLiteral writes_attr =
-    "kiln.writes";  // DenseI64Array: inputs that the last results replace
+    "kiln.writes";  // DenseI64Array: the inputs replaced by the last results
 inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
-inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters a call takes
+inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters per call
 
 // Written by buffer assignment (passes/plan_buffers.h).
-inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of places, of an operation
-inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, of a function
-inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, of a function
+inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of places, on an operation
+inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, on a function
+inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, on a function
 
-/// Element and tensor types between the two worlds.
+/// Conversion of element and tensor types between MLIR and runtime/tensor_type.h.
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
 mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType& type);
 DType dtype_of_element(mlir::Type element);
@@ -45,46 +45,45 @@ inline mlir::RankedTensorType ranked(mlir::Value v) {
 
 /// Whether the array has at most Shape::max_rank axes and max_array_bytes bytes.
 bool is_countable(mlir::Type type);
-/// Of the array in memory.
+/// Size of the array in bytes.
 inline std::int64_t bytes_of(mlir::Value v) { return to_tensor_type(v.getType()).bytes(); }
 /// The value of a constant whose elements are all one number; null for any other value.
 mlir::SplatElementsAttr splat_of(mlir::Value v);
 
-/// Whether the operation computes each element of its result from the elements at the same place.
+/// Whether each element of the result depends only on the operands' elements at the same index.
 bool is_pointwise(mlir::Operation* op);
-/// Broadcast, transpose, slice, reverse or reshape: the same elements at other places.
+/// A view (layout) operation: broadcast, transpose, slice, reverse or reshape.
 bool is_movement(mlir::Operation* op);
 
-/// The type of the second result of a sort of x.
+/// The type of `scratch`, the second result of a sort of x.
 mlir::RankedTensorType sort_scratch(mlir::Value x);
-/// Whether such a sort packs key and index into one i64: elements of at most 32 bits, less than 2^31 of them
-/// in a row.
-bool sorts_packed(mlir::Value x);
-/// What a reduction combines two elements by.
-BinaryKind combiner(ReduceKind kind);
-/// The element that such a combination leaves as it is: where a reduction starts, and its result over no
+/// Whether a sort of x packs key and index into one i64: elements of at most 32 bits, rows of less than 2^31
 /// elements.
+bool sorts_packed(mlir::Value x);
+/// The binary operation of a reduction.
+BinaryKind combiner(ReduceKind kind);
+/// The identity of that operation: the start of a reduction, and its result over no elements.
 mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);
-/// A product with a packed right operand.
+/// A contraction with packed B: PackedDotOp, PackedConvolutionOp or WinogradOp.
 bool is_product(mlir::Operation* op);
-/// Whether each channel is convolved with one kernel of its own.
+/// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);
-/// Of what a loop stacks, one step's part.
+/// The type of one step's slice of a scanned input or stacked output.
 mlir::RankedTensorType row_type(mlir::Type stacked);
 
-/// A kernel that copies `v`.
+/// Creates a fusion that copies `v`.
 mlir::Value create_copy(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v);
-/// What a fusion yields as its result.
+/// The operand of the fusion's yield behind `result`.
 mlir::OpOperand& yielded_as(mlir::OpResult result);
 
-/// The window of a convolution or reduce_window as plain data.
+/// The window of a convolution or reduce_window without MLIR types.
 Window window_of(ConvolutionOp op);
 Window window_of(ReduceWindowOp op);
 
-/// Prepares a context: the kiln and func dialects, one thread.
+/// Loads the kiln and func dialects.
 void load_dialects(mlir::MLIRContext& context);
 
 }  // namespace kiln::ir

@@ -7,7 +7,7 @@
 namespace kiln::ir {
 namespace {
 
-constexpr std::int64_t most = std::int64_t{1} << 60;  // that one call may take
+constexpr std::int64_t most = std::int64_t{1} << 60;  // counters per call
 
 }  // namespace
 
@@ -29,14 +29,14 @@ void DrawCounter::end_body() {
 
 std::int64_t DrawCounter::loop(std::int64_t steps, bool conditional) {
   Body body = take_closed();
-  // Where nothing draws, no step needs numbers of its own, though conditionals in the body take some.
+  // Without draws no step needs counters of its own, even if conditionals in the body take some.
   if (conditional && !body.drew) body.count = 0;
   steps = std::max<std::int64_t>(steps, 1);
   if (body.count > most / steps) {
     too_many_ = true;
     body.count = 0;
   }
-  // The numbers of step i are i * body.count further on than those of the body.
+  // Counter offsets of step i: those of the body plus i * body.count.
   if (conditional)
     add_conditional(body.count * steps, body.drew);
   else
@@ -45,7 +45,7 @@ std::int64_t DrawCounter::loop(std::int64_t steps, bool conditional) {
 }
 
 void DrawCounter::branch() {
-  // Both count from the same number, as only one of them runs.
+  // Both bodies start at one offset: only one of them runs.
   const Body otherwise = take_closed(), then = take_closed();
   add_conditional(std::max(then.count, otherwise.count), then.drew || otherwise.drew);
 }

@@ -1,4 +1,4 @@
-// One kernel as an operation: its text, and what it may hold.
+// The fusion operation: parser, printer and verifier.
 #include "ir/dialect.h"
 #include "ir/windows.h"
 

@@ -111,7 +111,7 @@ PartialShape declared_shape(const Node& variable) {
   } catch (const Error& e) {
     fail("the variable '{}' declares __shape__ = \"{}\": {}", variable.name, found->second, e.what());
   }
-  // Outside of numpy mode there is no rank 0, and 0 is an extent that is not known.
+  // Outside of numpy mode rank 0 does not exist, and extent 0 is unknown.
   if (variable.np_shape) return shape;
   if (shape.empty()) return {};
   for (std::int64_t& d : shape)

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// The operator graph: what a trace records, what a Symbol composes and what a -symbol.json holds. Plain C++.
+/// The operator graph, in plain C++: recorded by a trace, composed by a Symbol, stored in a -symbol.json.
 namespace kiln::ir {
 
 struct Node;
@@ -18,67 +18,66 @@ using NodePtr = std::shared_ptr<Node>;
 struct Subgraph;
 using SubgraphPtr = std::shared_ptr<const Subgraph>;
 
-/// Output `output` of a node. `version` counts the writes to an auxiliary state, as MXNet's files do; nothing
-/// computes with it.
+/// Output `output` of a node. `version` counts the writes to an auxiliary state; it is kept for MXNet's files
+/// only.
 struct Entry {
   NodePtr node;
   std::uint32_t output = 0;
   std::uint32_t version = 0;
 };
 
-/// A variable (`op_name` "null") or an operator applied to entries. A node is complete when it is made and
-/// changes no more, but for `types`.
+/// A variable (`op_name` "null") or an operator applied to entries. A node is immutable after
+/// construction, except for `types`.
 struct Node {
-  /// Null for a variable, and for an operator that Kiln does not have (such a node can be printed, not run).
+  /// Null for a variable, and for an unknown operator (such a node can be printed, not run).
   const OpDef* op = nullptr;
   /// The name the node was composed with: "null", the operator's name or an alias.
   std::string op_name = "null";
   std::string name;
-  /// The attributes as text, in the form they were given; hidden ones (`__shape__`) are among them.
+  /// The attributes as given text, hidden ones (`__shape__`) included.
   std::map<std::string, std::string, std::less<>> attr_text;
-  /// The same, read and completed by the operator's row.
+  /// The same, parsed and completed by the operator's row.
   Attrs attrs;
   std::vector<Entry> inputs;
   /// The bodies of a control flow operator.
   std::vector<SubgraphPtr> subgraphs;
-  /// Nodes that come before this one for another reason than their values.
+  /// Nodes that run before this one though it does not use their values.
   std::vector<NodePtr> control_deps;
-  /// For an operator that Kiln does not have: how many outputs the file it came from counts.
+  /// For an unknown operator: the number of outputs by its file.
   std::uint32_t counted_in_file = 0;
-  /// Composed in MXNet's numpy mode, where rank 0 is a scalar and an extent 0 an array without elements.
-  /// (Outside of it the one does not exist and the other means "not known".)
+  /// Composed in MXNet's numpy mode: rank 0 is a scalar, an extent of 0 an empty array. Otherwise rank 0 does
+  /// not exist, and an extent of 0 is unknown.
   bool np_shape = false;
   SourceLocation location;
   /// Types of the counted outputs; empty while they are unknown.
   std::vector<TensorType> types;
 
   bool is_variable() const { return op_name == "null"; }
-  /// Long chains are taken apart in a loop: a recursive destructor would overflow the stack.
+  /// Iterative: recursion along a long chain of nodes would overflow the stack.
   ~Node();
 };
 
-/// A graph within a node. Its variables stand for values of the graph around, which the node's attributes
-/// match by position; it uses nothing else from outside.
+/// The body of a control flow node. The node's attributes bind its variables, by position, to values of the
+/// enclosing graph; the body uses nothing else from outside.
 struct Subgraph {
   std::vector<NodePtr> inputs;  ///< its variables
-  std::vector<NodePtr> nodes;   ///< all, each after its inputs, in the order of its file or trace
+  std::vector<NodePtr> nodes;   ///< all, topologically sorted, in the order of its file or trace
   std::vector<Entry> outputs;
 };
 
-/// What compile() takes: nodes in execution order with all types known.
+/// The input of compile(): nodes in execution order with all types known.
 struct Graph {
   std::string name = "graph";
   /// Variables bound to the executable's arguments, in argument order. Their types are in Node::types.
   std::vector<NodePtr> inputs;
-  /// Which inputs are parameters: they seldom change, so what they alone decide is kept as prepacked
+  /// Which inputs are parameters. They change rarely: values that derive from them alone become prepacked
   /// constants.
   std::vector<bool> is_parameter;
-  /// All nodes, each after its inputs; in program order where a trace recorded them. Variables may be left
-  /// out.
+  /// All nodes, topologically sorted; in program order if recorded by a trace. Variables may be missing.
   std::vector<NodePtr> nodes;
   std::vector<Entry> outputs;
-  /// New contents of inputs, written when the call is over: in-place operators and auxiliary states beyond
-  /// those that operators declare (see OpDef::aux, which compile() handles by itself).
+  /// New contents of inputs, written at the end of the call: in-place operators and auxiliary states.
+  /// compile() adds the updates of inputs that are OpDef::aux by itself.
   struct Write {
     std::size_t input;
     Entry value;
@@ -87,46 +86,46 @@ struct Graph {
   bool train = false;
 };
 
-/// The nodes that `outputs` need, in the order of MXNet's files: depth first and post-order, a node's inputs
-/// from left to right and then its control dependencies.
+/// The nodes reachable from `outputs`, in the order of MXNet's files: depth-first post-order, a node's inputs
+/// from left to right, then its control dependencies.
 std::vector<NodePtr> topological_order(const std::vector<Entry>& outputs);
 
-/// How many outputs a node has in MXNet's files (their `node_row_ptr`), and how many of those a symbol lists.
+/// The number of a node's outputs in `node_row_ptr` of MXNet's files, and how many of them a symbol lists.
 std::uint32_t counted_outputs(const Node& node);
 std::uint32_t visible_outputs(const Node& node);
 /// "fc1_output", "split0_output1", "bn0_mean"; the name itself for a variable.
 std::string output_name(const Entry& entry);
 
-/// A variable's type as far as it is given from outside.
+/// The type of a variable as far as the caller knows it.
 struct GivenType {
   PartialShape shape;
   std::optional<DType> dtype;
 };
 struct Inferred {
   bool complete = false;  ///< whether all nodes have types
-  /// Shapes of the outputs of nodes without types, as far as they are known.
+  /// Partial output shapes of the nodes without types.
   std::unordered_map<const Node*, std::vector<PartialShape>> partial;
   PartialShape shape_of(const Entry& e) const;
 };
 
-/// Fills Node::types of all nodes of `order` from the variables that have them, those `given` and the shapes
-/// that variables declare: forwards through the operators' functions, both ways through their shape rules,
-/// the bodies of control flow included. An array made from nothing with an extent 0 that is not known
-/// (`_zeros` of (0, 12), a recurrent state for any batch) gets the extent that its users need, in `attrs`;
-/// one in a body does so in a copy of the body. Throws, naming node, operator and shapes, on a contradiction.
-/// The work is in proportion to the graph.
+/// Fills Node::types of all nodes of `order`, bodies included. Sources of types: variables that have them,
+/// `given`, and declarations of variables. Types propagate forward through the operators' compositions,
+/// partial shapes in both directions through shape rules. A creation operator with an unknown extent 0
+/// (`_zeros` of (0, 12), a recurrent state for any batch) gets the extent its users need, in `attrs`; inside
+/// a body, in a copy of the body. Throws on a contradiction, naming node, operator and shapes. Linear in the
+/// size of the graph.
 Inferred infer_types(const std::vector<NodePtr>& order, bool train,
                      const std::unordered_map<const Node*, GivenType>& given = {});
 
-/// Whether the shape of an array made from nothing, here or in a body, is known by its use only.
+/// Whether a creation operator, here or in a body, has a shape known only from its uses.
 bool has_open_source(const std::vector<NodePtr>& nodes);
 
-/// What a variable declares in `__dtype__` and `__shape__`.
+/// The `__dtype__` and `__shape__` that a variable declares.
 std::optional<DType> declared_dtype(const Node& variable);
 PartialShape declared_shape(const Node& variable);
 
-/// Copies of nodes, each of which stands after its inputs: without types, with copied bodies, and with the
-/// copies in the place of the nodes that they use.
+/// A deep copy of topologically sorted nodes: bodies are copied, inputs refer to the copies, types are
+/// dropped.
 class GraphCopy {
  public:
   GraphCopy() = default;

@@ -24,8 +24,8 @@ void check_input_count(const Node& node) {
        node.inputs.size());
 }
 
-// Arrays made from nothing may be recorded before their shape is known: `_zeros` of (0, 12), a recurrent
-// state for any batch. In such a shape 0, in numpy mode -1, is an extent that the users tell.
+// Open sources: creation operators recorded with a partial shape (`_zeros` of (0, 12), a recurrent state for
+// any batch). Extent 0, in numpy mode -1, is inferred from the users.
 bool is_source(const Node& node) {
   return node.op && node.inputs.empty() && node.op->attr("shape") && !node.attrs.is_none("shape");
 }
@@ -38,7 +38,7 @@ PartialShape source_shape(const Node& node) { return source_shape(node, node.att
 bool is_open(const Node& node) {
   return is_source(node) && node.types.empty() && !source_shape(node).complete();
 }
-// An earlier inference may have closed an open shape for another batch; the text still has it.
+// An earlier inference may have closed an open shape for another batch; `attr_text` still has the open one.
 void reopen(Node& node) {
   if (!is_source(node) || !node.types.empty()) return;
   if (const auto text = node.attr_text.find("shape"); text != node.attr_text.end())
@@ -56,13 +56,13 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// The shapes around a node: where they come from, and how they are grouped.
+/// The shapes of a node's rule: their sources, and their groups.
 struct Surroundings {
   std::vector<Place> places;
   ShapeFacts::Layout layout;
   void add(const Entry& e) { places.push_back({e.node.get(), e.output}); }
 
-  /// Places that stand there again: an input given twice, a value that a body returns twice.
+  /// Duplicate places: an input given twice, a value that a body returns twice.
   std::vector<std::pair<std::size_t, std::size_t>> repeated() const {
     std::map<Place, std::size_t> first;
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -73,11 +73,11 @@ struct Surroundings {
   }
 };
 
-/// Types flow forwards through the operators' functions, partial shapes both ways through their rules. The
-/// nodes are visited once in order, which is enough for most graphs; then those about whose neighbours
-/// something was learnt, until nothing is. Every fact is learnt once, so the work is in proportion to the
-/// graph. The bodies of control flow, copied, are nodes like the others, tied to the graph around by the rule
-/// of the node that holds them.
+/// A worklist. Types propagate forward through the operators' compositions, partial shapes in both directions
+/// through shape rules. All nodes are visited once in order, which completes most graphs; then the neighbours
+/// of changed shapes, until a fixed point. Each fact is inferred once, so the work is linear in the graph.
+/// Copies of the bodies of control flow take part; the rule of the control flow node ties them to its inputs
+/// and outputs.
 class Inference {
  public:
   Inference(const std::vector<NodePtr>& order, bool train,
@@ -97,7 +97,7 @@ class Inference {
     return std::none_of(order_.begin(), order_.end(), [](const NodePtr& n) { return n->types.empty(); });
   }
 
-  // The facts about a node before any rule runs.
+  // The initial shapes of a node, before any rule runs.
   void begin(Node& node) {
     reopen(node);
     if (!node.types.empty()) return;
@@ -115,7 +115,7 @@ class Inference {
     if (all_known()) return;
     may_choose_ = true;
     sweep_all();
-    // A source whose shape nobody tells though all variables are known is an array without elements.
+    // All variables are known and the extent is still open: it is 0, an empty array.
     for (const NodePtr& node : order_)
       if (node->is_variable() && node->types.empty() && !shape_of({node.get(), 0}).complete()) return;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -140,8 +140,7 @@ class Inference {
     sweep(std::move(all));
   }
 
-  // Up the order again and again, as a lift goes: a node with many inputs waits until all that is known below
-  // it has arrived.
+  // Sweeps the worklist in topological order, so that a node with many inputs runs after its producers.
   void sweep(std::set<std::size_t> waiting) {
     for (std::size_t at = 0; !waiting.empty();) {
       auto next = waiting.lower_bound(at);
@@ -192,14 +191,14 @@ class Inference {
     return dtype ? dtype : declared_dtype(variable);
   }
 
-  // A variable whose shape is known gets a type: the dtype is the one given or declared, or that of what the
-  // variable meets. Variables of bodies get theirs from the values that they stand for.
+  // A variable with a known shape gets a type. Its dtype is given, declared, or that of the other inputs of
+  // its user. Variables of bodies get the types of the values they are bound to.
   void adopt(Node& variable, const Node* user) {
     if (!variable.is_variable() || !variable.types.empty() || of_bodies_.contains(&variable)) return;
     const PartialShape shape = shape_of({&variable, 0});
     if (!shape.complete()) return;
     std::optional<DType> dtype = dtype_of(variable);
-    // An operator among the other inputs will tell its dtype when its own inputs are known.
+    // The dtype of a computed input is known after its own inputs.
     if (!dtype && user && !user->op->undeclared_dtype &&
         std::any_of(user->inputs.begin(), user->inputs.end(),
                     [](const Entry& e) { return !known(e) && !e.node->is_variable(); }))
@@ -244,7 +243,7 @@ class Inference {
     return s;
   }
 
-  // Runs the node's rule until it has no more to say, and passes on what it said.
+  // Runs the node's rule to its fixed point and propagates the changes.
   void relate(Node& node) {
     if (!node.op->shape_rule || (!node.subgraphs.empty() && nodes_.empty())) return;
     const Surroundings s = around(node);
@@ -270,7 +269,7 @@ class Inference {
     }
   }
 
-  // Copies of a node's bodies, whose nodes take part from the first time on.
+  // Copies of a node's bodies; their nodes join the worklist at the first use.
   const std::vector<std::shared_ptr<Subgraph>>& bodies_of(Node& node) {
     const auto [found, is_new] = bodies_.try_emplace(&node);
     if (!is_new) return found->second;
@@ -292,7 +291,7 @@ class Inference {
     return found->second;
   }
 
-  // Whether no shape in the bodies is open any more; the node then has bodies in which none is.
+  // Closes the bodies: true if no shape in them is open; the node then holds the closed copies.
   bool close_bodies(Node& node) {
     const auto found = bodies_.find(&node);
     if (found == bodies_.end()) return false;
@@ -329,7 +328,7 @@ class Inference {
     learnt_.push_back(&node);
   }
 
-  // The users of an output may have told its shape before.
+  // The users of an output may have inferred its shape already.
   void check_use(const Place& place, const Shape& shape) const {
     const PartialShape wanted = shape_of(place);
     if (!wanted.fits(shape))
@@ -341,17 +340,17 @@ class Inference {
   const bool train_;
   const std::unordered_map<const Node*, GivenType>& given_;
   bool may_choose_ = false;
-  /// Shapes of outputs of nodes without types.
+  /// Partial output shapes of nodes without types.
   std::unordered_map<const Node*, std::vector<PartialShape>> partial_;
-  /// The nodes of the graph, then those of copied bodies; filled when one visit of all was not enough.
+  /// The nodes of the graph, then those of copied bodies; filled if the first visit left types unknown.
   std::vector<Node*> nodes_;
   std::unordered_map<const Node*, std::size_t> position_;
   std::unordered_map<const Node*, std::vector<std::size_t>> users_;
   std::unordered_map<const Node*, std::vector<std::shared_ptr<Subgraph>>> bodies_;
   std::unordered_set<const Node*> of_bodies_;
-  /// Open sources of whose shape nobody told anything: there an extent 0 is one.
+  /// Open sources without information from users: their extent 0 is 0.
   std::unordered_set<const Node*> closed_;
-  /// Nodes of which the last visits told something new.
+  /// The worklist: nodes with changed shapes.
   std::vector<const Node*> learnt_;
 };
 

@@ -1,5 +1,5 @@
-// What passes write down for code generation is verified as operations are: a place for each result, and
-// that prepacked constants derive from parameters alone.
+// Verifies the attributes that passes set for code generation: one place per result (kiln.buffers), and that
+// prepacked constants derive from parameters alone (kiln.prepacked).
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
 

@@ -1,4 +1,4 @@
-// Each primitive takes the type of its result from ir/result_types.h and hands itself to emit().
+// Each primitive infers its result type by ir/result_types.h, then calls emit().
 #include "ir/primitives.h"
 
 #include "ir/result_types.h"
@@ -21,7 +21,7 @@ void require_same(const char* what, const TensorType& a, const TensorType& b) {
 Value Primitives::add_value(const TensorType& type) {
   for (std::int64_t d : type.shape)
     if (d < 0) fail("an array cannot have the shape {}", type.shape.str());
-  (void)type.bytes();  // throws when there are too many
+  (void)type.bytes();  // throws if the array is too large
   types_.push_back(type);
   return {static_cast<std::uint32_t>(types_.size() - 1)};
 }

@@ -8,13 +8,11 @@
 #include <span>
 #include <vector>
 
-/// The vocabulary in which operators are written: about 50 primitives, one method each. An operator composes
-/// them once; one implementation of `emit` only keeps types (shape inference), another builds the kiln
-/// dialect.
+/// The primitives that operators are composed of, one method each. `emit` has two implementations: shape
+/// inference keeps types only, ir/build.cpp builds the kiln dialect.
 ///
-/// Every method checks its operands, throws kiln::Error with the shapes in it, and infers the type of its
-/// result, by the rules of ir/result_types.h. What a primitive computes, bit for bit, stands in the dialect
-/// (ir/KilnOps.td).
+/// Every method checks its operands and infers the type of its result by the rules of ir/result_types.h; its
+/// kiln::Error names the shapes. ir/KilnOps.td defines the primitives bit by bit.
 namespace kiln::ir {
 
 /// A value of the graph under construction.
@@ -77,8 +75,8 @@ enum class Compare { eq, ne, lt, le, gt, ge };
 enum class Reduce { sum, sum_squares, prod, max, max_nnan, min };
 enum class Scatter { replace, add };
 
-/// One dot: lhs (batch..., m, k) times rhs (batch..., k, n); each operand may be stored transposed in its
-/// last two axes.
+/// A contraction of lhs (batch..., m, k) and rhs (batch..., k, n). Each operand may be stored with its last
+/// two axes transposed.
 struct DotSpec {
   bool transpose_lhs = false;
   bool transpose_rhs = false;
@@ -98,8 +96,8 @@ struct ConvSpec {
 struct Node;
 class ResultType;
 
-/// What a step of a loop leaves: the carried values of the next step, what is stacked, and, in a loop with a
-/// condition, whether there is a next step (a bool of one element).
+/// The results of a loop's step: loop-carried values of the next step, outputs to be stacked and, in a loop
+/// with a condition, whether there is a next step (a bool of one element).
 struct LoopStep {
   std::vector<Value> carries;
   std::vector<Value> outputs;
@@ -115,9 +113,9 @@ class Primitives {
   const TensorType& type(Value v) const { return types_[v.id]; }
   const Shape& shape(Value v) const { return types_[v.id].shape; }
   DType dtype(Value v) const { return types_[v.id].dtype; }
-  /// Whether the graph is for training: BatchNorm and Dropout differ.
+  /// Training mode; BatchNorm and Dropout depend on it.
   bool train() const { return train_; }
-  /// Whether the operator is one of a graph in MXNet's numpy mode: arrays without axes stay as they are.
+  /// Whether the node was composed in MXNet's numpy mode, where a result of rank 0 keeps its rank.
   bool np_shape() const { return np_shape_; }
   void set_np_shape(bool on) { np_shape_ = on; }
 
@@ -132,23 +130,23 @@ class Primitives {
   Value select(Value condition, Value a, Value b);
   Value cast(Value x, DType to);
 
-  // Made from nothing.
+  // Creation.
   /// All elements `value`, converted to the dtype (integers: truncated, wrapped).
   Value full(const TensorType& type, double value);
-  /// As full, for integers that a double cannot hold.
+  /// As full, for integers that a double cannot represent.
   Value full_integer(const TensorType& type, std::int64_t value);
   /// Elements in C order, type.bytes() of them; copied.
   Value constant(const TensorType& type, std::span<const std::byte> elements);
   /// The index along `axis`, converted to the dtype.
   Value iota(const TensorType& type, int axis);
-  /// Element i comes from Philox 4x32-10 with counter (i, call counter + node index) and the seed as key.
+  /// Element i comes from Philox 4x32-10 with counter (i, call counter + draw) and the seed as key.
   /// float32: uniform in [0, 1), the upper 24 bits of word 0 times 2^-24. float64: the same from 53 bits of
-  /// words 0 and 1. int64: uniform over all numbers, words 0 and 1. Each use takes the next node index.
+  /// words 0 and 1. int64: uniform over all numbers, words 0 and 1. Each call takes the next draw.
   Value random_uniform(const Shape& shape, DType dtype = DType::f32);
-  /// Four independent float32 numbers as random_uniform's, from the four words of one node index.
+  /// Four independent float32 arrays as random_uniform's, from the four words of one draw.
   std::array<Value, 4> random_uniforms(const Shape& shape);
 
-  // Data movement.
+  // View operations, and copies with a change of layout.
   /// Axis i of x becomes axis dims[i] of the result; other axes, and axes where x has extent 1, repeat.
   Value broadcast(Value x, const Shape& to, const Shape& dims);
   Value reshape(Value x, const Shape& to);
@@ -156,74 +154,72 @@ class Primitives {
   /// Elements start, start+step, ... below limit on each axis; step > 0.
   Value slice(Value x, const Shape& start, const Shape& limit, const Shape& step);
   Value reverse(Value x, const Shape& axes);
-  /// `value` is a scalar constant; low and high are per axis and not negative.
+  /// Pads with the constant `value`; low and high are per axis and not negative.
   Value pad(Value x, double value, const Shape& low, const Shape& high);
   Value concatenate(std::span<const Value> parts, int axis);
   /// x with the slice start, start+step, ... (of update's extents) replaced by update.
   Value insert(Value x, Value update, const Shape& start, const Shape& step);
-  /// Rows of x along `axis` chosen by integer indices (any shape), which are clamped to the axis.
+  /// Slices of x along `axis` at integer indices (any shape), which are clamped to the axis.
   Value gather(Value x, Value indices, int axis);
   /// The i64 indices themselves. A call in which one is not in [0, extent) throws, naming the node.
   Value check_bounds(Value indices, std::int64_t extent);
-  /// x with rows along `axis` replaced by, or added to, those of `updates`, whose shape is that of
-  /// gather(x, indices, axis): in the order of the indices (C order), so the last of several wins. Indices
-  /// outside of the axis are dropped.
+  /// x with slices along `axis` replaced by, or incremented by, slices of `updates`, whose shape is that of
+  /// gather(x, indices, axis). Applied in C order of the indices: the last duplicate wins. Out-of-range
+  /// indices are dropped.
   Value scatter(Scatter how, Value x, Value indices, Value updates, int axis);
 
-  // Orders.
-  /// Where the elements along the last axis stand in sorted order: int64 indices into that axis. Stable; NaNs
-  /// are last in either direction, -0 and +0 are equal.
+  // Sorting and scans.
+  /// The stable argsort along the last axis, as int64 indices. NaNs are last in either direction, -0 and +0
+  /// are equal.
   Value sort(Value x, bool descending);
-  /// Element r along the axis is the sum (product, ...) of elements 0 to r, one after the other.
+  /// Inclusive scan: element r along the axis combines elements 0 to r, in order.
   Value cumulative(Reduce op, Value x, int axis);
 
-  // Sums of many.
+  // Reductions and contractions.
   /// Removes the axes (sorted, distinct, not negative). A reduction of everything gives rank 0.
   Value reduce(Reduce op, Value x, const Shape& axes);
   Value dot(Value lhs, Value rhs, const DotSpec& spec);
   /// x (N, C, spatial...), w (O, C/groups, kernel...) -> (N, O, spatial'...).
   Value convolution(Value x, Value w, const ConvSpec& spec);
-  /// sum or max over each window; positions outside x do not take part.
+  /// sum or max over each window; positions outside x count as the identity.
   Value reduce_window(Reduce op, Value x, const Window& window);
 
-  // Control flow. Bodies are called once, to compose what may run many times or not at all; they may use any
-  // value made before them. A branch, and a loop with a condition, takes `control_draws` random counters
-  // whatever of it runs.
+  // Control flow. A body function is called once, to compose the body; it may use any value that exists
+  // already. A branch, and a loop with a condition, always takes `control_draws` random counters.
   static constexpr std::int64_t control_draws = std::int64_t{1} << 32;
-  /// Runs `body` `steps` times, or, where `go_on` (a bool of one element) is given, while it holds and at
-  /// most that often. Step i gets row i of each of `rows` along its first axis. Returns the last carried
-  /// values, then each output with the steps along a new first axis; rows of steps that were not taken are
-  /// zero.
+  /// Runs `body` `steps` times; with the condition `go_on` (a bool of one element) while it holds, and at
+  /// most `steps` times. `carries` are the initial loop-carried values, `rows` the scanned inputs: step i
+  /// gets their slice i along the first axis. Returns the final loop-carried values, then each output stacked
+  /// along a new first axis, with zeros for steps that did not run.
   std::vector<Value> loop(std::int64_t steps, std::span<const Value> carries, std::span<const Value> rows,
                           Value go_on, const LoopBody& body);
-  /// What `then` gives where `condition` (a bool of one element) holds, else what `otherwise` gives; both
-  /// give values of the same types. Only one of them runs.
+  /// The results of `then` if `condition` (a bool of one element) holds, else those of `otherwise` (the else
+  /// body). Both return values of the same types; only one of them runs.
   std::vector<Value> branch(Value condition, const BranchBody& then, const BranchBody& otherwise);
 
-  /// Called around the composition of a node, so that what it makes can be traced to it.
+  /// Called around the composition of a node: attributes its primitives to it.
   virtual void enter(const Node&) {}
   virtual void leave() {}
 
-  // Compositions that many operators share.
+  // Compositions shared by many operators.
   Value add(Value a, Value b) { return binary(Binary::add, a, b); }
   Value sub(Value a, Value b) { return binary(Binary::sub, a, b); }
   Value mul(Value a, Value b) { return binary(Binary::mul, a, b); }
   Value div(Value a, Value b) { return binary(Binary::div, a, b); }
   /// A constant of the shape and dtype of x.
   Value like(Value x, double value) { return full(type(x), value); }
-  /// x broadcast as numpy does: aligned from the right.
+  /// numpy's broadcasting: axes are aligned from the right.
   Value broadcast_to(Value x, const Shape& to);
-  /// x (one axis) along `axis` of the shape `to`.
+  /// Broadcasts x (rank 1) along `axis` of the shape `to`.
   Value broadcast_along(Value x, const Shape& to, int axis);
-  /// Puts axes of extent 1 back where a reduction removed them.
+  /// Restores the reduced axes with extent 1.
   Value keep_dims(Value reduced, const Shape& original, const Shape& axes);
-  /// The elements of x at indices into its last axis, one array of indices for each row: `indices` has x's
-  /// shape up to its last axis.
+  /// Gathers along the last axis with indices per row: `indices` has x's shape except for the last axis.
   Value gather_last(Value x, Value indices);
 
  protected:
   explicit Primitives(bool train) : train_(train) {}
-  /// What emit gets beside operands and result type; each primitive uses a few of the fields.
+  /// Parameters of emit; each primitive uses some of the fields.
   struct Params {
     Unary unary{};
     Binary binary{};
@@ -269,10 +265,9 @@ class Primitives {
     sort,
     cumulative,
   };
-  /// Records the primitive; the base has made the Value for it and knows its type.
+  /// Records the primitive. Its result Value and type exist already.
   virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;
-  /// A body begins, whose arguments exist already, and ends with what it yields. emit_loop and emit_branch
-  /// follow the bodies that they take.
+  /// Enclose the composition of a body. emit_loop and emit_branch follow, and take the last bodies.
   virtual void begin_body(std::span<const Value> /*arguments*/) {}
   virtual void end_body(std::span<const Value> /*yielded*/) {}
   struct Loop {
@@ -282,23 +277,23 @@ class Primitives {
   };
   virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
   virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}
-  /// A value that no primitive made: an input of the graph, an argument of a body.
+  /// A value without a primitive: an input of the graph, an argument of a body.
   Value add_value(const TensorType& type);
 
  private:
   void require_existing(std::span<const Value> values) const;
   Value record(Kind kind, std::span<const Value> operands, const Params& params, const ResultType& type);
-  /// x itself where the movement has nothing to move: the type stays.
+  /// Returns x if the view operation is the identity, which its unchanged type tells.
   Value record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to);
   std::deque<TensorType> types_;
   bool train_;
   bool np_shape_ = false;
 };
 
-/// numpy's rule: aligned from the right, 1 stretches. Throws with both shapes in the message.
+/// numpy's rule: axes aligned from the right, extent 1 broadcasts. The error names both shapes.
 Shape broadcast_shapes(const Shape& a, const Shape& b);
 
-/// Only types: what an operator's results would be.
+/// Infers the types of an operator's results; computes nothing.
 class ShapeInference final : public Primitives {
  public:
   explicit ShapeInference(bool train) : Primitives(train) {}

@@ -1,4 +1,4 @@
-// What a reduction combines its elements by, and what it starts from.
+// The binary operation and the identity of each reduction.
 #include "ir/dialect.h"
 
 namespace kiln::ir {

@@ -16,18 +16,18 @@ std::string no_axis(const Shape& shape, std::int64_t axis) {
 std::string mixed(DType a, DType b) {
   return compose("mixes the element types {} and {}", name_of(a), name_of(b));
 }
-/// What a list of an operation has one value of for each axis, and how many it has instead.
+/// The text for a list whose length is not the rank.
 std::string wrong_count(std::string_view list, const Shape& shape, const Shape& values) {
   return compose("needs {} values in `{}`, has {}", shape.rank(), list, values.rank());
 }
 
-// Sums of extents, which a file may have chosen.
+// Overflow-checked sums of extents, which may come from a file.
 std::int64_t plus(std::int64_t a, std::int64_t b) {
   if (__builtin_add_overflow(a, b, &a)) fail("an extent does not fit in 64 bits");
   return a;
 }
 
-/// x with the axes of `indices` in the place of `axis`.
+/// The shape of x with `axis` replaced by the axes of `indices`.
 Shape gathered(const Shape& x, const Shape& indices, std::int64_t axis) {
   Shape to;
   for (std::int64_t i = 0; i < axis; ++i) to.push_back(x[at(i)]);
@@ -37,7 +37,7 @@ Shape gathered(const Shape& x, const Shape& indices, std::int64_t axis) {
 }
 bool is_index(DType dtype) { return dtype == DType::i32 || dtype == DType::i64; }
 
-// Windows this large are mistakes; below it no product of two overflows.
+// Limit of window attributes: a product of two of them does not overflow.
 constexpr std::int64_t window_limit = std::int64_t{1} << 30;
 
 std::optional<Mismatch> check_window(const Window& w, const TensorType& x) {
@@ -67,7 +67,7 @@ std::optional<Mismatch> check_window(const Window& w, const TensorType& x) {
   return {};
 }
 
-/// Positions of a window of check_window's along each spatial axis of x, behind the batch and `channels`.
+/// The result's shape: batch, `channels`, and the number of window positions along each spatial axis.
 ResultType slid(const TensorType& x, std::int64_t channels, const Window& w) {
   Shape to{x.shape[0], channels};
   for (std::size_t i = 0; i < w.kernel.size(); ++i) {

@@ -7,19 +7,18 @@
 #include <utility>
 #include <variant>
 
-/// The type of the result of each primitive, from the types of its operands and its attributes. The rules of
-/// shapes and dtypes stand here once: Primitives infers types by them, and the verifiers of the dialect check
-/// operations against them.
+/// The result type of each primitive, from its operand types and attributes. Primitives infers types by these
+/// rules, and the dialect's verifiers check operations against them.
 namespace kiln::ir {
 
-/// Why operands and attributes do not fit a primitive, in the words of its two readers.
+/// The reason why operands and attributes do not fit a primitive, worded for both callers.
 struct Mismatch {
-  std::string call;       ///< for the user: with the shapes of the call
-  std::string operation;  ///< for the verifier, which puts the operation's name before it
-  bool internal = false;  ///< no call of an operator leads to it
+  std::string call;       ///< for the user, with the shapes of the call
+  std::string operation;  ///< for the verifier, which prefixes the operation's name
+  bool internal = false;  ///< unreachable from a call of an operator
 };
 
-/// The type of a result, or why there is none.
+/// The type of a result, or the mismatch.
 class ResultType {
  public:
   ResultType(TensorType type) : content_(std::move(type)) {}        // NOLINT: a rule returns either

@@ -11,7 +11,7 @@ namespace {
 
 bool known(std::int64_t extent) { return extent >= 0; }
 
-/// The facts of both; nothing where they contradict each other.
+/// The union of the known extents; nothing if they contradict each other.
 std::optional<PartialShape> meet(const PartialShape& a, const PartialShape& b) {
   if (!a.ranked) return b;
   if (!b.ranked) return a;
@@ -24,7 +24,7 @@ std::optional<PartialShape> meet(const PartialShape& a, const PartialShape& b) {
   return out;
 }
 
-/// The product of the known ones, how many are not known, and which is the last of these.
+/// The product of the known extents, the number of unknown ones and the last of these.
 struct Product {
   explicit Product(const std::vector<Axis>& axes) {
     for (const Axis& a : axes) {
@@ -195,8 +195,8 @@ void ShapeFacts::feeds(std::size_t input, std::size_t body, std::size_t variable
   if (std::find(feeds_.begin(), feeds_.end(), feed) == feeds_.end()) feeds_.push_back(feed);
   PartialShape &from = in[input], &to = bodies[body].variables[variable];
   if (!row) return same(from, to);
-  if (from.ranked && from.extents.empty()) return;  // the operator itself says that there are no rows
-  // The row of a vector is an array of one element, in numpy mode one without axes.
+  if (from.ranked && from.extents.empty()) return;  // the composition reports a scanned input of rank 0
+  // A slice of a vector has one element: rank 1, in numpy mode rank 0.
   const bool vector = from.ranked && from.extents.rank() == 1;
   if (vector) return is(to, np_shape ? Shape{} : Shape{1});
   if (from.ranked || (to.ranked && to.extents.rank() > 1)) ranks(to, from, 1);

@@ -17,8 +17,8 @@ Dims dense_strides(llvm::ArrayRef<std::int64_t> shape) {
   return strides;
 }
 
-/// Strides for `to` over the elements that `view` walks in C order, or nothing. Both shapes are cut into the
-/// smallest runs of equal product; within a run the view's axes must walk as one.
+/// Strides of the reshaped view, or nothing. Both shapes are split into the smallest groups of axes with
+/// equal products; the view's axes within a group must be contiguous.
 std::optional<Dims> reshaped_strides(const View& view, llvm::ArrayRef<std::int64_t> to) {
   if (view.is_contiguous()) return dense_strides(to);
   Dims strides(to.size(), 0);
@@ -38,7 +38,8 @@ std::optional<Dims> reshaped_strides(const View& view, llvm::ArrayRef<std::int64
         b *= to[j++];
       }
     }
-    // One stride for the run: its innermost axis of extent above 1, if the others continue it.
+    // The stride of the group: that of its innermost axis of extent above 1, if the others are contiguous
+    // with it.
     std::int64_t step = 0, run = 1;
     bool first = true;
     for (std::size_t k = i; k-- > i0;) {

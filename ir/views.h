@@ -5,8 +5,8 @@
 
 namespace kiln::ir {
 
-/// A tensor as a strided window on another: element at index (i0, i1, ...) is element `offset + sum i_d *
-/// strides[d]` of the base in C order. A stride of 0 repeats.
+/// A strided view of a tensor: element (i0, i1, ...) is element `offset + sum i_d * strides[d]` of the base
+/// in C order. Stride 0 broadcasts.
 struct View {
   mlir::Value base;
   std::int64_t offset = 0;
@@ -14,32 +14,32 @@ struct View {
   llvm::SmallVector<std::int64_t, 6> strides;
 
   static View whole(mlir::Value base);
-  /// Offset 0 and C order: the view is its base under another shape.
+  /// Whether offset and strides are those of an array in C order.
   bool is_contiguous() const;
 };
 
-/// `v` as a view of the value where the longest chain of movement operations that amounts to strides begins.
-/// A value that no such operation made is a view of itself. Stops at `stop_at` operations outside of the
-/// chain's block.
+/// `v` as a view, through the longest chain of view operations that strides can express. Any other value is a
+/// view of itself.
 View view_of(mlir::Value v);
 
-/// The part of a padded array that its operand is, and that of an array which an insert replaces.
+/// The interior of a padded array (the operand's elements), and the slice that an insert replaces, as views
+/// of the result.
 View inner_of(PadOp pad);
 View replaced_by(InsertOp insert);
 
-/// The operand whose memory a result outside of fusions is: that of a reshape, which is a name, of a check,
-/// and what a fusion inserts into.
+/// The operand whose memory the result aliases, outside of fusions: that of a reshape or check_bounds, and
+/// the destination of a fusion's insert.
 std::optional<unsigned> aliased_operand(mlir::OpResult result);
-/// The value whose memory `v` is.
+/// The alias root: the value that owns the memory of `v`.
 mlir::Value memory_of(mlir::Value v);
 
-/// The view that movement operation `op` makes of `view` (a view of its operand); nothing when strides cannot
-/// express it (a reshape of a window that is not contiguous enough).
+/// Applies view operation `op` to `view`, a view of its operand; nothing if strides cannot express the result
+/// (a reshape that merges non-contiguous axes).
 std::optional<View> apply_movement(mlir::Operation* op, const View& view);
 
-/// Joins neighbouring axes that all `strides` lists walk as one and drops extents of 1. `strides[k]` and
-/// `extents` are outermost first; all have one length. `boundary` (0 if none) keeps axes before and from it
-/// apart.
+/// Collapses adjacent axes that are contiguous under every list of `strides`, and drops extents of 1.
+/// `strides[k]` and `extents` are outermost first and of one length. Axes preceding `boundary` (0: none) are
+/// not collapsed with axes from it on; it is updated.
 void collapse_axes(llvm::SmallVectorImpl<std::int64_t>& extents,
                    llvm::SmallVectorImpl<llvm::SmallVector<std::int64_t, 6>>& strides,
                    std::size_t* boundary = nullptr);

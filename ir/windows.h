@@ -5,26 +5,26 @@
 
 namespace kiln::ir {
 
-/// The windows of a pooling that lie side by side, by what looks at the pooled array: slices that have one
-/// point of each window.
+/// Adjacent windows of a pooling, recovered from the slices of its input: each slice takes one point of every
+/// window.
 struct Windows {
-  llvm::SmallVector<std::int64_t, 6> size;   ///< of a window along each axis
-  llvm::SmallVector<std::int64_t, 6> shape;  ///< how many there are; that of the slices
+  llvm::SmallVector<std::int64_t, 6> size;   ///< extents of one window
+  llvm::SmallVector<std::int64_t, 6> shape;  ///< number of windows per axis: the shape of each slice
 
   std::int64_t points() const { return mlir::ShapedType::getNumElements(size); }
-  /// Which point of the windows a slice has, in C order.
+  /// The point that a slice takes, in C order of the window.
   std::int64_t point_of(SliceOp slice) const;
 };
 
-/// The windows that the users of `v` look at it through, if they are all such slices, and the slices have
-/// every point. What does not fill a window is in none.
+/// The windows over `v`, if all its users are such slices and these cover every point of a window. A partial
+/// window at the border belongs to none.
 std::optional<Windows> windows_over(mlir::Value v);
 
 /// Whether the results of a contraction's tile can be whole windows: a tile of Winograd's algorithm is one of
 /// 2x2, and the rows of another contraction's tile may be neighbours in the picture. How many points a tile
 /// has registers for is the target's matter (passes/target_model.h).
 bool has_windows(mlir::Operation* product, const Windows& windows);
-/// The windows through which what follows a product combines its results.
+/// The windows over the result of a contraction, if its register tile holds all their points.
 std::optional<Windows> pooled_windows(mlir::Operation* product);
 
 }  // namespace kiln::ir
