@@ -21,19 +21,18 @@ class Revision;
 class KILN_API AttrOwner {
  public:
   explicit AttrOwner(const HybridBlock* owner);
-  /// The recording that this thread makes, if any, depends on the value.
+  /// Makes this thread's recording, if any, depend on the value.
   void read() const;
-  /// Recordings that depend on the value do not hold any more.
+  /// Invalidates the recordings that depend on the value.
   void changed() const;
-  /// Whether the block around was assigned the other one's block just now, so that its members follow.
+  /// Whether the owner was just assigned the owner of the other Attr, so that its members follow.
   bool left_for(const AttrOwner& o) const;
 
  private:
   std::shared_ptr<Revision> revision_;
 };
 
-/// Whether hybrid_forward computes the same with both: floating-point numbers, also those in a container, are
-/// compared by their bits.
+/// Equality for recordings: floating-point numbers, in containers too, are compared by their bits.
 template <class T>
 bool same_value(const T& a, const T& b) {
   if constexpr (std::same_as<T, float>)
@@ -48,14 +47,14 @@ bool same_value(const T& a, const T& b) {
 
 }  // namespace detail
 
-/// A member whose value hybrid_forward reads: `Attr<float> scale{this, 2.0f};`, then `x * scale`. A plain
-/// member is part of a recording, and a later value of it is not seen; assigning another value to an Attr
-/// makes the next call record again. Copies of the block see the same value. Assigning one Attr to another
-/// copies the value. Thread rule: many calls may read it at once; assigning is the program's to order.
+/// A tracked member of a block: `Attr<float> scale{this, 2.0f};`, then `x * scale` in hybrid_forward. A plain
+/// member is baked into the recording; assigning another value to an Attr makes the next call record again.
+/// Copies of the block share the value. Assigning one Attr to another copies the value. Thread rule:
+/// concurrent calls may read it; the program synchronises assignments.
 template <std::equality_comparable T>
 class Attr {
  public:
-  /// Throws when `owner` is null.
+  /// Throws if `owner` is null.
   Attr(HybridBlock* owner, T value) : shared_(std::make_shared<Shared>(owner, std::move(value))) {}
   Attr(const Attr&) = default;
   Attr(Attr&&) = default;
@@ -73,7 +72,7 @@ class Attr {
     return *this;
   }
   operator const T&() const { return get(); }
-  /// The same by a name, for where nothing tells the compiler which type is wanted.
+  /// The value, for contexts without an implicit conversion.
   const T& get() const {
     shared_->owner.read();
     return shared_->value;

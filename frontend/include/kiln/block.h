@@ -25,11 +25,11 @@ class Block;
 class CachedCall;
 
 namespace detail {
-struct BlockState;  // what the copies of one block share; frontend/gluon/block/block_state.h
+struct BlockState;  // shared by all copies of one block; frontend/gluon/block/block_state.h
 struct BlockAccess;
 
-/// The recordings of one object. Not copied with it: plain members of a copy may differ, so a copy records
-/// for itself (and shares the code where the recording is the same).
+/// The recordings of one object. A copy of the object starts without recordings, since its plain members may
+/// differ; equal recordings share their code.
 class KILN_API ObjectCalls {
  public:
   ObjectCalls() = default;
@@ -43,7 +43,7 @@ class KILN_API ObjectCalls {
   }
   /// Null before the first hybridized call.
   CachedCall* find() const { return published_.load(std::memory_order_acquire); }
-  /// Made if need be, under the state's lock.
+  /// Creates it on first use, under the state's lock.
   std::shared_ptr<CachedCall> get(BlockState& state);
 
  private:
@@ -54,11 +54,12 @@ class KILN_API ObjectCalls {
 
 using Tensors = std::vector<Tensor>;
 
-/// Inputs in braces, of one type that is a tensor.
+/// Braced inputs of one tensor type.
 template <class T>
 concept BracedInput = std::convertible_to<T, Tensor> && !std::same_as<T, Symbol>;
 
-/// While it lives, blocks that this thread makes get the owner's prefix, and are numbered within it.
+/// A name scope: during its lifetime, blocks made on this thread get the owner's prefix and are numbered
+/// within it.
 class KILN_API BlockScope {
  public:
   ~BlockScope();
@@ -72,7 +73,7 @@ class KILN_API BlockScope {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Takes a hook off its block; doing nothing keeps it.
+/// Removes a hook from its block on request; its destructor keeps the hook.
 class KILN_API HookHandle {
  public:
   void detach();
@@ -83,36 +84,35 @@ class KILN_API HookHandle {
   std::uint64_t id_ = 0;
 };
 
-/// A part of a network: parameters, children and a computation on tensors. A program derives from it (or
-/// rather from HybridBlock), makes its children and parameters in the constructor and overrides forward(). A
-/// block is a handle: copies share parameters, children, hooks and compiled code; only plain members of a
-/// program's own class are copied. `net.add(Residual(8))` thus keeps a copy that is the same block. Thread
-/// rule: calls may come from many threads at once; everything else is the program's to order, and so is
-/// letting go of an array that hybrid_forward reads.
+/// A part of a network: parameters, children and a computation on tensors. A program derives from it (rather
+/// from HybridBlock), creates children and parameters in the constructor and overrides forward(). A block is
+/// a handle: copies share parameters, children, hooks and compiled code; only plain members of the derived
+/// class are copied. `net.add(Residual(8))` stores a copy that is the same block. Thread rule: concurrent
+/// calls are safe; the program synchronises all other operations, and the release of arrays that
+/// hybrid_forward reads.
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
   virtual ~Block();
   Block(const Block&) = default;
   Block(Block&&) = default;
-  /// Another block in this one's place. Compiled calls that used this one record again.
+  /// Rebinds this handle to another block. Parents of the handle record again.
   Block& operator=(const Block& o);
   Block& operator=(Block&& o);
 
-  /// "hybridsequential0_": what names of parameters begin with.
+  /// The prefix of parameter names: "hybridsequential0_".
   const std::string& prefix() const;
   /// The prefix without its last underscore.
   std::string name() const;
-  /// The name of the class, as printed forms show it.
+  /// The class name in printed forms.
   virtual std::string class_name() const;
-  /// The parameters of this block alone, without those of its children.
+  /// The parameters of this block without its children.
   ParameterDict params() const;
-  /// All parameters of the tree; with `select`, a regular expression, those whose full name begins with a
-  /// match.
+  /// All parameters of the tree. `select`: a regular expression matched at the start of the full name.
   ParameterDict collect_params(const std::string& select = "") const;
   [[nodiscard]] BlockScope name_scope() const;
 
-  /// Makes `block` a child, by its number when `name` is empty. The children of a HybridBlock must be
+  /// Makes `block` a child; its number is the default name. The children of a HybridBlock must be
   /// HybridBlocks.
   void register_child(std::shared_ptr<Block> block, const std::string& name = "");
   template <std::derived_from<Block> B>
@@ -122,10 +122,10 @@ class KILN_API Block {
   std::size_t size() const;  ///< number of children
   /// Child number i; negative counts from the end.
   Block& operator[](int i) const;
-  /// The child of that name.
+  /// The child with that name.
   Block& child(std::string_view name) const;
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;
-  /// This block as what it is: `net[0].as<nn::Dense>().weight`. Throws when it is something else.
+  /// Downcast: `net[0].as<nn::Dense>().weight`. Throws if the block has another type.
   template <class B>
   B& as() {
     if (auto* block = dynamic_cast<B*>(this)) return *block;
@@ -133,18 +133,18 @@ class KILN_API Block {
   }
 
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
-  /// Compiles: on a HybridBlock this block and all below, on a plain Block the hybrid children.
+  /// Activates compilation of this block and its descendants; a plain Block passes it on to its children.
   void hybridize(const HybridizeOptions& options = {}) const;
   template <std::same_as<bool> Bool>
   void hybridize(Bool active) const {
     hybridize(HybridizeOptions{.active = active});
   }
-  /// All parameters, and the tensors given later, in another dtype.
+  /// Converts all parameters to another dtype. Inputs of later calls must have it too.
   virtual void cast(DType dtype);
-  /// Runs fn on all descendants, children first, then on this block.
+  /// Applies fn to all descendants, children first, then to this block.
   void apply(const std::function<void(Block&)>& fn);
 
-  /// Values of all parameters by their path in the tree: "0.weight", "features.1.gamma".
+  /// Parameter values by path in the tree: "0.weight", "features.1.gamma".
   void save_parameters(const std::string& path,
                        std::source_location where = std::source_location::current()) const;
   void load_parameters(const std::string& path, const LoadOptions& options = {}) const;
@@ -156,8 +156,8 @@ class KILN_API Block {
     load_parameters(path, options);
   }
 
-  /// Runs the network on `inputs` and prints its layers with output shapes and numbers of parameters. Not for
-  /// a network that is hybridized.
+  /// Runs the network on `inputs` and prints its layers with output shapes and parameter counts. Throws for a
+  /// hybridized network.
   void summary(const Tensors& inputs, std::ostream& os = std::cout);
   void summary(const Tensor& x, std::ostream& os = std::cout) { summary(Tensors{x}, os); }
 
@@ -166,42 +166,42 @@ class KILN_API Block {
   HookHandle register_forward_pre_hook(PreHook hook) const;
   HookHandle register_forward_hook(Hook hook) const;
 
-  // Calls. The forms with one result throw where the block gives several: pass a vector then.
+  // Calls. Overloads with one result throw if the block returns several: pass a vector then.
   using Where = std::source_location;
   Tensor operator()(Where where = Where::current());
   Tensor operator()(const Tensor& x, Where where = Where::current());
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current());
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current());
   Tensors operator()(const Tensors& inputs, Where where = Where::current());
-  template <BracedInput T>  // so that `net({x})` is a call with a vector, as `net({x, y})` is
+  template <BracedInput T>  // makes `net({x})` a call with a vector, like `net({x, y})`
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) {
     return (*this)(Tensors(inputs.begin(), inputs.end()), where);
   }
-  /// Composes: the network applied to a symbol, without shapes.
+  /// Composes a symbol without shapes.
   Symbol operator()(const Symbol& x, Where where = Where::current());
-  template <std::same_as<Symbol> S>  // so that `net({x, y})` means tensors
+  template <std::same_as<Symbol> S>  // keeps `net({x, y})` a call with tensors
   Symbol operator()(const std::vector<S>& inputs, Where where = Where::current()) {
     return compose(inputs, where);
   }
 
-  /// The printed form: the class, and the children by name.
+  /// The printed form: the class and the children by name.
   virtual std::string str() const;
 
  protected:
-  /// Numbers blocks that were made as arguments of one call from left to right, whatever the order in which
-  /// the compiler made them. Null: one that the program made before. Their names must not have been used yet.
+  /// Numbers blocks created as arguments of one call from left to right, independent of the evaluation order.
+  /// Null: a block created earlier. Their names must not have been used yet.
   static void number_in_order(const std::vector<const Block*>& arguments);
-  /// `kind`: what names are made from ("dense"); the library's layers know it before their class is complete.
+  /// `kind`: the stem of names ("dense"); layers of the library pass it before their class is complete.
   Block(const BlockOptions& options, std::string_view kind);
 
-  // Override the one that fits. Calls with a vector, and several results, take the last.
+  // Override one. Calls with a vector, and several results, use the last.
   virtual Tensor forward();
   virtual Tensor forward(const Tensor& x);
   virtual Tensor forward(const Tensor& x, const Tensor& y);
   virtual Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z);
   virtual Tensors forward(const Tensors& inputs);
   virtual bool is_hybrid() const { return false; }
-  /// What hybridize() does to this block itself; the children follow.
+  /// hybridize() for this block alone; the children follow.
   virtual void set_active(const HybridizeOptions& options) const;
 
  private:
@@ -222,54 +222,51 @@ class KILN_API Block {
   detail::ObjectCalls calls_;
 };
 
-/// One recording of a hybridized block: what it was made for and what came of it.
+/// A recording of a hybridized block: its signature, and its executable.
 struct CompiledCall {
-  std::string inputs;  ///< "float32 (1, 512)", several with commas between
+  std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;
-  /// False where such calls run eagerly, since no recording does the same: hybrid_forward writes to an array
-  /// that it also sees through another argument, or values decide which array it writes to.
+  /// False if such calls run eagerly, because a recording would differ: hybrid_forward writes to an array
+  /// that aliases another argument, or values decide which array it writes to.
   bool compiled = true;
-  std::size_t kernels = 0;      ///< launches of one call
-  std::size_t arena_bytes = 0;  ///< temporaries of one call
+  std::size_t kernels = 0;      ///< kernel launches per call
+  std::size_t arena_bytes = 0;  ///< temporaries of one call, in bytes
   double compile_ms = 0;
 };
 
-/// A block whose computation can be compiled. A program overrides hybrid_forward, in the form with as many
-/// tensors as the block takes (with a vector for more than three, or for several results), and computes with
-/// `F` and the tensors' operators. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize() it runs
-/// once for each combination of input shapes, dtypes and mode, on values to come, and the recording is
-/// compiled. A plain member that it reads (a flag, a float) is then part of the recording: make it an Attr,
-/// and a call records again after an assignment. Hooks of children belong to the recording, too.
+/// A block whose computation can be compiled. A program overrides the hybrid_forward with the block's number
+/// of tensors (a vector for more than three, or for several results) and computes with `F` and the operators
+/// of tensors. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize(), hybrid_forward runs once
+/// per signature (input shapes, dtypes, mode) on traced tensors, and the recording is compiled. A plain
+/// member that it reads (a flag, a float) is baked into the recording; an Attr is tracked. Hooks of children
+/// are recorded too.
 ///
-/// The next call records again after changes of: children, hooks, dtype and Attrs of any block below or
-/// called, a member that is a parameter or a block, a captured tensor of which the program has no handle any
-/// more, hybridize(). It cannot see other state of the program: another value of a plain member or global, a
-/// captured tensor replaced by another while something else holds the old one. KILN_CHECK=recording finds
-/// where that matters.
+/// The next call records again after a change of children, hooks, dtype or Attrs of a block in the tree,
+/// after hybridize(), after the assignment of a member that is a parameter or a block, and if the program has
+/// released a captured tensor. Not seen: a plain member or global with another value, and a captured tensor
+/// replaced while another handle holds the old array. KILN_CHECK=recording finds both.
 class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});
 
   /// Writes the graph of the latest recording as PREFIX-symbol.json and the parameters as PREFIX-000N.params.
-  /// Throws before hybridize() and a first call, and where hybrid_forward writes into its inputs or into
-  /// other arrays from outside. To find out whether the graph is the same at other sizes, hybrid_forward is
-  /// recorded again at larger extents of each axis. Where it is not, because hybrid_forward computes with
-  /// x.shape(), a warning names the operators with their lines, and the file declares the extents that it is
-  /// for: importing it and calling it with others is an error.
+  /// Throws before hybridize() and a first call, and if hybrid_forward writes into its inputs or captured
+  /// arrays. Records hybrid_forward again at larger extents of each axis. If the graph depends on an extent,
+  /// because hybrid_forward computes with x.shape(), a warning names the operators with their lines and the
+  /// file declares its extents: a call of the imported file with others is an error.
   void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current());
-  /// The recordings that calls of this block and its copies can run, oldest first: one for each signature.
-  /// Those that a change made stale are not among them.
+  /// The valid recordings of this block and its copies, oldest first, one per signature.
   std::vector<CompiledCall> compiled_calls() const;
 
-  /// The call on these arrays, ready to run again and again: `auto step = net.bind({x}); step();` computes
-  /// what net(x) does at a part of a call's fixed cost, into the same result each time (BoundCall). Records
-  /// and compiles if need be. Bound for the mode of training of this thread. Throws before hybridize(), for a
-  /// block with hooks, for parameters without values, and where calls run eagerly (CompiledCall::compiled).
+  /// Binds a call to its input arrays: `auto step = net.bind({x}); step();` computes net(x) into the same
+  /// result each time, with a lower fixed cost per call (BoundCall). Records and compiles on demand, for this
+  /// thread's training mode. Throws before hybridize(), for a block with hooks, for uninitialised parameters,
+  /// and for calls that run eagerly (CompiledCall::compiled).
   [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current());
 
-  /// Sets the shapes of parameters of this block that are not known, from the inputs. The default finds them
-  /// by recording hybrid_forward: operators tell the shapes of their weights. Override it where they cannot
-  /// (see Parameter::set_shape).
+  /// Infers unknown parameter shapes of this block from the inputs. The default records hybrid_forward and
+  /// infers weights by the operators' shape rules. Override it if these do not suffice (see
+  /// Parameter::set_shape).
   virtual void infer_shape(const Tensors& inputs);
 
  protected:
@@ -287,19 +284,20 @@ class KILN_API HybridBlock : public Block {
   Tensors forward(const Tensors& inputs) final;  // override hybrid_forward(F& F, const Tensors& inputs)
   bool is_hybrid() const final { return true; }
   void set_active(const HybridizeOptions& options) const override;
-  /// Whether a call of this block by itself can be compiled. Evaluated at each recording.
+  /// Whether a direct call of this block can be compiled. Evaluated at each recording.
   virtual bool records_alone() const { return true; }
 
  private:
   friend struct detail::BlockAccess;
 };
 
-/// A member that is a child: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 =
-/// nn::Dense(120);`. The assignment registers it; the name is its key in printed forms and in saved files.
+/// A child as a member: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 =
+/// nn::Dense(120);`. The assignment registers the child; its name is the key in printed forms and saved
+/// files.
 template <class B>
 class Child {
  public:
-  /// Throws where the owner has a Child of that name already.
+  /// Throws if the owner has a Child with that name already.
   Child(Block* owner, std::string name, std::source_location where = std::source_location::current())
       : owner_(*owner), name_(std::move(name)) {
     owner_.claim_child_name(name_, where);
@@ -307,9 +305,9 @@ class Child {
   Child(const Child&) = default;
   Child(Child&&) = default;
   Child& operator=(Child&&) = default;
-  /// The other's child becomes this one's too: the same block, with the same parameters.
+  /// Shares the other's child: the same block with the same parameters.
   Child& operator=(const Child& o) {
-    if (owner_.left_for(o.owner_)) {  // the block around was assigned: its members follow
+    if (owner_.left_for(o.owner_)) {  // the owner was assigned: its members follow
       owner_ = o.owner_;
       block_ = o.block_;
     } else if (o.block_) {
@@ -318,7 +316,7 @@ class Child {
     return *this;
   }
   Child& operator=(const B& block) { return assign(std::make_shared<B>(block)); }
-  /// A block of a class derived from B stays what it is: `Child<HybridBlock> output` takes any HybridBlock.
+  /// Keeps the dynamic type: `Child<HybridBlock> output` takes any HybridBlock.
   template <std::derived_from<B> D>
   Child& operator=(const D& block) {
     return assign(std::make_shared<D>(block));
@@ -350,7 +348,7 @@ class Child {
     owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
     return *this;
   }
-  /// Holds the block: the call may put another one in its place.
+  /// Holds a copy of the handle: the call may rebind this one.
   std::shared_ptr<Block> get() const {
     if (!block_) throw Error("The child '" + name_ + "' is used before a block was assigned to it.");
     return block_;

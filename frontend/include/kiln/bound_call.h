@@ -7,32 +7,31 @@
 
 namespace kiln {
 
-/// A call of a hybridized block that is ready to run (HybridBlock::bind): its code, its input arrays, and
-/// arrays for its results. Running it looks nothing up and, once the pool has its temporaries, allocates
-/// nothing. The results are bit for bit those of the call.
+/// A hybridized call bound to its arrays (HybridBlock::bind): code, inputs and results. A run does no look-up
+/// and, once the pool holds the temporaries, no allocation. Results are bit-identical to those of the call.
 ///
-/// It reads what the input arrays and the parameters hold when it runs: write into them (`x[slice()] = y`,
-/// copy_from, set_data) and run again. It writes the result arrays over at each run, so every handle of a
-/// result sees the newest; copy() keeps one. A result that hybrid_forward returns as a view of an input or
-/// a parameter is one here too. Dropout and the like draw random numbers as the call does.
+/// A run reads the current contents of inputs and parameters: write into them (`x[slice()] = y`, copy_from,
+/// set_data) and run again. It overwrites the result arrays, so every handle of a result sees the latest;
+/// copy() keeps one. A result that hybrid_forward returns as a view of an input or a parameter stays a view.
+/// Dropout and other samplers advance the random stream as the call does.
 ///
-/// A handle: copies share inputs and results. Keeps alive all that it uses; the block may be gone, or
-/// hybridized anew. Thread rule: one thread at a time; bind once for each thread.
+/// A handle: copies share inputs and results. It keeps alive everything it uses; the block may be destroyed
+/// or hybridized again. Thread rule: one thread at a time; bind once per thread.
 class KILN_API BoundCall {
  public:
   using Where = std::source_location;
-  /// Runs a block of one result and returns that. Throws for a block of several: use run(). Throws as run().
+  /// Runs a block with one result and returns it. Throws for several results (use run()), and as run().
   const Tensor& operator()(Where where = Where::current());
-  /// Runs the block and returns the results, always the same tensors. Throws when the block has
-  /// changed since bind() (a child, a hook, an Attr, a cast, an array that it captured), in another mode of
-  /// training than at bind(), and while a network is traced.
+  /// Runs the block and returns the results, always the same tensors. Throws if the block has changed since
+  /// bind() (a child, a hook, an Attr, a cast, a captured array), in another training mode than at bind(),
+  /// and while a network is traced.
   const std::vector<Tensor>& run(Where where = Where::current());
 
   const std::vector<Tensor>& inputs() const;
-  /// What run() returns. Elements are undefined before the first run.
+  /// The result tensors. Elements are undefined before the first run.
   const std::vector<Tensor>& results() const;
-  /// Other arrays to read from now on: also results of another bound call, but not of this one. Throws for
-  /// other shapes or dtypes, and for arrays that are shared otherwise than those of bind().
+  /// Replaces the input arrays; results of another bound call are allowed, of this one not. Throws for other
+  /// shapes or dtypes, and for another aliasing pattern than at bind().
   void set_inputs(const std::vector<Tensor>& inputs, Where where = Where::current());
 
  private:

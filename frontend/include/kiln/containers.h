@@ -8,7 +8,7 @@ namespace kiln {
 
 namespace detail {
 
-/// What add() takes: a block, and the line of the program that adds it.
+/// The argument of add(): a block and the caller's source location.
 struct Added {
   template <class B>
   requires std::derived_from<std::remove_cvref_t<B>, Block> Added(
@@ -25,14 +25,14 @@ struct Added {
   std::source_location where;
 };
 
-/// Registers children, numbered from left to right. Errors and nodes of a child show the line that added it.
+/// Registers children, numbered from left to right. Errors and nodes of a child have the line that added it.
 KILN_API void add_children(Block& container, std::span<const Added> blocks);
 
 }  // namespace detail
 
 namespace nn {
 
-/// Runs its children one after the other. Children may be any blocks.
+/// Runs its children in order. Children may be any blocks.
 class KILN_API Sequential : public Block {
  public:
   explicit Sequential(const BlockOptions& options = {});
@@ -44,7 +44,7 @@ class KILN_API Sequential : public Block {
     detail::add_children(*this, blocks);
   }
   using Block::operator[];
-  /// The children [begin, end) as a network of their own; they are shared.
+  /// A new container with the children [begin, end), which are shared.
   Sequential operator[](Slice s) const;
 
  protected:
@@ -53,7 +53,7 @@ class KILN_API Sequential : public Block {
   void set_active(const HybridizeOptions& options) const override;
 };
 
-/// Runs its children one after the other and can be compiled as one. All children are HybridBlocks.
+/// A Sequential of HybridBlocks, which can be compiled as a whole.
 class KILN_API HybridSequential : public HybridBlock {
  public:
   explicit HybridSequential(const BlockOptions& options = {});
@@ -71,7 +71,7 @@ class KILN_API HybridSequential : public HybridBlock {
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
 };
 
-/// Gives its input to every child and joins the results along `axis`.
+/// Applies every child to the input and concatenates the results along `axis`.
 class KILN_API Concurrent : public Sequential {
  public:
   explicit Concurrent(int axis = -1, const BlockOptions& options = {});
@@ -100,7 +100,7 @@ class KILN_API HybridConcurrent : public HybridSequential {
   int axis_;
 };
 
-/// Gives back its input.
+/// Returns its input.
 class KILN_API Identity : public HybridBlock {
  public:
   explicit Identity(const BlockOptions& options = {}) : HybridBlock(options, "identity") {}
@@ -109,7 +109,7 @@ class KILN_API Identity : public HybridBlock {
   Tensor hybrid_forward(F&, const Tensor& x) override { return x; }
 };
 
-/// An operator by its name ("relu"), or a function of F and tensors, as a block.
+/// A block from an operator's name ("relu") or a function of F and tensors.
 class KILN_API HybridLambda : public HybridBlock {
  public:
   using Function = std::function<Tensors(F& F, const Tensors& inputs)>;
@@ -138,7 +138,7 @@ class KILN_API HybridLambda : public HybridBlock {
   Function fn_;
 };
 
-/// The same where the function reads values, and so cannot be compiled.
+/// The same for a function that reads values, which cannot be compiled.
 class KILN_API Lambda : public Block {
  public:
   using Function = std::function<Tensor(const Tensor&)>;

@@ -3,11 +3,11 @@
 
 namespace kiln::autograd {
 
-/// Whether operators of this thread run for training: BatchNorm uses the batch's statistics, Dropout drops.
+/// This thread's training mode: BatchNorm uses the batch's statistics, Dropout drops elements.
 KILN_API bool is_training();
 
-/// While it lives, operators of this thread run for training (or, with false, for prediction), as in `with
-/// autograd.train_mode():`. Scopes nest; one belongs to the thread that made it.
+/// Sets this thread's training mode during its lifetime (false: prediction), as `with
+/// autograd.train_mode():`. Scopes nest. Destroy it on the thread that created it.
 class KILN_API TrainMode {
  public:
   explicit TrainMode(bool train = true);

@@ -13,7 +13,7 @@ using kiln::nn::Identity;
 
 struct SyncBatchNormOptions {
   std::int64_t in_channels = 0;
-  std::optional<int> num_devices = {};  ///< 1; Kiln normalises over one device's batch
+  std::optional<int> num_devices = {};  ///< must be 1: Kiln uses one device
   double momentum = 0.9;
   double epsilon = 1e-5;
   bool center = true;
@@ -26,14 +26,14 @@ struct SyncBatchNormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// BatchNorm over the batches of all devices; with the one device that Kiln uses, over the batch.
+/// BatchNorm over all devices; Kiln uses one, so over the batch.
 class KILN_API SyncBatchNorm : public kiln::nn::BatchNorm {
  public:
   explicit SyncBatchNorm(const SyncBatchNormOptions& options = {});
   std::string str() const override;
 };
 
-/// Channels become extents of the image: (N, C * factors, window...) -> (N, C, window * factors...).
+/// Pixel shuffle: (N, C * factors, window...) -> (N, C, window * factors...).
 class KILN_API PixelShuffle : public HybridBlock {
  public:
   std::string str() const override;
@@ -80,7 +80,7 @@ struct VariationalDropoutOptions {
   double drop_states = 0;  ///< of the first state only
   double drop_outputs = 0;
 };
-/// Dropout whose masks hold for all steps until reset(). In training only.
+/// Dropout with the same masks for all steps until reset(). Training mode only.
 class KILN_API VariationalDropoutCell : public kiln::rnn::ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
@@ -112,8 +112,8 @@ struct LSTMPCellOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// LSTM whose output is projected: h' = h2r_weight (o * tanh(c')). States (batch, projection) and (batch,
-/// hidden).
+/// LSTM with a projected output: h' = h2r_weight (o * tanh(c')). States (batch, projection) and
+/// (batch, hidden).
 class KILN_API LSTMPCell : public kiln::rnn::DenseCell {
  public:
   LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& options = {});

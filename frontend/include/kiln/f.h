@@ -8,24 +8,24 @@
 
 namespace kiln {
 
-/// The operators, spelled as in Gluon code. `hybrid_forward(F& F, ...)` receives one, so that `F.relu(x)`
-/// computes at once when the network runs eagerly and records a node while it is traced; outside of networks
-/// the same functions are `nd::relu(x)`. An F has no state.
+/// The operators, spelled as in Gluon code. In `hybrid_forward(F& F, ...)`, `F.relu(x)` computes at once if
+/// the network runs eagerly, and records a node while it is traced. Outside of networks: `nd::relu(x)`. An F
+/// has no state.
 ///
-/// Every function takes, last, the caller's source location, which errors, dumps and profiles show. All throw
-/// kiln::Error for shapes and dtypes that do not fit, naming operator, shapes and line. Results are new
-/// arrays. All inputs of one call have one dtype unless said otherwise. Thread rule: as Tensor.
+/// The last argument of every function is the caller's source location for errors, dumps and profiles. All
+/// throw kiln::Error for mismatched shapes or dtypes, with operator, shapes and line. Results are new arrays.
+/// All inputs of one call have one dtype unless stated otherwise. Thread rule: as Tensor.
 class KILN_API F {
  public:
   using Where = std::source_location;
   using Tensors = std::vector<Tensor>;
 
-  /// "ndarray" when operators compute at once, "symbol" while they are recorded.
+  /// "ndarray" in eager mode, "symbol" while recording.
   static std::string_view name();
   /// "mxnet.ndarray" or "mxnet.symbol": what the tutorials print.
   static std::string module_name();
 
-  // Element by element: same shape and dtype.
+  // Pointwise: the result has the operand's shape and dtype.
   static Tensor relu(const Tensor& data, Where where = Where::current());
   static Tensor sigmoid(const Tensor& data, Where where = Where::current());
   static Tensor tanh(const Tensor& data, Where where = Where::current());
@@ -86,7 +86,8 @@ class KILN_API F {
   static Tensor cast(const Tensor& data, DType dtype, Where where = Where::current());
   static Tensor Cast(const Tensor& data, DType dtype, Where where = Where::current());
 
-  // Two tensors. elemwise_*: equal shapes; broadcast_*: aligned from the right, an extent of 1 stretches.
+  // Two tensors. elemwise_*: equal shapes; broadcast_*: axes aligned from the right, extent 1
+  // broadcasts.
   static Tensor elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   static Tensor elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   static Tensor elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
@@ -132,9 +133,9 @@ class KILN_API F {
   static Tensor logical_and(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   static Tensor logical_or(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
-  /// Sum of arrays of one shape.
+  /// The sum of arrays of equal shape.
   static Tensor add_n(const Tensors& args, Where where = Where::current());
-  /// Elements of x where condition is not zero, else of y.
+  /// Selects elements of x where condition is not zero, else of y.
   static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
                       Where where = Where::current());
 
@@ -149,17 +150,18 @@ class KILN_API F {
                             const ConvolutionOptions& options, Where where = Where::current());
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
                             Where where = Where::current());
-  /// data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter). Without a
+  /// data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter). No
   /// bias unless no_bias is false.
   static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
                               const DeconvolutionOptions& options, Where where = Where::current());
   static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const DeconvolutionOptions& options,
                               Where where = Where::current());
   static Tensor Pooling(const Tensor& data, const PoolingOptions& options, Where where = Where::current());
-  /// Images (N, C, H, W) `scale` times as large; sample_type: nearest, or bilinear with a weight as second.
+  /// Upsamples images (N, C, H, W) by `scale`; sample_type: nearest, or bilinear with a weight as second
+  /// input.
   static Tensor UpSampling(const Tensors& args, const UpSamplingOptions& options,
                            Where where = Where::current());
-  /// While training, normalises by the batch's statistics and updates moving_mean and moving_var in place.
+  /// In training mode normalises by the batch's statistics and updates moving_mean and moving_var in place.
   static Tensor BatchNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const Tensor& moving_mean, const Tensor& moving_var,
                           const BatchNormOptions& options = {}, Where where = Where::current());
@@ -173,7 +175,7 @@ class KILN_API F {
   static Tensor L2Normalization(const Tensor& data, const L2NormalizationOptions& options = {},
                                 Where where = Where::current());
   static Tensor LRN(const Tensor& data, const LRNOptions& options, Where where = Where::current());
-  /// Identity unless training.
+  /// The identity outside of training mode.
   static Tensor Dropout(const Tensor& data, const DropoutOptions& options = {},
                         Where where = Where::current());
   /// act_type: relu, sigmoid, tanh, softrelu, softsign.
@@ -205,7 +207,7 @@ class KILN_API F {
   static Tensor hard_sigmoid(const Tensor& data, const HardSigmoidOptions& options = {},
                              Where where = Where::current());
 
-  // Layers that end a network: the label decides the gradient only.
+  // Output layers: the label affects only the gradient.
   static Tensor SoftmaxOutput(const Tensor& data, const Tensor& label,
                               const SoftmaxOutputOptions& options = {}, Where where = Where::current());
   static Tensor LinearRegressionOutput(const Tensor& data, const Tensor& label,
@@ -228,24 +230,24 @@ class KILN_API F {
   static Tensor space_to_depth(const Tensor& data, std::int64_t block_size, Where where = Where::current());
   /// (N, C * kernel, positions).
   static Tensor im2col(const Tensor& data, const Im2colOptions& options, Where where = Where::current());
-  /// One image, or two of which the second gives the size.
+  /// One image, or two; the second gives the size.
   static Tensor Crop(const Tensors& data, const CropOptions& options = {}, Where where = Where::current());
 
   /// data: integers (any dtype); weight (input_dim, output_dim).
   static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
                           Where where = Where::current());
 
-  // Products.
+  // Contractions.
   static Tensor dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                     Where where = Where::current());
   /// (B, n, k) . (B, k, m).
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
 
-  /// Column by column Kronecker product of matrices.
+  /// Column-wise Kronecker product of matrices.
   static Tensor khatri_rao(const Tensors& args, Where where = Where::current());
 
-  // Reductions; of all axes when none is given, then of shape (1,).
+  // Reductions; without axes over all of them, with shape (1,).
   static Tensor sum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor sum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return sum(data, with_axis<ReduceOptions>(axis), where);
@@ -296,16 +298,16 @@ class KILN_API F {
                          Where where = Where::current());
 
   // Shapes.
-  /// 0 keeps an extent, -1 is what is left; -2, -3, -4 as Tensor::reshape.
-  template <class = void>  // so that {.shape = ...} prefers the options
+  /// 0 keeps an extent, -1 is inferred; -2, -3, -4 as Tensor::reshape.
+  template <class = void>  // makes {.shape = ...} prefer the options
   static Tensor reshape(const Tensor& data, const Shape& shape, Where where = Where::current()) {
     return reshape(data, ReshapeOptions{.shape = shape}, where);
   }
   static Tensor reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
   static Tensor Reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
-  /// Without axes all are reversed.
+  /// Without axes reverses their order.
   static Tensor transpose(const Tensor& data, Where where = Where::current());
-  template <class = void>  // so that {.axes = ...} prefers the options
+  template <class = void>  // makes {.axes = ...} prefer the options
   static Tensor transpose(const Tensor& data, const Shape& axes, Where where = Where::current()) {
     return transpose(data, TransposeOptions{.axes = axes}, where);
   }
@@ -394,10 +396,10 @@ class KILN_API F {
   static Tensor slice_like(const Tensor& data, const Tensor& shape_like, const Shape& axes = {},
                            Where where = Where::current());
 
-  /// A vector as a diagonal, or the diagonal of matrices.
+  /// A diagonal matrix from a vector, or the diagonal of matrices.
   static Tensor diag(const Tensor& data, const DiagOptions& options = {}, Where where = Where::current());
 
-  // Sequences: data (T, N, ...), or (N, T, ...) with axis 1. Lengths (N,) count if use_sequence_length is
+  // Sequences: data (T, N, ...), or (N, T, ...) with axis 1. Lengths (N,) are used if use_sequence_length is
   // true.
   static Tensor SequenceMask(const Tensor& data, const Tensor& sequence_length,
                              const SequenceOptions& options, Where where = Where::current());
@@ -412,15 +414,16 @@ class KILN_API F {
   static Tensor SequenceReverse(const Tensor& data, const SequenceOptions& options = {},
                                 Where where = Where::current());
 
-  // Choosing by index; indices may have any dtype.
+  // Indexing; indices may have any dtype.
   /// indices (M, ...): data[indices[0], ..., indices[M - 1]] of shape indices.shape[1:] + data.shape[M:].
   static Tensor gather_nd(const Tensor& data, const Tensor& indices, Where where = Where::current());
-  /// The inverse: zeros of `shape` with `data` at index vectors; of several for one place the last.
+  /// The inverse: zeros of `shape` with `data` at the index vectors; the last duplicate wins.
   static Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Shape& shape,
                            Where where = Where::current());
   /// a (N, M), indices (N,): a[i, indices[i]].
   static Tensor batch_take(const Tensor& a, const Tensor& indices, Where where = Where::current());
-  /// Index vectors by column, (M, N), into an array of that shape, and linear indices (N,).
+  /// Converts between index vectors (M, N), one per column, into an array of that shape, and linear indices
+  /// (N,).
   static Tensor ravel_multi_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   static Tensor unravel_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
@@ -438,19 +441,18 @@ class KILN_API F {
   static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, const OneHotOptions& options, Where where = Where::current());
 
-  // Orders along an axis. Equal elements keep the order of their indices; NaNs are last in both directions.
+  // Sorting along an axis. Stable; NaNs are last in both directions.
   static Tensor sort(const Tensor& data, const SortOptions& options = {}, Where where = Where::current());
   static Tensor sort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return sort(data, with_axis<SortOptions>(axis), where);
   }
-  /// Indices, as float32 unless `dtype` says otherwise.
+  /// Indices, by default as float32.
   static Tensor argsort(const Tensor& data, const ArgsortOptions& options = {},
                         Where where = Where::current());
   static Tensor argsort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return argsort(data, with_axis<ArgsortOptions>(axis), where);
   }
-  /// The k greatest (or least) elements, as ret_typ says: "indices", "value", or "mask" (1 and 0 in data's
-  /// shape).
+  /// The k greatest (or least) elements. ret_typ: "indices", "value", or "mask" (1 and 0 in data's shape).
   static Tensor topk(const Tensor& data, const TopkOptions& options = {}, Where where = Where::current());
   static Tensor topk(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return topk(data, with_axis<TopkOptions>(axis), where);
@@ -458,15 +460,15 @@ class KILN_API F {
   /// ret_typ "both": values and indices.
   static Tensors topk_both(const Tensor& data, const TopkOptions& options = {},
                            Where where = Where::current());
-  /// Sums of the elements up to each, one after the other; without an axis over all elements.
+  /// Cumulative sums, in order; without an axis over the flattened array.
   static Tensor cumsum(const Tensor& data, const CumsumOptions& options = {}, Where where = Where::current());
   static Tensor cumsum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return cumsum(data, with_axis<CumsumOptions>(axis), where);
   }
-  /// The parts along the first axis in random order.
+  /// A random permutation along the first axis.
   static Tensor shuffle(const Tensor& data, Where where = Where::current());
 
-  // From nothing.
+  // Creation.
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
   static Tensor ones(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
   static Tensor full(const Shape& shape, Number value, DType dtype = DType::f32,

@@ -3,7 +3,7 @@
 
 namespace kiln {
 
-/// Operators that MXNet keeps in modules of their own. As F in everything else.
+/// Operators of MXNet's submodules. Otherwise as F.
 
 /// `F.random().uniform(...)`, `nd::random::uniform(...)`.
 struct KILN_API F::random {
@@ -34,7 +34,7 @@ struct KILN_API F::random {
   static Tensor shuffle(const Tensor& data, Where where = Where::current()) {
     return F::shuffle(data, where);
   }
-  // Of the shape and dtype of data.
+  // With the shape and dtype of data.
   static Tensor uniform_like(const Tensor& data, Number low = 0, Number high = 1,
                              Where where = Where::current());
   static Tensor normal_like(const Tensor& data, Number loc = 0, Number scale = 1,
@@ -42,21 +42,21 @@ struct KILN_API F::random {
 };
 inline struct F::random F::random() { return {}; }
 
-/// `F.contrib().div_sqrt_dim(x)`: the operators of F.contrib(), which has loops and branches too.
+/// `F.contrib().div_sqrt_dim(x)`: the operators of F.contrib(); it has loops and branches too.
 struct KILN_API F::contrib_operators {
-  /// x / sqrt(its last extent)
+  /// x / sqrt(last extent of x)
   static Tensor div_sqrt_dim(const Tensor& data, Where where = Where::current());
   static Tensor arange_like(const Tensor& data, const ArangeLikeOptions& options = {},
                             Where where = Where::current());
-  /// Images (N, C, H, W) averaged to (N, C, output_size).
+  /// Averages images (N, C, H, W) to (N, C, output_size).
   static Tensor AdaptiveAvgPooling2D(const Tensor& data, const Shape& output_size = {},
                                      Where where = Where::current());
   static Tensor BilinearResize2D(const Tensor& data, const BilinearResize2DOptions& options,
                                  Where where = Where::current());
-  /// Resized to the size of another image; mode: like.
+  /// Resizes to the size of another image; mode: like.
   static Tensor BilinearResize2D(const Tensor& data, const Tensor& like,
                                  const BilinearResize2DOptions& options, Where where = Where::current());
-  /// The identity; gradients are multiplied.
+  /// The identity; scales gradients.
   static Tensor gradientmultiplier(const Tensor& data, Number scalar, Where where = Where::current());
   /// old_tensor with the rows index_vector replaced by new_tensor.
   static Tensor index_copy(const Tensor& old_tensor, const Tensor& index_vector, const Tensor& new_tensor,
@@ -70,7 +70,7 @@ struct KILN_API F::contrib_operators {
   static Tensor quadratic(const Tensor& data, const QuadraticOptions& options = {},
                           Where where = Where::current());
 };
-/// `F.linalg().gemm2(a, b)`, `nd::linalg::gemm2(a, b)`: of the last two axes.
+/// `F.linalg().gemm2(a, b)`, `nd::linalg::gemm2(a, b)`: matrices in the last two axes.
 struct KILN_API F::linalg {
   /// alpha A B + beta C
   static Tensor gemm(const Tensor& A, const Tensor& B, const Tensor& C, const GemmOptions& options = {},

@@ -28,12 +28,11 @@ struct NumpyMomentOptions {
   std::string name = {};
 };
 
-/// MXNet's numpy operators: `F.np().sum(x)`. They follow numpy's rules where F's own do not: everything
-/// reduced is a scalar of rank 0, comparisons give bool, integers meet floats and are divided as float32,
-/// binary operators broadcast. What they record is what MXNet records in its numpy mode, and a graph with one
-/// of them is exported as one of that mode. Otherwise as F.
+/// MXNet's numpy operators: `F.np().sum(x)`. Unlike F's own they follow numpy: a full reduction has rank 0,
+/// comparisons give bool, integers promote to floats and divide as float32, binary operators broadcast. They
+/// record nodes of MXNet's numpy mode; a graph with one of them is exported in that mode. Otherwise as F.
 struct KILN_API F::numpy {
-  // Element by element.
+  // Pointwise.
   static Tensor negative(const Tensor& x, Where where = Where::current());
   static Tensor reciprocal(const Tensor& x, Where where = Where::current());
   static Tensor abs(const Tensor& x, Where where = Where::current());
@@ -88,7 +87,7 @@ struct KILN_API F::numpy {
   static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
                       Where where = Where::current());
 
-  // Sums over axes; without `axis`, of everything.
+  // Reductions over axes; without `axis`, over all.
   static Tensor sum(const Tensor& a, const NumpyReduceOptions& options = {}, Where where = Where::current());
   static Tensor sum(const Tensor& a, Integer auto axis, Where where = Where::current()) {
     return sum(a, with_axis<NumpyReduceOptions>(axis), where);
@@ -101,7 +100,7 @@ struct KILN_API F::numpy {
   static Tensor mean(const Tensor& a, Integer auto axis, Where where = Where::current()) {
     return mean(a, with_axis<NumpyReduceOptions>(axis), where);
   }
-  /// Of no elements there is none: throws.
+  /// Throws for an array without elements.
   static Tensor max(const Tensor& a, const NumpyExtremeOptions& options = {}, Where where = Where::current());
   static Tensor max(const Tensor& a, Integer auto axis, Where where = Where::current()) {
     return max(a, with_axis<NumpyExtremeOptions>(axis), where);
@@ -128,12 +127,12 @@ struct KILN_API F::numpy {
     return argmin(a, with_axis<ArgReduceOptions>(axis), where);
   }
 
-  // Products.
+  // Contractions.
   static Tensor dot(const Tensor& a, const Tensor& b, Where where = Where::current());
   static Tensor matmul(const Tensor& a, const Tensor& b, Where where = Where::current());
-  /// Summed over the last `axes` axes of a and the first of b.
+  /// Contracts the last `axes` axes of a with the first of b.
   static Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2, Where where = Where::current());
-  /// Summed over pairs of axes.
+  /// Contracts pairs of axes.
   static Tensor tensordot(const Tensor& a, const Tensor& b, const Shape& a_axes, const Shape& b_axes,
                           Where where = Where::current());
   static Tensor einsum(const ::std::string& subscripts, const Tensors& operands,
@@ -154,14 +153,14 @@ struct KILN_API F::numpy {
                        Where where = Where::current());
   static Tensor concatenate(const Tensors& arrays, int axis = 0, Where where = Where::current());
   static Tensor stack(const Tensors& arrays, int axis = 0, Where where = Where::current());
-  /// Equal parts.
+  /// Splits into equal parts.
   static Tensors split(const Tensor& a, int sections, int axis = 0, Where where = Where::current());
-  /// Without an axis, of the flattened array. An index outside of the axis throws, a negative one too; so
-  /// does a hybridized call, where the result is needed. F::take has the modes that take any index.
+  /// Without an axis, of the flattened array. An out-of-range or negative index throws; in a hybridized call
+  /// only if the result is used. F::take has modes that accept any index.
   static Tensor take(const Tensor& a, const Tensor& indices, ::std::optional<int> axis = {},
                      Where where = Where::current());
 
-  // From nothing, or like another.
+  // Creation.
   /// An array of rank 0.
   static Tensor array(double value, DType dtype = DType::f32, Where where = Where::current());
   static Tensor array(::std::initializer_list<double> values, DType dtype = DType::f32) {
@@ -184,7 +183,7 @@ struct KILN_API F::numpy {
   static Tensor zeros_like(const Tensor& a, Where where = Where::current());
   static Tensor ones_like(const Tensor& a, Where where = Where::current());
 
-  /// Random numbers, of the sequence that random::seed() starts. Without a size a scalar of rank 0.
+  /// Random numbers from the stream of random::seed(). Without a size a scalar of rank 0.
   struct KILN_API random {
     /// In [low, high).
     static Tensor uniform(Number low = 0, Number high = 1, const Shape& size = {}, DType dtype = DType::f32,
@@ -196,26 +195,26 @@ struct KILN_API F::numpy {
                           DType dtype = DType::i64, Where where = Where::current());
   };
 
-  // As text. What is printed in a program in numpy mode is array_str().
-  /// `[1. 2.]`, as numpy's print.
+  // As text. A program in numpy mode prints array_str().
+  /// `[1. 2.]`, as numpy prints.
   static ::std::string array_str(const Tensor& a);
-  /// `array([1., 2.])`, as MXNet's numpy arrays show themselves: without the dtype where it is float32 or
-  /// bool.
+  /// `array([1., 2.])`, the repr of MXNet's numpy arrays, which omits the dtypes float32 and bool.
   static ::std::string array_repr(const Tensor& a);
 };
 inline struct F::numpy F::np() { return {}; }
 
-/// MXNet's extension of numpy: `F.npx().relu(x)`. The layers are F's, under the names that they have there.
+/// MXNet's extension of numpy: `F.npx().relu(x)`. The layers are F's under MXNet's npx names.
 struct KILN_API F::npx : F {
   /// Puts the whole program in numpy mode, until reset_np(): a Tensor is then an array of MXNet's numpy.
-  /// * Shapes: indexing and reducing everything give rank 0, an extent 0 is one. reshape() knows -1 alone.
-  /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are those of np. F's own functions stay
-  ///   what they are.
+  /// * Shapes: full indexing and full reductions give rank 0; extent 0 is an empty array. reshape() accepts
+  ///   only -1 as a code.
+  /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are those of np. F's own functions
+  ///   are unchanged.
   /// * Printing is numpy's.
-  /// * Networks record operators of numpy mode, are exported with `is_np_shape`, and their arrays are saved
-  /// in
-  ///   the form of that mode. One that was compiled before is recorded again.
-  /// Files keep the mode that they were written in. Call it before other threads compute.
+  /// * Networks record operators of numpy mode and are exported with `is_np_shape`; arrays are saved as
+  /// .params
+  ///   V3. A network compiled earlier records again.
+  /// Files keep the mode that they were written in. Thread rule: call it before other threads compute.
   static void set_np();
   static void reset_np();
   static bool is_np_shape();
@@ -224,8 +223,8 @@ struct KILN_API F::npx : F {
 
   static Tensor relu(const Tensor& data, Where where = Where::current());
   static Tensor sigmoid(const Tensor& data, Where where = Where::current());
-  /// -1: what is left, -2: the extent here, -3: drop an extent of 1, -4: all that are left, -5: two merged,
-  /// -6: one split in the two that follow.
+  /// -1: inferred, -2: copy this extent, -3: drop an extent of 1, -4: copy all remaining extents, -5: merge
+  /// two, -6: split one into the next two.
   static Tensor reshape(const Tensor& a, const Shape& newshape, Where where = Where::current());
   static Tensor fully_connected(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                 const FullyConnectedOptions& options, Where where = Where::current());
@@ -269,7 +268,7 @@ struct KILN_API F::npx : F {
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
   static Tensor batch_flatten(const Tensor& data, Where where = Where::current());
-  /// 0, 1, ... in the shape of data, or along one axis of it.
+  /// 0, 1, ... in the shape of data, or along one axis.
   static Tensor arange_like(const Tensor& data, ::std::optional<int> axis = {},
                             Where where = Where::current());
 };

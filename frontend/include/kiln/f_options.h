@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-/// The named arguments of operators, spelled and ordered as MXNet's. Write them with designated initialisers:
-/// `F.Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8})`. Only what is written is recorded in the
-/// graph and in exported files; the rest means the operator's default. `name` names the node; the current
-/// name scope's prefix comes before it.
+/// The named arguments of operators, with MXNet's names and order. Use designated initialisers:
+/// `F.Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8})`. The graph and exported files record only
+/// the given arguments; others have the operator's default. `name` names the node, prefixed by the current
+/// name scope.
 namespace kiln {
 
-/// A number that remembers whether it was written as an integer: files then say "1" and not "1.0".
+/// A number that keeps whether it was given as an integer: "1" or "1.0" in files.
 class Number {
  public:
   Number(double v) : value_(v) {}
@@ -29,7 +29,7 @@ class Number {
   bool integral_ = false;
 };
 
-/// One axis, several, or (the default) not given.
+/// One axis, several, or none given (the default).
 class Axes {
  public:
   Axes() = default;
@@ -46,8 +46,8 @@ class Axes {
   bool single_ = false;
 };
 
-/// An argument that Gluon takes by position, often an axis: F.sum(x, 1) is F.sum(x, {.axis = 1}). A
-/// template's parameter, so that an argument in braces always means options.
+/// A positional argument of Gluon, often an axis: F.sum(x, 1) is F.sum(x, {.axis = 1}). A template parameter,
+/// so that a braced argument always means options.
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
@@ -200,7 +200,7 @@ struct ArgReduceOptions {
   std::string name = {};
 };
 
-/// An axis of nothing (std::nullopt) means all elements as one axis.
+/// Axis std::nullopt: the flattened array.
 struct SortOptions {
   std::optional<std::int64_t> axis = -1;
   std::optional<bool> is_ascend = {};
@@ -277,7 +277,7 @@ struct SliceOptions {
 struct SliceAxisOptions {
   std::int64_t axis = 0;
   std::int64_t begin = 0;
-  std::optional<std::int64_t> end = {};  ///< nothing: to the end of the axis
+  std::optional<std::int64_t> end = {};  ///< not given: to the end of the axis
   std::string name = {};
 };
 
@@ -447,15 +447,15 @@ struct BroadcastAxisOptions {
 };
 
 struct SplitV2Options {
-  Shape indices = {};         ///< where parts begin; the first begins at 0
-  std::int64_t sections = 0;  ///< or: how many equal parts
+  Shape indices = {};         ///< start of each part; the first is 0
+  std::int64_t sections = 0;  ///< or: number of equal parts
   std::int64_t axis = 0;
   bool squeeze_axis = false;
   std::string name = {};
 };
 
 struct EyeOptions {
-  std::optional<std::int64_t> M = {};  ///< columns; as many as rows when not given
+  std::optional<std::int64_t> M = {};  ///< columns; default: the number of rows
   std::optional<std::int64_t> k = {};
   std::optional<DType> dtype = {};
   std::string name = {};

@@ -1,16 +1,15 @@
 #pragma once
 #include <kiln/block.h>
 
-/// Losses, with MXNet's names, defaults and printed forms. Each takes a prediction and a label, gives one
-/// value per sample, (batch,), unless said otherwise, and takes as third tensor `sample_weight`, which
-/// broadcasts against the loss before it is averaged. Labels are reshaped to the prediction's shape. Throws
-/// where the elements do not match.
+/// Losses with MXNet's names, defaults and printed forms. Unless stated otherwise a call takes a prediction,
+/// a label and optionally `sample_weight`, broadcast to the loss before averaging, and returns one value per
+/// sample, (batch,). Labels are reshaped to the prediction's shape; throws for another number of elements.
 namespace kiln::loss {
 
-/// Base of all losses, for a program's own too.
+/// The base of all losses, also of custom ones.
 class KILN_API Loss : public HybridBlock {
  public:
-  /// weight: a factor of the loss; remembers whether it was written as an integer, for printing.
+  /// weight: a factor of the loss; keeps whether it was given as an integer, for printing.
   Loss(std::optional<Number> weight, int batch_axis, const BlockOptions& options = {})
       : HybridBlock(options), weight_(weight), batch_axis_(batch_axis) {}
   std::string str() const override;
@@ -25,7 +24,7 @@ class KILN_API Loss : public HybridBlock {
   Tensor mean(const Tensor& loss) const;
   /// `label` with the shape of `pred`.
   Tensor like(const Tensor& label, const Tensor& pred) const;
-  /// The tensors of a call; throws, naming them, for fewer than `needed` or more than names.
+  /// The tensors of a call. Throws for fewer than `needed` or more than names, listing these.
   void check_inputs(const Tensors& inputs, std::initializer_list<const char*> names,
                     std::size_t needed) const;
 
@@ -63,13 +62,13 @@ class KILN_API L1Loss : public Loss {
 };
 
 struct SigmoidBCEOptions {
-  bool from_sigmoid = false;  ///< the prediction is a probability already
+  bool from_sigmoid = false;  ///< the prediction is a probability
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
 };
-/// Binary cross-entropy of sigmoid(pred) and labels in [0, 1], averaged. A fourth tensor is `pos_weight`,
-/// factors of the positive samples' loss; with_pos_weight() takes it without weights of samples.
+/// Binary cross-entropy of sigmoid(pred) and labels in [0, 1], averaged. The fourth tensor is `pos_weight`,
+/// a factor of the loss of positive samples; with_pos_weight() takes it without sample_weight.
 class KILN_API SigmoidBinaryCrossEntropyLoss : public Loss {
  public:
   explicit SigmoidBinaryCrossEntropyLoss(const SigmoidBCEOptions& options = {});
@@ -91,13 +90,13 @@ using SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss;
 
 struct SoftmaxCEOptions {
   int axis = -1;             ///< of the classes
-  bool sparse_label = true;  ///< labels are numbers of classes; else a probability for each class
-  bool from_logits = false;  ///< the prediction is log_softmax already
+  bool sparse_label = true;  ///< labels are class indices; else one probability per class
+  bool from_logits = false;  ///< the prediction is log_softmax
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
 };
-/// Cross-entropy of softmax(pred) and labels, averaged over what remains.
+/// Cross-entropy of softmax(pred) and labels, averaged over the remaining axes.
 class KILN_API SoftmaxCrossEntropyLoss : public Loss {
  public:
   explicit SoftmaxCrossEntropyLoss(const SoftmaxCEOptions& options = {});
@@ -132,7 +131,7 @@ class KILN_API KLDivLoss : public Loss {
 };
 
 struct HuberOptions {
-  Number rho = 1;  ///< below it the error counts squared, above linearly
+  Number rho = 1;  ///< limit between quadratic and linear error
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
@@ -165,7 +164,7 @@ class KILN_API HingeLoss : public Loss {
  private:
   Number margin_;
 };
-/// Its square.
+/// The square of HingeLoss.
 class KILN_API SquaredHingeLoss : public Loss {
  public:
   explicit SquaredHingeLoss(const MarginOptions& options = {});
@@ -195,7 +194,7 @@ class KILN_API LogisticLoss : public Loss {
   bool signed_;
 };
 
-/// max(0, margin + |positive - pred|^2 - |negative - pred|^2) of three tensors; no weights of samples.
+/// max(0, margin + |positive - pred|^2 - |negative - pred|^2) of three tensors; no sample_weight.
 class KILN_API TripletLoss : public Loss {
  public:
   explicit TripletLoss(const MarginOptions& options = {});
@@ -212,10 +211,10 @@ struct PoissonOptions {
   bool from_logits = true;  ///< the prediction is the logarithm of the rate
   int batch_axis = 0;
   bool compute_full = false;  ///< with Stirling's approximation of log(target!)
-  double epsilon = 1e-8;      ///< added below the logarithm when not from_logits
+  double epsilon = 1e-8;      ///< added to the argument of the logarithm if not from_logits
   std::optional<std::string> prefix = {};
 };
-/// Negative log-likelihood of counts, averaged over everything: shape (1,).
+/// Negative log-likelihood of counts, averaged over all elements: (1,).
 class KILN_API PoissonNLLLoss : public Loss {
  public:
   explicit PoissonNLLLoss(const PoissonOptions& options = {});
@@ -234,8 +233,8 @@ struct CosineEmbeddingOptions {
   Number margin = 0;
   std::optional<std::string> prefix = {};
 };
-/// Of two vectors and a label: 1 - cos for label 1, max(0, cos - margin) for -1. Gives (batch, 1). The
-/// weights of samples are a fourth tensor.
+/// Two vectors and a label: 1 - cos for label 1, max(0, cos - margin) for -1. Returns (batch, 1). The fourth
+/// tensor is sample_weight.
 class KILN_API CosineEmbeddingLoss : public Loss {
  public:
   explicit CosineEmbeddingLoss(const CosineEmbeddingOptions& options = {});
@@ -248,13 +247,13 @@ class KILN_API CosineEmbeddingLoss : public Loss {
 };
 
 struct SDMLOptions {
-  double smoothing_parameter = 0.3;  ///< probability mass that wrong pairs share
+  double smoothing_parameter = 0.3;  ///< probability mass of all wrong pairs
   std::optional<Number> weight = Number(1.0);
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
 };
-/// Smoothed deep metric learning: x1 and x2 (batch, channels), whose rows i belong together. Needs a batch of
-/// two or more.
+/// Smoothed deep metric learning: x1 and x2 (batch, channels), with pairs in equal rows. Needs a
+/// batch of two or more.
 class KILN_API SDMLLoss : public Loss {
  public:
   explicit SDMLLoss(const SDMLOptions& options = {});
@@ -268,19 +267,19 @@ class KILN_API SDMLLoss : public Loss {
 };
 
 struct CTCOptions {
-  std::string layout = "NTC";       ///< of the prediction: batch, steps, classes in some order
+  std::string layout = "NTC";       ///< of the prediction: a permutation of batch, steps, classes
   std::string label_layout = "NT";  ///< or "TN"
   std::optional<Number> weight = {};
   std::optional<std::string> prefix = {};
 };
-/// Connectionist temporal classification of a prediction before softmax, whose last class is the blank.
-/// Labels are padded with -1, or their lengths are given. A call takes pred, label, then, as far as they are
-/// given, pred_lengths (batch,) and label_lengths (batch,), and sample_weight; `with` makes a loss that takes
-/// label_lengths or sample_weight alone.
+/// Connectionist temporal classification of a prediction before softmax; the last class is the blank. Labels
+/// are padded with -1, or have label_lengths. A call takes pred, label and optionally pred_lengths (batch,),
+/// label_lengths (batch,) and sample_weight, in this order; `with` fixes which lengths
+/// are given.
 class KILN_API CTCLoss : public Loss {
  public:
   explicit CTCLoss(const CTCOptions& options = {});
-  /// A loss whose calls take, behind pred and label, just these.
+  /// A loss whose calls take exactly these lengths.
   static CTCLoss with(bool pred_lengths, bool label_lengths, const CTCOptions& options = {});
 
  protected:

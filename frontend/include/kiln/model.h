@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-/// A symbol file with its parameters, to be run as it is: what the command `kiln` and the golden tests do.
-/// Programs that build on a network use SymbolBlock.
+/// A symbol file with its parameters, run without changes, as by the command `kiln`. To build on a network
+/// use SymbolBlock.
 namespace kiln {
 
 /// eager: node by node, each compiled as a graph of its own. compiled: all nodes as one graph.
@@ -18,30 +18,28 @@ enum class RunMode { eager, compiled };
 
 struct RunOptions {
   RunMode mode = RunMode::compiled;
-  int threads = 0;     ///< at most so many; 0: kiln::num_threads()
+  int threads = 0;     ///< upper limit; 0: kiln::num_threads()
   bool train = false;  ///< BatchNorm uses the batch's statistics, Dropout drops
   bool fuse = true;    ///< compiled only; false: one kernel per primitive
-  /// Outputs of inner nodes ("fc1_output", see Model::internals) to compute too; they come after the model's
-  /// own.
+  /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
   std::vector<std::string> extra_outputs = {};
 };
 
-/// What making a model ready cost.
+/// The cost of preparing a model.
 struct PrepareStats {
-  double compile_ms = 0;              ///< from the graph to code; 0 for eager, whose first call compiles
-  std::size_t kernels = 0;            ///< launches of one call; for eager, nodes
-  std::size_t arena_bytes = 0;        ///< temporaries of one call
-  std::size_t arena_lower_bound = 0;  ///< the least that these temporaries could take
+  double compile_ms = 0;              ///< from graph to code; 0 in eager mode, whose first call compiles
+  std::size_t kernels = 0;            ///< kernel launches per call; in eager mode, nodes
+  std::size_t arena_bytes = 0;        ///< temporaries of one call, in bytes
+  std::size_t arena_lower_bound = 0;  ///< lower bound of arena_bytes
 };
 
-/// A model made ready for inputs of certain shapes and dtypes. One thread at a time.
+/// A model prepared for inputs of fixed shapes and dtypes. Thread rule: one thread at a time.
 class KILN_API PreparedModel {
  public:
-  /// Computes on the inputs it was prepared with (whose arrays may have been written meanwhile): the model's
-  /// outputs, then the extra ones. For training, the auxiliary states are updated: in this object, not in the
-  /// model.
+  /// Runs on the current contents of the prepared inputs. Returns the model's outputs, then the extra ones.
+  /// In training mode updates the auxiliary states of this object, not those of the model.
   std::vector<Tensor> run();
-  /// Auxiliary states as they are now, by name.
+  /// The current auxiliary states by name.
   std::vector<NamedArray> auxiliary_states() const;
   const PrepareStats& stats() const;
 
@@ -53,31 +51,31 @@ class KILN_API PreparedModel {
   std::shared_ptr<State> state_;
 };
 
-/// Immutable; any thread. A handle.
+/// An immutable handle. Thread rule: any thread.
 class KILN_API Model {
  public:
   /// Reads a symbol file of any version of MXNet and, unless empty, a params file. Throws kiln::Error, naming
-  /// file, node and array, for bad files, for operators that Kiln does not have, for an array that the symbol
-  /// lacks and for an array whose shape contradicts the symbol.
+  /// file, node and array, for bad files, unknown operators, an array that the symbol does not use,
+  /// and an array whose shape contradicts the symbol.
   static Model load(const std::string& symbol_path, const std::optional<std::string>& params_path = {});
-  /// A symbol with values for some of its variables; names may carry "arg:" and "aux:".
+  /// A symbol with values for some of its variables; names may have the prefix "arg:" or "aux:".
   static Model from_symbol(const Symbol& symbol, const std::vector<NamedArray>& params = {});
 
   const Symbol& symbol() const;
-  /// Variables without a value, in the order in which the graph needs them.
+  /// Variables without a value, in topological order.
   std::vector<std::string> input_names() const;
   /// Values of variables by name, in the graph's order.
   std::vector<NamedArray> params() const;
   std::vector<std::string> output_names() const;
-  /// Names of the visible outputs of all operator nodes, in execution order: what `extra_outputs` may hold.
+  /// Names of the visible outputs of all operator nodes, in execution order; valid as `extra_outputs`.
   std::vector<std::string> internals() const;
 
-  /// Values for all variables that have none: of the given shape, or of the one that follows from the others.
-  /// Numbers that look random and are always the same. Throws, listing them, when shapes remain unknown.
+  /// Reproducible pseudo-random values for all variables without a value, with the given or inferred shapes.
+  /// Throws if shapes remain unknown, listing them.
   std::map<std::string, Tensor> make_inputs(const std::map<std::string, Shape>& shapes) const;
 
-  /// Checks names, shapes and dtypes, infers the rest and compiles. Throws for an input that is missing or
-  /// unknown.
+  /// Checks names, shapes and dtypes of the inputs, infers all others and compiles. Throws for a missing or
+  /// unknown input.
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
@@ -92,8 +90,8 @@ class KILN_API Model {
   std::shared_ptr<const State> state_;
 };
 
-/// Reads any symbol file and writes PREFIX-symbol.json, and given a params file PREFIX-000N.params, as
-/// MXNet 1.9.1 would. Unknown operators are kept. A file that MXNet 1.9.1 wrote comes back byte for byte.
+/// Rewrites any symbol file as PREFIX-symbol.json, and a params file as PREFIX-000N.params, in the form of
+/// MXNet 1.9.1. Keeps unknown operators. Files written by MXNet 1.9.1 are reproduced byte for byte.
 KILN_API void convert_model(const std::string& symbol_path, const std::string& prefix,
                             const std::optional<std::string>& params_path = {}, int epoch = 0);
 

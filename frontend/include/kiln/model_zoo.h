@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// The networks of MXNet's gluon.model_zoo.vision: the same blocks and names of parameters, so that an export
-/// is MXNet's, line by line, and parameters that MXNet saved load by name. They come without weights:
+/// The networks of MXNet's gluon.model_zoo.vision with the same blocks and parameter names: exports equal
+/// MXNet's, and parameters saved by MXNet load by name. Weights are not included:
 ///
 ///     auto net = model_zoo::vision::resnet18_v1({.classes = 10});
 ///     net.initialize();                    // or net.load_parameters("resnet18_v1.params")
@@ -17,16 +17,16 @@ namespace kiln::model_zoo::vision {
 struct ModelOptions {
   std::int64_t classes = 1000;
   bool batch_norm = false;   ///< VGG: a BatchNorm after each convolution
-  bool thumbnail = false;    ///< ResNets: begin with one 3x3 convolution, for images of 32x32
+  bool thumbnail = false;    ///< ResNets: one 3x3 convolution as the stem, for images of 32x32
   std::int64_t bn_size = 4;  ///< DenseNets: the inner convolutions have bn_size * growth_rate channels
   double dropout = 0;        ///< DenseNets: rate of the dropout after each layer; 0 for none
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
 
-/// output(features(x)), (batch, 3, height, width) -> (batch, classes). Both parts can be replaced, as one
-/// does to train on other classes: `net.output = nn::Dense(10)` within `net.name_scope()`. The networks below
-/// are made by their constructors alone: a copy as VisionModel is the same network.
+/// output(features(x)), (batch, 3, height, width) -> (batch, classes). Both parts can be replaced, to train
+/// on other classes: `net.output = nn::Dense(10)` within `net.name_scope()`. The derived classes have only
+/// constructors: slicing one to VisionModel keeps the network.
 class KILN_API VisionModel : public HybridBlock {
  public:
   std::string class_name() const override { return class_name_; }
@@ -46,7 +46,7 @@ struct KILN_API AlexNet : VisionModel {
   explicit AlexNet(const ModelOptions& options = {});
 };
 /// Simonyan and Zisserman, "Very deep convolutional networks" (2014). Stages of layers[i] convolutions with
-/// filters[i] channels. Images have at least 32 rows and columns.
+/// filters[i] channels. Images of 32x32 or more.
 struct KILN_API VGG : VisionModel {
   VGG(const std::vector<int>& layers, const std::vector<int>& filters, const ModelOptions& options = {});
 };
@@ -64,7 +64,7 @@ struct KILN_API Inception3 : VisionModel {
   explicit Inception3(const ModelOptions& options = {});
 };
 
-/// Two 3x3 convolutions, or 1x1, 3x3 and 1x1 with a quarter of the channels between.
+/// Two 3x3 convolutions, or a bottleneck: 1x1, 3x3 and 1x1 with a quarter of the channels inside.
 enum class ResNetBlock { basic, bottleneck };
 /// He et al., "Deep residual learning" (2015). Stages of layers[i] blocks with channels[i + 1] channels;
 /// channels[0] are those of the first convolution. In a bottleneck the first 1x1 convolution has the stride,
@@ -73,12 +73,12 @@ struct KILN_API ResNetV1 : VisionModel {
   ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
            const ModelOptions& options = {});
 };
-/// He et al., "Identity mappings" (2016): BatchNorm and activation come before each convolution.
+/// He et al., "Identity mappings" (2016): BatchNorm and activation precede each convolution.
 struct KILN_API ResNetV2 : VisionModel {
   ResNetV2(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
            const ModelOptions& options = {});
 };
-/// Howard et al., "MobileNets" (2017). The multiplier scales all numbers of channels.
+/// Howard et al., "MobileNets" (2017). The multiplier scales all channel counts.
 struct KILN_API MobileNet : VisionModel {
   explicit MobileNet(double multiplier = 1, const ModelOptions& options = {});
 };
@@ -87,10 +87,10 @@ struct KILN_API MobileNetV2 : VisionModel {
   explicit MobileNetV2(double multiplier = 1, const ModelOptions& options = {});
 };
 
-/// A network by MXNet's name ("resnet50_v1", "mobilenetv2_0.5"); capitals do not matter. Throws kiln::Error,
-/// listing the names, for another one, and for an option that the network does not have.
+/// A network by MXNet's name ("resnet50_v1", "mobilenetv2_0.5"); case-insensitive. Throws kiln::Error for an
+/// unknown name, listing all, and for an option that the network does not have.
 KILN_API VisionModel get_model(const std::string& name, const ModelOptions& options = {});
-/// The names that get_model knows, sorted.
+/// The names accepted by get_model, sorted.
 KILN_API std::vector<std::string> model_names();
 
 #define KILN_VISION_MODEL(FUNCTION, NAME) \

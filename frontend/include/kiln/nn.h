@@ -7,17 +7,17 @@ namespace detail {
 struct LayerConfig;  // the operator and its attributes; frontend/gluon/nn/nn_layer.h
 }
 
-/// Layers, with MXNet's names, defaults and printed forms. Inputs are (batch, ...); extents that are not
-/// given are known after the first call.
+/// Layers with MXNet's names, defaults and printed forms. Inputs are (batch, ...). Extents that are not given
+/// are inferred by the first call.
 namespace nn {
 
-/// One number for all axes of a window, or one for each.
+/// One number for all axes of a window, or one per axis.
 class Extents {
  public:
   Extents(int all) : all_(all) {}
   Extents(std::initializer_list<std::int64_t> each) : each_(each) {}
   Extents(const Shape& each) : each_(each) {}
-  /// For `rank` axes. Throws when another number of extents was given; `what` is for the message.
+  /// The extents for `rank` axes. Throws for another number of extents; `what` names them in the message.
   KILN_API Shape of_rank(int rank, const char* what) const;
 
  private:
@@ -25,12 +25,12 @@ class Extents {
   Shape each_;
 };
 
-/// What the layers share: an operator with its attributes.
+/// The base of layers: one operator with its attributes.
 class KILN_API Layer : public HybridBlock {
  protected:
   Layer(const BlockOptions& options, std::string_view kind, std::shared_ptr<const detail::LayerConfig> config)
       : HybridBlock(options, kind), config_(std::move(config)) {}
-  /// The operator applied to these tensors, as the node "fwd" of this block.
+  /// Applies the operator, as the node "fwd" of this block.
   Tensor apply_op(std::initializer_list<Tensor> inputs) const;
   std::shared_ptr<const detail::LayerConfig> config_;
 };
@@ -50,9 +50,9 @@ class KILN_API Activation : public Layer {
 };
 
 struct DenseOptions {
-  std::string activation = {};  ///< applied to the result; empty for none
+  std::string activation = {};  ///< of the result; empty for none
   bool use_bias = true;
-  bool flatten = true;  ///< all axes but the first are one; else only the last is multiplied
+  bool flatten = true;  ///< flattens all axes but the first; else contracts only the last
   DType dtype = DType::f32;
   Initializer weight_initializer = {};
   Initializer bias_initializer = "zeros";
@@ -78,7 +78,7 @@ struct ConvOptions {
   Extents kernel_size = 1;
   Extents strides = 1;
   Extents padding = 0;
-  Extents output_padding = 0;  ///< of transposed convolutions: rows and columns more at the end
+  Extents output_padding = 0;  ///< transposed convolutions: extra extents at the end of each axis
   Extents dilation = 1;
   std::int64_t groups = 1;
   std::string activation = {};
@@ -123,9 +123,8 @@ struct KILN_API Conv3D : Conv {
   Conv3D(std::int64_t channels, int kernel_size, Where where = Where::current())
       : Conv(3, channels, {.kernel_size = kernel_size}, false, where) {}
 };
-/// What a convolution of the same options came from: (in - 1) * stride - 2 * padding + dilation * (kernel -
-/// 1)
-/// + output_padding + 1 along each axis of the window.
+/// Transposed convolution; the extent along each axis of the window is
+/// (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1.
 struct KILN_API Conv1DTranspose : Conv {
   Conv1DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(1, channels, options, true, where) {}
@@ -141,13 +140,13 @@ struct KILN_API Conv3DTranspose : Conv {
 
 struct PoolOptions {
   Extents pool_size = 2;
-  std::optional<Extents> strides = {};  ///< pool_size when not given
+  std::optional<Extents> strides = {};  ///< default: pool_size
   Extents padding = 0;
-  bool ceil_mode = false;         ///< the last window may stick out
-  bool count_include_pad = true;  ///< average pooling: padding counts as zeros; else it does not count
+  bool ceil_mode = false;         ///< the last window may exceed the padded input
+  bool count_include_pad = true;  ///< average pooling: padding counts as zeros; else it is excluded
   std::optional<std::string> prefix = {};
 };
-/// The largest element, or the mean, of each window.
+/// The maximum or mean of each window.
 class KILN_API Pool : public Layer {
  public:
   std::string str() const override;
@@ -189,10 +188,10 @@ KILN_GLOBAL_POOL(GlobalAvgPool2D, 2, "avg");
 KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
 #undef KILN_GLOBAL_POOL
 
-/// Images (batch, channels, height, width) with their reflection around them.
+/// Reflection padding of images (batch, channels, height, width).
 class KILN_API ReflectionPad2D : public HybridBlock {
  public:
-  /// One number for all four sides, or MXNet's eight: before and after each axis, the first four 0.
+  /// One number for all four sides, or MXNet's eight (low and high per axis), the first four 0.
   explicit ReflectionPad2D(const Shape& padding, const BlockOptions& options = {});
   explicit ReflectionPad2D(int padding = 0, const BlockOptions& options = {})
       : ReflectionPad2D(Shape{padding}, options) {}
@@ -208,9 +207,9 @@ struct BatchNormOptions {
   int axis = 1;
   double momentum = 0.9;
   double epsilon = 1e-5;
-  bool center = true;             ///< false: beta stays 0
-  bool scale = true;              ///< false: gamma counts as 1
-  bool use_global_stats = false;  ///< the running statistics in training too
+  bool center = true;             ///< false: beta is 0
+  bool scale = true;              ///< false: gamma is 1
+  bool use_global_stats = false;  ///< running statistics in training mode too
   Initializer beta_initializer = "zeros";
   Initializer gamma_initializer = "ones";
   Initializer running_mean_initializer = "zeros";
@@ -219,8 +218,8 @@ struct BatchNormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Mean 0 and variance 1 per channel, then gamma and beta. Training takes the batch's statistics and updates
-/// the running ones.
+/// Normalises per channel to mean 0 and variance 1, then applies gamma and beta. Training mode uses the
+/// batch's statistics and updates the running ones.
 class KILN_API BatchNorm : public Layer {
  public:
   explicit BatchNorm(const BatchNormOptions& options = {});
@@ -237,7 +236,7 @@ class KILN_API BatchNorm : public Layer {
  private:
   int axis_;
 };
-/// The same, then relu.
+/// BatchNorm, then relu.
 class KILN_API BatchNormReLU : public BatchNorm {
  public:
   explicit BatchNormReLU(const BatchNormOptions& options = {});
@@ -254,7 +253,7 @@ struct NormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Mean 0 and variance 1 along one axis of each sample, then gamma and beta.
+/// Normalises along one axis of each sample, then applies gamma and beta.
 class KILN_API LayerNorm : public Layer {
  public:
   explicit LayerNorm(const NormOptions& options = {});
@@ -267,7 +266,7 @@ class KILN_API LayerNorm : public Layer {
  private:
   NormOptions options_;
 };
-/// The same per sample and channel, over all other axes. MXNet's defaults: axis 1, gamma fixed.
+/// Normalises per sample and channel, over all other axes. MXNet's defaults: axis 1, gamma fixed.
 class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const NormOptions& options = {.axis = 1, .scale = false});
@@ -291,7 +290,7 @@ struct GroupNormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// The same per sample and group of channels. gamma and beta are (num_groups,).
+/// Normalises per sample and group of channels. gamma and beta are (num_groups,).
 class KILN_API GroupNorm : public Layer {
  public:
   explicit GroupNorm(const GroupNormOptions& options = {}, Where where = Where::current());
@@ -306,11 +305,11 @@ class KILN_API GroupNorm : public Layer {
 };
 
 struct DropoutOptions {
-  Shape axes = {};  ///< axes along which one mask holds
+  Shape axes = {};  ///< axes that share one mask
   std::optional<std::string> prefix = {};
 };
-/// In training zeroes each element with probability `rate` and scales the rest by 1 / (1 - rate); else the
-/// identity.
+/// In training mode zeroes each element with probability `rate` and scales the others by 1 / (1 - rate); else
+/// the identity.
 class KILN_API Dropout : public Layer {
  public:
   explicit Dropout(double rate, const DropoutOptions& options = {}, Where where = Where::current());
@@ -337,11 +336,11 @@ class KILN_API Flatten : public Layer {
 struct EmbeddingOptions {
   DType dtype = DType::f32;
   Initializer weight_initializer = {};
-  bool sparse_grad = false;  ///< changes nothing: gradients are dense
+  bool sparse_grad = false;  ///< no effect: gradients are dense
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Rows of a table: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
+/// Embedding look-up: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
 class KILN_API Embedding : public Layer {
  public:
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});
@@ -355,7 +354,7 @@ class KILN_API Embedding : public Layer {
   std::int64_t input_dim_, output_dim_;
 };
 
-/// x where x > 0, else alpha * x.
+/// x if x > 0, else alpha * x.
 class KILN_API LeakyReLU : public Layer {
  public:
   explicit LeakyReLU(double alpha, const BlockOptions& options = {}, Where where = Where::current());
@@ -367,7 +366,7 @@ class KILN_API LeakyReLU : public Layer {
  private:
   double alpha_;
 };
-/// The same with a slope that is learnt.
+/// LeakyReLU with a learned slope.
 class KILN_API PReLU : public Layer {
  public:
   explicit PReLU(const Initializer& alpha_initializer = init::Constant(0.25), std::int64_t in_channels = 1,
@@ -377,7 +376,7 @@ class KILN_API PReLU : public Layer {
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
-/// x where x > 0, else alpha * (exp(x) - 1).
+/// x if x > 0, else alpha * (exp(x) - 1).
 class KILN_API ELU : public Layer {
  public:
   explicit ELU(double alpha = 1, const BlockOptions& options = {});
@@ -392,7 +391,7 @@ class KILN_API SELU : public Layer {
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
-/// x * Phi(x), Phi being the normal distribution function.
+/// x * Phi(x), with the cumulative normal distribution Phi.
 class KILN_API GELU : public Layer {
  public:
   explicit GELU(const BlockOptions& options = {});

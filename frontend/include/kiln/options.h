@@ -8,22 +8,21 @@ namespace kiln {
 
 class ParameterDict;
 
-/// What every block can be given. Without a prefix it is made from the kind and a number: "dense0_". A block
-/// with an empty prefix opens no name scope: what is made and computed in it is named by the scope around it.
+/// Options of every block. The default prefix has the kind and a number: "dense0_". A block with an empty
+/// prefix opens no name scope: its children, parameters and nodes use the enclosing scope.
 struct BlockOptions {
   std::optional<std::string> prefix = {};
-  /// Parameters to share: those of another block. Not owned beyond the constructor, which keeps a handle.
+  /// The dictionary of another block, to share its parameters. The constructor copies the handle.
   const ParameterDict* params = nullptr;
 };
 
-/// Which checks a hybridized call runs besides its code; for debugging. KILN_CHECK=recording,bits adds them
-/// to every hybridize() of a program.
+/// Debug checks of every hybridized call. KILN_CHECK=recording,bits adds them to every hybridize() of a
+/// program.
 enum class Check : unsigned {
   none = 0,
-  /// Records hybrid_forward again at each call and compares: finds state that hybrid_forward reads and Kiln
-  /// does not see change.
+  /// Records hybrid_forward again and compares the recordings: finds untracked state read by hybrid_forward.
   recording = 1,
-  /// Runs hybrid_forward eagerly too and compares results and written arrays bit by bit.
+  /// Also runs hybrid_forward eagerly and compares results and written arrays bit by bit.
   bits = 2,
 };
 constexpr Check operator|(Check a, Check b) {
@@ -33,20 +32,20 @@ constexpr Check operator&(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
 
-/// How a hybridized network runs. Names and defaults of the first block are MXNet's; Kiln plans all memory
-/// and knows all shapes in any case, so that most of them are accepted and change nothing, as each says.
+/// Options of hybridize(). The first group has MXNet's names and defaults; most have no effect, because Kiln
+/// always assigns buffers and specialises on shapes.
 struct HybridizeOptions {
-  bool active = true;           ///< false: back to running eagerly
-  bool static_alloc = false;    ///< changes nothing: temporaries always have planned places
-  bool static_shape = false;    ///< changes nothing: code is always made for the shapes of the call
-  int inline_limit = 2;         ///< changes nothing: children are always inlined
-  int forward_bulk_size = 15;   ///< changes nothing: there is no engine to feed in bulk
-  int backward_bulk_size = 15;  ///< changes nothing, likewise
+  bool active = true;           ///< false: run eagerly again
+  bool static_alloc = false;    ///< no effect: buffer assignment is always static
+  bool static_shape = false;    ///< no effect: executables are always shape-specialised
+  int inline_limit = 2;         ///< no effect: children are always inlined
+  int forward_bulk_size = 15;   ///< no effect: there is no asynchronous engine
+  int backward_bulk_size = 15;  ///< no effect, likewise
   // Kiln's own.
-  bool fuse = true;  ///< false: one kernel per primitive, to see what fusion does. Bits never depend on it.
-  std::string dump_dir = {};  ///< a folder that gets every stage of each compilation as a file (as KILN_DUMP)
-  /// Checks of every call; a difference is an Error that names the first node that differs, its line, both
-  /// values and the remedy. Hooks run once, as without checks. Bound calls are not checked.
+  bool fuse = true;           ///< false: one kernel per primitive. No effect on bits.
+  std::string dump_dir = {};  ///< folder for dumps of every stage of each compilation (as KILN_DUMP)
+  /// Checks of every call. A difference throws an Error with the first differing node, its line, both values
+  /// and the remedy. Hooks still run once. Bound calls are not checked.
   Check check = Check::none;
   /// Recordings that each block object keeps; for a further signature the one that was called longest ago
   /// goes, and is made again if it is called again. 0: KILN_RECORDINGS_MAX_COUNT, which is 256 if it is not
@@ -55,14 +54,14 @@ struct HybridizeOptions {
 };
 
 struct InitializeOptions {
-  bool verbose = false;       ///< changes nothing
-  bool force_reinit = false;  ///< also parameters that have values already
+  bool verbose = false;       ///< no effect
+  bool force_reinit = false;  ///< overwrite existing values
 };
 
 struct LoadOptions {
-  bool allow_missing = false;  ///< parameters that the file lacks keep their values
-  bool ignore_extra = false;   ///< arrays that the block lacks are skipped
-  bool cast_dtype = false;     ///< arrays of another dtype are converted to the parameter's
+  bool allow_missing = false;  ///< parameters missing in the file keep their values
+  bool ignore_extra = false;   ///< arrays unknown to the block are skipped
+  bool cast_dtype = false;     ///< convert arrays to the parameter's dtype
 };
 
 }  // namespace kiln

@@ -17,10 +17,10 @@ struct ParameterAccess;
 struct ParameterDictState;
 }  // namespace detail
 
-/// What training does with a parameter's gradient.
+/// The update of a parameter's gradient in training.
 enum class GradReq { write, add, null };
 
-/// What a parameter is made with, but for its name and shape.
+/// The properties of a new parameter besides name and shape.
 struct ParameterOptions {
   GradReq grad_req = GradReq::write;
   DType dtype = DType::f32;
@@ -30,36 +30,36 @@ struct ParameterOptions {
   bool allow_deferred_init = true;
   bool differentiable = true;
   bool dtype_by_name =
-      false;  ///< printed as "float32" and not as "<class 'numpy.float32'>": MXNet's layers differ in this
+      false;  ///< print "float32" instead of "<class 'numpy.float32'>", as some of MXNet's layers do
 };
 
-/// Thrown where the values of a parameter are asked for whose shape only the first call will tell.
+/// Thrown by access to the values of a parameter whose initialisation is deferred to the first call.
 class KILN_API DeferredInitializationError : public Error {
  public:
   using Error::Error;
 };
 
-/// A weight of a network: a name, a shape that may be known in part (0 is an extent that the first call
-/// tells), and after initialize() the values. A handle: copies are the same parameter. In hybrid_forward it
-/// is used as a tensor: `F.dot(x, weight)`, `x * weight`; while a network is traced it stands for the
-/// parameter's variable. Thread rule: as Tensor; deferred initialisation is safe from many threads.
+/// A weight of a network: a name, a shape (extent 0 is inferred by the first call), and after initialize()
+/// the values. A handle: copies are the same parameter. In hybrid_forward it converts to a tensor: `F.dot(x,
+/// weight)`, `x * weight`; while a network is traced, to the parameter's variable. Thread rule: as Tensor;
+/// concurrent deferred initialisation is safe.
 class KILN_API Parameter {
  public:
-  /// No parameter: only defined() and assignment.
+  /// An empty handle: only defined() and assignment are allowed.
   Parameter() = default;
   explicit Parameter(const std::string& name, const Shape& shape = {}, const ParameterOptions& options = {});
   Parameter(const Parameter&) = default;
   Parameter(Parameter&&) = default;
-  /// Another parameter in this one's place. Compiled calls that used this one record again.
+  /// Rebinds this handle to another parameter. Recordings that used the old one record again.
   Parameter& operator=(const Parameter& o);
   Parameter& operator=(Parameter&& o);
   ~Parameter() = default;
 
   bool defined() const { return state_ != nullptr; }
   const std::string& name() const;
-  /// As far as it is known; 0 is an unknown extent, rank 0 a shape of which nothing is known.
+  /// The partial shape: extent 0 is unknown, rank 0 an unknown rank.
   Shape shape() const;
-  /// Completes a shape known in part. Throws when an extent that is known differs.
+  /// Completes a partial shape. Throws if a known extent differs.
   void set_shape(const Shape& shape);
   DType dtype() const;
   GradReq grad_req() const;
@@ -71,28 +71,26 @@ class KILN_API Parameter {
   const Initializer& init() const;
   void set_init(const Initializer& init);
 
-  /// Gives values: by `init` if it is defined, else by the parameter's own initializer, else by
-  /// `default_init`. A shape known in part defers it to the first call. One that has values keeps them, with
-  /// a warning, unless `force_reinit`.
+  /// Initialises the values by `init` if defined, else by the parameter's own initializer, else by
+  /// `default_init`. A partial shape defers it to the first call. Existing values are kept, with a warning,
+  /// unless `force_reinit`.
   void initialize(const Initializer& init = {}, const Initializer& default_init = init::Uniform(),
                   bool force_reinit = false);
   bool is_initialized() const;
-  /// Whether initialize() waits for the first call.
+  /// Whether initialize() is deferred to the first call.
   bool is_deferred() const;
-  /// The values. Throws DeferredInitializationError before the first call told the shape, Error before
-  /// initialize().
+  /// The values. Throws Error before initialize(), DeferredInitializationError while it is deferred.
   const Tensor& data(std::source_location where = std::source_location::current()) const;
-  /// Copies the elements of `data` into the parameter (which keeps its array, so that compiled code sees the
-  /// new values).
+  /// Copies the elements of `data` into the parameter's array; compiled calls see the new values.
   void set_data(const Tensor& data);
-  /// Converts the values; code compiled for the old dtype is made anew at the next call.
+  /// Converts the values. The next call compiles for the new dtype.
   void cast(DType dtype);
 
   /// The values; while tracing, the parameter's variable.
   operator Tensor() const;
   /// "Parameter dense0_weight (shape=(2, 3), dtype=float32)"
   std::string str() const;
-  /// The same parameter, not an equal one.
+  /// Identity: whether both are the same parameter.
   bool operator==(const Parameter& o) const { return state_ == o.state_; }
 
  protected:
@@ -100,7 +98,7 @@ class KILN_API Parameter {
   std::shared_ptr<detail::ParameterState> state_;
 };
 
-/// A parameter that training does not change, with given values.
+/// A parameter with given values that training does not change.
 class KILN_API Constant : public Parameter {
  public:
   Constant(const std::string& name, const Tensor& value);
@@ -112,16 +110,16 @@ KILN_API std::ostream& operator<<(std::ostream& os, const Parameter& p);
 class KILN_API ParameterDict {
  public:
   explicit ParameterDict(const std::string& prefix = "");
-  /// With a dictionary to look in first: what is found there is shared.
+  /// `shared` is searched first; its parameters are shared.
   ParameterDict(const std::string& prefix, const ParameterDict& shared);
 
   const std::string& prefix() const;
-  /// The parameter prefix()+name, made if there is none. One that exists must agree in shape, dtype and the
-  /// rest where both say. `shape`: 0 is an extent that the first call tells.
+  /// Finds or creates the parameter prefix()+name. An existing one must agree in all properties that both
+  /// specify. `shape`: extent 0 is inferred by the first call.
   Parameter get(std::string_view name, const Shape& shape = {}, const ParameterOptions& options = {}) const;
   /// The constant prefix()+name.
   Constant get_constant(std::string_view name, const Tensor& value) const;
-  /// The parameter of that full name. Throws, listing the names.
+  /// The parameter with that full name. Throws if there is none, listing the names.
   Parameter operator[](std::string_view full_name) const;
   bool contains(std::string_view full_name) const;
 
@@ -131,9 +129,9 @@ class KILN_API ParameterDict {
   auto begin() const { return items().begin(); }
   auto end() const { return items().end(); }
   std::vector<std::string> keys() const;
-  /// Adds a parameter under its name. Throws when another one has it.
+  /// Adds a parameter under its name. Throws if another parameter has the name.
   void add(const Parameter& p) const;
-  /// Adds the parameters of `other`. Throws when another parameter has the name of one of them.
+  /// Adds the parameters of `other`. Throws if another parameter has one of their names.
   void update(const ParameterDict& other) const;
 
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
@@ -143,8 +141,8 @@ class KILN_API ParameterDict {
   void cast(DType dtype) const;
   /// Writes all values as an NDArray list of full names, less `strip_prefix`.
   void save(const std::string& path, const std::string& strip_prefix = "") const;
-  /// Reads what save() or export_model() wrote ("arg:" and "aux:" are dropped); `restore_prefix` is put
-  /// before the names.
+  /// Reads a file of save() or export_model(), without the prefixes "arg:" and "aux:". `restore_prefix` is
+  /// prepended to the names.
   void load(const std::string& path, const LoadOptions& options = {},
             const std::string& restore_prefix = "") const;
   std::string str() const;

@@ -3,12 +3,11 @@
 
 namespace kiln {
 
-/// Random numbers. One counter for the process: each call that draws takes the next numbers, in program
-/// order, whether it runs eagerly or inside a hybridized network, so a seed fixes all that follows. Safe from
-/// any thread.
+/// Random numbers from one stream per process. Every call that draws advances its counter, in program order,
+/// eagerly and hybridized alike: the seed determines all numbers. Any thread.
 namespace random {
 
-/// Starts the sequence again: two programs that draw alike after the same seed get the same numbers.
+/// Restarts the stream: equal draws after equal seeds give equal numbers.
 KILN_API void seed(std::uint64_t seed);
 
 inline Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
@@ -29,7 +28,7 @@ inline Tensor gamma(Number alpha = 1, Number beta = 1, const Shape& shape = {1},
                     std::source_location where = std::source_location::current()) {
   return F::random_gamma(alpha, beta, shape, dtype, where);
 }
-/// Counts of mean `lam`.
+/// Poisson, mean `lam`.
 inline Tensor poisson(Number lam = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                       std::source_location where = std::source_location::current()) {
   return F::random_poisson(lam, shape, dtype, where);
@@ -39,7 +38,7 @@ inline Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape = 
                       std::source_location where = std::source_location::current()) {
   return F::random_randint(low, high, shape, dtype, where);
 }
-/// The parts of data along its first axis in random order.
+/// A random permutation along the first axis of data.
 inline Tensor shuffle(const Tensor& data, std::source_location where = std::source_location::current()) {
   return F::shuffle(data, where);
 }

@@ -5,39 +5,39 @@
 #include <type_traits>
 
 /// Recurrent cells, with MXNet's names, defaults and printed forms. A cell computes one step; unroll() runs
-/// it over a sequence. Everything that recurs (these cells, layers over whole sequences) describes its states
-/// by StateInfo and makes the first ones by BeginStateOptions.
+/// it over a sequence. Cells and recurrent layers describe their states by StateInfo and create the initial
+/// ones by BeginStateOptions.
 namespace kiln {
 
 namespace detail {
-struct CellState;  // what the copies of one cell share; frontend/gluon/rnn/rnn_cell.h
+struct CellState;  // shared by all copies of one cell; frontend/gluon/rnn/rnn_cell.h
 struct CellAccess;
 }  // namespace detail
 
 namespace rnn {
 
-/// One state of a cell. The extent of the batch is 0 where it is not known.
+/// One state of a cell. An unknown batch extent is 0.
 struct StateInfo {
   Shape shape;
-  std::string layout = "NC";  ///< what the axes mean: N is the batch
+  std::string layout = "NC";  ///< N is the batch
 };
 
-/// Makes the first value of one state. `name` is what MXNet calls its node.
+/// Creates the initial value of one state. `name`: the node's name in MXNet.
 using StateFunction = std::function<Tensor(const std::string& name, const StateInfo& info)>;
 
 struct BeginStateOptions {
-  std::int64_t batch_size = 0;  ///< may stay 0 only where a network is composed without shapes
-  StateFunction func = {};      ///< zeros when not given
+  std::int64_t batch_size = 0;  ///< 0 is allowed only without shapes (symbols)
+  StateFunction func = {};      ///< default: zeros
   DType dtype = DType::f32;     ///< of the zeros
 };
 
-/// What one step gives: `auto [output, states] = cell(x, states);`
+/// The results of one step: `auto [output, states] = cell(x, states);`
 struct StepOutput {
   Tensor output;
   Tensors states;
 };
 
-/// A sequence: one tensor with an axis of time, or a list with a tensor for each step.
+/// A sequence: one tensor with a time axis, or a list with one tensor per step.
 class KILN_API Sequence {
  public:
   Sequence() = default;
@@ -48,10 +48,10 @@ class KILN_API Sequence {
 
   /// Whether this is one tensor.
   bool merged() const { return tensor_.defined(); }
-  /// The one tensor. Throws for a list.
+  /// The tensor. Throws for a list.
   const Tensor& tensor() const;
   operator const Tensor&() const { return tensor(); }
-  /// The list. Throws for one tensor.
+  /// The list. Throws for a merged tensor.
   const Tensors& steps() const;
   std::size_t size() const { return steps().size(); }
   const Tensor& operator[](std::size_t i) const;
@@ -64,11 +64,10 @@ class KILN_API Sequence {
 };
 
 struct UnrollOptions {
-  Tensors begin_state = {};                ///< begin_state() when empty
+  Tensors begin_state = {};                ///< default: begin_state()
   std::string layout = "NTC";              ///< of merged inputs and outputs: T is time
-  std::optional<bool> merge_outputs = {};  ///< one tensor, or a list; not given: whichever is less work
-  /// Steps that count, (batch,): later outputs are 0 and the states are those after the last step that
-  /// counts.
+  std::optional<bool> merge_outputs = {};  ///< one tensor, or a list; default: the cheaper one
+  /// Sequence lengths, (batch,): outputs beyond them are 0, the states are those after the last valid step.
   Tensor valid_length = {};
 };
 
@@ -78,30 +77,30 @@ struct UnrollOutput {
   Tensors states;
 };
 
-/// What all cells can do; each is a Block too. A cell counts its steps and some keep tensors from one step to
-/// the next: both belong to the thread that steps, so that several threads may unroll one cell.
+/// The base of all cells; each is a Block. The step counter, and tensors that some cells keep between steps,
+/// are per thread: several threads may unroll one cell.
 class KILN_API RecurrentCell {
  public:
   virtual ~RecurrentCell();
   using Where = std::source_location;
 
-  /// One step: x (batch, ...) and as many states as state_info() says. Throws for another number.
+  /// One step: x (batch, ...) and the states of state_info(). Throws for another number of states.
   StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
-  /// Throws: a step needs states.
+  /// Always throws: a step needs states.
   StepOutput operator()(const Tensor& x, Where where = Where::current());
-  /// The states that a step takes and gives.
+  /// The states that a step takes and returns.
   virtual std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const = 0;
-  /// The first states. Throws for a cell inside a modifier (call it on that), and without a batch size.
+  /// The initial states. Throws without a batch size, and for a cell inside a modifier (call the modifier's).
   virtual Tensors begin_state(const BeginStateOptions& options = {});
   Tensors begin_state(std::int64_t batch_size) {
     return begin_state(BeginStateOptions{.batch_size = batch_size});
   }
   /// Runs `length` steps. inputs: (batch, length, ...) in layout "NTC", (length, batch, ...) in "TNC", or a
-  /// list of `length` tensors (batch, ...). Resets the cell first. Throws when inputs have another number of
+  /// list of `length` tensors (batch, ...). Resets the cell first. Throws for another number of
   /// steps.
   UnrollOutput unroll(std::int64_t length, const Sequence& inputs, const UnrollOptions& options = {},
                       Where where = Where::current());
-  /// Forgets what the cell and those in it keep from step to step; counts steps from 0.
+  /// Clears the tensors kept between steps and the step counter, recursively.
   virtual void reset();
 
  protected:
@@ -111,7 +110,7 @@ class KILN_API RecurrentCell {
   virtual Block& block() = 0;
   virtual UnrollOutput unroll_steps(std::int64_t length, const Sequence& inputs,
                                     const UnrollOptions& options);
-  /// Whether a step reads what an earlier one kept, so that a step cannot be compiled by itself.
+  /// Whether a step reads tensors kept by an earlier one: then a single step cannot be compiled.
   virtual bool keeps_tensors() const;
 
  private:
@@ -119,7 +118,7 @@ class KILN_API RecurrentCell {
   std::shared_ptr<detail::CellState> cell_;
 };
 
-/// A cell that can be compiled. A program's own cell overrides state_info and hybrid_forward(F, x, states).
+/// A cell that can be compiled. A custom cell overrides state_info and hybrid_forward(F, x, states).
 class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
  public:
   explicit HybridRecurrentCell(const BlockOptions& options = {}) : HybridBlock(options) {}
@@ -135,10 +134,10 @@ class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
   friend struct detail::CellAccess;
 };
 
-/// How RNNCell, LSTMCell and GRUCell are made.
+/// Options of RNNCell, LSTMCell and GRUCell.
 struct CellOptions {
   std::string activation = {};            ///< RNNCell, LSTMCell; empty for tanh
-  std::string recurrent_activation = {};  ///< of LSTMCell's gates; empty for sigmoid
+  std::string recurrent_activation = {};  ///< LSTMCell's gates; empty for sigmoid
   Initializer i2h_weight_initializer = {};
   Initializer h2h_weight_initializer = {};
   Initializer i2h_bias_initializer = "zeros";
@@ -148,7 +147,7 @@ struct CellOptions {
   const ParameterDict* params = nullptr;
 };
 
-/// A cell of dense products: i2h_weight (gates * hidden, input), h2h_weight (gates * hidden, hidden) and
+/// The base of cells with dense layers: i2h_weight (gates * hidden, input), h2h_weight (gates * hidden, hidden) and
 /// their biases.
 class KILN_API DenseCell : public HybridRecurrentCell {
  public:
@@ -157,10 +156,10 @@ class KILN_API DenseCell : public HybridRecurrentCell {
   Parameter i2h_weight, h2h_weight, i2h_bias, h2h_bias;
 
  protected:
-  /// `recurrent_size`: the length of the state that is multiplied; 0 for hidden_size.
+  /// `recurrent_size`: the extent of the recurrent state; 0 for hidden_size.
   DenseCell(std::string_view kind, std::int64_t gates, std::int64_t hidden_size, const CellOptions& options,
             std::int64_t recurrent_size = 0);
-  /// Both products and the prefix of the step's nodes, "t0_".
+  /// Both dense results, and the prefix "t0_" of the step's nodes.
   struct Products {
     std::string prefix;
     Tensor i2h, h2h;
@@ -209,7 +208,7 @@ class KILN_API GRUCell : public DenseCell {
 template <class C>
 concept CellBlock = std::derived_from<C, Block> && std::derived_from<C, RecurrentCell>;
 
-/// Cells one above the other, of any kind.
+/// A stack of cells of any kind.
 class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
  public:
   explicit SequentialRNNCell(const BlockOptions& options = {}) : Block(options, "sequentialrnncell") {}
@@ -234,7 +233,7 @@ class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
                             const UnrollOptions& options) override;
 };
 
-/// The same of cells that can be compiled, compiled as one.
+/// A stack of HybridRecurrentCells, compiled as a whole.
 class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
  public:
   explicit HybridSequentialRNNCell(const BlockOptions& options = {})
@@ -258,7 +257,7 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
                             const UnrollOptions& options) override;
 };
 
-/// Runs one cell forwards and one backwards over a sequence and joins their outputs. Has no single step.
+/// Runs one cell forward and one backward over a sequence and concatenates the outputs. Has no single step.
 class KILN_API BidirectionalCell : public HybridRecurrentCell {
  public:
   template <std::derived_from<HybridRecurrentCell> L, std::derived_from<HybridRecurrentCell> R>
@@ -281,7 +280,7 @@ class KILN_API BidirectionalCell : public HybridRecurrentCell {
 };
 
 struct DropoutCellOptions {
-  Shape axes = {};  ///< axes along which one mask holds
+  Shape axes = {};  ///< axes that share one mask
   std::optional<std::string> prefix = {};
 };
 /// Dropout on the input; no states.
@@ -301,7 +300,7 @@ class KILN_API DropoutCell : public HybridRecurrentCell {
   Shape axes_;
 };
 
-/// A cell around another. The other cannot be used by itself any more.
+/// A modifier of a cell. The base cell cannot be used by itself any more.
 class KILN_API ModifierCell : public HybridRecurrentCell {
  public:
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
@@ -311,12 +310,12 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
   HybridRecurrentCell& base_cell() const { return *base_; }
 
  protected:
-  /// Throws for a cell that has a modifier already.
+  /// Throws if the cell has a modifier already.
   ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::string_view kind);
   std::shared_ptr<HybridRecurrentCell> base_;
 };
 
-/// Adds the input to the output.
+/// Residual connection: adds the input to the output.
 class KILN_API ResidualCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
@@ -330,9 +329,9 @@ class KILN_API ResidualCell : public ModifierCell {
                             const UnrollOptions& options) override;
 };
 
-/// In training keeps each element of the output and of the states from the step before with these
-/// probabilities. The output before is kept by the cell until reset(): hybridize() compiles the cell inside
-/// it, and networks that use it.
+/// In training mode keeps each element of the previous step's output and states with these probabilities. The
+/// cell keeps the previous output until reset(), so hybridize() compiles the base cell, and networks that use
+/// the modifier, but not the modifier itself.
 class KILN_API ZoneoutCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>

@@ -10,17 +10,17 @@ struct LayerOptions {
   std::string layout = "TNC";  ///< of inputs and outputs; or "NTC"
   double dropout = 0;          ///< between layers, in training
   bool bidirectional = false;
-  std::int64_t input_size = 0;  ///< 0 leaves it to the first call
+  std::int64_t input_size = 0;  ///< 0: inferred by the first call
   Initializer i2h_weight_initializer = {};
   Initializer h2h_weight_initializer = {};
   Initializer i2h_bias_initializer = "zeros";
   Initializer h2h_bias_initializer = "zeros";
   DType dtype = DType::f32;
-  /// The last input of a call is then the number of steps of each sequence, (batch,). Later outputs are 0 and
-  /// the states are those after the last step that counts.
+  /// If true, the last input of a call has the length of each sequence, (batch,). Outputs beyond it are 0;
+  /// the states are those after the last valid step.
   bool use_sequence_length = false;
   // LSTM only.
-  std::optional<std::int64_t> projection_size = {};  ///< h' = W_r h, of this size
+  std::optional<std::int64_t> projection_size = {};  ///< size of the projection h' = W_r h
   Initializer h2r_weight_initializer = {};
   std::optional<double> state_clip_min = {}, state_clip_max = {};  ///< limits of the cell's state
   bool state_clip_nan = false;                                     ///< a NaN becomes state_clip_min
@@ -28,22 +28,23 @@ struct LayerOptions {
   const ParameterDict* params = nullptr;
 };
 
-/// What the three have in common. A call takes x (steps, batch, channels), in layout "NTC" (batch, steps,
-/// channels), and gives the outputs (steps, batch, hidden * directions); with states (layers * directions,
-/// batch, hidden) behind x it gives the new states too, without them they begin at zero. Parameters are
-/// `l0_i2h_weight` (gates * hidden, channels), `l0_h2h_weight`, their biases, `r0_...` of the other
-/// direction, `l1_...` of the next layer.
+/// The common base. A call takes x (steps, batch, channels), in layout "NTC" (batch, steps, channels), and
+/// returns outputs (steps, batch, hidden * directions). Given states (layers * directions, batch, hidden)
+/// after x it also returns the new states; without them the states start at zero. Parameters: `l0_i2h_weight`
+/// (gates
+/// * hidden, channels), `l0_h2h_weight`, their biases, `r0_...` for the other direction, `l1_...` for the
+/// next layer.
 class KILN_API Layer : public HybridBlock {
  public:
   using HybridBlock::operator();
   /// `auto [output, states] = lstm(x, lstm.begin_state(batch));`
   StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
-  template <BracedInput T>  // so that one state in braces is a list of states too
+  template <BracedInput T>  // makes one braced state a list of states
   StepOutput operator()(const Tensor& x, std::initializer_list<T> states, Where where = Where::current()) {
     return (*this)(x, Tensors(states.begin(), states.end()), where);
   }
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;
-  /// Zeros, or what `options.func` makes. Throws without a batch size.
+  /// Initial states: zeros, or from `options.func`. Throws without a batch size.
   Tensors begin_state(const BeginStateOptions& options) const;
   Tensors begin_state(std::int64_t batch_size) const {
     return begin_state(BeginStateOptions{.batch_size = batch_size});
@@ -62,7 +63,7 @@ class KILN_API Layer : public HybridBlock {
   std::string mode_;
   std::int64_t gates_, hidden_size_;
   LayerOptions options_;
-  /// Of each layer and direction: i2h weight, h2h weight, with a projection h2r weight, i2h bias, h2h bias.
+  /// Per layer and direction: i2h weight, h2h weight, h2r weight if projected, i2h bias, h2h bias.
   struct Weights {
     Parameter i2h, h2h, h2r, i2h_bias, h2h_bias;
   };

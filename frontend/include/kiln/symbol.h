@@ -16,65 +16,64 @@ namespace detail {
 struct SymbolAccess;
 }
 
-/// What a symbol's variables and outputs look like when some inputs are known.
+/// The result of shape inference: shapes of variables and outputs.
 struct InferredShapes {
-  bool complete = false;  ///< whether every shape is known; what is not has rank 0 or extents 0
+  bool complete = false;  ///< whether every shape is known; unknown ones have rank 0 or extents 0
   std::vector<Shape> arguments, outputs, auxiliary_states;
 };
 
-/// A computation without shapes: one or more outputs of a graph of operators, as MXNet's Symbol. Made by
-/// sym::var, by operators and F's functions on symbols (a Symbol converts to the traced Tensor they take, and
-/// their result converts back), by `net(symbol)`, or read from a file. Operators between two symbols are
-/// elemwise_add and so on, which do not broadcast: use F.broadcast_add for that. A handle to nodes that never
-/// change; any thread may read it.
+/// MXNet's Symbol: one or more outputs of an operator graph without shapes. Created by sym::var, by operators
+/// and F's functions on symbols (a Symbol converts to a traced Tensor and back), by `net(symbol)`, or from a
+/// file. Operators between two symbols are elemwise_add etc., which do not broadcast: use F.broadcast_add. A
+/// handle to immutable nodes. Thread rule: any thread may read it.
 class KILN_API Symbol {
  public:
-  /// No symbol; every use but assignment throws.
+  /// An empty handle; every use except assignment throws.
   Symbol() = default;
   /// A traced tensor without shapes, as a symbol.
   Symbol(const Tensor& traced);
   explicit Symbol(const std::vector<Tensor>& traced);
-  /// What F's functions take. Throws for several outputs: choose one with [].
+  /// Converts to an argument of F's functions. Throws for several outputs: select one with [].
   operator Tensor() const;
 
   /// Reads PREFIX-symbol.json of any version of MXNet. Throws kiln::Error, naming file, node and attribute.
-  /// Operators that Kiln does not have are kept, and cannot be run.
+  /// Unknown operators are kept but cannot be run.
   static Symbol load(const std::string& path);
-  /// The same from text; `file` stands for it in errors.
+  /// The same from text; errors show `file`.
   static Symbol load_json(std::string_view json, const std::string& file = "the JSON text");
-  /// Writes tojson() to a file, which appears whole or not at all.
+  /// Writes tojson() to a file, atomically.
   void save(const std::string& path, bool remove_amp_cast = true) const;
-  /// Byte for byte what MXNet 1.9.1 writes. As there, the amp_cast and amp_multicast nodes are left out
-  /// unless told otherwise.
+  /// JSON, byte-identical to MXNet 1.9.1's. As there, amp_cast and amp_multicast nodes are removed by
+  /// default.
   std::string tojson(bool remove_amp_cast = true) const;
 
-  /// The node's name; empty for a group of outputs of several nodes.
+  /// The node's name; empty for a group.
   std::string name() const;
-  /// An attribute of the node as text; nothing when it has none of that name.
+  /// An attribute of the node as text; nothing if it does not exist.
   std::optional<std::string> attr(std::string_view key) const;
-  /// Variables in the order in which the graph needs them, without those that operators update.
+  /// Variables in topological order, without auxiliary states.
   std::vector<std::string> list_arguments() const;
   std::vector<std::string> list_outputs() const;
-  /// Variables that operators update: BatchNorm's moving statistics.
+  /// Variables updated by operators: BatchNorm's moving statistics.
   std::vector<std::string> list_auxiliary_states() const;
-  /// All variables: arguments and auxiliary states in one order.
+  /// All variables, arguments and auxiliary states, in topological order.
   std::vector<std::string> list_inputs() const;
 
-  /// A group of every output of every node, variables too.
+  /// A group of all outputs of all nodes, variables included.
   Symbol get_internals() const;
   std::size_t size() const;  ///< number of outputs
   /// Output number i; negative counts from the end.
   Symbol operator[](int i) const;
-  /// The output of that name ("fc1_output").
+  /// The output with that name ("fc1_output").
   Symbol operator[](std::string_view output_name) const;
 
-  /// The shapes that follow from some variables' shapes, weights from data among them; 0 is an unknown
-  /// extent. Throws on a contradiction, naming the node.
+  /// Infers shapes, in both directions, from the given shapes of variables; extent 0 is unknown. Throws on a
+  /// contradiction, naming the node.
   InferredShapes infer_shape(const std::map<std::string, Shape>& known) const;
 
   /// "<Symbol fc1>", "<Symbol group [fc1, fc2]>".
   std::string str() const;
-  /// The graph as Graphviz draws it.
+  /// The graph in Graphviz's language.
   std::string dot() const;
 
   friend Symbol operator+(const Symbol& a, const Symbol& b) { return a.term() + b.term(); }
@@ -114,7 +113,7 @@ class KILN_API Symbol {
 
  private:
   friend struct detail::SymbolAccess;
-  // The one output for an operator: an Operand points to its tensor, and tells no line.
+  // The single output as an operator's argument: an Operand points to its tensor and carries no line.
   struct Term {
     Tensor tensor;
     operator Operand() const { return Operand(tensor, std::source_location{}); }
@@ -135,17 +134,17 @@ KILN_API std::ostream& operator<<(std::ostream& os, const Symbol& s);
 
 namespace sym {
 
-/// What a variable may declare; recorded as `__shape__`, `__dtype__`, ...
+/// Declarations of a variable, recorded as `__shape__`, `__dtype__`, ...
 struct VarOptions {
   std::optional<Shape> shape = {};
   std::optional<DType> dtype = {};
   std::optional<double> lr_mult = {}, wd_mult = {};
   std::optional<std::string> init = {};
-  std::map<std::string, std::string> attr = {};  ///< further ones; keys begin and end with two underscores
+  std::map<std::string, std::string> attr = {};  ///< others; keys start and end with two underscores
 };
 
 KILN_API Symbol var(const std::string& name, const VarOptions& options = {});
-/// The outputs of several symbols as one.
+/// One symbol with the outputs of several.
 KILN_API Symbol group(const std::vector<Symbol>& symbols);
 KILN_API Symbol load(const std::string& path);
 KILN_API Symbol load_json(std::string_view json);

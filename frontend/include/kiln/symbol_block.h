@@ -4,17 +4,16 @@
 
 namespace kiln {
 
-/// A network that computes a Symbol: what an exported model becomes. Its variables are its inputs and its
+/// A block that computes a Symbol, for exported models. The symbol's variables are the block's inputs and
 /// parameters.
 class KILN_API SymbolBlock : public HybridBlock {
  public:
-  /// `inputs` are variables of `outputs`; the other variables become parameters (without values until they
-  /// are loaded or initialized). `params`, when given, are shared by name. Throws for an operator that Kiln
-  /// does not have.
+  /// `inputs` are variables of `outputs`; the other variables become parameters, to be loaded or initialised.
+  /// `params` are shared by name. Throws for an unknown operator.
   SymbolBlock(const Symbol& outputs, const std::vector<Symbol>& inputs,
               const ParameterDict* params = nullptr);
-  /// Reads what export_model() and MXNet's HybridBlock.export wrote. Throws, naming the file, for an input
-  /// that is no variable, an array that is missing, and one that the symbol lacks.
+  /// Reads files of export_model() and MXNet's HybridBlock.export. Throws, naming the file, for an input that
+  /// is no variable, a missing array, and an array that the symbol does not use.
   static SymbolBlock imports(const std::string& symbol_file, const std::vector<std::string>& input_names,
                              const std::string& param_file = "");
 

@@ -28,22 +28,22 @@ class Parameter;
 class Tensor;
 
 namespace detail {
-struct Array;         // what the handles and views of one array share; frontend/tensor/array.h
-struct TensorAccess;  // the library's own door into a Tensor; frontend/tensor/array.h
+struct Array;         // shared by all handles and views of one array; frontend/tensor/array.h
+struct TensorAccess;  // internal access to a Tensor; frontend/tensor/array.h
 }  // namespace detail
 
-/// A slice of one axis as Python writes it: begin:end:step with holes.
+/// Python's slice of one axis, begin:end:step; each part is optional.
 struct Slice {
   std::optional<std::int64_t> begin = {}, end = {}, step = {};
   std::source_location where = std::source_location::current();
 };
-/// slice(1, 3) is 1:3, slice() is everything.
+/// slice(1, 3) is 1:3, slice() is the whole axis.
 inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::int64_t> end = {},
                    std::optional<std::int64_t> step = {},
                    std::source_location where = std::source_location::current()) {
   return {begin, end, step, where};
 }
-/// One index of x[...]: an integer (the axis goes away) or a slice. Remembers the line it stands on.
+/// One index of x[...]: an integer (removes the axis) or a slice, with its source location.
 class Index {
  public:
   template <std::integral I>
@@ -60,16 +60,16 @@ class Index {
   std::source_location where_;
 };
 
-/// A handle to an array, as MXNet's NDArray: copying the handle shares the elements, and a write through one
-/// handle is seen by all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write
-/// through; other indexing copies. While a network is traced a Tensor stands for a value to come: shape and
-/// dtype are known, elements are not, and asking for them throws an Error that names the line. Thread rule:
-/// handles may be read from many threads; writes to one array are the program's to order.
+/// A handle to an array, as MXNet's NDArray: copies share the elements, and a write through one handle is
+/// seen by all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write through;
+/// other indexing copies. A traced Tensor has shape and dtype but no elements; reading elements throws an
+/// Error that names the line. Thread rule: concurrent reads are safe; the program synchronises writes to one
+/// array.
 class KILN_API Tensor : public TensorMethods<Tensor> {
  public:
-  /// No array. Every use but assignment and defined() throws.
+  /// An empty handle. Every use except assignment and defined() throws.
   Tensor() = default;
-  /// A vector, matrix, ... of the values in C order. `values.size()` must be shape.elements().
+  /// An array of the values in C order. `values.size()` must be shape.elements().
   template <class T>
   Tensor(std::span<const T> values, const Shape& shape,
          std::source_location where = std::source_location::current())
@@ -78,32 +78,32 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor(const std::vector<T>& values, const Shape& shape,
          std::source_location where = std::source_location::current())
       : Tensor(std::span<const T>(values), shape, where) {}
-  template <class = void>  // a template so that {{1}, {2}} prefers rows
+  template <class = void>  // a template, so that {{1}, {2}} prefers rows
   Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
   Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
 
-  /// The caller's memory as an array, without a copy: `data` holds shape.elements() values in C order and
-  /// must live, and stay in place, until `release` is called (from whichever thread drops the last handle).
+  /// Wraps external (borrowed) memory without a copy. `data` holds shape.elements() values in C order and
+  /// must stay valid until `release` is called, by the thread that drops the last handle.
   static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {},
                      std::source_location where = std::source_location::current());
 
   bool defined() const { return array_ != nullptr; }
-  /// Throws for a symbol without shapes (sym::var outside a call), saying what to use instead.
+  /// Throws for a symbol without shapes (sym::var outside a call).
   const Shape& shape(std::source_location where = std::source_location::current()) const;
   DType dtype() const;
-  /// Of a traced tensor: where its elements will be.
+  /// For a traced tensor: the device of its elements at run time.
   Device device() const;
   int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
   std::int64_t size(std::source_location where = std::source_location::current()) const {
     return shape(where).elements();
   }
-  /// Whether this is a value to come: inside a call that is being traced, or composed from sym::var.
+  /// Whether this is a node of a trace or a symbol, without elements.
   bool is_traced() const;
-  /// For a traced tensor the name of its node, else empty.
+  /// The node's name of a traced tensor, else empty.
   std::string name() const;
 
-  // Reading elements. These throw while tracing, naming the caller's line.
-  /// The value of an array of one element, converted.
+  // Element access. Throws while tracing, naming the caller's line.
+  /// The element of an array of size 1, converted.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const {
     return static_cast<T>(dtype() == DType::i64 ? static_cast<T>(item_integer(where))
@@ -120,36 +120,36 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   void copy_to(void* data, DType dtype, std::source_location where = std::source_location::current()) const;
   /// Replaces the elements by size() values of `dtype` at `data`.
   void copy_from(const void* data, DType dtype, std::source_location where = std::source_location::current());
-  /// The elements in C order, size() of dtype(). Valid while a handle lives and nobody writes.
+  /// The size() elements of dtype() in C order. Valid until the last handle is dropped or the array is
+  /// written.
   const void* data(std::source_location where = std::source_location::current()) const;
-  /// As data(), to write through: everything derived from the contents (packed weights) is made anew at the
-  /// next call.
+  /// As data(), for writing: the next call recomputes prepacked constants derived from this array.
   void* mutable_data(std::source_location where = std::source_location::current());
 
   // Views and copies.
-  /// A view with another shape. -1: what is left; 0: the extent at the same place; -2: all remaining extents;
-  /// -3: two extents merged; -4: one extent split in the two that follow.
+  /// A view with another shape. -1: inferred; 0: copy this extent; -2: copy all remaining extents; -3: merge
+  /// two extents; -4: split one extent into the next two.
   Tensor reshape(const Shape& shape, std::source_location where = std::source_location::current()) const;
-  /// x({slice(1, 3), 0}): several axes at once. Assigned to, it writes into this array.
+  /// x({slice(1, 3), 0}): indexes several axes. Assigning to it writes into this array.
   IndexedTensor operator()(std::vector<Index> index,
                            std::source_location where = std::source_location::current());
   Tensor operator()(std::vector<Index> index,
                     std::source_location where = std::source_location::current()) const;
-  /// The first axis. A view, unless the step is not 1.
+  /// Indexes the first axis. A view if the step is 1.
   IndexedTensor operator[](const Index& i);
   Tensor operator[](const Index& i) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
 
-  /// In place: every handle and view of the array sees the result. Throws where that has another shape or
-  /// dtype than this tensor, as a bool array with a number has (int64).
+  /// In place, seen by every handle and view of the array. Throws if the result has another shape or dtype: a
+  /// bool array plus a number is int64.
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);
   Tensor& operator*=(const Operand& b);
   Tensor& operator/=(const Operand& b);
   Tensor& operator%=(const Operand& b);
 
-  /// Kiln has no asynchronous engine: results are there when a call returns. Kept for ported programs.
+  /// No effect: calls are synchronous. Kept for ported programs.
   void wait_to_read() const {}
 
  private:
@@ -162,21 +162,20 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   std::int64_t item_integer(std::source_location where) const;
 
   std::shared_ptr<detail::Array> array_;
-  std::int64_t offset_ = 0;  // elements from the beginning of the array
+  std::int64_t offset_ = 0;  // in elements, from the start of the array
   Shape shape_;
   DType dtype_ = DType::f32;
 };
 
-/// x[...]: assigned to, it writes to the elements of x; otherwise it is the tensor of them, converts to it,
-/// and has its methods.
+/// x[...]: an assignment writes into x; otherwise it converts to a tensor and has a tensor's methods.
 class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
  public:
   using Where = std::source_location;
   IndexedTensor(const Tensor& base, std::vector<Index> index, Where where)
       : base_(base), index_(std::move(index)), where_(where) {}
   IndexedTensor(const IndexedTensor&) = default;
-  /// Writes `value`, converted to x's dtype and broadcast to the slice's shape, into the array: every handle
-  /// and view of it sees the change.
+  /// Writes `value`, converted to x's dtype and broadcast to the slice's shape, into the array, seen by every
+  /// handle and view.
   void operator=(const Operand& value);
   void operator=(const IndexedTensor& value);
   void operator+=(const Operand& value);
@@ -185,8 +184,7 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   void operator/=(const Operand& value);
   void operator%=(const Operand& value);
 
-  /// The elements as a tensor: a view of x where the index is one slice or integer of the first axis, else a
-  /// copy.
+  /// The selected elements: a view for one integer or unit-step slice of the first axis, else a copy.
   Tensor get() const;
   operator Tensor() const { return get(); }
   IndexedTensor operator[](const Index& i) const { return {get(), {i}, i.where()}; }
@@ -222,15 +220,15 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Where where_;
 };
 
-/// One side of an operator: a tensor or a number, and the line it stands on. Implicit, so that `x + 1`
-/// records where.
+/// An operand: a tensor or a number, with the source location. Constructed implicitly, so that `x + 1` knows
+/// its line.
 class Operand {
  public:
   Operand(const Tensor& t, std::source_location where = std::source_location::current())
       : tensor_(&t), where_(where) {}
   Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
       : owned_(t.get()), where_(where) {}
-  /// A parameter of a network: its values, or its variable while tracing.
+  /// A parameter: its values, or its variable while tracing.
   KILN_API Operand(const Parameter& p, std::source_location where = std::source_location::current());
   Operand(double v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
@@ -239,14 +237,14 @@ class Operand {
   template <std::integral I>
   Operand(I v, std::source_location where = std::source_location::current())
       : number_(static_cast<double>(v)), integral_(true), where_(where) {}
-  /// A number that hybrid_forward reads; see Attr.
+  /// A tracked number; see Attr.
   template <class T>
   Operand(const Attr<T>& a, std::source_location where = std::source_location::current())
       : Operand(a.get(), where) {}
   bool is_tensor() const { return tensor_ || owned_.defined(); }
   const Tensor& tensor() const { return tensor_ ? *tensor_ : owned_; }
   double number() const { return number_; }
-  /// Whether the number was written as an integer: MXNet's files then say "1", not "1.0".
+  /// Whether the number was given as an integer: "1" or "1.0" in MXNet's files.
   bool integral() const { return integral_; }
   std::source_location where() const { return where_; }
 
@@ -258,13 +256,13 @@ class Operand {
   std::source_location where_;
 };
 
-// Elementwise with broadcasting; at least one side is a tensor. Comparisons give 1 and 0 in the tensors'
+// Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
 // dtype.
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
 KILN_API Tensor operator*(const Operand& a, const Operand& b);
 KILN_API Tensor operator/(const Operand& a, const Operand& b);
-/// The sign of the divisor, as in Python.
+/// The result has the sign of the divisor, as in Python.
 KILN_API Tensor operator%(const Operand& a, const Operand& b);
 KILN_API Tensor operator==(const Operand& a, const Operand& b);
 KILN_API Tensor operator!=(const Operand& a, const Operand& b);
@@ -281,19 +279,19 @@ KILN_API std::ostream& operator<<(std::ostream& os, const Shape& shape);
 KILN_API std::ostream& operator<<(std::ostream& os, DType dtype);
 KILN_API std::ostream& operator<<(std::ostream& os, const Device& device);
 
-// Arrays from nothing.
+// Creation.
 KILN_API Tensor zeros(const Shape& shape, DType dtype = DType::f32,
                       std::source_location where = std::source_location::current());
 KILN_API Tensor ones(const Shape& shape, DType dtype = DType::f32,
                      std::source_location where = std::source_location::current());
 KILN_API Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
                      std::source_location where = std::source_location::current());
-/// start, start+step, ... below stop; each `repeat` times. With one number: from 0 to it.
+/// start, start+step, ... below stop; each `repeat` times. One number is `stop`, with start 0.
 KILN_API Tensor arange(double stop, std::source_location where = std::source_location::current());
 KILN_API Tensor arange(double start, double stop, double step = 1, int repeat = 1, DType dtype = DType::f32,
                        std::source_location where = std::source_location::current());
 
-/// Returns when all results are there: at once, since Kiln computes before it returns.
+/// Returns at once: calls are synchronous. Kept for ported programs.
 inline void waitall() {}
 
 }  // namespace kiln

@@ -10,8 +10,7 @@ namespace kiln {
 class IndexedTensor;
 class Tensor;
 
-/// The operators that MXNet has as methods of its arrays, as F spells them, once for Tensor and for
-/// IndexedTensor. Results are new arrays.
+/// MXNet's array methods, named as in F, for Tensor and IndexedTensor. Results are new arrays.
 template <class Self>
 class KILN_API TensorMethods {
  public:

@@ -5,29 +5,29 @@
 #include <string>
 #include <vector>
 
-/// The folder where compiled kernels stay between processes: KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else
-/// ~/.cache/kiln. KILN_CACHE=off|ro|rw; KILN_CACHE_MAX_SIZE (default 1G) bounds it, what was not used for
-/// longest goes first. It may be removed at any time; only time is lost. Any thread, any number of processes.
+/// The disk cache of compiled kernels: KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln.
+/// KILN_CACHE=off|ro|rw. KILN_CACHE_MAX_SIZE (default 1G) bounds it; the least recently used files are
+/// evicted first. The folder may be removed at any time. Any thread, any number of processes.
 namespace kiln::cache {
 
 struct Entry {
   std::string key;          ///< 32 hexadecimal digits
-  std::string description;  ///< which operators
-  std::string stamp;        ///< what it was compiled with and for; empty when the file is damaged
-  std::uint64_t bytes = 0;  ///< on disk
-  std::int64_t used = 0;    ///< last use, seconds since 1970, true to the hour
+  std::string description;  ///< operators of the kernel
+  std::string stamp;        ///< versions and target; empty if the file is damaged
+  std::uint64_t bytes = 0;  ///< size on disk
+  std::int64_t used = 0;    ///< last use, seconds since 1970, accurate to an hour
 };
 
 struct Check {
-  std::uint64_t entries = 0;          ///< sound ones
+  std::uint64_t entries = 0;          ///< valid entries
   std::vector<std::string> problems;  ///< one line for each damaged file
 };
 
-/// Empty when there is no cache: KILN_CACHE=off, or no home folder.
+/// Empty without a cache: KILN_CACHE=off, or no home folder.
 KILN_API std::string path();
 /// Least recently used first.
 KILN_API std::vector<Entry> list();
-/// Reads every entry and compares checksums. Damaged files are removed, unless the cache is read-only.
+/// Verifies the checksum of every entry. Removes damaged files unless the cache is read-only.
 KILN_API Check verify();
 /// Evicts until at most `max_bytes` are left. Returns the bytes freed.
 KILN_API std::uint64_t prune(std::uint64_t max_bytes);

@@ -5,8 +5,7 @@
 
 namespace kiln {
 
-/// Where an array lives and a call runs. This version knows the cpu; all its numbers are the same memory, as
-/// in MXNet.
+/// The device of an array or call. Only the CPU is supported; all its ids are the same memory, as in MXNet.
 struct Device {
   enum class Kind { cpu } kind = Kind::cpu;
   int id = 0;

@@ -8,8 +8,7 @@
 
 namespace kiln {
 
-/// Element types. The values are MXNet's dtype flags, as they stand in .params files and `__dtype__`
-/// attributes.
+/// Element types. The values are MXNet's dtype flags in .params files and `__dtype__` attributes.
 enum class DType : std::uint8_t {
   f32 = 0,
   f64 = 1,
@@ -43,14 +42,14 @@ constexpr bool is_floating(DType d) {
   return d == DType::f32 || d == DType::f64 || d == DType::f16 || d == DType::bf16;
 }
 
-/// MXNet's word for the type: "float32", "uint8", "bool", ...
+/// MXNet's name of the type: "float32", "uint8", "bool", ...
 KILN_API std::string_view name_of(DType d);
-/// The inverse of name_of; nothing for an unknown word.
+/// The inverse of name_of; nothing for an unknown name.
 KILN_API std::optional<DType> dtype_from_name(std::string_view name);
-/// The type of a flag in a file; nothing for a flag that MXNet does not know.
+/// The type of a flag in a file; nothing for an unknown flag.
 KILN_API std::optional<DType> dtype_from_flag(std::int64_t flag);
 
-/// The element type that holds a C++ type: dtype_of<float> is DType::f32.
+/// The element type of a C++ type: dtype_of<float> is DType::f32.
 template <class T>
 inline constexpr DType dtype_of = [] { static_assert(sizeof(T) == 0, "not an element type of Kiln"); }();
 template <>

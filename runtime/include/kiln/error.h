@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// What Kiln throws, and all it throws. `what()` is for a user: what is wrong, where in the program or file,
-/// and what to do. An internal error is a defect of Kiln and says so.
+/// The only exception type that Kiln throws. `what()` is for the user: the mistake, its place in the program
+/// or file, the remedy. An internal error is a defect of Kiln and says so.
 class KILN_API Error : public std::runtime_error {
  public:
   enum class Kind { user, internal };
@@ -19,7 +19,7 @@ class KILN_API Error : public std::runtime_error {
   Kind kind_;
 };
 
-/// Where in the user's program something was asked for. An empty file means that nobody knows.
+/// A location in the user's program. Unknown if `file` is empty.
 struct SourceLocation {
   std::string file;
   unsigned line = 0;
@@ -28,7 +28,7 @@ struct SourceLocation {
   SourceLocation(std::source_location l) : file(l.file_name()), line(l.line()), column(l.column()) {}
   SourceLocation(std::string f, unsigned l, unsigned c) : file(std::move(f)), line(l), column(c) {}
   bool known() const { return !file.empty(); }
-  /// "net.cpp:12", or "" when it is not known.
+  /// "net.cpp:12", or "" if unknown.
   KILN_API std::string str() const;
 };
 

@@ -8,13 +8,12 @@ namespace kiln {
 
 enum class LogLevel { info, warning };
 
-/// Receives every line Kiln has to say, without a newline. Called from any thread, one call at a time; must
-/// not throw and must not call Kiln.
+/// Receives every log line, without a newline. Calls come from any thread, one at a time. Must not throw and
+/// must not call Kiln.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-/// Replaces stderr. An empty sink brings stderr back. Without KILN_LOG only warnings come, each cause once
-/// per process; KILN_LOG=compile,cache adds lines of information about these categories ("all" for every
-/// one).
+/// Replaces stderr; an empty sink restores it. By default only warnings are logged, each cause once per
+/// process. KILN_LOG=compile,cache adds information of these categories ("all" for every one).
 KILN_API void set_log_sink(LogSink sink);
 
 }  // namespace kiln

@@ -7,19 +7,18 @@
 
 namespace kiln {
 
-/// How often a pass ran, on one function each time, and how often it changed the function.
+/// Counts of a pass: runs on one function each, and runs that changed the function.
 struct PassCount {
-  std::string pass;  ///< as `kiln opt` calls it: "kiln-fuse"
+  std::string pass;  ///< the name in `kiln opt`: "kiln-fuse"
   std::uint64_t runs = 0, changes = 0;
 };
 
-/// Whether compilations of this process are counted from now on; at first they are not. Each pass then
-/// compares a function before and after it, which takes some percent of the time of a compilation. Safe to
-/// call from any thread.
+/// Turns counting on or off for later compilations of this process; initially off. It compares each function
+/// before and after each pass, a few percent of compile time. Any thread.
 KILN_API void count_passes(bool on = true);
 
-/// Every pass that ran, in the order of the pipeline, with its counts since the process started. A pass that
-/// stands in the pipeline several times is listed once. Safe to call from any thread.
+/// The counts since the start of the process, in the order of the pipeline. A pass that occurs several times
+/// in the pipeline is listed once. Any thread.
 KILN_API std::vector<PassCount> pass_counts();
 
 }  // namespace kiln

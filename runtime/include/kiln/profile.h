@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-/// Where the time of calls goes: while it lives, every kernel that its thread starts is timed, in eager and
-/// in hybridized calls. Belongs to the thread that made it; of several, the last one made counts.
+/// Times every kernel launched by its thread during its lifetime, in eager and hybridized calls. Destroy it
+/// on the thread that created it; of several, the most recent one records.
 ///
 ///     Profile profile;
 ///     net(x);
@@ -17,10 +17,10 @@ namespace kiln {
 class KILN_API Profile {
  public:
   struct Kernel {
-    std::string name;                ///< the nodes that it computes, joined
+    std::string name;                ///< names of its nodes, joined
     std::vector<std::string> lines;  ///< "file:line" of the program, or of the symbol file
     std::int64_t runs = 0;
-    double seconds = 0;  ///< on the wall, of all runs
+    double seconds = 0;  ///< wall time of all runs
   };
 
   Profile();
@@ -28,7 +28,7 @@ class KILN_API Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// Those that ran, the one that took longest first. A loop counts as one, with all that it runs.
+  /// The kernels that ran, longest total first. A loop is one entry, its body included.
   std::vector<Kernel> kernels() const;
 
   struct Record;

@@ -9,9 +9,8 @@
 
 namespace kiln {
 
-/// The extents of an array, outermost first; also any short list of integers that goes with one (axes,
-/// strides). Kept in place, so that comparing and copying shapes allocates nothing. In a shape that MXNet
-/// would infer, 0 stands for "not known yet".
+/// The extents of an array, outermost first; also other short integer lists (axes, strides). Stored inline:
+/// comparison and copies do not allocate. In shapes for MXNet's inference, 0 is an unknown extent.
 class Shape {
  public:
   static constexpr int max_rank = 8;
@@ -40,7 +39,7 @@ class Shape {
   std::span<const std::int64_t> dims() const { return {begin(), end()}; }
   KILN_API void push_back(std::int64_t dim);
 
-  /// The product of the extents; 1 for rank 0. Throws kiln::Error when it does not fit in 64 bits.
+  /// The product of the extents; 1 for rank 0. Throws kiln::Error on overflow of 64 bits.
   KILN_API std::int64_t elements() const;
   /// As Python prints a tuple: "(2, 3)", "(3,)", "()".
   KILN_API std::string str() const;

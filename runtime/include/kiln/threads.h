@@ -3,15 +3,15 @@
 
 namespace kiln {
 
-/// How many threads a call may compute on, the caller's among them. At the start: KILN_NUM_THREADS, or as
-/// many as the process may use (its affinity mask and its cgroup's quota). Results do not depend on it, bit
-/// for bit. Any thread may ask; a change is seen by calls that begin after it. In a child of fork() whose
-/// parent has computed on several threads it is 1 for good: the others do not exist there.
+/// The maximum number of threads per call, the caller included. Default: KILN_NUM_THREADS, else the CPUs
+/// available to the process (affinity mask and cgroup quota). Results do not depend on it, bit for bit. Any
+/// thread; a change affects calls that start after it. Always 1 in a child of fork() if the parent had worker
+/// threads.
 KILN_API int num_threads();
 /// Throws kiln::Error for n < 1.
 KILN_API void set_num_threads(int n);
 
-/// While it lives, calls from this thread use at most n threads, whatever the number of the process is.
+/// Limits calls from this thread to n threads during its lifetime.
 class KILN_API ThreadLimit {
  public:
   /// Throws kiln::Error for n < 1.
