@@ -30,3 +30,6 @@ if {"avx2", "fma", "f16c", "bmi2"} <= flags:
     config.available_features.add("avx2")
 if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
+# Sanitizers are in generated kernels too: tests that read assembly may not know it again.
+if config.sanitizers:
+    config.available_features.add("instrumented")
