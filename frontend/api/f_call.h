@@ -15,8 +15,7 @@ struct OpName {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-/// Calls the operator as the program spelled it: the row is found once, the spelling is what generated names
-/// begin with.
+/// Calls the operator named `name`. The row is looked up once per name; generated node names start with it.
 template <OpName name, std::size_t N = 1>
 Tensor call(std::initializer_list<const Tensor*> inputs, const Given<N>& given, std::source_location where,
             std::string_view node_name = {}) {
@@ -33,7 +32,7 @@ Tensor call(std::initializer_list<const Tensor*> inputs, std::source_location wh
   return call<name>(inputs, Given<1>(), where);
 }
 
-/// The same for operators on a list of tensors.
+/// The same for operators with a list of inputs.
 template <OpName name, std::size_t N>
 Tensor call_list(const std::vector<Tensor>& inputs, const Given<N>& given, std::source_location where,
                  std::string_view node_name = {}) {

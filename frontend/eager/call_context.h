@@ -7,16 +7,15 @@ class CallSite;
 class NumpyScope;
 class Trace;
 
-/// What an operator call depends on besides its arguments: the scopes of the thread that makes it. One
-/// thread-local variable, since each access to one of a shared library costs a call. The scopes' own classes
-/// change it.
+/// The thread state that an operator call depends on. A single thread-local variable, because each access to one
+/// in a shared library costs a call. The scope classes modify it.
 struct CallContext {
-  Trace* trace = nullptr;             ///< records the call; null: it runs at once
+  Trace* trace = nullptr;             ///< records the call; null: eager
   bool training = false;              ///< autograd::TrainMode
   const NumpyScope* numpy = nullptr;  ///< innermost
   const CallSite* site = nullptr;     ///< innermost
   RandomStream stream = RandomStream::program;
-  RandomState* random_block = nullptr;  ///< counters that were taken before; null: the stream's next
+  RandomState* random_block = nullptr;  ///< reserved counters; null: take them from the stream
 
   static CallContext& current();
 };

@@ -12,8 +12,8 @@
 
 namespace kiln {
 
-/// The attributes that one call was given, at most N, kept in place so that a call whose code is known
-/// allocates nothing for them. Names must be literals.
+/// The attributes of one call, at most N, stored inline so that a cache hit does not allocate. Names must be
+/// literals.
 template <std::size_t N>
 class Given {
  public:
@@ -39,7 +39,7 @@ class Given {
       set(name, ir::AttrValue(*value));
     }
   }
-  /// A tuple; the empty one means that it was not given.
+  /// A tuple; an empty one counts as not given.
   void set_tuple(std::string_view name, const Shape& value) {
     if (!value.empty()) set(name, ir::AttrValue(value));
   }
@@ -50,44 +50,43 @@ class Given {
   std::size_t size_ = 0;
 };
 
-/// One use of an operator by the program.
+/// One operator call of the program.
 struct Call {
   const ir::OpDef& op;
   std::span<const Tensor* const> inputs;
   std::span<const ir::Attrs::Item> given;
   std::source_location where;
   std::span<const ir::SubgraphPtr> bodies = {};  ///< of a control flow operator
-  std::string_view name = {};                    ///< what the program called the node, if anything
-  std::string_view hint = {};            ///< what a generated name begins with; empty: the operator's name
+  std::string_view name = {};                    ///< the node's name, if given
+  std::string_view hint = {};            ///< stem of a generated name; default: the operator's name
   bool np_shape = NumpyScope::active();  ///< in MXNet's numpy mode, see ir::Node::np_shape
 };
 
-/// Computes at once or records a node, as `invoke` in trace.h says. The first visible output.
+/// Runs the call or records a node, as `invoke` in trace.h. Returns the first visible output.
 Tensor invoke_one(const Call& call);
-/// All visible outputs.
+/// Returns all visible outputs.
 std::vector<Tensor> invoke_all(const Call& call);
 
-/// The two halves of it. Eager inputs are concrete, and so are the results.
+/// The two cases of invoke. Eager inputs and results are concrete.
 void run_eagerly(const Call& call, std::span<Tensor> outputs);
 std::vector<Tensor> record_node(const Call& call);
-/// Whether the call must be recorded. Throws for inputs that no operator can take: undefined tensors, values
-/// of a trace that is over.
+/// Whether the call must be recorded. Throws for undefined tensors and for values of a finished trace.
 bool must_record(const Call& call);
 
-/// The row of that name. Throws when Kiln has none: F spells more of MXNet's operators than there are rows.
+/// The row with that name. Throws if there is none: F has more of MXNet's operators than there are rows.
 const ir::OpDef& row(std::string_view op_name);
 
-/// What was given, with the length of a list of inputs.
+/// The given attributes, and the count attribute of a list of inputs.
 ir::Attrs given_attrs(const Call& call);
 
-/// "net.cpp:12: ", or nothing; the call sites of layers considered.
+/// "net.cpp:12: " of the resolved call site, or nothing.
 std::string line_prefix(std::source_location where);
 
-/// Throws the exception that is being handled again: an Error with the line of the program, unless it begins
-/// with a place already, and std::bad_alloc as such an Error.
+/// Rethrows the current exception: an Error with the program's line, unless it starts with a location already;
+/// std::bad_alloc as an Error.
 [[noreturn]] void rethrow_at_line(std::source_location where);
 
-/// What `body` returns; what it throws names the line `where` of the program.
+/// Returns body(); its errors name the program's line `where`.
 template <class Body>
 auto at_line(std::source_location where, Body&& body) {
   try {

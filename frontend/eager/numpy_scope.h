@@ -4,16 +4,16 @@
 
 namespace kiln {
 
-/// While it lives, what its thread calls is an operator of MXNet's numpy mode (ir::Node::np_shape), and a
-/// generated name begins with `hint` where that is not empty. F.np() and F.npx() hold one around each call.
+/// During its lifetime operator calls of its thread are in MXNet's numpy mode (ir::Node::np_shape), and generated
+/// names start with a nonempty `hint`. F.np() and F.npx() open one around each call.
 class NumpyScope {
  public:
   explicit NumpyScope(std::string_view hint = {});
   ~NumpyScope();
   NumpyScope(const NumpyScope&) = delete;
-  /// Whether one lives on this thread, or the whole program is in that mode.
+  /// Whether this thread has one, or the whole program is in numpy mode.
   static bool active();
-  /// Whether the whole program is: npx::set_np().
+  /// Whether the whole program is in numpy mode: npx::set_np().
   static bool program() { return program_.load(std::memory_order_relaxed); }
   static void set_program(bool on);
   static std::string_view hint();

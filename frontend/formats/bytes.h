@@ -14,8 +14,7 @@ namespace kiln {
 
 static_assert(std::endian::native == std::endian::little, "files of arrays are little endian");
 
-/// Reads numbers and pieces of a file that is in memory, and knows what it is reading, for errors. Nothing
-/// outside of the file is ever read, whatever lengths and places it declares.
+/// A bounds-checked reader of a file in memory, with a context for errors.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -50,7 +49,7 @@ class ByteReader {
     const std::span<const std::byte> bytes = take(n, what);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// The elements of an array, which may be as large as what is left.
+  /// The elements of an array, limited by the remaining bytes.
   std::span<const std::byte> elements(const Shape& shape, DType dtype);
 
   template <class... A>
@@ -66,10 +65,10 @@ class ByteReader {
   std::size_t at_ = 0;
 };
 
-/// A new array of these elements in C order. Any byte but 0 is true.
+/// A new array of these elements in C order. For bool any nonzero byte is true.
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements);
 
-/// The elements of an array as they are in memory.
+/// The elements of an array in memory order.
 inline std::span<const std::byte> bytes_of(const Tensor& array) {
   const auto bytes = static_cast<std::size_t>(TensorType{array.dtype(), array.shape()}.bytes());
   return {bytes == 0 ? nullptr : static_cast<const std::byte*>(array.data()), bytes};

@@ -7,14 +7,13 @@
 
 namespace kiln {
 
-/// Reads JSON as its caller expects it, value by value; nothing is built that nobody asked for. The nesting
-/// that it follows is that of the caller, so that no text can overflow the stack. Strings may hold any bytes,
-/// as MXNet's do.
+/// A pull parser of JSON. The caller reads the values it expects; there is no document tree. Recursion follows
+/// the caller's nesting, so that no text can overflow the stack. Strings may hold any bytes, as MXNet's do.
 class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  /// What is being read ("node 3 'fc1'"), for errors.
+  /// The context ("node 3 'fc1'") for errors.
   void set_part(std::string part) { part_ = std::move(part); }
   const std::string& part() const { return part_; }
   unsigned line() const { return line_; }
@@ -34,17 +33,17 @@ class JsonReader {
     while (next(']', first, what)) on_item();
   }
   std::string string(std::string_view what);
-  /// A whole number.
+  /// An integer.
   std::int64_t integer(std::string_view what);
-  /// The same between 0 and 2^32 - 1.
+  /// An integer between 0 and 2^32 - 1.
   std::uint32_t index(std::string_view what);
   /// Whether the next value is a string.
   bool at_string() { return peek() == '"'; }
   bool at_digit() { return (peek() >= '0' && peek() <= '9') || peek() == '-'; }
   bool at_array() { return peek() == '['; }
-  /// Passes over a value of any kind.
+  /// Skips a value of any kind.
   void skip(std::string_view what);
-  /// Nothing but blanks may follow.
+  /// Throws unless only white space follows.
   void end();
 
   template <class... A>

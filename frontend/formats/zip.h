@@ -3,8 +3,8 @@
 
 #include <vector>
 
-/// Zip archives, as far as .npz files are made of them: members that are stored or deflated, with the 64-bit
-/// forms of sizes and places. (PKWARE's APPNOTE.TXT 6.3 describes the format.)
+/// The subset of zip archives used by .npz files: stored or deflated members, with 64-bit sizes and offsets.
+/// (Format: PKWARE's APPNOTE.TXT 6.3.)
 namespace kiln {
 
 struct ZipMember {
@@ -13,21 +13,21 @@ struct ZipMember {
   std::uint32_t crc = 0;
   std::uint64_t packed = 0;  ///< bytes in the archive
   std::uint64_t size = 0;    ///< bytes of the content
-  std::uint64_t offset = 0;  ///< of the member's own header
+  std::uint64_t offset = 0;  ///< of the member's local header
 };
 
-/// The directory at the end of the archive. Throws, naming the file, for anything that is no archive, for one
-/// of several parts, and where the members together claim more bytes than the archive has.
+/// The directory at the end of the archive. Throws, naming the file, if it is no archive or one of several parts,
+/// and if the members' packed sizes exceed the archive.
 std::vector<ZipMember> read_zip_directory(ByteReader& in);
-/// The content of a member, checked against its checksum. Memory grows with what is unpacked, not with what
-/// is declared. `room` keeps the content where it had to be unpacked.
+/// The content of a member, verified by its checksum. Allocates in proportion to the unpacked bytes, not to the
+/// declared size. `room` owns the content if it was deflated.
 std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& member,
                                            std::vector<std::byte>& room);
 
-/// Makes an archive: members one after the other, then the directory.
+/// Writes an archive: the members in order, then the directory.
 class ZipWriter {
  public:
-  /// `parts` is the content, in pieces so that it need not be copied together.
+  /// `parts` is the content in pieces, which avoids a copy.
   void add(const std::string& name, std::span<const std::span<const std::byte>> parts, bool compress);
   std::string finish();
 
