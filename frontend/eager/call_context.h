@@ -7,8 +7,8 @@ class CallSite;
 class NumpyScope;
 class Trace;
 
-/// The thread state that an operator call depends on. A single thread-local variable, because each access to one
-/// in a shared library costs a call. The scope classes modify it.
+/// The thread state that an operator call depends on. A single thread-local variable, because each access to
+/// one in a shared library costs a call. The scope classes modify it.
 struct CallContext {
   Trace* trace = nullptr;             ///< records the call; null: eager
   bool training = false;              ///< autograd::TrainMode

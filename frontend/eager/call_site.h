@@ -7,10 +7,10 @@ namespace kiln {
 
 class Block;
 
-/// Attributes operators inside Kiln's own layers to the user's line that called the layer. During the lifetime of
-/// a CallSite with a location, errors and nodes of this thread have that location. A CallSite without one
-/// restores the operators' own lines (a user's hybrid_forward called by a container of the library). Scopes
-/// nest.
+/// Attributes operators inside Kiln's own layers to the user's line that called the layer. During the
+/// lifetime of a CallSite with a location, errors and nodes of this thread have that location. A CallSite
+/// without one restores the operators' own lines (a user's hybrid_forward called by a container of the
+/// library). Scopes nest.
 class CallSite {
  public:
   /// `caller`: the line that called the block. `block`: the running block, if any.

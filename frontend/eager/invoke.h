@@ -58,8 +58,8 @@ struct Call {
   std::source_location where;
   std::span<const ir::SubgraphPtr> bodies = {};  ///< of a control flow operator
   std::string_view name = {};                    ///< the node's name, if given
-  std::string_view hint = {};            ///< stem of a generated name; default: the operator's name
-  bool np_shape = NumpyScope::active();  ///< in MXNet's numpy mode, see ir::Node::np_shape
+  std::string_view hint = {};                    ///< stem of a generated name; default: the operator's name
+  bool np_shape = NumpyScope::active();          ///< in MXNet's numpy mode, see ir::Node::np_shape
 };
 
 /// Runs the call or records a node, as `invoke` in trace.h. Returns the first visible output.
@@ -82,8 +82,8 @@ ir::Attrs given_attrs(const Call& call);
 /// "net.cpp:12: " of the resolved call site, or nothing.
 std::string line_prefix(std::source_location where);
 
-/// Rethrows the current exception: an Error with the program's line, unless it starts with a location already;
-/// std::bad_alloc as an Error.
+/// Rethrows the current exception: an Error with the program's line, unless it starts with a location
+/// already; std::bad_alloc as an Error.
 [[noreturn]] void rethrow_at_line(std::source_location where);
 
 /// Returns body(); its errors name the program's line `where`.

@@ -4,8 +4,8 @@
 
 namespace kiln {
 
-/// During its lifetime operator calls of its thread are in MXNet's numpy mode (ir::Node::np_shape), and generated
-/// names start with a nonempty `hint`. F.np() and F.npx() open one around each call.
+/// During its lifetime operator calls of its thread are in MXNet's numpy mode (ir::Node::np_shape), and
+/// generated names start with a nonempty `hint`. F.np() and F.npx() open one around each call.
 class NumpyScope {
  public:
   explicit NumpyScope(std::string_view hint = {});

@@ -7,8 +7,9 @@
 
 namespace kiln {
 
-/// A pull parser of JSON. The caller reads the values it expects; there is no document tree. Recursion follows
-/// the caller's nesting, so that no text can overflow the stack. Strings may hold any bytes, as MXNet's do.
+/// A pull parser of JSON. The caller reads the values it expects; there is no document tree. Recursion
+/// follows the caller's nesting, so that no text can overflow the stack. Strings may hold any bytes, as
+/// MXNet's do.
 class JsonReader {
  public:
   JsonReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}

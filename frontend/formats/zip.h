@@ -16,11 +16,11 @@ struct ZipMember {
   std::uint64_t offset = 0;  ///< of the member's local header
 };
 
-/// The directory at the end of the archive. Throws, naming the file, if it is no archive or one of several parts,
-/// and if the members' packed sizes exceed the archive.
+/// The directory at the end of the archive. Throws, naming the file, if it is no archive or one of several
+/// parts, and if the members' packed sizes exceed the archive.
 std::vector<ZipMember> read_zip_directory(ByteReader& in);
-/// The content of a member, verified by its checksum. Allocates in proportion to the unpacked bytes, not to the
-/// declared size. `room` owns the content if it was deflated.
+/// The content of a member, verified by its checksum. Allocates in proportion to the unpacked bytes, not to
+/// the declared size. `room` owns the content if it was deflated.
 std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& member,
                                            std::vector<std::byte>& room);
 

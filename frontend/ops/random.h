@@ -1,12 +1,11 @@
 #pragma once
 #include "frontend/ops/common.h"
 
-/// Samplers that need more than a formula. Each takes a fixed number of random counters, whatever the numbers
-/// are, so that what follows in a program draws the same.
+/// Samplers. Each takes a fixed number of random counters, independent of the values, so that later draws of
+/// a program do not shift.
 namespace kiln::ops {
 
-/// The dtype in which the uniform numbers behind an array of `dtype` are drawn: f64 for f64, with 53 random
-/// bits, else f32, with 24.
+/// The dtype of the uniform draws for a result of `dtype`: f64 (53 random bits) for f64, else f32 (24).
 DType drawn_in(DType dtype);
 
 /// Normal numbers of type f32 or f64, with mean 0 and deviation 1; two counters.
@@ -19,7 +18,7 @@ Value gamma_sample(Primitives& p, const TensorType& type, double alpha);
 /// above 2^24.
 Value poisson_sample(Primitives& p, const TensorType& type, double mean);
 
-/// int64 numbers, low <= x < high, each as likely as the others to within (high - low) 2^-64; one counter.
+/// Uniform int64 numbers, low <= x < high, with a bias of at most (high - low) 2^-64; one counter.
 Value integer_sample(Primitives& p, const Shape& shape, std::int64_t low, std::int64_t high);
 
 }  // namespace kiln::ops

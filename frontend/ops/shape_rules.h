@@ -2,7 +2,7 @@
 #include "frontend/ops/common.h"
 #include "frontend/ops/reshape_codes.h"
 
-/// Shape rules (OpDef::shape_rule) that many rows have, and what the others are made of.
+/// Shared shape rules (OpDef::shape_rule), and building blocks of others.
 namespace kiln::ops {
 
 using ir::Axis;
@@ -12,38 +12,36 @@ inline constexpr std::int64_t unknown = PartialShape::unknown;
 
 /// All inputs and all outputs have one shape.
 void elementwise_shape(ShapeFacts& f, const Attrs&);
-/// The first output has the first input's shape; nothing is said of the others.
+/// The first output has the first input's shape.
 void first_shape(ShapeFacts& f, const Attrs&);
-/// The first output has numpy's common shape of all inputs.
+/// The first output has the broadcast shape of all inputs.
 void broadcast_shape(ShapeFacts& f, const Attrs&);
-/// As first_shape, and the other inputs are vectors along the attribute `axis`, or axis 1 where there is
-/// none.
+/// As first_shape, and the other inputs are vectors along the attribute `axis`, by default axis 1.
 void channels_shape(ShapeFacts& f, const Attrs& a);
-/// The inputs one after the other along `axis` (an index of either sign).
+/// Concatenation along `axis` (which may be negative).
 void joined_shape(ShapeFacts& f, std::int64_t axis);
-/// The inputs along a new `axis`.
+/// Stacking along a new `axis`.
 void stacked_shape(ShapeFacts& f, std::int64_t axis);
 
-/// Which axis of an array of `rank` axes is meant; nothing for one that does not exist, of which the
-/// operator itself complains.
+/// The normalised axis; nothing if it does not exist, which the composition reports.
 std::optional<int> axis_in(std::int64_t axis, int rank);
 /// Axis i of y is axis order[i] of x.
 void permuted(ShapeFacts& f, PartialShape& x, PartialShape& y, const Shape& order);
-/// y is x without one axis. x has more than that axis.
+/// y is x without one axis. x has rank 2 or more.
 void without_axis(ShapeFacts& f, PartialShape& x, PartialShape& y, std::int64_t axis);
-/// y is x reduced over `axes` (sorted, not negative), which stay with extent 1 or are gone. `at_least_1d`:
-/// where none is left, y has one of extent 1.
+/// y is x reduced over `axes` (sorted, not negative), kept with extent 1 or removed. `at_least_1d`: y is (1,)
+/// instead of rank 0.
 void reduced(ShapeFacts& f, PartialShape& x, PartialShape& y, const Shape& axes, bool keep, bool at_least_1d);
-/// The row's only input without the axes that its attribute `axis` names, each of extent 1.
+/// The only input without the axes of its attribute `axis`, each of extent 1.
 void squeezed_shape(ShapeFacts& f, const Attrs& a);
-/// y is how many windows of `extent` fit into x and `pad` on both sides, each `stride` further; with `full`,
-/// also one that sticks out.
+/// y is the number of windows of `extent` at `stride` in x padded by `pad` on both sides; `full` counts a
+/// partial one too.
 void window_shape(ShapeFacts& f, Axis x, Axis y, std::int64_t extent, std::int64_t stride, std::int64_t pad,
                   bool full);
-/// Some axes of an array, from `first` on and below `last`.
+/// The axes [first, last) of an array.
 std::vector<Axis> axes_between(PartialShape& x, int first, int last);
 
-/// y is x under the shape of the steps; `mirror`: the axes of both are taken from the back.
+/// y is x reshaped by the steps; `mirror`: from the last axis to the first.
 void reshaped(ShapeFacts& f, PartialShape& x, PartialShape& y, std::span<const ReshapeStep> steps,
               bool mirror);
 

@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-/// begin:end:step, as Python's slices, MXNet's operators and x[...] have it.
+/// begin:end:step of Python's slices, MXNet's operators and x[...].
 namespace kiln::ops {
 
-/// The elements of an axis that a slice takes: `count` ones, from `start` in steps of `step`, which ends
-/// before `end`. Both places are on the axis or next to it, on the side that the steps go to.
+/// A resolved slice of one axis: `count` elements from `start` in steps of `step`, ending before `end`. Both
+/// are clamped to the axis, or one element beyond it in the direction of `step`.
 struct SliceRange {
   std::int64_t start, end, step, count;
 };
-/// Of an axis of `extent` elements, as Python's slice.indices. `step` is not 0.
+/// Resolves as Python's slice.indices. `step` must not be 0.
 SliceRange slice_range(std::int64_t extent, const std::optional<std::int64_t>& begin,
                        const std::optional<std::int64_t>& end, std::int64_t step);
 
@@ -20,11 +20,11 @@ SliceRange slice_range(std::int64_t extent, const std::optional<std::int64_t>& b
 class SliceBounds {
  public:
   explicit SliceBounds(const ir::Attrs& a);
-  /// Whether the lists have one length, of which an array of this rank has as many axes.
+  /// Whether the lists have equal lengths of at most `rank`.
   bool fit(std::size_t rank) const;
   std::size_t axes() const { return begin.size(); }
   std::int64_t step_of(std::size_t axis) const;
-  /// Of one of axes(). Throws for a step of 0.
+  /// The range of one of axes(). Throws for step 0.
   SliceRange of(std::size_t axis, std::int64_t extent) const;
 
   const ir::OptionalInts &begin, &end, &step;

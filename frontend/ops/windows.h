@@ -1,16 +1,16 @@
 #pragma once
 #include "frontend/ops/common.h"
 
-/// What operators that slide windows over images share.
+/// Helpers of operators with sliding windows.
 namespace kiln::ops {
 
-/// The attribute, or `fallback` for each of `rank` axes where it is ().
+/// The attribute, or `fallback` for each of `rank` axes if it is ().
 Shape or_all(const Shape& given, int rank, std::int64_t fallback);
-/// Checks what a file says of a window before it is computed with: `rank` numbers from `least` to 2^30.
+/// Validates an attribute of a window, which may come from a file: `rank` numbers from `least` to 2^30.
 void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int64_t least);
 
 AttrSpec layout_attr();
-/// Throws for a layout in which channels do not come first.
+/// Throws unless the layout is channels-first.
 void require_channels_first(const Attrs& a);
 
 /// The attributes kernel, stride, dilate, pad and num_group.

@@ -25,42 +25,42 @@ namespace kiln::detail {
 
 struct TracedCall;
 
-/// What the copies of one block share.
+/// The state shared by all copies of one block.
 struct BlockState {
   BlockState() = default;
   ~BlockState() { structure->ended(); }
   BlockState(const BlockState&) = delete;
 
-  // Names. The prefix of a program's own class is made when it is first needed: only then, inside its
-  // constructor or after, is the class known from whose name it is made.
+  // Names. The prefix of a derived class is generated on first use: only then, in the derived constructor or
+  // later, is the class name known.
   std::optional<std::string> given_prefix;
-  bool scopeless = false;  // MXNet: a block that was given an empty prefix opens no name scope
+  bool scopeless = false;  // MXNet: a block with an empty prefix opens no name scope
   std::optional<ParameterDict> shared_params;
-  std::shared_ptr<BlockState> made_in;  // the scope that was open; dropped once the prefix is made
+  std::shared_ptr<BlockState> made_in;  // the enclosing scope; released once the prefix is generated
   std::atomic<bool> named{false};
   Mutex naming;
   std::string prefix;
   ParameterDict params;
-  std::map<std::string, int, std::less<>> counts;  // of the blocks made in this one's scope
+  std::map<std::string, int, std::less<>> counts;  // of the blocks created in this scope
 
-  // How the name came about, for Block::number_in_order.
-  std::uint64_t serial = 0;              // order of making within the process
+  // The history of the name, for Block::number_in_order.
+  std::uint64_t serial = 0;              // order of creation in the process
   std::uint64_t named_at = 0;            // order of naming
-  std::string kind;                      // empty when the program gave the prefix
+  std::string kind;                      // empty if the program gave the prefix
   const BlockState* named_in = nullptr;  // only compared
-  /// Gives the block, its parameters and its descendants the prefix `to` in place of `from`.
+  /// Replaces the prefix `from` of the block, its parameters and its descendants by `to`.
   void rename(const std::string& from, const std::string& to);
 
-  /// Makes the prefix if there is none yet. Safe from many threads.
+  /// Generates the prefix on first use. Any thread.
   void make_name(std::string_view kind);
 
   // The tree.
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children;
-  /// The program's lines that added them, as far as it did so by add().
+  /// The source locations of add(), if the children were added by it.
   std::unordered_map<const Block*, std::source_location> added_at;
-  std::set<std::string> child_names;  // of the members that are a Child
-  bool hybrid = false;                // a HybridBlock: all its children are
-  bool library = false;               // one of Kiln's own: operators inside belong to the line that called it
+  std::set<std::string> child_names;  // of the Child members
+  bool hybrid = false;                // a HybridBlock, whose children all are
+  bool library = false;               // a block of the library: operators inside belong to the caller's line
 
   struct Hook {
     std::uint64_t id;
@@ -73,9 +73,9 @@ struct BlockState {
   // hybridize().
   bool active = false;
   HybridizeOptions options;
-  /// Raised by changes of the children, the hooks, the dtype and the Attrs.
+  /// Incremented by changes of children, hooks, dtype and Attrs.
   const std::shared_ptr<Revision> structure = std::make_shared<Revision>();
-  /// Raised by hybridize(), of which networks around this block know nothing.
+  /// Incremented by hybridize(); enclosing networks do not depend on it.
   const std::shared_ptr<Revision> hybridized = std::make_shared<Revision>();
 
   /// The recordings of all copies, and the latest of them.
@@ -84,34 +84,33 @@ struct BlockState {
   std::shared_ptr<const TracedCall> latest;
 };
 
-/// The innermost open name scope of this thread; null outside of all.
+/// The innermost name scope of this thread; null if none is open.
 std::shared_ptr<BlockState> current_block_scope();
 
-/// Of the calls that this thread is in: a block that was called by another without being a child of it, and
-/// the remedy. Empty where there is none.
+/// If a running block of this thread was called by another without being its child: text with the block and
+/// the remedy. Otherwise empty.
 std::string unregistered_block();
 
-/// The library's own door into a Block.
+/// Internal access to a Block.
 struct BlockAccess {
   static BlockState& state(const Block& b) { return b.state(); }
-  /// The same inside constructors, where the class is not known yet from whose name the block's is made.
+  /// The same inside constructors, before the derived class is known.
   static BlockState& unnamed_state(const Block& b) { return *b.state_; }
-  /// hybrid_forward on values of this thread's trace, or at once when there is none; deferred parameters get
-  /// their values.
+  /// Runs hybrid_forward on values of this thread's trace, eagerly without one. Initialises deferred
+  /// parameters.
   static Tensors run(HybridBlock& b, const Tensors& inputs);
   static void add(Block& container, const std::shared_ptr<Block>& child, std::source_location where) {
     container.register_child(child);
     container.state_->added_at[child.get()] = where;
   }
   static void number_in_order(const std::vector<const Block*>& blocks) { Block::number_in_order(blocks); }
-  /// The results of hybrid_forward on inputs of `trace`, this thread's, with these types: "data", or "data0",
-  /// "data1", ... They are appended to `traced`.
+  /// Runs hybrid_forward on new inputs of `trace`, this thread's, with these types; they are named "data", or
+  /// "data0", "data1", ..., and appended to `traced`.
   static Tensors record(HybridBlock& b, CallTrace& trace, std::span<const TensorType> types, Tensors& traced);
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }
-  /// The trace of the latest hybridized call; null when there was none. Throws when the block has changed
-  /// since.
+  /// The trace of the latest hybridized call; null if there is none. Throws if the block has changed since.
   static std::shared_ptr<const TracedCall> latest(const HybridBlock& b);
 };
 

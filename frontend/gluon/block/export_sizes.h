@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-/// Whether a recorded graph means the same at other sizes of its inputs. hybrid_forward is recorded again at
-/// larger extents, and the recordings are compared. This sees what the program computes from `x.shape()`; a
-/// condition that none of these extents changes stays unseen.
+/// Finds the input extents that a recorded graph depends on, by recording hybrid_forward again at larger
+/// extents and comparing the recordings. Detects arithmetic with `x.shape()`; a condition that none of these
+/// extents changes is not detected.
 namespace kiln {
 
-/// What a recording depends on.
+/// The dependence of a recording on extents.
 struct SizeDependence {
-  /// By input: the extents that the graph is for; a hole is any.
+  /// Per input: the extents that the graph is limited to; no value: any.
   std::vector<ir::OptionalInts> fixed;
-  /// A line for each node that another size changes: where, which, and its attribute at both sizes.
+  /// One line per changed node: location, node, and its attribute at both sizes.
   std::vector<std::string> reasons;
   bool any() const;
 };
 
-/// Runs hybrid_forward a few times, on values to come; hooks do not run. `where`: the line that asks.
+/// Traces hybrid_forward a few times, without hooks. `where`: the caller's location.
 SizeDependence find_size_dependence(HybridBlock& block, const detail::TracedCall& recorded,
                                     std::source_location where);
 

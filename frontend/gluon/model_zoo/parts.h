@@ -1,10 +1,10 @@
 #pragma once
 #include <kiln/model_zoo.h>
 
-/// What the families share.
+/// Helpers of all families.
 namespace kiln::model_zoo::vision {
 
-/// A sequence without a name of its own: its children are named in the scope that is open.
+/// A sequence with an empty prefix: its children are named in the enclosing scope.
 inline nn::HybridSequential sequence() { return nn::HybridSequential(BlockOptions{.prefix = ""}); }
 
 inline nn::Activation relu() { return nn::Activation("relu"); }

@@ -9,8 +9,7 @@
 
 namespace kiln::detail {
 
-/// The operator of a layer and all its attributes, as MXNet's layers write them. Made once, shared by the
-/// copies.
+/// The operator of a layer and all its attributes, in the form of MXNet's layers. Shared by all copies.
 struct LayerConfig {
   const ir::OpDef* op;
   ir::Attrs attrs;

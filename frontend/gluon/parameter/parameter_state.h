@@ -16,53 +16,52 @@ namespace kiln::detail {
 
 using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 
-/// What the handles of one parameter share.
+/// The state shared by all handles of one parameter.
 struct ParameterState {
   ParameterState() = default;
   ~ParameterState() { revision->ended(); }
   ParameterState(const ParameterState&) = delete;
 
-  /// Raised by another array or dtype, and by handles that leave the parameter for another.
+  /// Incremented by another array or dtype, and when a handle is rebound to another parameter.
   const std::shared_ptr<Revision> revision = std::make_shared<Revision>();
   std::string name;
   Shape shape;
   ParameterOptions options;
-  bool constant = false;  // made as a Constant: printed as one
+  bool constant = false;  // created as a Constant, and printed as one
 
-  /// Set once `data` may be read; deferred initialisation sets it from whichever thread comes first, under
-  /// `mutex`.
+  /// True once `data` may be read. Deferred initialisation sets it under `mutex`, on the first thread.
   std::atomic<bool> ready{false};
   Tensor data;
-  /// The initializer that waits for the shape.
+  /// The initializer of a deferred initialisation.
   std::optional<Initializer> deferred;
   Mutex mutex;
 
-  /// The hidden attributes of the parameter's variable. Fixed at its first use, as MXNet's are: a file tells
-  /// the shape that the program declared, `(256, 0)`, and not what the first call made of it.
+  /// The hidden attributes of the parameter's variable. Fixed at its first use, as in MXNet: a file has the
+  /// declared shape, `(256, 0)`, not the inferred one.
   std::optional<HiddenAttrs> variable_attrs;
-  /// The variable in composed symbols: one for all of them.
+  /// The variable in composed symbols, shared by all of them.
   ir::NodePtr symbol;
 
   bool shape_known() const;
 };
 
-/// The library's own door into a Parameter.
+/// Internal access to a Parameter.
 struct ParameterAccess {
   static ParameterState& state(const Parameter& p) { return *p.state_; }
   static ParameterDictState& dict(const ParameterDict& d) { return *d.state_; }
   static const std::shared_ptr<ParameterState>& handle(const Parameter& p) { return p.state_; }
   static HiddenAttrs variable_attrs(const Parameter& p);
-  /// Gives a deferred parameter its values, now that its shape is known. Nothing to do for another one.
+  /// Initialises a deferred parameter once its shape is known; no effect on others.
   static void finish_deferred(const Parameter& p);
-  /// Takes values that were read from a file.
+  /// Sets values read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };
 
-/// Gives a dictionary, and its parameters whose names begin with `from`, the beginning `to`.
+/// Replaces the prefix `from` of a dictionary and of its parameters by `to`.
 void rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to);
 
-/// While it lives, parameters used in a trace of this thread are variables without values, whose shapes the
-/// operators that use them may tell.
+/// During its lifetime, parameters in a trace of this thread are variables without values, whose shapes are
+/// inferred from their uses.
 class VariableScope {
  public:
   VariableScope();

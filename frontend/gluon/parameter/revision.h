@@ -1,5 +1,5 @@
 #pragma once
-// How recordings notice that something they depend on has changed.
+// Invalidation of recordings by changes of their dependencies.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -10,31 +10,31 @@ namespace kiln::detail {
 
 struct BlockState;
 
-/// Raised whenever something changes that a recording depends on. A hit compares it with the epoch in which
-/// its recording was last found to hold: one relaxed load. The program orders changes against the calls that
-/// they concern, so no stronger order is needed.
+/// Incremented by every change of a dependency of a recording. A hit compares it with the epoch of the
+/// recording's last validation: one relaxed load. Relaxed suffices, because the program synchronises changes
+/// with the calls they affect.
 inline std::atomic<std::uint64_t> structure_epoch{1};
 
-/// Counts the changes of one thing that hybrid_forward may depend on: a block, a parameter, an Attr. Thread
-/// rule: the program orders changed() and ended() against calls of networks that depend on the thing; other
-/// networks may be called meanwhile.
+/// The change counter of one dependency of hybrid_forward: a block, a parameter, an Attr. Thread rule: the
+/// program synchronises changed() and ended() with calls of networks that depend on it; other networks may
+/// run concurrently.
 class Revision {
  public:
   void changed() {
     count_.fetch_add(1, std::memory_order_relaxed);
     raise();
   }
-  /// The thing is gone.
+  /// The dependency is destroyed.
   void ended() {
     alive_.store(false, std::memory_order_relaxed);
     raise();
   }
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
   bool alive() const { return alive_.load(std::memory_order_relaxed); }
-  /// Of a block: the one of which an object of it became a handle by its latest assignment. Members that know
-  /// their block are assigned right after it, and tell by this that they follow it.
+  /// For a block: the target of the latest assignment to one of its handles. Members with a reference to
+  /// their block are assigned right after it, and recognise by this that they follow it.
   std::weak_ptr<const Revision> left_for;
-  /// From now on changes raise the epoch. Until then no recording depends on the thing.
+  /// Makes changes increment the epoch. Before, no recording depends on this.
   void watch() { watched_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -45,13 +45,13 @@ class Revision {
   std::atomic<bool> alive_{true}, watched_{false};
 };
 
-/// The revisions that a recording was made at.
+/// The revisions of a recording's dependencies at the time of recording.
 class Dependencies {
  public:
-  /// The revision of now, unless it is there already: a change during the recording then is one.
+  /// Adds the current revision unless present, so that a change during the recording counts as one.
   void add(const std::shared_ptr<Revision>& revision);
   bool contains(const Revision* revision) const { return known_.contains(revision); }
-  /// Forgets what came to an end during the recording: hybrid_forward made it for itself.
+  /// Removes dependencies destroyed during the recording: they were local to hybrid_forward.
   void settle();
   bool unchanged() const;
   bool alive() const;
@@ -66,7 +66,7 @@ class Dependencies {
   std::unordered_set<const Revision*> known_;
 };
 
-/// While it lives, what this thread reads is added to the dependencies.
+/// During its lifetime, reads on this thread are added to the dependencies.
 class DependencyScope {
  public:
   explicit DependencyScope(Dependencies& into);
@@ -77,9 +77,9 @@ class DependencyScope {
   Dependencies* outer_;
 };
 
-/// The recording that this thread makes, if any, depends on it.
+/// Makes this thread's recording, if any, depend on it.
 void depend_on(const std::shared_ptr<Revision>& revision);
-/// The same for a block and all below it.
+/// The same for a block and its descendants.
 void depend_on_tree(const BlockState& block);
 
 }  // namespace kiln::detail
