@@ -8,30 +8,29 @@
 
 namespace kiln {
 
-/// A copy of a symbol's graph whose nodes have types: the symbol's own are shared and stay as they are.
+/// A copy of a symbol's graph for types: the symbol's own nodes are shared and immutable.
 struct TypedGraph {
   TypedGraph() = default;
   explicit TypedGraph(const std::vector<ir::Entry>& outputs);
 
-  std::vector<ir::NodePtr> order;  ///< execution order, variables too
+  std::vector<ir::NodePtr> order;  ///< execution order, variables included
   std::vector<ir::Entry> outputs;
-  ir::GraphCopy copies;  ///< by the symbol's node
+  ir::GraphCopy copies;  ///< keyed by the symbol's nodes
   ir::Inferred types;    ///< filled by infer_graph
 };
 
-/// The one shape inference of everything that reads a symbol: gives variables (of the copy) the types that
-/// `given` knows, and infers the others as ir::infer_types does. Throws for operators that Kiln does not
-/// have.
+/// Type inference for all users of a symbol: sets variables (of the copy) from `given` and infers the others
+/// by ir::infer_types. Throws for unknown operators.
 void infer_graph(TypedGraph& graph,
                  const std::function<std::optional<ir::GivenType>(const ir::Node& variable)>& given,
                  bool train);
 
-/// A shape that may hold unknown extents: 0, in numpy mode -1.
+/// A partial shape from a Shape with unknown extents: 0, in numpy mode -1.
 ir::PartialShape partial_shape(const Shape& shape, bool np_shape);
-/// The same the other way round. An unknown rank is ().
+/// The inverse. An unknown rank is ().
 Shape mxnet_shape(const ir::PartialShape& shape, bool np_shape);
 
-/// Variables in the order of a file, by whether an operator updates them.
+/// Variables in the order of a file: arguments, or auxiliary states.
 struct Variables {
   std::vector<ir::NodePtr> arguments, auxiliary_states, all;
 };

@@ -17,26 +17,26 @@ class Trace;
 
 namespace kiln::detail {
 
-/// A range of the first axis in the program's own terms: counted from the end where negative, open without
-/// `end`. The axis of an integer index goes away.
+/// A range of the first axis as the program wrote it: negative indices count from the end, no `end` is open.
+/// An integer index removes the axis.
 struct RowRange {
   std::int64_t begin = 0;
   std::optional<std::int64_t> end = {};
   bool drop_axis = false;
 };
-/// How a program made one view out of another: a range of rows, or the codes given to reshape.
+/// The derivation of one view from another: a range of rows, or the codes of a reshape.
 using ViewStep = std::variant<RowRange, Shape>;
 
-/// What all handles and views of one array share. Concrete: the storage holds the elements. Traced: the
-/// storage is empty and `value` is the node output that holds the whole array's contents at this point of the
-/// program; a write replaces it.
+/// The state shared by all handles and views of one array. Concrete: the storage holds the elements. Traced:
+/// the storage is empty, and `value` is the node output with the current contents of the whole array; a write
+/// replaces it.
 struct Array final : Storage {
   explicit Array(Buffer buffer) : Storage(std::move(buffer)) {}
   Array(Trace* t, ir::Entry v, const Shape& s, bool known);
 
   bool traced() const { return value.node != nullptr; }
 
-  /// What a view of a traced array reads, as long as `of` is the array's value.
+  /// The cached value of a view of a traced array, valid while `of` is the array's value.
   struct View {
     std::int64_t offset;
     Shape shape;
@@ -44,8 +44,8 @@ struct Array final : Storage {
     ir::Entry value;
   };
 
-  /// How a view of a traced array was made, so that the graph holds the program's open ends and codes and not
-  /// the numbers that they stand for at the sizes of this recording.
+  /// The derivation of a view of a traced array: keeps open ends and codes in the graph, instead of their
+  /// values at this recording's extents.
   struct Origin {
     std::int64_t offset;
     Shape shape;
@@ -55,19 +55,19 @@ struct Array final : Storage {
   };
 
   Trace* trace = nullptr;    // null for a traced array that belongs to a Symbol
-  std::uint64_t serial = 0;  // tells the trace from later ones at the same address
+  std::uint64_t serial = 0;  // distinguishes the trace from later ones at the same address
   ir::Entry value;
   Shape shape;  // of the whole array; traced only
   bool shape_known = true;
   std::vector<View> views;
-  std::vector<Origin> origins;  // a base stands before the views that were made out of it
+  std::vector<Origin> origins;  // a base precedes the views derived from it
 
-  /// How many of the references to this array are those of recordings and bound calls (KeptArray).
+  /// The number of references held by recordings and bound calls (KeptArray).
   std::atomic<std::uint32_t> kept{0};
 };
 
-/// A reference of the library's own: it keeps an array alive, and the program still can be seen to have let
-/// go of it. Thread rule: as shared_ptr.
+/// An internal reference: keeps an array alive but does not count as a handle of the program. Thread rule: as
+/// shared_ptr.
 class KeptArray {
  public:
   explicit KeptArray(std::shared_ptr<Array> array) : array_(std::move(array)) { ++array_->kept; }
@@ -97,7 +97,7 @@ struct TensorAccess {
     t.dtype_ = dtype;
     return t;
   }
-  /// The same into an existing handle, without a temporary.
+  /// The same, into an existing handle.
   static void assign(Tensor& t, std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape,
                      DType dtype) {
     t.array_ = std::move(array);
@@ -113,7 +113,7 @@ struct TensorAccess {
   static std::int64_t offset(const Tensor& t) { return t.offset_; }
   static const Shape& shape(const Tensor& t) { return t.shape_; }
   static DType dtype(const Tensor& t) { return t.dtype_; }
-  /// Bytes from the beginning of the array's memory to the first element.
+  /// Byte offset of the first element in the array's memory.
   static std::size_t byte_offset(const Tensor& t) {
     return static_cast<std::size_t>(t.offset_) * size_of(t.dtype_);
   }

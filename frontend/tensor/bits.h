@@ -7,8 +7,8 @@
 
 namespace kiln::detail {
 
-/// The first element in which two arrays differ, or -1 where they differ in shape or dtype. Nothing when they
-/// are equal bit for bit; all NaNs count as one value.
+/// The index of the first differing element; -1 for another shape or dtype; nothing if bit-identical. All
+/// NaNs are equal.
 KILN_API std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b);
 
 /// One element as text with its bits: "0.5 (0x3f000000)".

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Element types on the host's side: what reading and writing elements needs. Operators never use this.
+/// Conversion of elements on the host, for element access. Operators never use it.
 namespace kiln {
 
 float half_to_float(std::uint16_t bits);
 /// Rounds to nearest even.
 std::uint16_t float_to_half(float value);
-/// From double directly, rounding once.
+/// Directly from double, with one rounding.
 std::uint16_t double_to_half(double value);
 inline float bfloat_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
@@ -23,8 +23,8 @@ std::uint16_t double_to_bfloat(double value);
 double real_at(const void* data, DType dtype, std::size_t i);
 std::int64_t integer_at(const void* data, DType dtype, std::size_t i);
 
-/// Copies n elements, converting: floats round to nearest even, integers wrap, a float that no 64-bit integer
-/// holds becomes its least one, bool is "not zero".
+/// Copies n elements, converting: floats round to nearest even, integers wrap, an out-of-range float
+/// gives the least i64, bool is x != 0.
 void convert_elements(const void* from, DType from_type, void* to, DType to_type, std::size_t n);
 
 }  // namespace kiln

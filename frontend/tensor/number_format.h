@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// How numpy 1.23 prints the elements of one array: all alike, padded to one width. Built from the elements
-/// that will be shown, then applied to each of them.
+/// numpy 1.23's formatting of one array's elements: one format, padded to one width. Constructed from the
+/// shown elements, then applied to each.
 class NumberFormat {
  public:
   /// `values` hold elements of the floating dtype `dtype` exactly.
@@ -23,7 +23,7 @@ class NumberFormat {
   DType dtype_;
   bool exponent_ = false;
   int pad_left_ = 0;       // characters before the point
-  int pad_right_ = 0;      // and after it
+  int pad_right_ = 0;      // after the point
   int fraction_ = 0;       // digits after the point in exponent form
   int exponent_size_ = 2;  // digits of the exponent
 };

@@ -8,21 +8,21 @@
 
 namespace kiln {
 
-/// What stands between elements, and around the array in its first and last line.
+/// Separators, and the space reserved on the first and last line.
 struct ArrayFrame {
   std::string_view separator = " ";
   int before = 0, after = 0;  ///< columns
 };
 
-/// numpy's str() of an array: nested brackets, lines of at most 75 columns, more than 1000 elements abridged
-/// to three at each end of an axis. `element(i)` is the text of element i in C order; all texts of one array
-/// have one width.
+/// numpy's str() of an array: nested brackets, lines of at most 75 columns, more than 1000 elements are
+/// summarised to three at each end of an axis. `element(i)` is the text of element i in C order; all texts of
+/// one array have one width.
 std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
                          const ArrayFrame& frame = {});
-/// The elements of an array with one or more, as numpy formats them.
+/// Formats the elements of a nonempty array as numpy does.
 std::string elements_text(const Tensor& t, const ArrayFrame& frame = {});
 
-/// The C order numbers of the elements that format_array will show.
+/// The C order indices of the elements shown by format_array.
 std::vector<std::int64_t> shown_elements(const Shape& shape);
 
 }  // namespace kiln

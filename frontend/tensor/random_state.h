@@ -3,20 +3,20 @@
 
 namespace kiln {
 
-/// Random numbers come from streams of (seed, counter); a call that draws takes the next counters of the
-/// stream that is current on its thread. Initialisers of parameters draw from a stream of their own, so that
-/// when a parameter gets its values does not shift the program's numbers.
+/// Random numbers come from streams of (seed, counter). A call that draws advances the current stream of its
+/// thread. Parameter initializers have a separate stream: deferred initialisation does not shift the
+/// program's numbers.
 enum class RandomStream { program, initializer };
 
-/// Takes `draws` counters from the current stream. Safe from any thread.
+/// Reserves `draws` counters of the current stream. Any thread.
 RandomState reserve_random(std::int64_t draws);
 
-/// Takes `draws` counters at once. While it lives, what this thread draws from the program's stream comes
-/// from these: so a branch or loop takes as many whatever runs of it, as its compiled form does.
+/// Reserves `draws` counters. During its lifetime, draws of this thread from the program's stream use these:
+/// an eager branch or loop takes a fixed number of counters, as its compiled form does.
 class RandomBlock {
  public:
   explicit RandomBlock(std::int64_t draws);
-  /// Counters taken before, from `first` on.
+  /// Uses counters reserved earlier, from `first` on.
   explicit RandomBlock(RandomState first);
   ~RandomBlock();
   RandomBlock(const RandomBlock&) = delete;
@@ -26,7 +26,7 @@ class RandomBlock {
   RandomState* outer_;
 };
 
-/// While it lives, this thread draws from `stream`.
+/// Makes `stream` current on this thread during its lifetime.
 class RandomStreamScope {
  public:
   explicit RandomStreamScope(RandomStream stream);

@@ -5,53 +5,52 @@
 #include <span>
 #include <vector>
 
-/// Results of loops and branches that are not new arrays. The functions of a program return tensors, and one
-/// may be a tensor from outside, or another result again; a recorded node has values alone. So that a write
-/// means the same in both, the program's handles of the node's results are made to share what its own would
-/// share.
+/// Aliasing of the results of loops and branches. A body may return a captured tensor, or one tensor twice; a
+/// recorded node has values only. The handles of the node's results are given the same aliasing as in eager
+/// mode, so that a later write has the same effect.
 namespace kiln {
 
-/// What the results of one body are besides new arrays.
+/// The aliasing of one body's results.
 struct BodyAliases {
   struct Result {
     Shape shape;
-    /// What values cannot change: it is this tensor from outside, or this part of an earlier result.
+    /// Certain: the result is this captured tensor, or this part of an earlier result.
     Tensor outside = {};
     struct Part {
       std::size_t result;
-      std::int64_t offset;  ///< elements behind its beginning
+      std::int64_t offset;  ///< in elements
       Shape shape;
       bool operator==(const Part&) const = default;
     };
     std::optional<Part> part = {};
-    /// It is this part of a state of the loop, as the step got it: which array that is, the steps before
-    /// tell.
+    /// The result is this part of a loop-carried state at the start of the step; earlier steps determine its
+    /// array.
     std::optional<Part> state = {};
-    /// What they can: outside tensors, and earlier results, that it may share an array with.
+    /// Possible, depending on values: captured tensors and earlier results that it may alias.
     std::vector<Tensor> may_be_outside = {};
     std::vector<std::size_t> may_be_result = {};
 
-    /// Whether it shares its array with nothing, but the state that it was before.
+    /// Whether it aliases at most the state it was before.
     bool is_alone() const {
       return !outside.defined() && !part && may_be_outside.empty() && may_be_result.empty();
     }
   };
   std::vector<Result> results;
-  bool any() const;  ///< whether some result shares its array
+  bool any() const;  ///< whether some result aliases an array
 };
 
-/// Of a body that has run, as `results` are then. `states`: what a loop's step got.
+/// The aliasing of `results` after the body ran. `states`: the loop-carried values at the start of the step.
 BodyAliases aliases_of(BodyTrace& body, std::span<const Tensor> results, std::span<const Tensor> states = {});
 
-/// Of the states that a loop leaves after so many steps, at least one, of a body with these: a state may
-/// reach its array by way of others, one step later each.
+/// The aliasing of the final states after `steps` >= 1 steps of a body with these aliases. A state may pass
+/// through others, one step each.
 BodyAliases after_steps(const BodyAliases& step, std::int64_t steps);
-/// The different ones of 1, 2, ... and at most so many steps.
+/// The distinct aliasings after 1, 2, ... up to that many steps.
 std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t most);
 
-/// Makes a node's results share arrays as those of its bodies do. `ways`: those of which values choose one.
-/// Where these differ, or `may_not_run` (a loop of no steps gives its variables back), values decide: the
-/// recording notes that (PossibleAliases).
+/// Applies the aliasing of its bodies to a node's results. `ways`: the alternatives chosen by values. If
+/// these differ, or with `may_not_run` (a loop of zero steps returns its variables), the recording keeps the
+/// possible aliases (PossibleAliases).
 void share_arrays(std::span<Tensor> results, std::span<const BodyAliases> ways, bool may_not_run);
 
 }  // namespace kiln

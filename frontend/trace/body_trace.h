@@ -7,35 +7,34 @@
 
 namespace kiln {
 
-/// The body of a loop or branch, to become a subgraph. An array that it uses from outside becomes a variable
-/// of it. Its nodes are named as those around it and bear the attribute `__subgraph_name__`. Its shapes are
-/// known where those around it are; a body around which there is no trace is composed of Symbols.
+/// Records the body of a loop or branch as a subgraph. A captured array becomes a variable of it. Its nodes
+/// are named in the enclosing scope and have the attribute `__subgraph_name__`. Shapes are known if those of
+/// the enclosing trace are; without an enclosing trace the body is composed of Symbols.
 class BodyTrace final : public Trace {
  public:
   explicit BodyTrace(std::string subgraph_name);
 
-  /// A variable of the body that its node feeds: a row, a state.
+  /// A variable bound by the node: a scanned input's slice or a loop-carried state.
   Tensor input(const std::string& name, const TensorType& type);
   std::vector<ir::NodePtr> input_variables() const;
 
-  /// The arrays from outside, as those of the trace around it and as variables of the body.
+  /// The captured arrays, as values of the enclosing trace and as variables of the body.
   const std::vector<Captured>& outside() const { return outside_.list(); }
-  /// The tensor from outside that a tensor of the body is a handle to; undefined for others.
+  /// The captured tensor behind a tensor of the body; undefined for others.
   Tensor outside_of(const Tensor& t) const;
 
-  /// Whether it wrote into one of its inputs, in place or as an operator's auxiliary state.
+  /// Whether the body wrote into one of its inputs, in place or as an auxiliary state.
   bool wrote_input() const;
-  /// A variable for an array from outside that it wrote into, in the same ways; null if there is none.
+  /// The variable of a captured array that the body wrote into; null if there is none.
   const ir::Node* written_outside() const;
 
-  /// The body with these results, its variables in the order of a file; with `keep_unused` the inputs that
-  /// nothing uses stand behind them. Throws where it wrote into an array from outside: its subgraph would
-  /// have nowhere to put that.
+  /// The subgraph with these results and its variables in the order of a file; `keep_unused` appends unused
+  /// inputs. Throws if the body wrote into a captured array: a subgraph cannot return the update.
   ir::SubgraphPtr finish(std::span<const Tensor> results, bool keep_unused);
 
   bool sees(const detail::Array& array) const override;
   Tensor resolve(const Tensor& t) override;
-  /// Throws where Symbols are composed around it: these have no arrays among them.
+  /// Throws if the enclosing scope composes Symbols, which have no arrays.
   Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
                  const HiddenAttrs& hidden_attrs = {}) override;
   bool has_written(const detail::Array* array) const override;
@@ -43,7 +42,7 @@ class BodyTrace final : public Trace {
   CallTrace* call() override { return around() ? around()->call() : nullptr; }
 
  private:
-  /// The array of a value from outside as a variable, and the same view of it.
+  /// Captures the array of an outside value as a variable; returns the same view of it.
   Tensor bring_in(const Tensor& outer);
 
   std::string subgraph_name_;

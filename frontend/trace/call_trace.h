@@ -9,8 +9,8 @@
 
 namespace kiln {
 
-/// A call whose inputs have shapes and no values: one run of hybrid_forward, recorded as a graph. Its nodes
-/// are counted from 0.
+/// Records one run of hybrid_forward, on inputs with shapes and without values, as a graph. Node numbers
+/// start at 0.
 class CallTrace final : public Trace {
  public:
   CallTrace() : Trace(/*shapes_known=*/true) {}
@@ -20,16 +20,16 @@ class CallTrace final : public Trace {
   const std::vector<Captured>& captured() const { return captures_.list(); }
   /// The nodes recorded so far, in program order.
   const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
-  /// The recorded graph with these results: inputs are those of the call, then the captured tensors. In-place
-  /// writes to either become Graph::writes.
+  /// The recorded graph with these results. Its inputs are those of the call, then the captured tensors;
+  /// in-place writes to either become Graph::writes.
   ir::Graph finish(std::span<const Tensor> results);
 
-  /// Says that the recording cannot stand for the call, and why: the program does something that depends on
-  /// values in a way that no graph expresses. The call then runs eagerly, each time.
+  /// Rejects the recording, with a reason: the program depends on values in a way that a graph cannot
+  /// express. Such calls run eagerly.
   void run_eagerly(std::string_view reason);
-  /// The same, of a recorded graph that computes other values than the program.
+  /// Rejects the recording because its graph would compute other values than the program.
   void compute_other_values(std::string_view reason);
-  /// The first reason; empty where the recording stands.
+  /// The first reason; empty if the recording is valid.
   const std::string& eager_because() const { return eager_because_; }
   bool other_values() const { return other_values_; }
 
@@ -41,7 +41,7 @@ class CallTrace final : public Trace {
   CallTrace* call() override { return this; }
 
  private:
-  /// Says so where a result may be the same array as another that the caller has.
+  /// Rejects the recording if a result may alias another array of the caller.
   void check_escapes(std::span<const Tensor> results);
 
   NameScope names_{""};

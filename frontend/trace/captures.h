@@ -10,31 +10,30 @@ namespace kiln {
 /// A variable of a trace.
 struct TracedVariable {
   ir::NodePtr variable;
-  Tensor traced;  ///< all of its array, which holds the value of the moment
+  Tensor traced;  ///< a view of its whole array, with the current value
 
-  /// With the shape of `type` where that is known, else with its dtype alone.
+  /// With the shape of `type` if known, else with its dtype only.
   static TracedVariable make(Trace& trace, const std::string& name, const TensorType& type, bool shape_known,
                              const Trace::HiddenAttrs& hidden_attrs = {});
   /// Whether the program wrote into its array.
   bool is_written() const;
 };
 
-/// A variable that stands for an array from outside of the trace.
+/// A variable for a captured array.
 struct Captured : TracedVariable {
-  Tensor tensor;  ///< all of that array
+  Tensor tensor;  ///< a view of the whole captured array
   bool parameter = false;
 };
 
-/// The arrays that a trace takes from outside: each is one variable, however many views of it are used.
+/// The captured arrays of a trace: one variable per array, shared by all its views.
 class Captures {
  public:
   const std::vector<Captured>& list() const { return list_; }
-  /// Null for an array that is none of them.
+  /// Null if the array is not captured.
   const Captured* find(const detail::Array* array) const;
   const Captured& add(Captured captured);
 
-  /// A concrete tensor as the same view of its variable in `trace`, whose captures these are; see
-  /// Trace::capture.
+  /// Captures a concrete tensor in `trace`, the owner of these captures; see Trace::capture.
   Tensor take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,
               const Trace::HiddenAttrs& hidden_attrs);
   bool has_written(const detail::Array* array) const;

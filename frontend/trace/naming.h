@@ -5,9 +5,9 @@
 
 namespace kiln {
 
-/// Names of nodes, as MXNet's NameManager and Prefix give them: a scope has a prefix and counts anew. A node
-/// that was given a name gets prefix + name; another prefix + hint + number. A thread without a scope counts
-/// for itself, without a prefix. Scopes nest and belong to their thread; only the innermost one names.
+/// Node names, as by MXNet's NameManager and Prefix. A scope has a prefix and its own counters. A named node
+/// gets prefix + name, others prefix + hint + number. Without a scope, counters are per thread and the prefix
+/// is empty. Scopes nest, per thread; the innermost one applies.
 class NameScope {
  public:
   explicit NameScope(std::string prefix);
@@ -15,11 +15,11 @@ class NameScope {
   NameScope(const NameScope&) = delete;
   NameScope& operator=(const NameScope&) = delete;
 
-  /// The name of a node. `hint` is the operator's name as the program spelled it; case does not matter.
+  /// The name of a node. `hint` is the operator's name in the program; case-insensitive.
   static std::string node_name(std::string_view given, std::string_view hint);
   /// The innermost scope's prefix.
   static const std::string& current_prefix();
-  /// The prefix of the scope around that one; empty where there is none.
+  /// The prefix of the enclosing scope; empty if there is none.
   static std::string outer_prefix();
 
  private:
@@ -30,8 +30,7 @@ class NameScope {
   NameScope* outer_;
 };
 
-/// An operator's name in lower case, without the prefix that MXNet's modules cut off (`_contrib_`, `_npi_`,
-/// ...).
+/// An operator's name in lower case, without the prefix of MXNet's modules (`_contrib_`, `_npi_`, ...).
 std::string name_hint(std::string_view op_name);
 
 }  // namespace kiln

@@ -7,23 +7,23 @@
 
 namespace kiln {
 
-/// Arrays of a recording of which values decide whether they are one: one branch returned an array from
-/// outside, the other a new one. A recording holds them as different values; that is right as long as nobody
-/// writes to one and sees the other.
+/// May-alias pairs of a recording: values decide whether two arrays are one (one branch returned a captured
+/// array, the other a new one). The recording holds them as different values, which is valid until a write to
+/// one is observable through the other.
 class PossibleAliases {
  public:
   using ArrayPtr = std::shared_ptr<detail::Array>;
 
-  /// `result` may be the same array as each of `sources`, and as whatever those may be.
+  /// `result` may alias each of `sources`, and transitively their possible aliases.
   void add(const ArrayPtr& result, std::span<const ArrayPtr> sources);
   bool empty() const { return items_.empty(); }
   bool may_be_one(const detail::Array& a, const detail::Array& b) const;
-  /// Whether a program has a handle to another array that may be this one.
+  /// Whether the program has a handle to another array that may alias this one.
   bool has_another(const detail::Array& array) const;
 
  private:
-  /// The arrays that an array may be. Weak: an array without a handle is seen by nobody, and its address is
-  /// not used again while this stands here.
+  /// The possible aliases of each array. Weak: an array without handles is unobservable, and the weak
+  /// reference keeps its address from being reused.
   struct Item {
     std::weak_ptr<detail::Array> array;
     const detail::Array* address;

@@ -5,16 +5,16 @@
 
 namespace kiln {
 
-/// The outputs of a loop's steps, each stacked along a new first axis of `rows` extents. A step's outputs are
-/// taken as they are when it is over: what a later step writes in place does not reach them.
+/// Stacks the outputs of a loop's steps along a new first axis of extent `rows`. Outputs are copied at the
+/// end of their step: in-place writes of later steps do not affect them.
 class StepOutputs {
  public:
   StepOutputs(std::int64_t rows, std::source_location where) : rows_(rows), where_(where) {}
 
-  /// Throws where a step gives others than the first did, in number, shape or dtype.
+  /// Throws if a step's outputs differ from the first step's in number, shape or dtype.
   void add(const std::vector<Tensor>& outputs);
   bool empty() const { return taken_ == 0; }
-  /// Rows of steps that were not taken are zero.
+  /// Zeros for steps that did not run.
   std::vector<Tensor> stacked();
 
  private:
@@ -24,7 +24,7 @@ class StepOutputs {
   std::int64_t rows_, taken_ = 0;
   std::source_location where_;
   std::vector<Tensor> first_;               // the first step's, for their types
-  std::vector<Tensor> arrays_;              // run at once: filled row by row
+  std::vector<Tensor> arrays_;              // eager: filled row by row
   std::vector<std::vector<Tensor>> steps_;  // recorded: the values of each step
 };
 

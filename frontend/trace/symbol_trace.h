@@ -4,8 +4,8 @@
 
 namespace kiln {
 
-/// A network applied to Symbols: its operator calls become nodes without shapes. The graph is the nodes that
-/// the results reach, so that nothing has to be finished. Its nodes are counted from 0.
+/// Composes a network on Symbols: operator calls become nodes without shapes. The graph is reachable from the
+/// results, so there is no finish(). Node numbers start at 0.
 class SymbolTrace final : public Trace {
  public:
   SymbolTrace() : Trace(/*shapes_known=*/false) {}

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// What stands in a -symbol.json, before anybody asks what its operators mean.
+/// The contents of a -symbol.json, without the semantics of its operators.
 namespace kiln {
 
 struct FileEntry {
@@ -20,7 +20,7 @@ struct FileNode {
   std::vector<FileEntry> inputs;
   std::vector<std::uint32_t> control_deps;
   std::vector<FileGraph> subgraphs;
-  unsigned line = 0;  ///< where it begins in the file
+  unsigned line = 0;  ///< line in the file
 };
 
 struct FileGraph {
@@ -28,15 +28,14 @@ struct FileGraph {
   std::vector<std::uint32_t> arg_nodes;
   std::vector<std::uint64_t> node_row_ptr;
   std::vector<FileEntry> heads;
-  std::map<std::string, std::int64_t> attrs;  ///< the whole numbers among the graph's attributes
+  std::map<std::string, std::int64_t> attrs;  ///< the graph's integer attributes
 };
 
-/// Reads the text of a file, of any version, or of a subgraph. What is read is well formed: nodes name only
-/// nodes before them, or it throws, naming `file`, line, node and key. A few times the size of the text is
-/// the most memory it takes, whatever the text says.
+/// Parses a file of any version, or a subgraph. Validates that nodes refer only to earlier nodes. Throws,
+/// naming `file`, line, node and key. Allocates at most a few times the size of the text.
 FileGraph parse_symbol_file(std::string_view text, const std::string& file);
 
-/// The text that MXNet 1.9.1 writes, byte for byte. `subgraph`: without arguments of the graph.
+/// The JSON text, byte-identical to MXNet 1.9.1's. `subgraph`: without the graph's attributes.
 std::string format_symbol_file(const FileGraph& graph);
 
 }  // namespace kiln
