@@ -4,10 +4,19 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 using Json = nlohmann::json;
+
+namespace {
+
+/// Of no bytes, data() may be null.
+Json binary(std::span<const std::byte> bytes) {
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return Json::binary({data, data + bytes.size()});
+}
+
+}  // namespace
 
 template <>
 struct nlohmann::adl_serializer<kiln::Shape> {
@@ -33,28 +42,23 @@ struct nlohmann::adl_serializer<kiln::TensorType> {
 template <>
 struct nlohmann::adl_serializer<kiln::Blob> {
   static void to_json(Json& j, const kiln::Blob& b) {
-    std::vector<std::uint8_t> bytes(b ? b->size() : 0);
-    if (b) std::memcpy(bytes.data(), b->data(), b->size());
-    j = Json::binary(std::move(bytes));
+    j = binary(b ? std::span(*b) : std::span<const std::byte>());
   }
   static void from_json(const Json& j, kiln::Blob& b) {
-    const std::vector<std::uint8_t>& bytes = j.get_binary();
-    const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
-    b = std::make_shared<const std::vector<std::byte>>(data, data + bytes.size());
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(j.get_binary()));
+    b = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   }
 };
 
 template <>
 struct nlohmann::adl_serializer<std::shared_ptr<const kiln::Buffer>> {
   static void to_json(Json& j, const std::shared_ptr<const kiln::Buffer>& b) {
-    std::vector<std::uint8_t> bytes(b->bytes());
-    std::memcpy(bytes.data(), b->data(), b->bytes());
-    j = Json::binary(std::move(bytes));
+    j = binary({b->data(), b->bytes()});
   }
   static void from_json(const Json& j, std::shared_ptr<const kiln::Buffer>& b) {
-    const std::vector<std::uint8_t>& bytes = j.get_binary();
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(j.get_binary()));
     auto buffer = std::make_shared<kiln::Buffer>(bytes.size());
-    std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), buffer->data());
     b = std::move(buffer);
   }
 };
