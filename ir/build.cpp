@@ -259,15 +259,19 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 
   Composition composition(primitives);
   std::unordered_map<const Node*, std::size_t> input_index;
+  llvm::SmallVector<mlir::Attribute> argument_attrs;  // set at once: each setArgAttr() copies the list
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     mlir::BlockArgument argument = block->getArgument(static_cast<unsigned>(i));
     argument.setLoc(location_of(&context, *graph.inputs[i]));
     composition.set(*graph.inputs[i], primitives.wrap(argument));
     input_index[graph.inputs[i].get()] = i;
-    function.setArgAttr(static_cast<unsigned>(i), "kiln.name", builder.getStringAttr(graph.inputs[i]->name));
+    mlir::NamedAttrList attrs;
+    attrs.set("kiln.name", builder.getStringAttr(graph.inputs[i]->name));
     if (i < graph.is_parameter.size() && graph.is_parameter[i])
-      function.setArgAttr(static_cast<unsigned>(i), parameter_attr, builder.getUnitAttr());
+      attrs.set(parameter_attr, builder.getUnitAttr());
+    argument_attrs.push_back(attrs.getDictionary(&context));
   }
+  function.setAllArgAttrs(argument_attrs);
 
   // A later write to an input replaces an earlier one: of two BatchNorms with a shared moving mean the second
   // sees the result of the first.

@@ -3,13 +3,12 @@
 #include "runtime/control.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
 namespace kiln::passes {
 namespace {
-
-bool meet(const Lifetime& a, const Lifetime& b) { return a.begin <= b.end && b.begin <= a.end; }
 
 /// Of all blocks that are live, by step.
 std::vector<std::int64_t> live_sums(std::span<const Lifetime> blocks) {
@@ -48,28 +47,108 @@ Order by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64
   return order;
 }
 
+struct Range {
+  std::int64_t begin, end;
+};
+
+/// Disjoint ranges of memory, in order; those that touch are one.
+class Ranges {
+ public:
+  void add(Range added) {
+    const auto first = std::ranges::lower_bound(list_, added.begin, {}, &Range::end);
+    auto last = first;
+    for (; last != list_.end() && last->begin <= added.end; ++last)
+      added = {std::min(added.begin, last->begin), std::max(added.end, last->end)};
+    if (first == last) {
+      list_.insert(first, added);
+    } else {
+      *first = added;
+      list_.erase(first + 1, last);
+    }
+  }
+  auto begin() const { return list_.begin(); }
+  auto end() const { return list_.end(); }
+
+ private:
+  std::vector<Range> list_;
+};
+
+/// The memory that placed blocks take, by step: a segment tree, where node n stands for the steps of nodes 2n
+/// and 2n + 1. Adding a block and asking for what is taken looks at a few nodes of each level.
+class Taken {
+ public:
+  explicit Taken(std::size_t steps) : leaves_(std::bit_ceil(steps)), nodes_(2 * leaves_) {}
+
+  void add(const Lifetime& life, Range range) {
+    each_covered(life, [&](Node& node) { node.throughout.add(range); });
+    each_crossed(life, [&](Node& node) { node.sometime.add(range); });
+  }
+
+  /// What is taken in any step of `life`, by where it begins.
+  std::span<const Range> during(const Lifetime& life) {
+    found_.clear();
+    each_covered(
+        life, [&](Node& node) { found_.insert(found_.end(), node.sometime.begin(), node.sometime.end()); });
+    const auto all_of = [&](Node& node) {
+      found_.insert(found_.end(), node.throughout.begin(), node.throughout.end());
+    };
+    each_covered(life, all_of);
+    each_crossed(life, all_of);
+    std::ranges::sort(found_, {}, &Range::begin);
+    return found_;
+  }
+
+ private:
+  struct Node {
+    Ranges throughout;  ///< taken in all of its steps by a block for which no node above says so
+    Ranges sometime;    ///< taken by blocks that begin or end in it
+  };
+
+  /// The fewest nodes that make up the life.
+  template <class F>
+  void each_covered(const Lifetime& life, F f) {
+    std::size_t l = life.begin + leaves_, r = life.end + 1 + leaves_;
+    for (; l < r; l /= 2, r /= 2) {
+      if (l % 2 == 1) f(nodes_[l++]);
+      if (r % 2 == 1) f(nodes_[--r]);
+    }
+  }
+  /// The nodes that hold its first or last step.
+  template <class F>
+  void each_crossed(const Lifetime& life, F f) {
+    std::size_t l = life.begin + leaves_, r = life.end + leaves_;
+    for (; l != r; l /= 2, r /= 2) {
+      f(nodes_[l]);
+      f(nodes_[r]);
+    }
+    for (; l > 0; l /= 2) f(nodes_[l]);
+  }
+
+  std::size_t leaves_;
+  std::vector<Node> nodes_;
+  std::vector<Range> found_;
+};
+
 /// Each block in turn into the tightest gap that the placed ones which it meets leave, else behind them.
-ArenaPlan place(std::span<const Lifetime> blocks, const Order& order) {
+ArenaPlan place(std::span<const Lifetime> blocks, const Order& order, std::size_t steps) {
   ArenaPlan plan;
   plan.offsets.assign(blocks.size(), 0);
-  std::vector<std::size_t> placed;  // by offset
+  Taken taken(steps);
   for (std::size_t i : order) {
     std::int64_t need = aligned_bytes(blocks[i].bytes);
     if (need == 0) continue;
     std::int64_t end_so_far = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t j : placed) {
-      if (!meet(blocks[i], blocks[j])) continue;
-      std::int64_t gap = plan.offsets[j] - end_so_far;
+    for (const Range& range : taken.during(blocks[i])) {
+      std::int64_t gap = range.begin - end_so_far;
       if (gap >= need && gap < best_gap) {
         best = end_so_far;
         best_gap = gap;
       }
-      end_so_far = std::max(end_so_far, plan.offsets[j] + aligned_bytes(blocks[j].bytes));
+      end_so_far = std::max(end_so_far, range.end);
     }
     plan.offsets[i] = best >= 0 ? best : end_so_far;
     plan.bytes = std::max(plan.bytes, plan.offsets[i] + need);
-    auto by_offset = [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; };
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, by_offset), i);
+    taken.add(blocks[i], {plan.offsets[i], plan.offsets[i] + need});
   }
   return plan;
 }
@@ -93,7 +172,7 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   ArenaPlan best{.bytes = std::numeric_limits<std::int64_t>::max(), .lower_bound = lower_bound};
   const auto improve = [&](Order order) {
     for (int round = 0; round < rounds && best.bytes > lower_bound; ++round) {
-      ArenaPlan plan = place(blocks, order);
+      ArenaPlan plan = place(blocks, order, live.size());
       if (plan.bytes > lower_bound) promote_highest(blocks, plan, order);
       if (plan.bytes < best.bytes) {
         best.offsets = std::move(plan.offsets);

@@ -73,6 +73,7 @@ class ConstantPart {
   bool worth(mlir::Operation* op) const {
     if (is_splat(op)) return true;
     if (ir::is_movement(op)) return false;
+    if (ir::bytes_of(op->getResult(0)) <= max_growth) return true;
     llvm::DenseSet<mlir::Operation*> slice;
     collect(op, slice);
     std::int64_t inputs = 0;
