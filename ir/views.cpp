@@ -124,10 +124,18 @@ std::optional<View> apply_movement(mlir::Operation* op, const View& view) {
 }
 
 View view_of(mlir::Value v) {
-  mlir::Operation* op = v.getDefiningOp();
-  if (!op || !is_movement(op)) return View::whole(v);
-  if (auto view = apply_movement(op, view_of(op->getOperand(0)))) return *view;
-  return View::whole(v);
+  llvm::SmallVector<mlir::Operation*, 4> chain;  // the last operation first
+  for (mlir::Operation* op = v.getDefiningOp(); op && is_movement(op) && chain.size() < max_view_chain;
+       op = v.getDefiningOp()) {
+    chain.push_back(op);
+    v = op->getOperand(0);
+  }
+  View view = View::whole(v);
+  for (mlir::Operation* op : llvm::reverse(chain)) {
+    auto moved = apply_movement(op, view);
+    view = moved ? *std::move(moved) : View::whole(op->getResult(0));
+  }
+  return view;
 }
 
 View inner_of(PadOp pad) {
@@ -156,12 +164,29 @@ std::optional<unsigned> aliased_operand(mlir::OpResult result) {
   return llvm::cast<mlir::BlockArgument>(insert.getX()).getArgNumber();
 }
 
+/// The operand that `v` is an alias of, or null.
+static mlir::Value aliased(mlir::Value v) {
+  auto result = llvm::dyn_cast<mlir::OpResult>(v);
+  const auto operand = result ? aliased_operand(result) : std::nullopt;
+  return operand ? result.getOwner()->getOperand(*operand) : mlir::Value();
+}
+
 mlir::Value memory_of(mlir::Value v) {
-  for (auto result = llvm::dyn_cast<mlir::OpResult>(v); result; result = llvm::dyn_cast<mlir::OpResult>(v)) {
-    const auto operand = aliased_operand(result);
-    if (!operand) break;
-    v = result.getOwner()->getOperand(*operand);
+  while (mlir::Value next = aliased(v)) v = next;
+  return v;
+}
+
+mlir::Value AliasRoots::of(mlir::Value v) {
+  llvm::SmallVector<mlir::Value, 4> chain;
+  while (mlir::Value next = aliased(v)) {
+    if (auto known = roots_.find(v); known != roots_.end()) {
+      v = known->second;
+      break;
+    }
+    chain.push_back(v);
+    v = next;
   }
+  for (mlir::Value alias : chain) roots_[alias] = v;
   return v;
 }
 

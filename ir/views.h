@@ -1,9 +1,15 @@
 #pragma once
 #include "ir/dialect.h"
 
+#include <llvm/ADT/DenseMap.h>
+
 #include <optional>
 
 namespace kiln::ir {
+
+/// The longest chain of view operations that is folded into one view. It bounds the work for a value, so that
+/// compiling stays linear in the size of the graph.
+inline constexpr std::size_t max_view_chain = 32;
 
 /// A strided view of a tensor: element (i0, i1, ...) is element `offset + sum i_d * strides[d]` of the base
 /// in C order. Stride 0 broadcasts.
@@ -18,8 +24,8 @@ struct View {
   bool is_contiguous() const;
 };
 
-/// `v` as a view, through the longest chain of view operations that strides can express. Any other value is a
-/// view of itself.
+/// `v` as a view, through the longest chain of view operations that strides can express, up to
+/// max_view_chain. Any other value is a view of itself.
 View view_of(mlir::Value v);
 
 /// The interior of a padded array (the operand's elements), and the slice that an insert replaces, as views
@@ -32,6 +38,16 @@ View replaced_by(InsertOp insert);
 std::optional<unsigned> aliased_operand(mlir::OpResult result);
 /// The alias root: the value that owns the memory of `v`.
 mlir::Value memory_of(mlir::Value v);
+
+/// memory_of() for many values of a block, in constant time on average. A chain of aliases is as long as the
+/// concatenation whose parts it passes through. Valid while the operands of aliases do not change.
+class AliasRoots {
+ public:
+  mlir::Value of(mlir::Value v);
+
+ private:
+  llvm::DenseMap<mlir::Value, mlir::Value> roots_;  // of aliases
+};
 
 /// Applies view operation `op` to `view`, a view of its operand; nothing if strides cannot express the result
 /// (a reshape that merges non-contiguous axes).

@@ -1,5 +1,7 @@
 #include "passes/movement.h"
 
+#include <set>
+
 namespace kiln::passes {
 
 bool is_nullary(mlir::Operation* op) {
@@ -25,24 +27,66 @@ Movement::Movement(mlir::Block& block, bool views) {
   if (!views)
     for (mlir::Operation& op : block)
       if (ir::is_movement(&op) && !llvm::isa<ir::ReshapeOp>(op)) buffers_.insert(&op);
-  // A new buffer changes the strides of what is behind it, so until nothing changes; each round but the last
-  // adds a buffer.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (mlir::Operation& op : block) {
-      if (ir::is_movement(&op) && !is_buffer(&op)) continue;
-      for (mlir::OpOperand& use : op.getOpOperands()) changed |= settle(use);
+  cut_chains(block);
+
+  std::vector<mlir::Operation*> ops;
+  llvm::DenseMap<mlir::Operation*, std::size_t> index;
+  std::set<std::size_t> stale, stale_next;  // operations to visit, in this sweep and in the next one
+  for (mlir::Operation& op : block) {
+    stale.insert(stale.end(), ops.size());
+    index[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  // A new buffer changes the strides of the views that are behind it: their users are visited again.
+  const auto visit_again = [&](mlir::Operation* buffer, std::size_t visited) {
+    const auto mark = [&](mlir::Operation* op) {
+      const std::size_t i = index.lookup(op);
+      (i > visited ? stale : stale_next).insert(i);
+    };
+    mark(buffer);
+    llvm::SmallVector<mlir::Operation*> changed{buffer};
+    while (!changed.empty())
+      for (mlir::Operation* user : changed.pop_back_val()->getUsers())
+        if (ir::is_movement(user) && !is_buffer(user))
+          changed.push_back(user);
+        else
+          mark(user);
+  };
+  for (; !stale.empty(); stale.swap(stale_next))
+    while (!stale.empty()) {
+      const std::size_t i = stale.extract(stale.begin()).value();
+      if (ir::is_movement(ops[i]) && !is_buffer(ops[i])) continue;
+      for (mlir::OpOperand& use : ops[i]->getOpOperands())
+        if (mlir::Operation* buffer = settle(use)) visit_again(buffer, i);
     }
+}
+
+void Movement::cut_chains(mlir::Block& block) {
+  llvm::DenseMap<mlir::Operation*, std::size_t> lengths;
+  for (mlir::Operation& op : block) {
+    if (!ir::is_movement(&op) || is_buffer(&op)) continue;
+    const std::size_t length = lengths.lookup(op.getOperand(0).getDefiningOp()) + 1;
+    if (length < ir::max_view_chain)
+      lengths[&op] = length;
+    else
+      buffers_.insert(&op);
   }
 }
 
 std::optional<ir::View> Movement::try_view(mlir::Value v, mlir::Value& blocked) const {
-  mlir::Operation* op = v.getDefiningOp();
-  if (!op || !ir::is_movement(op) || is_buffer(op)) return ir::View::whole(v);
-  auto inner = try_view(op->getOperand(0), blocked);
-  if (!inner) return std::nullopt;
-  auto view = ir::apply_movement(op, *inner);
-  if (!view) blocked = op->getOperand(0);
+  llvm::SmallVector<mlir::Operation*, 4> chain;  // the last operation first
+  for (mlir::Operation* op = v.getDefiningOp(); op && ir::is_movement(op) && !is_buffer(op);
+       op = v.getDefiningOp()) {
+    chain.push_back(op);
+    v = op->getOperand(0);
+  }
+  std::optional<ir::View> view = ir::View::whole(v);
+  for (mlir::Operation* op : llvm::reverse(chain)) {
+    view = ir::apply_movement(op, *view);
+    if (view) continue;
+    blocked = op->getOperand(0);
+    break;
+  }
   return view;
 }
 
@@ -52,17 +96,19 @@ ir::View Movement::view(mlir::Value v) const {
   return view ? *view : ir::View::whole(v);
 }
 
-bool Movement::settle(mlir::OpOperand& use) {
+/// Makes a buffer, where the use needs one, and returns it; else null.
+mlir::Operation* Movement::settle(mlir::OpOperand& use) {
+  const auto make_buffer = [&](mlir::Operation* op) { return buffers_.insert(op).second ? op : nullptr; };
   mlir::Value v = use.get();
   mlir::Operation *user = use.getOwner(), *op = v.getDefiningOp();
-  if (!op || !ir::is_movement(op) || is_buffer(op)) return false;
+  if (!op || !ir::is_movement(op) || is_buffer(op)) return nullptr;
   mlir::Value blocked;
   auto view = try_view(v, blocked);
-  if (!view) return buffers_.insert(blocked.getDefiningOp()).second;
-  if (ir::is_pointwise(user)) return false;
+  if (!view) return make_buffer(blocked.getDefiningOp());
+  if (ir::is_pointwise(user)) return nullptr;
   // A copy reads its operand as its own movement says; it was a copy before its operand came to look at
   // another buffer.
-  if (ir::is_movement(user)) return !ir::apply_movement(user, *view) && buffers_.insert(op).second;
+  if (ir::is_movement(user)) return ir::apply_movement(user, *view) ? nullptr : make_buffer(op);
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
   // Registers run along the last axis of the input too.
@@ -71,7 +117,7 @@ bool Movement::settle(mlir::OpOperand& use) {
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()
                                  : !along_last || view->strides.back() == 1;
-  return !fits && buffers_.insert(op).second;
+  return fits ? nullptr : make_buffer(op);
 }
 
 bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement) {

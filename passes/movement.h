@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/views.h"
 
+#include <llvm/ADT/DenseSet.h>
 #include <mlir/IR/Block.h>
 
 namespace kiln::passes {
@@ -20,7 +21,8 @@ bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 ///
 /// A view operation is a buffer (a strided copy) in three cases: another view operation cannot be expressed
 /// by strides on it; its user needs a whole array (a contraction, concatenate, the caller, ...) and it is
-/// more than a reshape of a whole buffer; a reduction could not walk its axes as one.
+/// more than a reshape of a whole buffer; a reduction could not walk its axes as one. The last of a chain of
+/// ir::max_view_chain view operations is a buffer too.
 class Movement {
  public:
   /// `views` false: all but reshapes are buffers.
@@ -34,7 +36,8 @@ class Movement {
 
  private:
   std::optional<ir::View> try_view(mlir::Value v, mlir::Value& blocked) const;
-  bool settle(mlir::OpOperand& use);
+  void cut_chains(mlir::Block& block);
+  mlir::Operation* settle(mlir::OpOperand& use);
   llvm::DenseSet<mlir::Operation*> buffers_;
 };
 

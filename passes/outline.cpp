@@ -60,16 +60,19 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
 
   /// Copies of splats, iota and views from outside, chains of views included.
   static void bring_in_cheap(mlir::IRRewriter& rewriter, mlir::Region& body) {
-    for (bool again = true; again;) {
-      again = false;
-      llvm::SetVector<mlir::Value> used;
-      mlir::getUsedValuesDefinedAbove(body, used);
+    llvm::SetVector<mlir::Value> used;
+    mlir::getUsedValuesDefinedAbove(body, used);
+    for (std::size_t i = 0; i < ir::max_view_chain && !used.empty(); ++i) {
+      llvm::SmallVector<mlir::Operation*> copies;
       for (mlir::Value v : used) {
         if (!is_cheap(v.getDefiningOp())) continue;
         rewriter.setInsertionPointToStart(&body.front());
-        mlir::replaceAllUsesInRegionWith(v, rewriter.clone(*v.getDefiningOp())->getResult(0), body);
-        again = true;
+        copies.push_back(rewriter.clone(*v.getDefiningOp()));
+        mlir::replaceAllUsesInRegionWith(v, copies.back()->getResult(0), body);
       }
+      // What the copies use comes next, in the order in which these stand.
+      used.clear();
+      for (mlir::Operation* copy : llvm::reverse(copies)) used.insert_range(copy->getOperands());
     }
   }
 
