@@ -56,7 +56,7 @@ class Planner {
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
       bool handed_out = use.getOperandNumber() < visible;
-      mlir::Value memory = ir::memory_of(use.get());
+      mlir::Value memory = roots_.of(use.get());
       if (!is_written(memory) || output_.contains(memory)) {
         use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
@@ -80,7 +80,7 @@ class Planner {
         strip = number;
       }
       for (mlir::Value v : op.getOperands()) {
-        mlir::Value memory = ir::memory_of(v);
+        mlir::Value memory = roots_.of(v);
         mlir::Operation*& last = last_user_[memory];
         mlir::Operation* made_by = memory.getDefiningOp();
         if (last != &op)
@@ -101,7 +101,7 @@ class Planner {
       slots_.push_back({scratch_bytes(op), step, step});
     }
     for (mlir::Value v : op->getResults()) {
-      if (!is_written(v) || output_.contains(v) || ir::memory_of(v) != v) continue;
+      if (!is_written(v) || output_.contains(v) || roots_.of(v) != v) continue;
       std::size_t step = step_.lookup(op);
       auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v);
       if (reused) {
@@ -136,7 +136,7 @@ class Planner {
   std::optional<std::size_t> dying_operand(ir::FusionOp fusion, mlir::Value result) {
     if (!fusion) return std::nullopt;
     for (mlir::Value v : fusion.getOperands()) {
-      const mlir::Value memory = ir::memory_of(v);
+      const mlir::Value memory = roots_.of(v);
       auto slot = slot_.find(memory);
       // Another result of this kernel may have taken it. Its end does not tell: in a strip both may end in
       // one step.
@@ -155,7 +155,7 @@ class Planner {
         auto output = output_.find(result);
         if (output == output_.end()) continue;
         for (mlir::Value v : fusion.getOperands()) {
-          mlir::Value memory = ir::memory_of(v);
+          mlir::Value memory = roots_.of(v);
           if (!is_written(memory) || output_.contains(memory) || !may_overwrite(fusion, memory, result))
             continue;
           const unsigned number = output->second;
@@ -169,15 +169,15 @@ class Planner {
   /// Whether the kernel is the last to read the memory, and element by element, each before it writes there:
   /// as pointwise kernels do, and what follows a product.
   bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
+    if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
+        ir::bytes_of(memory) != ir::bytes_of(result))
+      return false;
     for (mlir::Operation& op : fusion.getBody().front().without_terminator())
       if (!ir::is_pointwise(&op) && !ir::is_movement(&op) && !ir::is_product(&op) &&
           !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp, ir::PackOp>(op))
         return false;
-    if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
-        ir::bytes_of(memory) != ir::bytes_of(result))
-      return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
-      if (ir::memory_of(operand) == memory && !used_in_place(argument)) return false;
+      if (roots_.of(operand) == memory && !used_in_place(argument)) return false;
     return true;
   }
 
@@ -217,6 +217,7 @@ class Planner {
 
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
+  ir::AliasRoots roots_;
   llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
   llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories

@@ -12,6 +12,8 @@ namespace {
 
 using Shape = llvm::ArrayRef<std::int64_t>;
 
+constexpr std::size_t max_kernels = 64;  // of a strip
+
 Shape common_prefix(Shape a, Shape b) {
   std::size_t n = 0;
   while (n < a.size() && n < b.size() && a[n] == b[n]) ++n;
@@ -55,9 +57,11 @@ bool used_in_row(mlir::Value v, Shape rows) {
 
 class Strip {
  public:
+  explicit Strip(ir::AliasRoots& roots) : roots_(&roots) {}
+
   /// Takes the kernel if the strip is one with it.
   bool take(ir::FusionOp fusion) {
-    if (!is_row_kernel(fusion)) return false;
+    if (kernels_.size() == max_kernels || !is_row_kernel(fusion)) return false;
     const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
     if (kernels_.empty()) {
       rows_.assign(shape.begin(), shape.end());
@@ -86,7 +90,7 @@ class Strip {
     for (ir::FusionOp f : kernels_) {
       next_rows.emplace_back();
       for (auto [i, v] : llvm::enumerate(f.getOperands())) {
-        const mlir::Value memory = ir::memory_of(v);
+        const mlir::Value memory = roots_->of(v);
         if (!read.contains(memory) || !used_in_row(f.getBody().getArgument(i), rows_) ||
             !asked_for.insert(memory).second)
           continue;
@@ -95,7 +99,7 @@ class Strip {
         bytes_of_next_rows += row_bytes;
       }
       for (mlir::Value v : f.getOperands())
-        if (const mlir::Value memory = ir::memory_of(v); !is_member(memory) && read.insert(memory).second)
+        if (const mlir::Value memory = roots_->of(v); !is_member(memory) && read.insert(memory).second)
           bytes += ir::bytes_of(memory);
       for (mlir::Value v : f.getResults())
         if (!overwrites_operand(f, v, overwritten)) bytes += ir::bytes_of(v);
@@ -117,7 +121,7 @@ class Strip {
   }
   bool is_member(mlir::Value memory) const { return members_.contains(memory.getDefiningOp()); }
   bool reads_member(ir::FusionOp fusion) const {
-    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(ir::memory_of(v)); });
+    return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(roots_->of(v)); });
   }
   /// Whether plan-buffers can give the result the memory of a member that nothing reads any more, which is
   /// then one of those `overwritten`.
@@ -138,10 +142,11 @@ class Strip {
                          [&](std::int64_t axis) { return axis < static_cast<std::int64_t>(rows.size()); }))
           return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
-      if (is_member(ir::memory_of(operand)) && !used_in_row(argument, rows)) return false;
+      if (is_member(roots_->of(operand)) && !used_in_row(argument, rows)) return false;
     return true;
   }
 
+  ir::AliasRoots* roots_;
   llvm::SmallVector<ir::FusionOp> kernels_;
   llvm::SmallDenseSet<mlir::Operation*> members_;  // the same
   llvm::SmallVector<std::int64_t, 6> rows_;
@@ -159,10 +164,11 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
 
   void runOnOperation() override {
     std::int64_t number = 0;
-    Strip strip;
+    ir::AliasRoots roots;
+    Strip strip(roots);
     const auto end = [&] {
       number += strip.mark(number, target_.min_row_fusion_bytes());
-      strip = Strip();
+      strip = Strip(roots);
     };
     for (mlir::Operation& op : getOperation().front()) {
       if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) || ir::is_prepacked(&op)) continue;
