@@ -4,8 +4,11 @@
 #include "ir/views.h"
 #include "passes/sweep.h"
 
-#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/DenseMap.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+
+#include <set>
+#include <vector>
 
 namespace kiln::passes {
 namespace {
@@ -42,13 +45,13 @@ bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
   return 4 * covered >= 3 * rows;
 }
 
-/// False where the parts stay as they are.
-bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
+/// Returns what stands for the results of the parts; nothing where the parts stay as they are.
+llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
   ir::DotOp first = parts.front().dot;
   const std::int64_t k = ir::ranked(first.getLhs()).getDimSize(1),
                      n = ir::ranked(first.getResult()).getDimSize(1);
   const std::int64_t rows = ir::ranked(array).getNumElements() / k;
-  if (parts.size() < 2 || !covers(parts, rows)) return false;
+  if (parts.size() < 2 || !covers(parts, rows)) return {};
 
   mlir::OpBuilder builder(first);
   const mlir::Type element = ir::ranked(array).getElementType();
@@ -61,6 +64,7 @@ bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
   auto product =
       ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), all, first.getRhs(),
                         ir::Algorithm::chained512, /*transpose_lhs=*/false, first.getTransposeRhs());
+  llvm::SmallVector<mlir::Value> results;
   for (Part p : parts) {
     const std::int64_t start[] = {p.first, 0}, limit[] = {p.first + p.count, n}, step[] = {1, 1};
     mlir::OpBuilder at(p.dot);
@@ -68,9 +72,70 @@ bool merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
     mlir::Operation* old = p.dot;
     old->getResult(0).replaceAllUsesWith(own);
     old->erase();
+    results.push_back(own);
   }
-  return true;
+  return results;
 }
+
+/// One sweep over the contractions of a block. Merging changes operands of later contractions only: those that
+/// read the results. So the sweep finds each with its final operands, and groups by the first member are in
+/// program order.
+class Merger {
+ public:
+  Merger(mlir::Block& block, std::int64_t most_rows) : most_rows_(most_rows) {
+    llvm::append_range(dots_, block.getOps<ir::DotOp>());
+    keys_.resize(dots_.size());
+    for (auto [i, dot] : llvm::enumerate(dots_)) {
+      index_[dot] = i;
+      classify(i);
+    }
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < dots_.size(); ++i) {
+      const auto group = groups_.find(keys_[i]);
+      if (!dots_[i] || group == groups_.end()) continue;
+      const Group members = std::move(group->second);
+      groups_.erase(group);
+      merge_group(members);
+    }
+  }
+
+ private:
+  using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;  // array, B and how it is read
+  using Group = std::set<std::size_t>;
+
+  void classify(std::size_t i) {
+    Part part;
+    const mlir::Value array = rows_of(dots_[i], most_rows_, part);
+    if (const auto old = groups_.find(keys_[i]); old != groups_.end()) old->second.erase(i);
+    keys_[i] = {{array, dots_[i].getRhs()}, unsigned{dots_[i].getTransposeRhs()}};
+    if (array) groups_[keys_[i]].insert(i);
+  }
+
+  void merge_group(const Group& members) {
+    mlir::Value array;
+    llvm::SmallVector<Part> parts;
+    for (std::size_t i : members) array = rows_of(dots_[i], most_rows_, parts.emplace_back());
+    llvm::SmallVector<mlir::Value> changed = merge(array, parts);
+    if (changed.empty()) return;
+    for (std::size_t i : members) {
+      index_.erase(dots_[i]);
+      dots_[i] = {};
+    }
+    while (!changed.empty())
+      for (mlir::Operation* user : changed.pop_back_val().getUsers()) {
+        if (ir::is_movement(user)) changed.push_back(user->getResult(0));
+        if (const auto dot = index_.find(user); dot != index_.end()) classify(dot->second);
+      }
+  }
+
+  std::int64_t most_rows_;
+  std::vector<ir::DotOp> dots_;  // null when merged
+  std::vector<Key> keys_;
+  llvm::DenseMap<mlir::Operation*, std::size_t> index_;
+  llvm::DenseMap<Key, Group> groups_;
+};
 
 class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
@@ -86,26 +151,12 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
 
   void runOnOperation() override {
     for_each_block(getOperation(), [&](mlir::Block& block) {
-      while (merge_one(block)) {
-      }
+      Merger(block, target_.max_merged_rows()).run();
     });
     for_each_block(getOperation(), erase_dead);
   }
 
  private:
-  /// One at a time: what is merged may have been the array or the right operand of others.
-  bool merge_one(mlir::Block& block) const {
-    // By array, right operand and how it is read.
-    using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;
-    llvm::MapVector<Key, llvm::SmallVector<Part>> groups;
-    for (auto dot : block.getOps<ir::DotOp>()) {
-      Part part;
-      if (mlir::Value array = rows_of(dot, target_.max_merged_rows(), part))
-        groups[{{array, dot.getRhs()}, unsigned{dot.getTransposeRhs()}}].push_back(part);
-    }
-    return llvm::any_of(groups, [](auto& group) { return merge(group.first.first.first, group.second); });
-  }
-
   const TargetModel& target_;
 };
 
