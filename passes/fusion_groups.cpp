@@ -58,13 +58,17 @@ class Former {
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
           const bool direct = base == v || is_point_of_window(v, target);
-          nodes_[from].consumers.push_back({i, direct && takes_elements(nodes_[i].op)});
-          nodes_[i].producers.push_back(from);
+          const bool by_element = direct && takes_elements(nodes_[i].op);
+          nodes_[from].consumers.push_back({i, by_element});
+          nodes_[i].producers.push_back({from, by_element});
         }
       }
     order_.emplace(
-        groups_.size(), [this](std::size_t g, Visit visit) { each_consumer(g, visit); },
-        [this](std::size_t g, Visit visit) { each_producer(g, visit); });
+        groups_.size(),
+        GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_consumer(g, visit); },
+                               [this](std::size_t g) { return consumer_edges(g); }},
+        GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_producer(g, visit); },
+                               [this](std::size_t g) { return producer_edges(g); }});
   }
 
   Former(const Former&) = delete;
@@ -121,7 +125,7 @@ class Former {
   /// repeats a smaller array, a scale or a row's sum, says so by its shape.
   void explain() {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (is_elementwise(nodes_[i].op) || is_root(nodes_[i].op)) explain_users(i, i);
+      if (is_elementwise(nodes_[i].op) || is_root(nodes_[i].op)) explain_users(i);
   }
 
   std::vector<FusionGroup> schedule() const {
@@ -147,13 +151,12 @@ class Former {
  private:
   using Members = llvm::SmallVector<std::size_t, 4>;
   struct Edge {
-    std::size_t to;
-    bool direct;  // element by element, or window by window, not through other movement
+    std::size_t node;  // at the other end
+    bool direct;       // element by element, or window by window, not through other movement
   };
   struct Node {
     mlir::Operation* op;
-    llvm::SmallVector<Edge, 2> consumers;
-    llvm::SmallVector<std::size_t, 2> producers;
+    llvm::SmallVector<Edge, 2> consumers, producers;
   };
   struct Group {
     Members members;
@@ -183,16 +186,32 @@ class Former {
   /// Calls `visit` for each group of which group `g` uses a value.
   void each_producer(std::size_t g, Visit visit) const {
     for (std::size_t i : groups_[g].members)
-      for (std::size_t j : nodes_[i].producers)
+      for (auto [j, direct] : nodes_[i].producers)
         if (group_of_[j] != g) visit(group_of_[j]);
+  }
+  /// How many edges these look at.
+  std::size_t consumer_edges(std::size_t g) const {
+    std::size_t count = 0;
+    for (std::size_t i : groups_[g].members) count += nodes_[i].consumers.size();
+    return count;
+  }
+  std::size_t producer_edges(std::size_t g) const {
+    std::size_t count = 0;
+    for (std::size_t i : groups_[g].members) count += nodes_[i].producers.size();
+    return count;
   }
 
   bool moved_between(std::size_t a, std::size_t b) const {
-    auto from_to = [&](std::size_t from, std::size_t to) {
-      for (std::size_t i : groups_[from].members)
-        for (auto [j, direct] : nodes_[i].consumers)
-          if (!direct && group_of_[j] == to) return true;
-      return false;
+    const auto moved = [&](llvm::ArrayRef<Edge> edges, std::size_t other) {
+      return llvm::any_of(edges, [&](Edge e) { return !e.direct && group_of_[e.node] == other; });
+    };
+    // From the end that has fewer edges: a value may have very many users.
+    const auto from_to = [&](std::size_t from, std::size_t to) {
+      if (consumer_edges(from) <= producer_edges(to))
+        return llvm::any_of(groups_[from].members,
+                            [&](std::size_t i) { return moved(nodes_[i].consumers, to); });
+      return llvm::any_of(groups_[to].members,
+                          [&](std::size_t i) { return moved(nodes_[i].producers, from); });
     };
     return from_to(a, b) || from_to(b, a);
   }
@@ -200,7 +219,7 @@ class Former {
   Members escaping(const Members& set) const {
     Members out;
     for (std::size_t i : set)
-      if (llvm::any_of(nodes_[i].consumers, [&](Edge e) { return !llvm::is_contained(set, e.to); }))
+      if (llvm::any_of(nodes_[i].consumers, [&](Edge e) { return !llvm::is_contained(set, e.node); }))
         out.push_back(i);
     return out;
   }
@@ -240,14 +259,20 @@ class Former {
     groups_[group].refused.push_back(describe(nodes_[node].op) + ": " + why.str());
   }
 
-  /// The users of `of`: node `i`, or what pads it.
-  void explain_users(std::size_t i, std::size_t of) {
+  /// The users of node `i`, and of what pads it.
+  void explain_users(std::size_t i) {
+    llvm::SmallVector<std::size_t> values{i};
+    while (!values.empty()) explain_users(i, values.pop_back_val(), values);
+  }
+
+  /// The users of `of`: node `i`, or a pad, which are added to `pads`.
+  void explain_users(std::size_t i, std::size_t of, llvm::SmallVectorImpl<std::size_t>& pads) {
     const std::size_t group = group_of_[i];
     for (auto [j, direct] : nodes_[of].consumers) {
       mlir::Operation* user = nodes_[j].op;
       if (group_of_[j] == group) continue;
       if (llvm::isa<ir::PadOp>(user))
-        explain_users(i, j);
+        pads.push_back(j);
       else if (llvm::isa<ir::ReduceOp>(user) && has_root(group))
         refuse(group, j, "it makes one element of many that the kernel computes");
       else if ((!direct || of != i) && ir::is_pointwise(user) &&
@@ -271,16 +296,17 @@ class Former {
   void grow_epilogue(std::size_t root) {
     std::size_t group = group_of_[root];
     Members members = groups_[group].members, best = members;
-    llvm::SmallSet<std::size_t, 8> tried;
-    while (true) {
-      std::size_t next = nodes_.size();
-      for (std::size_t i : members)
-        for (auto [j, direct] : nodes_[i].consumers)
-          if (direct && !tried.contains(j) && ir::is_pointwise(nodes_[j].op) &&
-              groups_[group_of_[j]].members.size() == 1)
-            next = std::min(next, j);
-      if (next == nodes_.size()) break;
-      tried.insert(next);
+    llvm::DenseSet<std::size_t> known;
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> candidates;
+    const auto add_users = [&](std::size_t i) {
+      for (auto [j, direct] : nodes_[i].consumers)
+        if (direct && ir::is_pointwise(nodes_[j].op) && known.insert(j).second) candidates.push(j);
+    };
+    for (std::size_t i : members) add_users(i);
+    while (!candidates.empty()) {
+      const std::size_t next = candidates.top();
+      candidates.pop();
+      if (groups_[group_of_[next]].members.size() != 1) continue;
       Members both = members;
       both.push_back(next);
       // The next candidate's paths lead from all members, so this one joins before it is known to stay.
@@ -290,6 +316,7 @@ class Former {
       }
       merge(group_of_[next], group);
       members = both;
+      add_users(next);
       if (escaping(members).size() <= 1) best = members;
     }
     Members alone;

@@ -22,19 +22,22 @@ bool GroupOrder::has_path_through_another(Group a, Group b) const {
 }
 
 std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second) const {
-  // One search from each end, a group at a time in turn: the shorter one decides.
+  // One search from each end. The next step is that of the search which will then have looked at fewer edges,
+  // so that a value with many users costs no more than the search from the other end.
   struct Side {
     Group start, goal;
     const Neighbours& neighbours;
     llvm::SmallVector<Group, 8> found = {};
     llvm::SmallSet<Group, 16> seen = {};
-    std::size_t visited = 0;
+    std::size_t visited = 0;                      // of those found
+    Group next = start;                           // to visit
+    std::size_t edges = neighbours.count(start);  // looked at when it is visited
   };
   Side sides[] = {{first, second, successors_}, {second, first, predecessors_}};
   const std::int64_t from = items_[first + 1].number, to = items_[second + 1].number;
   const auto visit = [&](Side& side, Group g) {
     bool reached = false;
-    side.neighbours(g, [&](Group next) {
+    side.neighbours.visit(g, [&](Group next) {
       if (next == side.goal) {
         reached |= g != side.start;
         return;
@@ -44,13 +47,13 @@ std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second)
     });
     return reached;
   };
-  for (Side& side : sides)
-    if (visit(side, side.start)) return std::nullopt;
-  while (true)
-    for (Side& side : sides) {
-      if (side.visited == side.found.size()) return Between{&side == &sides[0], std::move(side.found)};
-      if (visit(side, side.found[side.visited++])) return std::nullopt;
-    }
+  while (true) {
+    Side& side = sides[0].edges <= sides[1].edges ? sides[0] : sides[1];
+    if (visit(side, side.next)) return std::nullopt;
+    if (side.visited == side.found.size()) return Between{&side == &sides[0], std::move(side.found)};
+    side.next = side.found[side.visited++];
+    side.edges += side.neighbours.count(side.next);
+  }
 }
 
 void GroupOrder::merge(Group from, Group into) {

@@ -15,8 +15,13 @@ namespace kiln::passes {
 class GroupOrder {
  public:
   using Group = std::size_t;
-  /// Calls its second argument for each direct successor (or predecessor) of a group, repetitions allowed.
-  using Neighbours = std::function<void(Group, llvm::function_ref<void(Group)>)>;
+  /// The direct successors (or predecessors) of a group.
+  struct Neighbours {
+    /// Calls its second argument for each, repetitions allowed.
+    std::function<void(Group, llvm::function_ref<void(Group)>)> visit;
+    /// The number of those calls, at least.
+    std::function<std::size_t(Group)> count;
+  };
 
   /// Groups 0 to `count` - 1, in that order.
   GroupOrder(std::size_t count, Neighbours successors, Neighbours predecessors);
