@@ -5,8 +5,12 @@
 #include "passes/movement.h"
 #include "passes/sweep.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/IRMapping.h>
+
+#include <queue>
+#include <vector>
 
 namespace kiln::passes {
 namespace {
@@ -22,20 +26,29 @@ struct End {
 
 /// The end of which `v` is the only value that leaves it.
 std::optional<End> end_at(mlir::Value v) {
-  llvm::SmallPtrSet<mlir::Operation*, 16> needed{v.getDefiningOp()};
-  for (mlir::Operation* op = v.getDefiningOp(); op; op = op->getPrevNode()) {
-    const auto is_needed = [&](mlir::Operation* user) { return needed.contains(user); };
-    if (op != v.getDefiningOp() && (op->use_empty() || !llvm::all_of(op->getUsers(), is_needed))) continue;
-    if (ir::is_pointwise(op)) needed.insert(op);
+  const auto is_earlier = [](mlir::Operation* a, mlir::Operation* b) { return a->isBeforeInBlock(b); };
+  std::priority_queue<mlir::Operation*, std::vector<mlir::Operation*>, decltype(is_earlier)> makers(is_earlier);
+  llvm::SmallPtrSet<mlir::Operation*, 16> seen;
+  llvm::SetVector<mlir::Operation*> needed;  // the last operation first
+  const auto is_needed = [&](mlir::Operation* user) { return needed.contains(user); };
+  const auto need = [&](mlir::Operation* op) {
+    needed.insert(op);
+    for (mlir::Value x : op->getOperands())
+      if (mlir::Operation* maker = x.getDefiningOp(); maker && seen.insert(maker).second) makers.push(maker);
+  };
+  for (need(v.getDefiningOp()); !makers.empty();) {
+    mlir::Operation* op = makers.top();
+    makers.pop();
+    if (!llvm::all_of(op->getUsers(), is_needed)) continue;
+    if (ir::is_pointwise(op)) need(op);
     if (!ir::is_product(op)) continue;
     End end{op, {}};
     llvm::SmallPtrSet<mlir::Operation*, 16> dependent{op};
-    for (; op != v.getDefiningOp();) {
-      op = op->getNextNode();
-      const auto depends = [&](mlir::Value x) { return dependent.contains(x.getDefiningOp()); };
-      if (!needed.contains(op) || !llvm::any_of(op->getOperands(), depends)) continue;
-      dependent.insert(op);
-      end.ops.push_back(op);
+    const auto depends = [&](mlir::Value x) { return dependent.contains(x.getDefiningOp()); };
+    for (mlir::Operation* next : llvm::reverse(needed)) {
+      if (!llvm::any_of(next->getOperands(), depends)) continue;
+      dependent.insert(next);
+      end.ops.push_back(next);
     }
     return end;
   }

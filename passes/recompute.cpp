@@ -1,6 +1,6 @@
 #include "passes/recompute.h"
 
-#include "ir/dialect.h"
+#include "ir/views.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -8,11 +8,14 @@
 namespace kiln::passes {
 namespace {
 
-/// Whether `v` is computed from `x`.
+/// The operations that are looked at for one answer, which keeps the pass linear.
+constexpr std::size_t max_search = 512;
+
+/// Whether `v` is computed from `x`, as far as max_search operations tell.
 bool depends_on(mlir::Value v, mlir::Value x) {
   llvm::SmallVector<mlir::Value> stack{v};
   llvm::SmallPtrSet<mlir::Operation*, 16> seen;
-  while (!stack.empty()) {
+  while (!stack.empty() && seen.size() < max_search) {
     const mlir::Value next = stack.pop_back_val();
     if (next == x) return true;
     mlir::Operation* op = next.getDefiningOp();
@@ -27,8 +30,9 @@ bool depends_on(mlir::Value v, mlir::Value x) {
 /// The smaller array that `v` repeats, or null.
 mlir::Value repeated(mlir::Value v) {
   mlir::Value base = v;
-  while (base.getDefiningOp() && ir::is_movement(base.getDefiningOp()))
-    base = base.getDefiningOp()->getOperand(0);
+  mlir::Operation* op = v.getDefiningOp();
+  for (std::size_t i = 0; i < ir::max_view_chain && op && ir::is_movement(op); ++i, op = base.getDefiningOp())
+    base = op->getOperand(0);
   return ir::ranked(base).getNumElements() < ir::ranked(v).getNumElements() ? base : mlir::Value();
 }
 

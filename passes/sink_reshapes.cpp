@@ -53,7 +53,12 @@ mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
 
 /// Whether operations can be computed under `shape`, with all that they are computed from in their own shape.
 class Sinkable {
+  static constexpr std::size_t max_ops = 64;
+
  public:
+  /// A value with so many uses has max_ops users: a pointwise operation has at most three operands.
+  static constexpr unsigned too_many_uses = 3 * max_ops;
+
   explicit Sinkable(Shape shape) : shape_(shape) {}
 
   bool operator()(mlir::Operation* op) {
@@ -71,8 +76,6 @@ class Sinkable {
   }
 
  private:
-  static constexpr std::size_t max_ops = 64;
-
   bool has_shape(mlir::Operation* op, mlir::Value v) const {
     mlir::OpBuilder builder(op);
     mlir::Value moved = under_shape(builder, v, shape_);
@@ -90,7 +93,7 @@ class Sinkable {
 ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
   for (mlir::Value v : op->getOperands()) {
     auto reshape = v.getDefiningOp<ir::ReshapeOp>();
-    if (!reshape || !costs(reshape)) continue;
+    if (!reshape || !costs(reshape) || reshape.getResult().hasNUsesOrMore(Sinkable::too_many_uses)) continue;
     Sinkable sinkable(shape_of(reshape.getX()));
     if (llvm::all_of(reshape->getUsers(), [&](mlir::Operation* user) { return sinkable(user); }))
       return reshape;
