@@ -25,7 +25,7 @@ namespace kiln::ir {
 
 // Attributes of a function that is a graph.
 inline constexpr llvm::StringLiteral writes_attr =
-    "kiln.writes";  // DenseI64Array: the inputs replaced by the last results
+    "kiln.writes";  // DenseI64Array: the inputs replaced by the last results, in ascending order
 inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
 inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters per call
 

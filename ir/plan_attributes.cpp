@@ -1,7 +1,10 @@
-// Verifies the attributes that passes set for code generation: one place per result (kiln.buffers), and that
-// prepacked constants derive from parameters alone (kiln.prepacked).
+// Verifies the attributes of a graph's function and those that passes set for code generation: one place per
+// result (kiln.buffers), and that prepacked constants derive from parameters alone (kiln.prepacked).
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
+
+#include <algorithm>
+#include <functional>
 
 namespace kiln::ir {
 namespace {
@@ -22,10 +25,17 @@ mlir::LogicalResult verify_places(mlir::Operation* op, mlir::Attribute value) {
   return mlir::success();
 }
 
+mlir::LogicalResult verify_writes(mlir::Operation* op, mlir::Attribute value) {
+  auto writes = llvm::dyn_cast<mlir::DenseI64ArrayAttr>(value);
+  if (writes && std::ranges::is_sorted(writes.asArrayRef(), std::ranges::less_equal())) return mlir::success();
+  return op->emitOpError() << "needs " << writes_attr << " to be inputs in ascending order";
+}
+
 }  // namespace
 
 mlir::LogicalResult KilnDialect::verifyOperationAttribute(mlir::Operation* op, mlir::NamedAttribute attr) {
   if (attr.getName() == buffers_attr) return verify_places(op, attr.getValue());
+  if (attr.getName() == writes_attr) return verify_writes(op, attr.getValue());
   if (attr.getName() == prepacked_attr && !derives_from_parameters(op))
     return op->emitOpError("is prepacked, but does not derive from parameters alone");
   return mlir::success();

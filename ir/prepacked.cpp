@@ -4,6 +4,8 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
+#include <algorithm>
+
 namespace kiln::ir {
 
 bool is_unchanged_parameter(mlir::Value v) {
@@ -12,7 +14,7 @@ bool is_unchanged_parameter(mlir::Value v) {
                            : mlir::func::FuncOp();
   if (!function || !function.getArgAttr(argument.getArgNumber(), parameter_attr)) return false;
   auto writes = function->getAttrOfType<mlir::DenseI64ArrayAttr>(writes_attr);
-  return !writes || !llvm::is_contained(writes.asArrayRef(), argument.getArgNumber());
+  return !writes || !std::ranges::binary_search(writes.asArrayRef(), argument.getArgNumber());
 }
 
 bool derives_from_parameters(mlir::Operation* op) {

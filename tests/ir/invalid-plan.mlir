@@ -74,6 +74,13 @@ func.func @prepacked_written_parameter(%w: tensor<20x16xf32> {kiln.parameter}) -
 
 // -----
 
+// expected-error @+1 {{needs kiln.writes to be inputs in ascending order}}
+func.func @writes_out_of_order(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {kiln.writes = array<i64: 1, 0>} {
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 func.func @unknown_space(%x: tensor<4xf32>) {
   // expected-error @+2 {{expected ::kiln::ir::Space to be one of: arena, output, alias, constant, prepacked}}
   // expected-error @+1 {{failed to parse Kiln_Place parameter 'space'}}

@@ -167,7 +167,7 @@ func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
 // CHECK: %[[W1:.*]] = kiln.fusion (%{{.*}} = %arg0) {{.*}}kiln.buffers = [#kiln.place<arena {{.*}}>]
 // CHECK: %[[W2:.*]] = kiln.fusion (%{{.*}} = %arg1) {{.*}}kiln.buffers = [#kiln.place<arena {{.*}}>]
 // CHECK: return %{{.*}}, %[[W0]], %[[W1]], %[[W2]]
-func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {kiln.writes = array<i64: 2, 1, 0>} {
+func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {kiln.writes = array<i64: 0, 1, 2>} {
   %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
     %3 = kiln.unary exp %a : tensor<4xf32>
     kiln.yield %3 : tensor<4xf32>
