@@ -76,28 +76,26 @@ class ResultViews {
   std::span<const Tensor> inputs_;
 };
 
-void mark_written(std::size_t input, std::size_t inputs, TracedCall& out) {
-  if (input < inputs) {
-    out.writes_inputs = true;
-  } else {
-    const auto capture = static_cast<std::uint32_t>(input - inputs);
-    if (std::find(out.written_captures.begin(), out.written_captures.end(), capture) ==
-        out.written_captures.end())
-      out.written_captures.push_back(capture);
-  }
-}
-
 /// Which arguments a call writes: in-place operators, and the states that operators update while training.
 void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
-  for (const ir::Graph::Write& w : graph.writes) mark_written(w.input, inputs, out);
+  std::vector<bool> written(graph.inputs.size());
+  const auto mark = [&](std::size_t input) {
+    if (written.at(input)) return;
+    written[input] = true;
+    if (input < inputs)
+      out.writes_inputs = true;
+    else
+      out.written_captures.push_back(static_cast<std::uint32_t>(input - inputs));
+  };
+  for (const ir::Graph::Write& w : graph.writes) mark(w.input);
   if (!graph.train) return;
+  std::unordered_map<const ir::Node*, std::size_t> numbers;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) numbers.emplace(graph.inputs[i].get(), i);
   for (const ir::NodePtr& node : graph.nodes) {
     if (!node->op) continue;
     for (const int aux : node->op->aux) {
-      const auto at = std::find(graph.inputs.begin(), graph.inputs.end(),
-                                node->inputs[static_cast<std::size_t>(aux)].node);
-      if (at != graph.inputs.end())
-        mark_written(static_cast<std::size_t>(at - graph.inputs.begin()), inputs, out);
+      const auto at = numbers.find(node->inputs[static_cast<std::size_t>(aux)].node.get());
+      if (at != numbers.end()) mark(at->second);
     }
   }
 }
