@@ -104,14 +104,14 @@ class Emitter {
       else
         bring_in_buffer(inside, block, use.get());
     }
-    mlir::IRMapping map = inside.map;
     for (mlir::Value v : op->getOperands()) {
       if (!is_made(v)) continue;
       mlir::Value& made = inside.made[v];
       if (!made) made = inside.builder.clone(*v.getDefiningOp())->getResult(0);
-      map.map(v, made);
     }
-    inside.map.map(op->getResult(0), inside.builder.clone(*op, map)->getResult(0));
+    mlir::Operation* copy = inside.builder.clone(*op, inside.map);
+    for (auto [v, operand] : llvm::zip(op->getOperands(), copy->getOpOperands()))
+      if (is_made(v)) operand.set(inside.made.lookup(v));
   }
 
   /// Makes `v` known in a kernel: views are cloned, buffers become arguments.

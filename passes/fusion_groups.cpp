@@ -31,19 +31,12 @@ std::string describe(mlir::Operation* op) {
   return name;
 }
 
-/// Whether `v` is a name for some of the results that a product's kernel has in registers.
-bool is_point_of_window(mlir::Value v, const TargetModel& target) {
-  auto slice = v.getDefiningOp<ir::SliceOp>();
-  mlir::Operation* sliced = slice ? slice.getX().getDefiningOp() : nullptr;
-  const auto windows = sliced ? ir::pooled_windows(sliced) : std::nullopt;
-  return windows && windows->points() <= target.max_window_points();
-}
-
 std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(0)).getNumElements(); }
 
 class Former {
  public:
-  Former(mlir::Block& block, const Movement& movement, const TargetModel& target) : movement_(movement) {
+  Former(mlir::Block& block, const Movement& movement, const TargetModel& target)
+      : movement_(movement), max_window_points_(target.max_window_points()) {
     for (mlir::Operation& op : block)
       if (is_node(&op)) {
         index_[&op] = nodes_.size();
@@ -57,18 +50,17 @@ class Former {
         mlir::Value base = movement_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
-          const bool direct = base == v || is_point_of_window(v, target);
+          const bool direct = base == v || is_point_of_window(v);
           const bool by_element = direct && takes_elements(nodes_[i].op);
           nodes_[from].consumers.push_back({i, by_element});
           nodes_[i].producers.push_back({from, by_element});
         }
       }
-    order_.emplace(
-        groups_.size(),
-        GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_consumer(g, visit); },
-                               [this](std::size_t g) { return consumer_edges(g); }},
-        GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_producer(g, visit); },
-                               [this](std::size_t g) { return producer_edges(g); }});
+    order_.emplace(groups_.size(),
+                   GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_consumer(g, visit); },
+                                          [this](std::size_t g) { return consumer_edges(g); }},
+                   GroupOrder::Neighbours{[this](std::size_t g, Visit visit) { each_producer(g, visit); },
+                                          [this](std::size_t g) { return producer_edges(g); }});
   }
 
   Former(const Former&) = delete;
@@ -168,6 +160,19 @@ class Former {
     if (ir::is_movement(op)) return movement_.is_buffer(op);
     if (!is_nullary(op)) return true;
     return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !makes_operand(user, op); });
+  }
+
+  /// Whether `v` is a name for some of the results that a product's kernel has in registers.
+  bool is_point_of_window(mlir::Value v) {
+    auto slice = v.getDefiningOp<ir::SliceOp>();
+    mlir::Operation* sliced = slice ? slice.getX().getDefiningOp() : nullptr;
+    if (!sliced || !ir::is_product(sliced)) return false;
+    auto [known, unseen] = is_pooled_.try_emplace(sliced, false);
+    if (unseen) {
+      const auto windows = ir::pooled_windows(sliced);
+      known->second = windows && windows->points() <= max_window_points_;
+    }
+    return known->second;
   }
 
   bool has_root(std::size_t g) const {
@@ -392,6 +397,8 @@ class Former {
   }
 
   const Movement& movement_;
+  std::int64_t max_window_points_;
+  llvm::DenseMap<mlir::Operation*, bool> is_pooled_;  // whether a product's kernel has whole windows
   std::vector<Node> nodes_;
   std::vector<Group> groups_;  // group i begins as node i alone
   std::vector<std::size_t> group_of_;

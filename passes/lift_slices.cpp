@@ -27,7 +27,8 @@ struct End {
 /// The end of which `v` is the only value that leaves it.
 std::optional<End> end_at(mlir::Value v) {
   const auto is_earlier = [](mlir::Operation* a, mlir::Operation* b) { return a->isBeforeInBlock(b); };
-  std::priority_queue<mlir::Operation*, std::vector<mlir::Operation*>, decltype(is_earlier)> makers(is_earlier);
+  std::priority_queue<mlir::Operation*, std::vector<mlir::Operation*>, decltype(is_earlier)> makers(
+      is_earlier);
   llvm::SmallPtrSet<mlir::Operation*, 16> seen;
   llvm::SetVector<mlir::Operation*> needed;  // the last operation first
   const auto is_needed = [&](mlir::Operation* user) { return needed.contains(user); };

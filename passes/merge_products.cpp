@@ -77,9 +77,9 @@ llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> par
   return results;
 }
 
-/// One sweep over the contractions of a block. Merging changes operands of later contractions only: those that
-/// read the results. So the sweep finds each with its final operands, and groups by the first member are in
-/// program order.
+/// One sweep over the contractions of a block. Merging changes operands of later contractions only: those
+/// that read the results. So the sweep finds each with its final operands, and groups by the first member are
+/// in program order.
 class Merger {
  public:
   Merger(mlir::Block& block, std::int64_t most_rows) : most_rows_(most_rows) {
@@ -150,9 +150,8 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
   }
 
   void runOnOperation() override {
-    for_each_block(getOperation(), [&](mlir::Block& block) {
-      Merger(block, target_.max_merged_rows()).run();
-    });
+    for_each_block(getOperation(),
+                   [&](mlir::Block& block) { Merger(block, target_.max_merged_rows()).run(); });
     for_each_block(getOperation(), erase_dead);
   }
 
