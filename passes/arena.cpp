@@ -6,6 +6,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace kiln::passes {
 namespace {
@@ -33,14 +34,32 @@ Order by_size(std::span<const Lifetime> blocks) {
   return order;
 }
 
+/// The maximum of any range of a list, in constant time: row k holds the maxima of 2^k numbers from each place
+/// on.
+class RangeMaxima {
+ public:
+  explicit RangeMaxima(std::vector<std::int64_t> list) : rows_{std::move(list)} {
+    for (std::size_t half = 1; 2 * half <= rows_[0].size(); half *= 2) {
+      const std::vector<std::int64_t>& halves = rows_.back();
+      std::vector<std::int64_t> row(halves.size() - half);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = std::max(halves[i], halves[i + half]);
+      rows_.push_back(std::move(row));
+    }
+  }
+  std::int64_t of(std::size_t first, std::size_t last) const {
+    const std::size_t k = static_cast<std::size_t>(std::bit_width(last - first + 1)) - 1;
+    return std::max(rows_[k][first], rows_[k][last + 1 - (std::size_t{1} << k)]);
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> rows_;
+};
+
 /// Those of the fullest step first. A block counts for the fullest of its steps; each step's go by size.
 Order by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64_t>& live) {
-  std::vector<std::int64_t> fullest(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const auto first = live.begin() + static_cast<std::ptrdiff_t>(blocks[i].begin),
-               last = live.begin() + static_cast<std::ptrdiff_t>(blocks[i].end);
-    fullest[i] = *std::max_element(first, last + 1);
-  }
+  const RangeMaxima maxima(live);
+  std::vector<std::int64_t> fullest;
+  for (const Lifetime& b : blocks) fullest.push_back(maxima.of(b.begin, b.end));
   Order order = by_size(blocks);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return fullest[a] > fullest[b]; });

@@ -95,17 +95,24 @@ void keep_error(std::exception_ptr& error, F f) {
   }
 }
 
-/// The end of a stage: the module is verified and shown to the observer. What the observer throws does not
+#ifdef NDEBUG
+constexpr bool verifies_each_stage = false;
+#else
+constexpr bool verifies_each_stage = true;
+#endif
+
+/// The end of a stage: the module is verified, if asked for, and shown to the observer. What the observer throws does not
 /// pass through MLIR, which is compiled without exceptions: it ends the pipeline, and run_pipeline() throws
 /// it again.
 class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<mlir::ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageEnd)
-  StageEnd(llvm::StringRef stage, const PipelineOptions& options, std::exception_ptr* error)
-      : stage_(stage), observe_(options.observe), error_(error) {}
+  StageEnd(llvm::StringRef stage, const PipelineOptions& options, std::exception_ptr* error,
+           bool verify = true)
+      : stage_(stage), observe_(options.observe), error_(error), verify_(verify || observe_) {}
   llvm::StringRef getName() const override { return "StageEnd"; }
   void runOnOperation() override {
-    if (mlir::failed(mlir::verify(getOperation()))) return signalPassFailure();
+    if (verify_ && mlir::failed(mlir::verify(getOperation()))) return signalPassFailure();
     if (observe_) keep_error(*error_, [&] { observe_(stage_, getOperation()); });
     if (error_ && *error_) signalPassFailure();
   }
@@ -114,6 +121,7 @@ class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<ml
   llvm::StringRef stage_;
   decltype(PipelineOptions::observe) observe_;
   std::exception_ptr* error_;
+  bool verify_;
 };
 
 /// `error` takes what observers throw; null where there are none.
@@ -125,7 +133,8 @@ void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::
   // Bodies become functions: every later pass sees one list of operations.
   pm.addPass(create_outline_pass());
   add_fusion(pm.nest<FuncOp>(), options);
-  pm.addPass(std::make_unique<StageEnd>("fused", options, error));
+  // Kernels are verified at the end, with their places in memory.
+  pm.addPass(std::make_unique<StageEnd>("fused", options, error, verifies_each_stage));
   add_memory(pm);
   pm.addPass(std::make_unique<StageEnd>("buffers", options, error));
 }
