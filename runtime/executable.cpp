@@ -45,7 +45,7 @@ class Arena {
   std::byte* data_ = nullptr;
 };
 
-struct Call {
+struct KernelCall {
   KernelFn entry;
   void* const* operands;
   const std::int64_t* params;
@@ -55,7 +55,7 @@ struct Call {
 };
 
 void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
-  const Call& c = *static_cast<const Call*>(context);
+  const KernelCall& c = *static_cast<const KernelCall*>(context);
   if (c.scratch == nullptr) return c.entry(c.operands, c.params, begin, end);
   SmallArray<void*, 32> operands(c.count + 1);
   std::copy_n(c.operands, c.count, operands.data());
@@ -173,7 +173,7 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   const Arena scratch(l.scratch_bytes * workers, plan_.name);
   for (int w = 0; w < workers; ++w)
     std::memset(scratch.data() + w * l.scratch_bytes, 0, sizeof(std::int64_t));
-  Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
+  KernelCall call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }

@@ -76,7 +76,7 @@ void add_value(Key& key, const ir::AttrValue& value) {
   }
 }
 
-void build_key(Key& key, const Call& call, bool with_values) {
+void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
   const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()), with_values, call.np_shape,
@@ -100,7 +100,7 @@ struct Input {
 };
 
 std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& given,
-                                          const std::vector<Input>& arguments, const Call& call,
+                                          const std::vector<Input>& arguments, const OpCall& call,
                                           std::string_view key) {
   ir::Graph graph;
   graph.name = std::string(op.name);
@@ -139,7 +139,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   return entry;
 }
 
-std::shared_ptr<EagerEntry> compile_entry(const Call& call, std::string_view key) {
+std::shared_ptr<EagerEntry> compile_entry(const OpCall& call, std::string_view key) {
   std::vector<Input> arguments;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool named = !call.op.variadic && i < call.op.inputs.size();
@@ -159,7 +159,7 @@ std::atomic<int>& numbers_met(const ir::OpDef& op) {
   return counts[reinterpret_cast<std::uintptr_t>(&op) / sizeof(ir::OpDef) % counts.size()];
 }
 
-bool has_number(const Call& call) {
+bool has_number(const OpCall& call) {
   const auto& given = call.given;
   if (call.inputs.size() != 1 || given.empty() || given[0].name != "scalar") return false;
   // With a bool the number decides the dtype; where `is_int` tells what it is, with an integer too.
@@ -169,7 +169,7 @@ bool has_number(const Call& call) {
   return (alone || with_kind) && tensor_form(call.op).op != nullptr;
 }
 
-std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {
+std::shared_ptr<EagerEntry> compile_with_variable(const OpCall& call, std::string_view key) {
   const TensorForm form = tensor_form(call.op);
   const TensorType x{detail::TensorAccess::dtype(*call.inputs[0]),
                      detail::TensorAccess::shape(*call.inputs[0])};
@@ -247,7 +247,7 @@ const EagerEntry& look_up(const Key& key, Make make) {
 
 }  // namespace
 
-const EagerEntry& eager_entry(const Call& call) {
+const EagerEntry& eager_entry(const OpCall& call) {
   Key key;
   build_key(key, call, true);
   const EagerEntry& entry = look_up(key, [&](std::string_view bytes) -> std::shared_ptr<EagerEntry> {

@@ -27,6 +27,6 @@ struct EagerEntry {
 /// The entry for a call, compiled if this is its first of the kind in the process. Looked up by a key built
 /// on the stack, first among the thread's own recent entries, then in a table shared by all threads. The
 /// reference is good until the thread's next look-up.
-const EagerEntry& eager_entry(const Call& call);
+const EagerEntry& eager_entry(const OpCall& call);
 
 }  // namespace kiln

@@ -106,7 +106,7 @@ std::vector<OpDef> make() {
       pair("_npi_add", "lhs + rhs", binary<Binary::add>),
       pair("_npi_subtract", "lhs - rhs", binary<Binary::sub>),
       pair("_npi_multiply", "lhs * rhs", binary<Binary::mul>),
-      pair("_npi_mod", "The rest of lhs / rhs, with the divisor's sign.", binary<Binary::mod>),
+      pair("_npi_mod", "The remainder of lhs / rhs, with the divisor's sign.", binary<Binary::mod>),
       pair("_npi_power", "lhs to the power of rhs.", binary<Binary::pow>),
       pair("_npi_true_divide", "lhs / rhs; of integers in float32.", true_divide),
       pair("_npi_equal", "Whether lhs == rhs.", compare<Compare::eq>),

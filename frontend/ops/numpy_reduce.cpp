@@ -99,8 +99,9 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
     reduced(f, f.in[0], f.out[0], numpy_axes(a, f.in[0].extents.rank()), a.boolean("keepdims"), false);
 }
 
-OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Primitives&, Args, const Attrs&),
-          std::vector<AttrSpec> attrs, std::vector<std::string_view> aliases = {}) {
+OpDef define(std::string_view name, std::string_view summary,
+             Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs,
+             std::vector<std::string_view> aliases = {}) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -122,15 +123,15 @@ std::span<const OpDef> numpy_reduce_ops() {
   static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows = [] {
     std::vector<OpDef> all{
-        row("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
-        row("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
-        row("_np_max", "The greatest over axes; NaN wins.", extreme<Reduce::max>, plain, {"_np_amax"}),
-        row("_np_min", "The least over axes; NaN wins.", extreme<Reduce::min>, plain, {"_np_amin"}),
-        row("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
-        row("_npi_var", "The variance over axes.", variance<false>, moment),
-        row("_npi_std", "The root of the variance over axes.", variance<true>, moment),
-        row("_npi_argmax", "The index of the greatest, int64.", arg_reduce<Reduce::max>, place),
-        row("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
+        define("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
+        define("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
+        define("_np_max", "The greatest over axes; NaN wins.", extreme<Reduce::max>, plain, {"_np_amax"}),
+        define("_np_min", "The least over axes; NaN wins.", extreme<Reduce::min>, plain, {"_np_amin"}),
+        define("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
+        define("_npi_var", "The variance over axes.", variance<false>, moment),
+        define("_npi_std", "The root of the variance over axes.", variance<true>, moment),
+        define("_npi_argmax", "The index of the greatest, int64.", arg_reduce<Reduce::max>, place),
+        define("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
     };
     for (OpDef& op : all) {
       if (op.name == "_npi_argmax" || op.name == "_npi_argmin") {

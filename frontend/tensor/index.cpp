@@ -112,14 +112,14 @@ Tensor view(const Tensor& x, const Selection& s) {
 bool records(const Tensor& x) { return Trace::current() || TensorAccess::array(x)->traced(); }
 
 // The attributes begin, end, step (and a number) of slice, _slice_assign and _slice_assign_scalar.
-Given<4> slice_attributes(const Selection& s) {
+CallAttributes<4> slice_attributes(const Selection& s) {
   ir::OptionalInts step;
   bool unit = true;
   for (const std::int64_t d : s.step) {
     step.push_back(d);
     unit &= d == 1;
   }
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("begin", ir::AttrValue(s.begin));
   given.set("end", ir::AttrValue(s.end));
   if (!unit) given.set("step", ir::AttrValue(step));
@@ -144,10 +144,10 @@ Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_locati
   // Nothing of x is in it, so that a trace need not record where it came from.
   if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x));
   if (s.view) return view(x, s);
-  const Given<4> given = slice_attributes(s);
+  const CallAttributes<4> given = slice_attributes(s);
   const Tensor* inputs[] = {&x};
   const Tensor slice =
-      invoke_one({.op = row("slice"), .inputs = inputs, .given = given.items(), .where = where});
+      invoke_one({.op = find_op_or_throw("slice"), .inputs = inputs, .given = given.items(), .where = where});
   return without_dropped(slice, s, where);
 }
 
@@ -201,9 +201,9 @@ Shape turn_forwards(Selection& s) {
   return backwards;
 }
 
-Tensor assigned(const char* op, std::initializer_list<const Tensor*> inputs, const Given<4>& given,
+Tensor assigned(const char* op, std::initializer_list<const Tensor*> inputs, const CallAttributes<4>& given,
                 std::source_location where) {
-  return invoke_one({.op = row(op), .inputs = inputs, .given = given.items(), .where = where});
+  return invoke_one({.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where});
 }
 
 void write(const Tensor& x, const std::vector<Index>& index, const Operand& value,
@@ -213,7 +213,7 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
   const DType dtype = TensorAccess::dtype(x);
   if (!value.is_tensor() && records(x) && !s.count.empty()) {
     turn_forwards(s);
-    Given<4> given = slice_attributes(s);
+    CallAttributes<4> given = slice_attributes(s);
     given.set("scalar", ir::AttrValue(value.number()));
     return write_view(x, assigned("_slice_assign_scalar", {&x}, given, where), where);
   }

@@ -29,14 +29,14 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_->traced()) return view_of(*this, offset_, reshaped(shape_, spec, numpy, where));
   // The node is recorded here and not at the first use, under the codes that the program wrote, as MXNet
   // records it.
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {this};
-  const Call call{.op = row(numpy ? "_np_reshape" : "Reshape"),
-                  .inputs = inputs,
-                  .given = given.items(),
-                  .where = where,
-                  .hint = "reshape"};
+  const OpCall call{.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
+                    .inputs = inputs,
+                    .given = given.items(),
+                    .where = where,
+                    .hint = "reshape"};
   if (!array_->shape_known) return invoke_one(call);
   const Shape shape = reshaped(shape_, spec, numpy, where);
   const Tensor node = invoke_one(call);

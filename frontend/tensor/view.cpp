@@ -24,10 +24,10 @@ bool same_value(const ir::Entry& a, const ir::Entry& b) {
 /// `spec` is in the terms of the operator: MXNet's codes, or those of numpy.
 Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool np_shape,
                            std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row(numpy ? "_np_reshape" : "Reshape"),
+  return record_node({.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
                       .inputs = inputs,
                       .given = given.items(),
                       .where = where,
@@ -42,36 +42,39 @@ Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location 
 }
 
 Tensor record_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{0}));
   given.set("begin", ir::AttrValue(rows.begin));
   given.set("end", rows.end ? ir::AttrValue(*rows.end) : ir::AttrValue(ir::None()));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
 Tensor record_slice_assign(const Tensor& x, const Tensor& update, const RowRange& rows,
                            std::source_location where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));
   given.set("end", ir::AttrValue(ir::OptionalInts{rows.end}));
   const Tensor* inputs[] = {&x, &update};
   return record_node(
-      {.op = row("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
+      {.op = find_op_or_throw("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
 Tensor record_reshape_like(const Tensor& x, const Tensor& like, std::source_location where) {
   const Tensor* inputs[] = {&x, &like};
-  return record_node({.op = row("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
 }
 
 // An axis of extent 1 in front, taken away or added.
 Tensor record_first_axis(const char* op, const Tensor& x, std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis",
             std::string_view(op) == "squeeze" ? ir::AttrValue(Shape{0}) : ir::AttrValue(std::int64_t{0}));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row(op), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
 // The elements of one step along the first axis.

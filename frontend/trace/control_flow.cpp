@@ -90,8 +90,11 @@ class Recorder {
       });
       if (value.node->is_variable() || known) {
         const Tensor* inputs[] = {&head};
-        head = record_node(
-            {.op = row("_copy"), .inputs = inputs, .given = {}, .where = where, .hint = "identity"})[0];
+        head = record_node({.op = find_op_or_throw("_copy"),
+                            .inputs = inputs,
+                            .given = {},
+                            .where = where,
+                            .hint = "identity"})[0];
       }
       seen.push_back(value_of(head, where));
       heads.push_back(head);
@@ -147,8 +150,11 @@ class ControlNode {
     set("num_args", static_cast<std::int64_t>(inputs_.size() + bodies.size()));
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs_) pointers.push_back(&t);
-    Tensors out = invoke_all(
-        {.op = row(op), .inputs = pointers, .given = given_.items(), .where = where, .bodies = bodies});
+    Tensors out = invoke_all({.op = find_op_or_throw(op),
+                              .inputs = pointers,
+                              .given = given_.items(),
+                              .where = where,
+                              .bodies = bodies});
     // MXNet writes lists of positions in brackets.
     ir::Node& node = *TensorAccess::array(out.at(0))->value.node;
     for (const auto& [name, list] : positions_) {

@@ -42,7 +42,7 @@ Tensor GELU::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }
 Tensor Swish::hybrid_forward(F&, const Tensor& x) {
   const Tensor scaled = x * beta_;
   const Tensor* input = &scaled;
-  return x * invoke_one({.op = row("sigmoid"),
+  return x * invoke_one({.op = find_op_or_throw("sigmoid"),
                          .inputs = {&input, 1},
                          .given = {},
                          .where = std::source_location::current(),

@@ -141,7 +141,7 @@ Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
   }
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_all({.op = row(op_name_),
+  return invoke_all({.op = find_op_or_throw(op_name_),
                      .inputs = pointers,
                      .given = {},
                      .where = std::source_location::current(),

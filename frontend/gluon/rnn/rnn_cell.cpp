@@ -231,7 +231,7 @@ std::vector<Tensor> make_states(const rnn::RecurrentCell& cell, const Block& blo
     if (options.batch_size < 0 || (batch_needed && options.batch_size == 0))
       fail("begin_state() of {} {} needs the size of the batch, as in begin_state(x.shape()[0]), not {}",
            block.class_name(), block.name(), options.batch_size);
-    Given<2> given;
+    CallAttributes<2> given;
     given.set("shape", ir::AttrValue(options.batch_size == 0 ? open_shape(info) : info.shape));
     given.set("dtype", options.dtype);
     const Tensor zeros = call<"_zeros">({}, given, std::source_location::current(), name);

@@ -93,7 +93,7 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
       states.push_back(o.func(name, info));
       continue;
     }
-    Given<2> given;
+    CallAttributes<2> given;
     given.set("shape", ir::AttrValue(o.batch_size == 0 ? kiln::detail::open_shape(info) : info.shape));
     given.set("dtype", o.dtype);
     states.push_back(kiln::call<"_zeros">({}, given, here(), name));
@@ -120,7 +120,7 @@ Tensors Layer::zero_states(const Tensor& x) const {
 Tensor Layer::parameters(F& F) const {
   Tensors flat;
   const auto add = [&](const Tensor& p) {
-    Given<1> given;
+    CallAttributes<1> given;
     given.set("shape", ir::AttrValue(std::int64_t{-1}));
     flat.push_back(kiln::call<"reshape">({&p}, given, here()));
   };
@@ -133,7 +133,7 @@ Tensor Layer::parameters(F& F) const {
     add(w.i2h_bias);
     add(w.h2h_bias);
   }
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("dim", ir::AttrValue(std::int64_t{0}));
   return kiln::call_list<"_rnn_param_concat">(flat, given, here());
 }
@@ -161,7 +161,7 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   in.insert(in.end(), zeros.begin(), zeros.end());
   in.insert(in.end(), inputs.begin() + 1, inputs.end());
 
-  Given<11> given;
+  CallAttributes<11> given;
   given.set("use_sequence_length", ir::AttrValue(options_.use_sequence_length));
   given.set("state_size", ir::AttrValue(hidden_size_));
   given.set("projection_size", or_none(options_.projection_size));
@@ -176,7 +176,8 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   given.set("lstm_state_clip_nan", ir::AttrValue(options_.state_clip_nan));
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : in) pointers.push_back(&t);
-  Tensors out = invoke_all({.op = row("RNN"), .inputs = pointers, .given = given.items(), .where = here()});
+  Tensors out = invoke_all(
+      {.op = find_op_or_throw("RNN"), .inputs = pointers, .given = given.items(), .where = here()});
   if (batch_first) out[0] = swapped(out[0]);
   if (begins) out.resize(1);
   return out;

@@ -43,7 +43,7 @@ std::string DropoutCell::str() const {
 }
 StepOutput DropoutCell::hybrid_forward(F& F, const Tensor& x, const Tensors& states) {
   if (rate_ == 0) return {x, states};
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("p", ir::AttrValue(rate_));
   given.set("axes", ir::AttrValue(axes_));
   const std::string name = fmt::format("t{}_fwd", CellAccess::memory(*this).step);
@@ -88,7 +88,8 @@ ResidualCell::ResidualCell(std::shared_ptr<HybridRecurrentCell> base)
 StepOutput ResidualCell::hybrid_forward(F&, const Tensor& x, const Tensors& states) {
   StepOutput out = (*base_)(x, states);
   const std::string name = fmt::format("t{}_fwd", CellAccess::memory(*this).step);
-  return {kiln::call<"elemwise_add">({&out.output, &x}, Given<1>(), std::source_location::current(), name),
+  return {kiln::call<"elemwise_add">({&out.output, &x}, CallAttributes<1>(), std::source_location::current(),
+                                     name),
           std::move(out.states)};
 }
 UnrollOutput ResidualCell::unroll_steps(std::int64_t length, const Sequence& inputs, const UnrollOptions& o) {

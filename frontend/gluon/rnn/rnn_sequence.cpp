@@ -37,8 +37,8 @@ bool shape_known(const Tensor& t) { return t.defined() && TensorAccess::array(t)
 
 /// `squeeze_axis` is 1 or True in files of MXNet, depending on who splits.
 Tensors split(const Tensor& x, std::int64_t parts, int axis, ir::AttrValue squeeze_axis) {
-  static const ir::OpDef& op = row("split");
-  Given<3> given;
+  static const ir::OpDef& op = find_op_or_throw("split");
+  CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{axis}));
   given.set("num_outputs", ir::AttrValue(parts));
   given.set("squeeze_axis", std::move(squeeze_axis));
