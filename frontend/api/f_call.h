@@ -15,7 +15,8 @@ struct OpName {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-/// Calls the operator named `name`. The row is looked up once per name; generated node names start with it.
+/// Calls the operator named `name`. Its definition is looked up once per name; generated node names start
+/// with it.
 template <OpName name, std::size_t N = 1>
 Tensor call(std::initializer_list<const Tensor*> inputs, const CallAttributes<N>& given,
             std::source_location where, std::string_view node_name = {}) {

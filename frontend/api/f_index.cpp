@@ -1,4 +1,4 @@
-// F's choices by index, and steps of sequences.
+// F's gathers and scatters, and operators on sequences.
 #include "frontend/api/f_call.h"
 
 namespace kiln {

@@ -1,4 +1,4 @@
-// F's layers and products.
+// F's layers and contractions.
 #include "frontend/api/f_call.h"
 
 namespace kiln {
@@ -12,7 +12,7 @@ CallAttributes<3> attributes(const FullyConnectedOptions& o) {
   return given;
 }
 
-/// What Convolution and Deconvolution have in common.
+/// The common attributes of Convolution and Deconvolution.
 template <std::size_t n, class Options>
 void set_convolution(CallAttributes<n>& given, const Options& o) {
   given.set_tuple("kernel", o.kernel);

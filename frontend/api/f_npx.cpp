@@ -1,4 +1,4 @@
-// F.npx(): F's layers as operators of MXNet's numpy mode, and the few that have a name of their own there.
+// F.npx(): F's layers in MXNet's numpy mode, and the few operators under their own names.
 #include "frontend/api/f_call.h"
 #include "frontend/eager/numpy_scope.h"
 

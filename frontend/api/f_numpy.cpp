@@ -27,7 +27,7 @@ Tensor np_call(const Tensor& x, std::string_view attr, T value, Where where) {
   return np_call<op>({&x}, given, where);
 }
 
-/// Two tensors, or a tensor and a number on the right or on the left.
+/// Two tensors, or a tensor and a number on either side.
 template <OpName both, OpName right, OpName left>
 Tensor binary(const Operand& a, const Operand& b, Where where) {
   if (a.is_tensor() && b.is_tensor()) return np_call<both>({&a.tensor(), &b.tensor()}, where);
@@ -42,7 +42,7 @@ Tensor binary(const Operand& a, const Operand& b, Where where) {
   return np_call<left>({&b.tensor()}, given, where);
 }
 
-/// `axis` as a file has it; None where it was not given.
+/// `axis` in the form of a file: None if not given.
 AttrValue written(const Axes& axes) {
   if (!axes.given()) return ir::None{};
   return axes.single() ? AttrValue(axes.shape()[0]) : AttrValue(axes.shape());
@@ -333,7 +333,7 @@ Tensor Numpy::ones_like(const Tensor& a, Where where) { return full_like(a, 1, w
 
 namespace {
 
-// What MXNet's Python writes behind the parameters of a distribution.
+// The attributes that MXNet's Python writes after the parameters of a distribution.
 template <std::size_t N>
 void set_result(CallAttributes<N>& given, std::string_view size_name, const Shape& size, DType dtype) {
   given.set(size_name, size.empty() ? ir::AttrValue(ir::None{}) : ir::AttrValue(size));

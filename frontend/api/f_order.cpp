@@ -1,11 +1,11 @@
-// F's sorted orders and running sums.
+// F's sorting operators and cumulative sums.
 #include "frontend/api/f_call.h"
 #include "runtime/fail.h"
 
 namespace kiln {
 namespace {
 
-/// -1 is what operators mean where no axis is given.
+/// The operators take -1 for no axis.
 template <std::size_t N>
 void set_axis(CallAttributes<N>& given, const std::optional<std::int64_t>& axis) {
   if (!axis)

@@ -1,4 +1,4 @@
-// F's activations of whole axes, and the layers that end a network.
+// F's softmax family and output layers.
 #include "frontend/api/f_call.h"
 
 namespace kiln {

@@ -1,4 +1,4 @@
-// F's operators that work element by element.
+// F's pointwise operators.
 #include "frontend/api/f_call.h"
 #include "frontend/tensor/operators.h"
 

@@ -29,7 +29,7 @@ Tensor F::random_normal(const RandomNormalOptions& o, Where where) {
 }
 
 Tensor F::random_exponential(Number scale, const Shape& shape, DType dtype, Where where) {
-  // As MXNet's front end: the operator has the rate.
+  // As in MXNet's front end: the operator takes the rate.
   CallAttributes<3> given;
   given.set("lam", Number(1.0 / scale.value()));
   given.set_tuple("shape", shape);

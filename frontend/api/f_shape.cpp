@@ -219,7 +219,7 @@ F::Tensors F::SliceChannel(const Tensor& x, const SplitOptions& o, Where where) 
 F::Tensors F::split_v2(const Tensor& x, const SplitV2Options& o, Where where) {
   CallAttributes<4> given;
   Shape begins;
-  if (o.sections <= 0) begins.push_back(0);  // as MXNet's function: the first part begins at 0
+  if (o.sections <= 0) begins.push_back(0);  // as MXNet's function does: the first part begins at 0
   for (const std::int64_t i : o.indices) begins.push_back(i);
   given.set("indices", ir::AttrValue(begins));
   given.set("axis", ir::AttrValue(o.axis));

@@ -25,7 +25,7 @@ std::string input_name(const ir::OpDef& op, std::size_t i) {
   return "'" + std::string(op.inputs[i]) + "'";
 }
 
-// Whether a message begins as "net.cpp:12: " does.
+// Whether a message begins with a location such as "net.cpp:12: ".
 bool names_place(std::string_view message) {
   const std::string_view place = message.substr(0, message.find(": "));
   const std::size_t colon = place.rfind(':');
@@ -64,7 +64,7 @@ void rethrow_at_line(std::source_location where) {
   try {
     throw;
   } catch (const Error& e) {
-    // A program's own kinds of errors stay what they are.
+    // Exceptions of the program's own types are rethrown unchanged.
     if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
     throw Error(line + e.what(), e.kind());
   } catch (const std::bad_alloc&) {
@@ -131,8 +131,8 @@ void run_eagerly(const OpCall& call, std::span<Tensor> outputs) {
   try {
     frame.run(reserve_random);
   } catch (const ValueError& e) {
-    // Code of one operator serves all lines that call it; a body belongs to this call and has lines of its
-    // own.
+    // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
+    // own lines.
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }

@@ -73,7 +73,7 @@ std::vector<Tensor> record_node(const OpCall& call);
 /// Whether the call must be recorded. Throws for undefined tensors and for values of a finished trace.
 bool must_record(const OpCall& call);
 
-/// The row with that name. Throws if there is none: F has more of MXNet's operators than there are rows.
+/// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.
 const ir::OpDef& find_op_or_throw(std::string_view op_name);
 
 /// The given attributes, and the count attribute of a list of inputs.

@@ -1,5 +1,5 @@
-// Arrays from nothing. While tracing they are nodes; otherwise arrays of one value are filled here, without
-// an operator.
+// Creation of arrays. While tracing they are nodes; otherwise arrays of one value are filled here, without an
+// operator.
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/view.h"

@@ -1,5 +1,5 @@
-// The operators that are methods too; numpy's in a program in numpy mode, where it has them. A Self converts
-// to the Tensor that F takes.
+// Operators that are also methods of Tensor; in numpy mode numpy's, if it has them. A Self converts to the
+// Tensor that F takes.
 #include "frontend/eager/numpy_scope.h"
 #include "runtime/fail.h"
 

@@ -18,7 +18,7 @@ using detail::TensorAccess;
 struct Names {
   Arithmetic op;
   const char* symbol;
-  const char* same_shape;  // equal shapes, and symbols
+  const char* same_shape;  // for equal shapes and for symbols
   const char* broadcast;
   const char* right_scalar;  // tensor op number
   const char* left_scalar;   // number op tensor
@@ -93,7 +93,7 @@ const ir::OpDef& existing(const ir::OpDef* op, const Names& names, std::source_l
   return *op;
 }
 
-// The enumerator, as a program writes it.
+// The enumerator as C++ source.
 std::string_view spelling(DType d) {
   switch (d) {
     case DType::f32:
@@ -119,7 +119,7 @@ std::string_view spelling(DType d) {
 }
 
 void check_dtypes(const Tensor& a, const Tensor& b, const Names& names, std::source_location where) {
-  if (!a.defined() || !b.defined()) return;  // invoke has a message for those
+  if (!a.defined() || !b.defined()) return;  // invoke reports those
   const DType x = TensorAccess::dtype(a);
   const DType y = TensorAccess::dtype(b);
   if (x == y) return;
@@ -258,7 +258,7 @@ Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::sour
   if (shape != to)
     fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(where),
          to.str(), shape.str(), symbol);
-  // As MXNet, whose operators do not write into an array of another dtype.
+  // As in MXNet: no operator writes into an array of another dtype.
   const DType kept = TensorAccess::dtype(target), dtype = TensorAccess::dtype(result);
   if (dtype != kept)
     fail(
