@@ -56,7 +56,7 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
   for (const auto& p : params) by_path[p.path] = &p.parameter;
   if (!options.allow_missing) {
     for (const auto& p : params) {
-      // A parameter that several blocks share may stand in the file under one of its paths only.
+      // A parameter shared by several blocks may be in the file under one of its paths only.
       const bool found = std::any_of(params.begin(), params.end(), [&](const PathParameter& o) {
         return o.parameter == p.parameter && in_file.contains(o.path);
       });

@@ -35,7 +35,7 @@ Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1},
 
 namespace {
 
-/// Throws where the call did more than a file can say.
+/// Throws if the call has effects that a symbol file cannot express.
 void require_pure(const detail::TracedCall& call) {
   for (const ir::Graph::Write& w : call.graph.writes) {
     const std::string line = w.value.node->location.str();
@@ -54,7 +54,7 @@ void require_pure(const detail::TracedCall& call) {
         call.eager_because);
 }
 
-/// The lines of the warning.
+/// The text of the warning.
 std::string describe(const SizeDependence& sizes) {
   constexpr std::size_t most = 10;
   std::string text;
@@ -63,7 +63,7 @@ std::string describe(const SizeDependence& sizes) {
   return text;
 }
 
-/// The file's text; its inputs declare the extents that the graph is for.
+/// The text of the file; its inputs declare the extents that the graph is limited to.
 std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
   FileGraph file = to_file_graph({without_amp_casts(call.graph.outputs)});
   for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
@@ -111,7 +111,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
       arrays.push_back({"aux:" + name, values});
   };
   for (const Parameter& p : collect_params()) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
-  // Other tensors that hybrid_forward used are parameters to whoever reads the file.
+  // In the file, other tensors captured by hybrid_forward are parameters.
   for (const auto& c : latest->captures)
     if (!c.parameter) add(c.name, c.whole());
   write_file(symbol_path, symbol_text(*latest, sizes), "symbol file");

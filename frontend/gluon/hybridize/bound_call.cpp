@@ -24,16 +24,16 @@ struct BoundCall::State {
   std::string block;
   std::shared_ptr<const TracedCall> call;
   std::shared_ptr<const detail::Revision> origin;  // of the block
-  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found to hold
+  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found valid
   Tensors inputs;
   Tensors results;
-  std::vector<std::shared_ptr<Array>> arrays;  // that a run makes
+  std::vector<std::shared_ptr<Array>> arrays;  // written by each run
   CallFrame frame;
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
   }
-  /// Whether the block computes the same as when the call was bound. A block that is gone changes no more.
+  /// Whether the block still computes the same as at the time of bind(). A destroyed block no longer changes.
   bool current() {
     const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
     if (confirmed != epoch && !call->dependencies.unchanged()) return false;

@@ -20,13 +20,13 @@ using detail::TracedCall;
 
 namespace {
 
-/// Which tensor of the recording each result is a view of. A result that is (a view of) an input, a parameter
-/// or another result shares its memory eagerly; it does so here too.
+/// Maps each result to the tensor that it is a view of. As in eager mode, a result that is (a view of) an
+/// input, a parameter or another result shares its memory.
 class ResultViews {
  public:
   ResultViews(CallTrace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
 
-  /// Fills results and fresh, and returns the values that the executable has to make.
+  /// Fills results and fresh, and returns the values that the executable computes.
   std::vector<ir::Entry> place(std::span<const Tensor> results, TracedCall& out) {
     std::vector<ir::Entry> made;
     std::vector<const Array*> arrays;
@@ -87,7 +87,7 @@ void mark_written(std::size_t input, std::size_t inputs, TracedCall& out) {
   }
 }
 
-/// Which arguments a call writes: in-place operators, and the states that operators update while training.
+/// Finds the arguments that a call writes: in-place operators, and operators that update states in training.
 void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   for (const ir::Graph::Write& w : graph.writes) mark_written(w.input, inputs, out);
   if (!graph.train) return;
@@ -102,7 +102,7 @@ void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   }
 }
 
-/// The parameters of a block by the arrays that they have now.
+/// The parameters of a block, keyed by their current arrays.
 std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& block) {
   std::unordered_map<const Array*, Parameter> out;
   for (const Parameter& p : block.collect_params())
@@ -128,8 +128,8 @@ Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::s
 
 namespace {
 
-/// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
-/// whose outputs are the arrays that the call makes.
+/// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
+/// whose outputs are the arrays that a run allocates.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
   CallTrace trace;
   std::vector<TensorType> types;
@@ -150,14 +150,14 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
                                 c.variable->name};
     if (const auto p = parameters.find(capture.array.get().get()); p != parameters.end())
       capture.parameter = detail::ParameterAccess::handle(p->second);
-    // Whether hybrid_forward named the parameter or took its array.
+    // A parameter's array is a parameter, also if hybrid_forward captured it as a tensor.
     if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
     out.captures.push_back(std::move(capture));
   }
   return compiled;
 }
 
-/// Code for the recording: that of an earlier one of the block if it is the same.
+/// The code of the recording, or of an equal one of the block.
 std::shared_ptr<const Executable> code_of(detail::BlockState& block, const TracedCall& call,
                                           const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;

@@ -46,7 +46,7 @@ bool agree(const Shape& a, const Shape& b) {
   return true;
 }
 
-/// What is asked for must be what is there; a default asks for nothing.
+/// A requested property must match the existing parameter; defaults request nothing.
 void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOptions& o) {
   ParameterOptions& stored = detail::ParameterAccess::state(p).options;
   const ParameterOptions plain;
@@ -190,7 +190,7 @@ void ParameterDict::load(const std::string& path, const LoadOptions& options,
   std::vector<std::string> names;
   for (NamedArray& a : loaded) {
     if (a.name.starts_with("arg:") || a.name.starts_with("aux:")) a.name.erase(0, 4);
-    // A file that has full names already gets no second prefix.
+    // Full names in a file do not get the prefix a second time.
     if (!state_->index.contains(a.name)) a.name = restore_prefix + a.name;
     by_name[a.name] = &a.array;
     names.push_back(a.name);

@@ -1,4 +1,4 @@
-// The cells that compute: dense products and gates. Nodes have the names that MXNet gives them, "t0_i2h".
+// The computing cells: dense contractions and gates. Nodes have MXNet's names, such as "t0_i2h".
 #include "frontend/api/f_call.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "runtime/fail.h"
@@ -30,7 +30,7 @@ Tensors slices(const Tensor& x, std::int64_t parts, const std::string& name) {
   return F::split(x, {.num_outputs = parts, .name = name}, here());
 }
 
-/// Those that have an operator of their own are written as that.
+/// Activations with an operator of their own are recorded as that operator.
 Tensor activate(const Tensor& x, const std::string& activation, const std::string& name) {
   if (activation == "tanh") return call<"tanh">({&x}, CallAttributes<1>(), here(), name);
   if (activation == "relu") return call<"relu">({&x}, CallAttributes<1>(), here(), name);
@@ -42,11 +42,11 @@ Tensor activate(const Tensor& x, const std::string& activation, const std::strin
 std::string or_default(const std::string& activation, const char* otherwise) {
   const std::string name = activation.empty() ? otherwise : activation;
   find_op_or_throw("Activation")
-      .complete({{"act_type", name}});  // an unknown one is refused here, not at the first step
+      .complete({{"act_type", name}});  // rejects an unknown activation here, not at the first step
   return name;
 }
 
-/// What a cell's weights are made from: "3 -> 12".
+/// The shape of a cell's weights as text: "3 -> 12".
 std::string mapping(const Parameter& i2h_weight) {
   const Shape shape = i2h_weight.shape();
   return fmt::format("{} -> {}", shape[1] ? std::to_string(shape[1]) : "None", shape[0]);

@@ -1,4 +1,5 @@
-// The recurrent layers over whole sequences: their weights as the one vector that the operator RNN takes.
+// Recurrent layers over whole sequences. Their weights are joined to the one vector that the operator RNN
+// takes.
 #include "frontend/api/f_call.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/trace/naming.h"
@@ -103,9 +104,9 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
   return states;
 }
 
-/// The first states where none are given, for any batch.
+/// The default initial states, for any batch.
 Tensors Layer::zero_states(const Tensor& x) const {
-  // MXNet makes them before it enters the layer, so that they are named by what is around it.
+  // MXNet creates them before it enters the layer's scope: their names have the enclosing prefix.
   const NameScope around(NameScope::outer_prefix());
   BeginStateOptions begin{.dtype = options_.dtype};
   if (TensorAccess::array(x)->shape_known) {
@@ -167,7 +168,7 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   given.set("projection_size", or_none(options_.projection_size));
   given.set("num_layers", ir::AttrValue(options_.num_layers));
   given.set("bidirectional", ir::AttrValue(options_.bidirectional));
-  // A probability of nothing is written as Python writes the integer.
+  // A probability of zero is written as Python's integer 0.
   given.set("p", options_.dropout == 0 ? Number(0) : Number(options_.dropout));
   given.set("state_outputs", ir::AttrValue(true));
   given.set("mode", ir::AttrValue(mode_));
