@@ -1,4 +1,4 @@
-// Reading and writing files of arrays, whatever their form.
+// Reading and writing files of arrays in all formats.
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/file_io.h"
@@ -9,8 +9,8 @@
 namespace kiln {
 namespace {
 
-/// The form that the first bytes show. The word 0x112 begins MXNet's lists and may also be the length of a
-/// safetensors header, which then begins with a brace.
+/// The format by the first bytes. The word 0x112 begins MXNet's lists, but may also be the length of a
+/// safetensors header; that header begins with a brace.
 std::optional<ArrayFormat> format_by_content(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x93NUMPY")) return ArrayFormat::npy;
@@ -30,7 +30,7 @@ constexpr Extension extensions[] = {{".params", ArrayFormat::params},
                                     {".npz", ArrayFormat::npz},
                                     {".safetensors", ArrayFormat::safetensors}};
 
-/// ".npz" of "a/b.npz"; nothing of "a.b/c" and of ".hidden".
+/// ".npz" for "a/b.npz"; nothing for "a.b/c" and ".hidden".
 std::string_view extension_of(std::string_view path) {
   const std::string_view file = path.substr(path.rfind('/') + 1);
   const std::size_t dot = file.rfind('.');

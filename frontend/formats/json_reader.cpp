@@ -160,7 +160,7 @@ std::uint32_t JsonReader::index(std::string_view what) {
 }
 
 void JsonReader::skip(std::string_view what) {
-  // Brackets that are open are counted, not matched: whoever cares for the value reads it.
+  // Counts open brackets without matching them: a skipped value need not be well-formed.
   std::size_t open = 0;
   do {
     const char c = peek();

@@ -12,7 +12,7 @@ Value widen(Primitives& p, Value x) {
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
 Value sigmoid(Primitives& p, Value x) {
-  // Of e^-|x|, which neither overflows nor takes the longer way.
+  // By e^-|x|, which cannot overflow and allows the shorter exp_nonpositive.
   Value one = p.like(x, 1), negative = p.compare(Compare::lt, x, p.like(x, 0));
   Value e = p.unary(Unary::exp_nonpositive, p.unary(Unary::neg, p.unary(Unary::abs, x)));
   return p.div(p.select(negative, e, one), p.add(one, e));

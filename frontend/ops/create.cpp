@@ -30,7 +30,7 @@ Value ramp(Primitives& p, std::int64_t count, double start, double step, std::in
 
 Values arange(Primitives& p, Args, const Attrs& a) {
   double start = a.real("start"), step = a.real("step"), stop = start;
-  // MXNet takes the number of elements from whatever uses the range.
+  // MXNet infers the number of elements from the consumers of the range.
   if (a.boolean("infer_range") && a.is_none("stop"))
     fail(
         "infer_range=True without stop is not supported: the length would follow from the range's uses. Give "

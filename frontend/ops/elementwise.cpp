@@ -20,7 +20,7 @@ Values rcbrt(Primitives& p, Args in, const Attrs&) {
   return {p.div(p.like(in[0], 1), p.unary(Unary::cbrt, in[0]))};
 }
 Values rint(Primitives& p, Args in, const Attrs&) {
-  // Halves go down, as MXNet has it: -2.5 gives -3, 2.5 gives 2.
+  // Ties round down, as in MXNet: -2.5 gives -3, 2.5 gives 2.
   Value x = in[0], low = p.unary(Unary::floor, x), high = p.unary(Unary::ceil, x);
   return {p.select(p.compare(Compare::le, p.sub(x, low), p.sub(high, x)), low, high)};
 }
@@ -39,7 +39,7 @@ Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
   Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
   return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
 }
-/// What is equal to a bound stays as it is, a zero with its sign, too.
+/// Clipping: an element equal to a bound is unchanged, including a zero with its sign.
 Values clip(Primitives& p, Args in, const Attrs& a) {
   Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
   return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
@@ -65,7 +65,7 @@ Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], 
 Values zeros_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 0)}; }
 Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1)}; }
 
-// Functions of two. The forms that do not broadcast ask for equal shapes; both ask for equal dtypes.
+// Functions of two arrays. The forms without broadcasting require equal shapes; both require equal dtypes.
 
 void require_one_dtype(Primitives& p, Args in) {
   for (Value v : in)
@@ -107,7 +107,7 @@ Values where(Primitives& p, Args in, const Attrs&) {
   Value condition = in[0];
   const Shape& shape = p.shape(in[1]);
   Value holds = p.compare(Compare::ne, condition, p.like(condition, 0));
-  // A condition of one axis chooses rows.
+  // A condition of rank 1 selects rows.
   if (p.shape(condition).rank() == 1 && shape.rank() > 1) holds = p.broadcast_along(holds, shape, 0);
   if (!(p.shape(holds) == shape))
     fail("where takes a condition of the shape {} or one for each row, got {}", shape.str(),
@@ -139,7 +139,7 @@ OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::
           .shape_rule = elementwise_shape};
 }
 
-/// A function of two in its forms: of equal shapes, and broadcasting.
+/// A function of two arrays: for equal shapes, and with broadcasting.
 template <auto op>
 void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std::string_view> equal_aliases,
               std::string_view broadcast, std::vector<std::string_view> broadcast_aliases,

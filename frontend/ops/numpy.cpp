@@ -63,7 +63,7 @@ Value contract(Primitives& p, Value a, const Shape& a_axes, Value b, const Shape
     to.push_back(r[static_cast<std::size_t>(axis)]);
     n = times(n, to.back());
   }
-  // Half precision is multiplied in float32 and rounded once.
+  // Half precision is computed in float32 and rounded once.
   const DType d = p.dtype(a);
   Value x = p.reshape(p.transpose(widen(p, a), a_order), {m, k});
   Value y = p.reshape(p.transpose(widen(p, b), b_order), {k, n});

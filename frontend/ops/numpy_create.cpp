@@ -4,7 +4,7 @@
 namespace kiln::ops {
 namespace {
 
-/// A scalar where the shape is empty: these names exist in numpy mode only.
+/// An empty shape is a scalar: these operators exist in numpy mode only.
 template <int value>
 Values constant(Primitives& p, Args, const Attrs& a) {
   const Shape shape = a.is_none("shape") ? Shape{} : a.tuple("shape");

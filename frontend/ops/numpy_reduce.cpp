@@ -5,20 +5,20 @@
 namespace kiln::ops {
 namespace {
 
-/// The reduction over `axes`: kept with extent 1, or gone; all gone is a scalar.
+/// The reduction over `axes`, which are kept with extent 1 or removed; without axes left it is a scalar.
 Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   Value r = p.reduce(op, x, axes);
   return keep ? p.keep_dims(r, p.shape(x), axes) : r;
 }
 
-/// Where a result of `to` is made of elements of `from`: floats meet in the wider of both, and halves in
-/// float32.
+/// x in the dtype in which a result of dtype `to` is computed: for floats the wider of both, float32 for half
+/// precision.
 Value prepared(Primitives& p, Value x, DType to) {
   const DType from = p.dtype(x);
   return widen(p, convert(p, x, is_floating(from) && is_floating(to) ? common_dtype(from, to) : to));
 }
 
-/// `initial` takes part as one more element.
+/// Includes `initial` as one more element.
 Value with_initial(Primitives& p, Value x, Binary op, const Attrs& a) {
   return a.is_none("initial") ? x : p.binary(op, x, p.like(x, a.real("initial")));
 }
@@ -27,7 +27,7 @@ template <Reduce op>
 Values accumulate(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]);
   const DType to = !a.is_none("dtype") ? a.dtype("dtype") : from == DType::boolean ? DType::i64 : from;
-  // As a bool, whether any or all are not 0.
+  // Whether any, or all, elements are not 0.
   Value x = to == DType::boolean ? p.cast(convert(p, in[0], to), DType::i64) : prepared(p, in[0], to);
   Value r = reduce(p, op, x, numpy_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
   return {convert(p, with_initial(p, r, op == Reduce::sum ? Binary::add : Binary::mul, a), to)};
@@ -57,8 +57,8 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, divided(p, sum, count_along(p.shape(x), axes)), to)};
 }
 
-/// The variance and the mean. Integers stay integers, as in MXNet: the mean loses its fraction before it is
-/// subtracted, and the variance afterwards.
+/// The variance and the mean. As in MXNet, integers stay integers: the mean is truncated before the
+/// subtraction, and the variance at the end.
 template <bool root>
 Values variance(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]), to = a.is_none("dtype") ? from : a.dtype("dtype");

@@ -105,7 +105,7 @@ void concatenate_shape(ShapeFacts& f, const Attrs& a) {
   if (!a.is_none("axis")) joined_shape(f, a.integer("axis"));
 }
 
-/// In the shape -2 keeps the extent.
+/// In the shape, -2 keeps the extent.
 Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
   const Shape from = p.shape(in[0]);
   Shape to = a.tuple("shape");

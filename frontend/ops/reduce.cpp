@@ -27,7 +27,7 @@ Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
   const Shape shape = p.shape(x);
   Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
   Value hit = p.compare(Compare::eq, x, best);
-  // A NaN is the extreme and equals nothing: the first NaN is meant.
+  // A NaN counts as the extreme but equals nothing: the index is that of the first NaN.
   if (is_floating(p.dtype(x)))
     hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
                           p.cast(p.compare(Compare::ne, x, x), DType::i32)),
@@ -54,12 +54,12 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
 }
 constexpr char axis_name[] = "axis", axes_name[] = "axes";
 
-/// The reduction over `axes` as MXNet shapes it: axes kept with extent 1, or gone, but never rank 0.
+/// The reduction over `axes` with MXNet's shape: axes kept with extent 1 or removed, but never rank 0.
 Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   Value r = p.reduce(op, x, axes);
   return keep ? p.keep_dims(r, p.shape(x), axes) : at_least_1d(p, r);
 }
-/// Where NaN, `instead`.
+/// x with NaN replaced by `instead`.
 Value without_nan(Primitives& p, Value x, double instead) {
   return is_floating(p.dtype(x)) ? p.select(p.compare(Compare::ne, x, x), p.like(x, instead), x) : x;
 }

@@ -1,4 +1,4 @@
-// Images in another size.
+// Resizing of images.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
@@ -12,7 +12,7 @@ void require_image(const Shape& s, std::string_view what) {
   if (s.rank() != 4) fail("{} needs (N, C, H, W), got {}", what, s.str());
 }
 
-/// Every pixel as a block of `scale` by `scale`.
+/// Repeats every pixel as a block of `scale` by `scale`.
 Value repeated(Primitives& p, Value x, std::int64_t scale) {
   const Shape s = p.shape(x);
   Value blocks = p.broadcast(x, {s[0], s[1], s[2], scale, s[3], scale}, {0, 1, 2, 4});
@@ -74,7 +74,7 @@ void upsampling_shape(ShapeFacts& f, const Attrs& a) {
   f.same(Axis{f.in[0], 1}, Axis{f.in[1], 0});
 }
 
-/// Along one axis: between the two nearest pixels, in proportion.
+/// Interpolates linearly along one axis between the two nearest pixels.
 Value interpolated(Primitives& p, Value x, int axis, std::int64_t to, bool align_corners) {
   const std::int64_t from = p.shape(x)[at(axis)];
   TensorType places{DType::f32, {to}};
@@ -95,7 +95,7 @@ Value interpolated(Primitives& p, Value x, int axis, std::int64_t to, bool align
   return p.add(p.mul(p.sub(p.like(share, 1), share), low), p.mul(share, high));
 }
 
-/// What the modes of BilinearResize2D make of an extent.
+/// The output extent for each mode of BilinearResize2D.
 std::int64_t resized(std::int64_t extent, const std::string& mode, double scale) {
   const bool odd = extent % 2 != 0;
   if (mode == "odd_scale") {

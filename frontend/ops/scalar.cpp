@@ -3,7 +3,7 @@
 namespace kiln::ops {
 namespace {
 
-/// The number as an array of x's type; for integers it is cut first.
+/// The number broadcast to x's type; truncated for integers.
 Value number(Primitives& p, Value x, const Attrs& a) { return p.like(x, a.real("scalar")); }
 
 template <Binary op, bool number_first>

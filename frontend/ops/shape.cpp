@@ -12,15 +12,16 @@ Shape reversed(Shape s) {
   return s;
 }
 
-/// What the attributes of Reshape say.
+/// The attributes of Reshape.
 struct ReshapeCode {
   Shape code;
-  bool reverse;  ///< read from the back
+  bool reverse;  ///< codes are applied from the last axis
 };
 ReshapeCode reshape_code(const Attrs& a) {
   const Shape& older = a.tuple("target_shape");
   if (!a.tuple("shape").empty() || older.empty()) return {a.tuple("shape"), a.boolean("reverse")};
-  // In the older attribute 0 is what is left, but for a first axis that stays, and MXNet does not reverse it.
+  // In the older attribute target_shape, 0 is inferred, except for a first axis that is kept. MXNet does not
+  // reverse it.
   Shape code = older;
   std::replace(code.begin(), code.end(), std::int64_t{0}, std::int64_t{-1});
   if (a.boolean("keep_highest")) code[0] = 0;
@@ -282,9 +283,9 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
 void concat_shape(ShapeFacts& f, const Attrs& a) { joined_shape(f, a.integer("dim")); }
 void stack_shape(ShapeFacts& f, const Attrs& a) { stacked_shape(f, a.integer("axis")); }
 
-// Blocks of pixels.
+// space_to_depth and depth_to_space.
 
-/// A vector as the k-th diagonal of a matrix, or that diagonal of the matrices along two axes.
+/// A vector as the k-th diagonal of a matrix, or the k-th diagonals of matrices along two axes.
 Values diag(Primitives& p, Args in, const Attrs& a) {
   const Shape from = p.shape(in[0]);
   const std::int64_t k = a.integer("k");

@@ -1,5 +1,5 @@
-// What a write through a view becomes in a graph: a new array with a slice replaced. MXNet has the same
-// internal operators.
+// A write through a view as an operator: a new array with a slice replaced. MXNet has the same internal
+// operators.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/op_def.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace ir;
 
-/// A slice to write: of all axes, forwards and with elements.
+/// A slice to write, resolved: for all axes, forwards, not empty.
 struct Range {
   Shape start, step, count;
 };
