@@ -143,7 +143,7 @@ std::span<const OpDef> activation_ops() {
        .shape_rule = elementwise_shape},
       {.name = "LeakyReLU",
        .aliases = {"_npx_leaky_relu"},
-       .summary = "Activations with a slope below zero.",
+       .summary = "Activations that differ from x for negative x: leaky, prelu, rrelu, elu, selu, gelu.",
        .inputs = {"data", "gamma"},
        .active_inputs = leaky_inputs,
        .attrs = {word_attr("act_type", "leaky", {"elu", "gelu", "leaky", "prelu", "rrelu", "selu"}),

@@ -124,7 +124,7 @@ AttrSpec ignored(AttrSpec spec, std::string_view reason) {
 }
 AttrSpec of_gradient(AttrSpec spec) { return ignored(std::move(spec), "only the gradient depends on it"); }
 AttrSpec library_hint(AttrSpec spec) {
-  return ignored(std::move(spec), "it chooses among algorithms of MXNet's libraries");
+  return ignored(std::move(spec), "it selects an algorithm in MXNet's libraries");
 }
 AttrSpec context_attr() {
   return ignored({"ctx", AttrKind::text, std::string()}, "Kiln computes where the call runs");

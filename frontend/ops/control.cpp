@@ -30,7 +30,7 @@ void check_variables(std::string_view what, const Positions& positions, const Su
 }
 void check_outputs(const char* which, const Subgraph& body, std::int64_t outputs) {
   if (static_cast<std::int64_t>(body.outputs.size()) != outputs)
-    fail("the subgraph of {} gives {} values, {} are needed", which, body.outputs.size(), outputs);
+    fail("the subgraph of {} returns {} values instead of {}", which, body.outputs.size(), outputs);
 }
 
 int outputs(const Attrs& a) {
@@ -151,7 +151,7 @@ Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   std::vector<Value> initial;
   for (std::int64_t j = 0; j < carried; ++j) {
     const std::int64_t input = body_inputs[at(loop_variables[at(j)])];
-    if (variable_of[at(input)] >= 0) fail("two loop variables begin as one input");
+    if (variable_of[at(input)] >= 0) fail("two loop variables have the same input");
     variable_of[at(input)] = j;
     initial.push_back(in[at(input)]);
   }
@@ -233,7 +233,7 @@ AttrSpec positions(std::string_view name) { return required(name, AttrKind::inte
 std::span<const OpDef> control_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_foreach",
-       .summary = "A subgraph for each row of the data, with states carried from step to step.",
+       .summary = "Runs a subgraph for each slice of data, with loop-carried states.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
@@ -260,7 +260,7 @@ std::span<const OpDef> control_ops() {
        .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
-       .summary = "One of two subgraphs, by a number that a third one gives; the other is not run.",
+       .summary = "Runs one of two subgraphs, selected by the condition that a third one computes.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",

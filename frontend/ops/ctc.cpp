@@ -135,7 +135,7 @@ std::span<const OpDef> ctc_ops() {
   static const std::vector<OpDef> rows{
       {.name = "CTCLoss",
        .aliases = {"_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss"},
-       .summary = "Minus the logarithm of the probability that the steps read as the label.",
+       .summary = "Connectionist temporal classification: minus the log probability of the label.",
        .inputs = {"data", "label", "data_lengths", "label_lengths"},
        .active_inputs = ctc_inputs,
        .attrs = {bool_attr("use_data_lengths", false), bool_attr("use_label_lengths", false),

@@ -172,7 +172,7 @@ std::vector<OpDef> make() {
       define("floor", {}, "The greatest integer not above x.", unary<Unary::floor>),
       define("round", {}, "The nearest integer, halves away from zero.", unary<Unary::round>),
       define("rint", {}, "The nearest integer, halves down.", rint),
-      define("trunc", {}, "x without its fraction.", unary<Unary::trunc>),
+      define("trunc", {}, "Truncates x towards zero.", unary<Unary::trunc>),
       define("fix", {}, "The nearest integer towards zero.", unary<Unary::trunc>),
       define("square", {}, "x * x", square),
       define("sqrt", {}, "The square root.", unary<Unary::sqrt>),
@@ -197,8 +197,8 @@ std::vector<OpDef> make() {
       define("arcsinh", {}, "The inverse of sinh.", unary<Unary::asinh>),
       define("arccosh", {}, "The inverse of cosh.", unary<Unary::acosh>),
       define("arctanh", {}, "The inverse of tanh.", unary<Unary::atanh>),
-      define("degrees", {}, "Radians in degrees.", degrees),
-      define("radians", {}, "Degrees in radians.", radians),
+      define("degrees", {}, "Converts radians to degrees.", degrees),
+      define("radians", {}, "Converts degrees to radians.", radians),
       define("reciprocal", {}, "1 / x", reciprocal),
       define("negative", {}, "-x", unary<Unary::neg>),
       define("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
@@ -208,7 +208,7 @@ std::vector<OpDef> make() {
       define("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
       define("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
              {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}),
-      define("clip", {"_npi_clip"}, "x within [a_min, a_max].", clip,
+      define("clip", {"_npi_clip"}, "Clips x to [a_min, a_max].", clip,
              {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}),
       define("smooth_l1", {"_npx_smooth_l1"}, "Quadratic near zero, linear beyond.", smooth_l1,
              {real_attr("scalar", 1), bool_attr("is_int", true)}),
@@ -223,10 +223,9 @@ std::vector<OpDef> make() {
       define("MakeLoss", {}, "x; its gradient is grad_scale.", identity,
              {of_gradient(real_attr("grad_scale", 1)), of_gradient(real_attr("valid_thresh", 0)),
               of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"}))}),
-      define("Cast", {"_npi_cast", "_npx_cast", "cast"}, "x in another dtype.", cast,
+      define("Cast", {"_npi_cast", "_npx_cast", "cast"}, "Casts x.", cast,
              {required("dtype", AttrKind::dtype)}),
-      define("amp_cast", {}, "x in another dtype, for mixed precision.", cast,
-             {required("dtype", AttrKind::dtype)}),
+      define("amp_cast", {}, "Casts x, for mixed precision.", cast, {required("dtype", AttrKind::dtype)}),
       define("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
       define("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
   };
@@ -236,7 +235,7 @@ std::vector<OpDef> make() {
                         {"broadcast_minus"}, "lhs - rhs");
   add_pair<Binary::mul>(rows, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
   add_pair<Binary::div>(rows, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
-                        "lhs / rhs; integers towards zero.");
+                        "lhs / rhs; integers are truncated.");
   add_pair<Binary::mod>(rows, "_mod", {"_Mod"}, "broadcast_mod", {},
                         "The remainder of lhs / rhs, with the divisor's sign.");
   add_pair<Binary::pow>(rows, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");

@@ -144,7 +144,7 @@ std::span<const OpDef> nn_ops() {
        .shape_rule = fully_connected_shape},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
-       .summary = "Rows of the weight chosen by indices.",
+       .summary = "Gathers rows of the weight by indices.",
        .inputs = {"data", "weight"},
        .attrs = {required("input_dim", AttrKind::integer), required("output_dim", AttrKind::integer),
                  dtype_attr("float32"), of_gradient(bool_attr("sparse_grad", false))},

@@ -8,7 +8,7 @@ OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::stri
               std::vector<std::string_view> inputs, std::vector<std::string_view> aliases) {
   const auto found =
       std::find_if(family.begin(), family.end(), [&](const OpDef& op) { return op.name == classic; });
-  if (found == family.end()) fail_internal("{} stands for {}, which is no operator", name, classic);
+  if (found == family.end()) fail_internal("{} is an alias of {}, which is no operator", name, classic);
   OpDef op = *found;
   op.name = name;
   op.inputs = std::move(inputs);

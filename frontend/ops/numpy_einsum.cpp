@@ -25,7 +25,7 @@ std::string expanded(std::string_view term, int hidden, std::string_view all) {
   for (std::size_t i = 0; i < term.size(); ++i) {
     const char c = term[i];
     if (c == '.') {
-      if (dots || term.substr(i, 3) != "...") fail("einsum '{}': dots stand in one group of three", all);
+      if (dots || term.substr(i, 3) != "...") fail("einsum '{}': dots must be one group of three", all);
       dots = true;
       i += 2;
       for (int k = hidden; k > 0; --k) out += static_cast<char>('0' + k);
@@ -67,7 +67,7 @@ Plan parse(Primitives& p, Args in, const std::string& subscripts) {
     const bool dots = has(terms[i], '.');
     const int named = static_cast<int>(terms[i].size()) - (dots ? 3 : 0), hidden = rank - named;
     if (hidden < 0 || (hidden > 0 && !dots))
-      fail("einsum '{}': operand {} is {}, which '{}' does not fit", subscripts, i, p.shape(in[i]).str(),
+      fail("einsum '{}': operand {} of shape {} does not match '{}'", subscripts, i, p.shape(in[i]).str(),
            terms[i]);
     most = std::max(most, hidden);
     plan.operands.push_back(expanded(terms[i], hidden, subscripts));
@@ -175,7 +175,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
       std::int64_t& extent = extents.emplace(x.labels[k], 1).first->second;
       const std::int64_t here = p.shape(x.value)[k];
       if (here != extent && here != 1 && extent != 1)
-        fail("einsum '{}': the label '{}' stands for {} and {} elements", a.word("subscripts"), x.labels[k],
+        fail("einsum '{}': the label '{}' has the extents {} and {}", a.word("subscripts"), x.labels[k],
              extent, here);
       if (here != 1) extent = here;
     }
@@ -206,7 +206,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> numpy_einsum_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_npi_einsum",
-       .summary = "Products summed over the axes whose labels the result lacks.",
+       .summary = "Einstein summation: products summed over the labels that the result lacks.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",

@@ -37,7 +37,7 @@ template <Reduce op>
 Values extreme(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   if (count_along(shape, axes) == 0 && a.is_none("initial"))
-    fail("{} has no elements along the axes {}, and of none there is no {}", shape.str(), axes.str(),
+    fail("{} has no elements along the axes {}: {} of no elements is undefined", shape.str(), axes.str(),
          op == Reduce::max ? "maximum" : "minimum");
   Value r = reduce(p, op, in[0], axes, a.boolean("keepdims"));
   return {with_initial(p, r, op == Reduce::max ? Binary::max : Binary::min, a)};
@@ -63,7 +63,7 @@ template <bool root>
 Values variance(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]), to = a.is_none("dtype") ? from : a.dtype("dtype");
   const bool whole = !is_floating(from);
-  if (from == DType::boolean) fail("the variance is one of numbers, not of bools; convert them first");
+  if (from == DType::boolean) fail("the variance of bools is undefined; convert them first");
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   const bool keep = a.boolean("keepdims");
   const auto inner = [&](Value v) { return whole ? convert(p, v, DType::f64) : widen(p, v); };
@@ -87,7 +87,7 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   if (!a.is_none("axis") && shape.empty()) axis_of(a.integer("axis"), 1);
   const int axis = all ? 0 : axis_of(a.integer("axis"), shape.rank());
   if (p.shape(x)[at(axis)] == 0)
-    fail("{} has no elements along axis {}, and of none there is no {}", shape.str(), axis,
+    fail("{} has no elements along axis {}: {} of no elements is undefined", shape.str(), axis,
          op == Reduce::max ? "greatest" : "least");
   Value place = arg_extreme(p, x, axis, op);
   if (all) return {keep ? p.reshape(place, Shape::filled(shape.rank(), 1)) : place};
@@ -125,13 +125,15 @@ std::span<const OpDef> numpy_reduce_ops() {
     std::vector<OpDef> all{
         define("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
         define("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
-        define("_np_max", "The greatest over axes; NaN wins.", extreme<Reduce::max>, plain, {"_np_amax"}),
-        define("_np_min", "The least over axes; NaN wins.", extreme<Reduce::min>, plain, {"_np_amin"}),
+        define("_np_max", "The maximum over axes; NaN propagates.", extreme<Reduce::max>, plain,
+               {"_np_amax"}),
+        define("_np_min", "The minimum over axes; NaN propagates.", extreme<Reduce::min>, plain,
+               {"_np_amin"}),
         define("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
         define("_npi_var", "The variance over axes.", variance<false>, moment),
-        define("_npi_std", "The root of the variance over axes.", variance<true>, moment),
-        define("_npi_argmax", "The index of the greatest, int64.", arg_reduce<Reduce::max>, place),
-        define("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
+        define("_npi_std", "The standard deviation over axes.", variance<true>, moment),
+        define("_npi_argmax", "The index of the maximum, int64.", arg_reduce<Reduce::max>, place),
+        define("_npi_argmin", "The index of the minimum, int64.", arg_reduce<Reduce::min>, place),
     };
     for (OpDef& op : all) {
       if (op.name == "_npi_argmax" || op.name == "_npi_argmin") {

@@ -47,7 +47,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   std::int64_t power = 0;
   if (type == "lp") {
     power = a.is_none("p_value") ? 2 : a.integer("p_value");
-    if (power < 1 || power > 3) fail("lp pooling has the p_value 1, 2 or 3, not {}", power);
+    if (power < 1 || power > 3) fail("lp pooling supports the p_value 1, 2 or 3, not {}", power);
     x = p.unary(Unary::abs, x);
     Value base = x;
     for (std::int64_t i = 1; i < power; ++i) x = p.mul(x, base);
@@ -81,7 +81,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   require_sizes("pad", pad, spatial, 0);
   const std::string& convention = a.word("pooling_convention");
   if (convention == "same")
-    fail("pooling_convention same is not one that MXNet 1.9.1 runs: use valid or full");
+    fail("pooling_convention same is not supported by MXNet 1.9.1: use valid or full");
   ir::Window w{kernel, stride, Shape::filled(spatial, 1), pad, pad};
   Shape out{data[0], data[1]};
   for (int i = 0; i < spatial; ++i) {
@@ -180,7 +180,7 @@ std::span<const OpDef> pooling_ops() {
        .compose = pooling_without_hidden,
        .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",
-       .summary = "Averages over as many windows as the output has pixels.",
+       .summary = "Adaptive average pooling to an output size.",
        .inputs = {"data"},
        .attrs = {tuple_attr("output_size")},
        .compose = adaptive_average},

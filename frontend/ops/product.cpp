@@ -110,7 +110,7 @@ Values khatri_rao(Primitives& p, Args in, const Attrs&) {
   for (Value x : in.subspan(1)) {
     const Shape &a = p.shape(y), &b = p.shape(x);
     if (a.rank() != 2 || b.rank() != 2 || a[1] != b[1])
-      fail("khatri_rao needs matrices of as many columns, got {} and {}", a.str(), b.str());
+      fail("khatri_rao needs matrices with equal numbers of columns, got {} and {}", a.str(), b.str());
     const std::int64_t rows = times(a[0], b[0]), columns = a[1];
     Shape both{a[0], b[0], columns};
     y = p.reshape(p.mul(p.broadcast(y, both, {0, 2}), p.broadcast(x, both, {1, 2})), {rows, columns});
@@ -141,8 +141,8 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
   Value v = widen(p, part_of_qkv(p, in[0], heads, 2)), attention = widen(p, in[1]);
   const Shape to = p.shape(v), weights = p.shape(attention);
   if (!(weights == Shape{to[0], to[1], to[1]}))
-    fail("the attention on {} is {}, got {}", p.shape(in[0]).str(), Shape{to[0], to[1], to[1]}.str(),
-         weights.str());
+    fail("the attention on {} has the shape {}, got {}", p.shape(in[0]).str(),
+         Shape{to[0], to[1], to[1]}.str(), weights.str());
   const std::int64_t T = to[1], N = p.shape(in[0])[1];
   Value y = p.reshape(p.dot(attention, v, {}), {N, heads, T, to[2]});
   return {convert(p, p.reshape(p.transpose(y, {2, 0, 1, 3}), {T, N, times(heads, to[2])}), p.dtype(in[0]))};
@@ -157,14 +157,14 @@ std::span<const OpDef> product_ops() {
               "it names a form of storage; Kiln's arrays are dense")};
   static const std::vector<OpDef> rows{
       {.name = "dot",
-       .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",
+       .summary = "Matrix product; contracts the last axis of lhs with the first of rhs.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = dot,
        .shape_rule = dot_shape},
       {.name = "batch_dot",
        .aliases = {"_npx_batch_dot"},
-       .summary = "Matrix products in step.",
+       .summary = "Batched matrix product.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = batch_dot,

@@ -158,7 +158,7 @@ std::span<const OpDef> random_ops() {
        .shape_rule = elementwise_shape},
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
-       .summary = "The parts along the first axis in random order.",
+       .summary = "Shuffles along the first axis.",
        .inputs = {"data"},
        .compose = shuffle,
        .shape_rule = elementwise_shape},

@@ -81,7 +81,7 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
 }
 Values norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t order = a.integer("ord");
-  if (order != 1 && order != 2) fail("norm has the orders 1 and 2, not {}", order);
+  if (order != 1 && order != 2) fail("norm supports the orders 1 and 2, not {}", order);
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank());
   const bool keep = a.boolean("keepdims");
@@ -166,14 +166,14 @@ std::span<const OpDef> reduce_ops() {
        .shape_rule = reduction_shape<axis_name>},
       {.name = "max",
        .aliases = {"max_axis"},
-       .summary = "The greatest over axes; NaN wins.",
+       .summary = "The maximum over axes; NaN propagates.",
        .inputs = one,
        .attrs = attrs,
        .compose = plain<Reduce::max>,
        .shape_rule = reduction_shape<axis_name>},
       {.name = "min",
        .aliases = {"min_axis"},
-       .summary = "The least over axes; NaN wins.",
+       .summary = "The minimum over axes; NaN propagates.",
        .inputs = one,
        .attrs = attrs,
        .compose = plain<Reduce::min>,
@@ -194,13 +194,13 @@ std::span<const OpDef> reduce_ops() {
        .compose = moments,
        .shape_rule = reduction_shape<axes_name>},
       {.name = "argmax",
-       .summary = "The index of the greatest, in the dtype of data.",
+       .summary = "The index of the maximum, in the dtype of data.",
        .inputs = one,
        .attrs = place,
        .compose = arg_reduce<Reduce::max>,
        .shape_rule = arg_shape},
       {.name = "argmin",
-       .summary = "The index of the least, in the dtype of data.",
+       .summary = "The index of the minimum, in the dtype of data.",
        .inputs = one,
        .attrs = place,
        .compose = arg_reduce<Reduce::min>,

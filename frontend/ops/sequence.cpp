@@ -92,7 +92,7 @@ std::span<const OpDef> sequence_ops() {
   static const std::vector<OpDef> rows{
       {.name = "SequenceMask",
        .aliases = {"_npx_sequence_mask"},
-       .summary = "Steps behind each sequence's end set to a value.",
+       .summary = "Sets the steps after each sequence's end to a value.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
@@ -106,7 +106,7 @@ std::span<const OpDef> sequence_ops() {
        .compose = last,
        .shape_rule = sequence_shape<true>},
       {.name = "SequenceReverse",
-       .summary = "The steps of each sequence the other way round; those behind its end stay.",
+       .summary = "Reverses the steps of each sequence; steps after its end are unchanged.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,
