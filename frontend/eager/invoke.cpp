@@ -74,7 +74,7 @@ void rethrow_at_line(std::source_location where) {
 
 const ir::OpDef& find_op_or_throw(std::string_view op_name) {
   const ir::OpDef* op = ir::find_op(op_name);
-  if (!op) fail("the operator {} is not one that this version of Kiln has; `kiln ops` lists those", op_name);
+  if (!op) fail("this version of Kiln has no operator {}; `kiln ops` lists the operators", op_name);
   return *op;
 }
 

@@ -155,7 +155,7 @@ std::int64_t JsonReader::integer(std::string_view what) {
 
 std::uint32_t JsonReader::index(std::string_view what) {
   const std::int64_t value = integer(what);
-  if (value < 0 || value > 0xFFFFFFFF) error("{} is {}, which counts nothing", what, value);
+  if (value < 0 || value > 0xFFFFFFFF) error("{} is {}, not a number between 0 and 2^32 - 1", what, value);
   return static_cast<std::uint32_t>(value);
 }
 

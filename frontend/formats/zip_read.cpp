@@ -33,7 +33,7 @@ template <class Count, class Place>
 Directory read_counts(ByteReader& in) {
   const auto here = in.number<Count>("the number of members");
   const auto all = in.number<Count>("the number of members");
-  if (here != all) in.error("it is one part of an archive of several");
+  if (here != all) in.error("it is one part of a multi-part archive");
   const auto bytes = in.number<Place>("the directory's length");
   const auto offset = in.number<Place>("the directory's place");
   return {all, bytes, offset};
@@ -96,7 +96,7 @@ ZipMember read_entry(ByteReader& in) {
     in.error("the member '{}' is packed by method {}; stored (0) and deflated (8) ones are read", m.name,
              m.method);
   if (m.method == stored && m.size != m.packed)
-    in.error("the member '{}' is stored as it is, but {} bytes are said to take {}", m.name, m.size,
+    in.error("the member '{}' is stored uncompressed, but {} bytes are declared to take {}", m.name, m.size,
              m.packed);
   return m;
 }
@@ -159,7 +159,7 @@ std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& m, s
   in.take(2 + 2 + 2 + 2 + 2 + 4 + 4 + 4, "its header");  // repeats the directory's entry
   const auto name = in.number<std::uint16_t>("its header");
   const auto extra = in.number<std::uint16_t>("its header");
-  if (in.text(name, "its name") != m.name) in.error("the name before it is another than in the directory");
+  if (in.text(name, "its name") != m.name) in.error("the name in its header differs from the directory's");
   in.take(extra, "its header");
   std::span<const std::byte> content = in.take(m.packed, "its content");
   if (m.method == deflated) {
@@ -169,7 +169,7 @@ std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& m, s
   }
   const auto* const data = reinterpret_cast<const Bytef*>(content.data());
   if (crc32_z(crc32_z(0, nullptr, 0), data, content.size()) != m.crc)
-    in.error("its checksum is not that of its content: the file is damaged");
+    in.error("its checksum does not match its content: the file is damaged");
   return content;
 }
 

@@ -14,7 +14,7 @@ namespace {
 bool numpy() { return NumpyScope::program(); }
 
 NumpyReduceOptions numpy_options(const ReduceOptions& o) {
-  if (o.exclude.value_or(false)) fail("exclude=True is not one of numpy's options: name the axes that go");
+  if (o.exclude.value_or(false)) fail("exclude=True is not supported in numpy mode: name the reduced axes");
   return {.axis = o.axis, .keepdims = o.keepdims, .name = o.name};
 }
 NumpyExtremeOptions extreme_options(const ReduceOptions& o) {

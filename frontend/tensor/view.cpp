@@ -223,7 +223,7 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
   if (array->traced() || (trace && trace->has_written(array))) {
     fail(
         "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
-        "values to come. Keep "
+        "tensors without values. Keep "
         "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
         line_prefix(where), what, what);
   }

@@ -157,10 +157,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
-  c->add_option("--seconds", a->seconds, "Measure each mode for so long (0.5)")
+  c->add_option("--seconds", a->seconds, "Seconds of measurement per mode (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
-  c->add_flag("--kernels", a->kernels, "Time each kernel, too");
+  c->add_flag("--kernels", a->kernels, "Also time each kernel");
   c->add_flag("--json", a->json, "Print JSON");
   c->add_flag_callback(
        "--target",
@@ -168,7 +168,7 @@ void add_bench(CLI::App& app, Action& action) {
          fmt::print("{}", codegen::describe_target());
          throw CLI::Success();
        },
-       "Print the model of this machine, and end")
+       "Print the model of this machine and exit")
       ->trigger_on_parse();
   c->callback([a, &action] { action = [a] { return bench(*a); }; });
 }

@@ -60,7 +60,7 @@ int verify(const Arguments& a) {
         if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
           report(*first, "first node that differs:");
         else
-          fmt::print("no node differs where inner values are kept: what is fused matters\n");
+          fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
         return bad_input;
       }
     }

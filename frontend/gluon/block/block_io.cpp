@@ -62,9 +62,8 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
       });
       if (!found)
         fail(
-            "{}: there are no values for parameter '{}', but for {}; load with {{.allow_missing = true}} to "
-            "keep those "
-            "that it has",
+            "{}: there are no values for parameter '{}', only for {}; load with {{.allow_missing = true}} to "
+            "keep its current values",
             path, p.path, detail::brief_list(names));
     }
   }
@@ -80,7 +79,7 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
     } else if (!options.ignore_extra) {
       std::vector<std::string> known;
       for (const auto& p : params) known.push_back(p.path);
-      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out", path,
+      fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it", path,
            a.name, detail::brief_list(known));
     }
   }

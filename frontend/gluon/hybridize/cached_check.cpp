@@ -31,7 +31,7 @@ thread_local bool checking = false;
 bool asks_for(const TracedCall& call, Check check) { return (call.options.check & check) != Check::none; }
 
 constexpr const char* remedy =
-    "hybrid_forward reads something whose change Kiln does not see. Make a number or a flag an Attr<T> "
+    "hybrid_forward reads state that Kiln does not track. Make a number or a flag an Attr<T> "
     "member, an array a Parameter, a layer a Child; or call hybridize() after the change";
 
 std::string line_of(const std::string& line) { return line.empty() ? line : line + ": "; }
@@ -212,8 +212,8 @@ std::string value_text(const Tensor& t, std::int64_t element) {
   fail(
       "{}{} computes other values eagerly than compiled: {}{} is {} eagerly and {} compiled. Its recording "
       "is "
-      "up to date, so hybrid_forward computes otherwise while it is recorded: it must not ask is_traced() "
-      "for what it computes, nor count its runs",
+      "up to date, so hybrid_forward computes differently while it is recorded: its results must not depend "
+      "on is_traced() or on the number of its runs",
       line_of(line), r.block.name(), where, element < 0 ? "" : fmt::format(", element {},", element),
       value_text(eager, element), value_text(compiled, element));
 }
@@ -222,7 +222,7 @@ void compare(const Runs& r) {
   const ir::Graph& graph = r.call.graph;
   if (r.eager.size() != r.compiled.size()) {
     check_recording(r.block, r.call, r.inputs);
-    fail("{} gives {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
+    fail("{} returns {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
   }
   for (std::size_t i = 0; i < r.eager.size(); ++i) {
     const auto element = detail::first_difference(r.eager[i], r.compiled[i]);
@@ -254,7 +254,7 @@ Check check_from_environment() {
         all = all | Check::bits;
       else if (!word.empty())
         warn_once("KILN_CHECK",
-                  fmt::format("KILN_CHECK: no check is called \"{}\"; there are recording and bits", word));
+                  fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording and bits", word));
     }
     return all;
   }();

@@ -204,7 +204,7 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
   const auto [call, graph] = record_call(block, std::move(signature), inputs);
   BlockState& state = BlockAccess::state(block);
   if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
-    call->eager_because = "it writes to an array that it also sees as another one";
+    call->eager_because = "it writes to an array that is also another argument";
     call->other_values = true;
   }
   if (call->eager_because.empty())

@@ -17,7 +17,7 @@ namespace {
 void require_operator(std::string_view kind, const std::string& name) {
   if (ir::find_op(name)) return;
   const std::string_view nearest = ir::nearest_op(name);
-  fail("{}: there is no operator '{}'{}; `kiln ops` lists those that there are", kind, name,
+  fail("{}: there is no operator '{}'{}; `kiln ops` lists the operators", kind, name,
        nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
 }
 

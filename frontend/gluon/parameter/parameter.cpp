@@ -183,7 +183,8 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
     : state_(std::make_shared<ParameterState>()) {
   for (std::int64_t d : shape)
     if (d < 0)
-      fail("Parameter '{}' has a negative extent in its shape {}; 0 is one that the first call tells", name,
+      fail("Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call determines",
+           name,
            shape.str());
   state_->name = name;
   state_->shape = shape;
@@ -249,9 +250,8 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   if (!s.shape_known()) {
     if (!s.options.allow_deferred_init)
       fail(
-          "Parameter '{}' cannot be initialized: its shape {} has extents that are not known. Give them "
-          "where it is "
-          "made, or make it with {{.allow_deferred_init = true}}",
+          "Parameter '{}' cannot be initialized: its shape {} has unknown extents. Give them in its "
+          "constructor, or construct it with {{.allow_deferred_init = true}}",
           s.name, s.shape.str());
     s.deferred = chosen;
     return;
