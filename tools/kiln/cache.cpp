@@ -1,4 +1,4 @@
-// kiln cache: the compiled kernels that are kept on disk.
+// kiln cache: the disk cache of kernels.
 #include "tools/kiln/command.h"
 
 #include <kiln/cache.h>
@@ -11,7 +11,7 @@
 namespace kiln::tool {
 namespace {
 
-/// A folder, or an error that says why there is none.
+/// The cache's folder. Throws the reason if there is none.
 std::string folder() {
   std::string path = cache::path();
   if (path.empty())

@@ -1,4 +1,4 @@
-// kiln convert: any symbol file, as MXNet 1.9.1 would write it.
+// kiln convert: rewrites any symbol file in the form of MXNet 1.9.1.
 #include "tools/kiln/command.h"
 
 #include <kiln/model.h>

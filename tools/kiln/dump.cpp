@@ -1,4 +1,4 @@
-// kiln dump: what a network looks like on its way to machine code.
+// kiln dump: a network at each stage of compilation.
 #include "codegen/driver/stage_names.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"

@@ -1,4 +1,4 @@
-// The command `kiln`: finds the subcommand, turns what is thrown into a line on stderr and an exit status.
+// The command `kiln`: selects the subcommand, and turns exceptions into a line on stderr and an exit status.
 #include "codegen/driver/opt_main.h"
 #include "tools/kiln/command.h"
 

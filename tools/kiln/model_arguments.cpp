@@ -14,7 +14,7 @@ std::optional<std::int64_t> parse_extent(std::string_view text) {
   return value;
 }
 
-/// Nothing when the text is no NAME=EXTENT,EXTENT,...; "x=" is a scalar.
+/// Nothing if the text is not of the form NAME=EXTENT,EXTENT,...; "x=" is a scalar.
 std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return {};

@@ -1,4 +1,4 @@
-// kiln verify: whether eager and compiled runs agree bit by bit, and if not, from which node on.
+// kiln verify: compares eager and compiled runs bit by bit, and finds the first differing node.
 #include "frontend/tensor/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
