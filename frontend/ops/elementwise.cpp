@@ -141,7 +141,7 @@ OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::
 
 /// A function of two arrays: for equal shapes, and with broadcasting.
 template <auto op>
-void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std::string_view> equal_aliases,
+void add_pair(std::vector<OpDef>& ops, std::string_view equal, std::vector<std::string_view> equal_aliases,
               std::string_view broadcast, std::vector<std::string_view> broadcast_aliases,
               std::string_view summary) {
   auto compose = [](auto broadcasts) -> Values (*)(Primitives&, Args, const Attrs&) {
@@ -150,22 +150,22 @@ void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std:
     else
       return compare<op, decltype(broadcasts)::value>;
   };
-  rows.push_back({.name = equal,
-                  .aliases = std::move(equal_aliases),
-                  .summary = summary,
-                  .inputs = two,
-                  .compose = compose(std::false_type{}),
-                  .shape_rule = elementwise_shape});
-  rows.push_back({.name = broadcast,
-                  .aliases = std::move(broadcast_aliases),
-                  .summary = summary,
-                  .inputs = two,
-                  .compose = compose(std::true_type{}),
-                  .shape_rule = broadcast_shape});
+  ops.push_back({.name = equal,
+                 .aliases = std::move(equal_aliases),
+                 .summary = summary,
+                 .inputs = two,
+                 .compose = compose(std::false_type{}),
+                 .shape_rule = elementwise_shape});
+  ops.push_back({.name = broadcast,
+                 .aliases = std::move(broadcast_aliases),
+                 .summary = summary,
+                 .inputs = two,
+                 .compose = compose(std::true_type{}),
+                 .shape_rule = broadcast_shape});
 }
 
 std::vector<OpDef> make() {
-  std::vector<OpDef> rows{
+  std::vector<OpDef> ops{
       define("abs", {}, "|x|", unary<Unary::abs>),
       define("sign", {}, "-1, 0 or 1", unary<Unary::sign>),
       define("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
@@ -229,59 +229,58 @@ std::vector<OpDef> make() {
       define("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
       define("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
   };
-  add_pair<Binary::add>(rows, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
+  add_pair<Binary::add>(ops, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
                         "lhs + rhs");
-  add_pair<Binary::sub>(rows, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
+  add_pair<Binary::sub>(ops, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
                         {"broadcast_minus"}, "lhs - rhs");
-  add_pair<Binary::mul>(rows, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
-  add_pair<Binary::div>(rows, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
+  add_pair<Binary::mul>(ops, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
+  add_pair<Binary::div>(ops, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
                         "lhs / rhs; integers are truncated.");
-  add_pair<Binary::mod>(rows, "_mod", {"_Mod"}, "broadcast_mod", {},
+  add_pair<Binary::mod>(ops, "_mod", {"_Mod"}, "broadcast_mod", {},
                         "The remainder of lhs / rhs, with the divisor's sign.");
-  add_pair<Binary::pow>(rows, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");
-  add_pair<Binary::max>(rows, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
+  add_pair<Binary::pow>(ops, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");
+  add_pair<Binary::max>(ops, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
                         "The greater of both.");
-  add_pair<Binary::min>(rows, "_minimum", {"_Minimum"}, "broadcast_minimum", {"_npi_minimum"},
+  add_pair<Binary::min>(ops, "_minimum", {"_Minimum"}, "broadcast_minimum", {"_npi_minimum"},
                         "The lesser of both.");
-  add_pair<Binary::hypot>(rows, "_hypot", {"_Hypot"}, "broadcast_hypot", {}, "sqrt(lhs^2 + rhs^2)");
-  add_pair<Compare::eq>(rows, "_equal", {"_Equal"}, "broadcast_equal", {}, "1 where lhs == rhs, else 0.");
-  add_pair<Compare::ne>(rows, "_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {},
+  add_pair<Binary::hypot>(ops, "_hypot", {"_Hypot"}, "broadcast_hypot", {}, "sqrt(lhs^2 + rhs^2)");
+  add_pair<Compare::eq>(ops, "_equal", {"_Equal"}, "broadcast_equal", {}, "1 where lhs == rhs, else 0.");
+  add_pair<Compare::ne>(ops, "_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {},
                         "1 where lhs != rhs, else 0.");
-  add_pair<Compare::gt>(rows, "_greater", {"_Greater"}, "broadcast_greater", {},
-                        "1 where lhs > rhs, else 0.");
-  add_pair<Compare::ge>(rows, "_greater_equal", {"_Greater_Equal"}, "broadcast_greater_equal", {},
+  add_pair<Compare::gt>(ops, "_greater", {"_Greater"}, "broadcast_greater", {}, "1 where lhs > rhs, else 0.");
+  add_pair<Compare::ge>(ops, "_greater_equal", {"_Greater_Equal"}, "broadcast_greater_equal", {},
                         "1 where lhs >= rhs, else 0.");
-  add_pair<Compare::lt>(rows, "_lesser", {"_Lesser"}, "broadcast_lesser", {}, "1 where lhs < rhs, else 0.");
-  add_pair<Compare::le>(rows, "_lesser_equal", {"_Lesser_Equal"}, "broadcast_lesser_equal", {},
+  add_pair<Compare::lt>(ops, "_lesser", {"_Lesser"}, "broadcast_lesser", {}, "1 where lhs < rhs, else 0.");
+  add_pair<Compare::le>(ops, "_lesser_equal", {"_Lesser_Equal"}, "broadcast_lesser_equal", {},
                         "1 where lhs <= rhs, else 0.");
-  add_pair<Binary::logical_and>(rows, "_logical_and", {"_Logical_And"}, "broadcast_logical_and", {},
+  add_pair<Binary::logical_and>(ops, "_logical_and", {"_Logical_And"}, "broadcast_logical_and", {},
                                 "1 where both are not 0.");
-  add_pair<Binary::logical_or>(rows, "_logical_or", {"_Logical_Or"}, "broadcast_logical_or", {},
+  add_pair<Binary::logical_or>(ops, "_logical_or", {"_Logical_Or"}, "broadcast_logical_or", {},
                                "1 where one is not 0.");
-  add_pair<Binary::logical_xor>(rows, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
+  add_pair<Binary::logical_xor>(ops, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
                                 "1 where just one is not 0.");
-  rows.push_back({.name = "add_n",
-                  .aliases = {"ElementWiseSum"},
-                  .summary = "The sum of arrays of one shape.",
-                  .inputs = {"args"},
-                  .variadic = true,
-                  .count_attr = "num_args",
-                  .attrs = {required("num_args", AttrKind::integer)},
-                  .compose = add_n,
-                  .shape_rule = elementwise_shape});
-  rows.push_back({.name = "where",
-                  .summary = "x where the condition is not 0, else y.",
-                  .inputs = {"condition", "x", "y"},
-                  .compose = where,
-                  .shape_rule = where_shape});
-  return rows;
+  ops.push_back({.name = "add_n",
+                 .aliases = {"ElementWiseSum"},
+                 .summary = "The sum of arrays of one shape.",
+                 .inputs = {"args"},
+                 .variadic = true,
+                 .count_attr = "num_args",
+                 .attrs = {required("num_args", AttrKind::integer)},
+                 .compose = add_n,
+                 .shape_rule = elementwise_shape});
+  ops.push_back({.name = "where",
+                 .summary = "x where the condition is not 0, else y.",
+                 .inputs = {"condition", "x", "y"},
+                 .compose = where,
+                 .shape_rule = where_shape});
+  return ops;
 }
 
 }  // namespace
 
 std::span<const OpDef> elementwise_ops() {
-  static const std::vector<OpDef> rows = make();
-  return rows;
+  static const std::vector<OpDef> ops = make();
+  return ops;
 }
 
 }  // namespace kiln::ops

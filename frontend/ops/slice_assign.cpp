@@ -48,7 +48,7 @@ std::vector<Value> slice_assign_scalar(Primitives& p, Args in, const Attrs& a) {
   return {p.insert(in[0], p.full({p.dtype(in[0]), r.count}, a.real("scalar")), r.start, r.step)};
 }
 
-const OpDef rows[] = {
+const OpDef ops[] = {
     {.name = "_slice_assign",
      .aliases = {"_crop_assign"},
      .summary = "lhs with the slice begin:end:step replaced by rhs.",
@@ -72,6 +72,6 @@ const OpDef rows[] = {
 
 }  // namespace
 
-std::span<const ir::OpDef> view_ops() { return rows; }
+std::span<const ir::OpDef> view_ops() { return ops; }
 
 }  // namespace kiln::ops
