@@ -1,4 +1,4 @@
-// What a call costs beside its arithmetic, and what the first one costs.
+// The overhead of a call, and the time of the first call.
 #include "bench/samples.h"
 #include "bench/workload.h"
 
@@ -15,8 +15,8 @@ using namespace kiln;
 namespace bench {
 namespace {
 
-/// Runs this program for one first call, with `environment` in front; its time in seconds, negative when it
-/// failed.
+/// Runs this program for one first call, with `environment` prepended. Returns its time in seconds, negative
+/// on failure.
 double in_new_process(const std::string& self, const std::string& name, const std::string& environment) {
   const std::string command = environment + " '" + self + "' --first-call=" + name;
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -37,7 +37,7 @@ const Network networks[] = {
     {"mobilenet_v2", [] { return model("mobilenetv2_1.0"); }, 3},
 };
 
-/// What happens before the clock starts.
+/// Runs before the clock starts.
 const std::string after_eager = "after_eager:", at_once = "at_once:";
 
 void add_first_call(const std::string& self, const std::string& name, const std::string& what, int samples,

@@ -1,4 +1,4 @@
-// Matrix products, and an encoder layer of BERT-base, which is mostly those.
+// Matrix products, and an encoder layer of BERT-base, which consists mostly of them.
 #include "bench/workload.h"
 
 using namespace kiln;

@@ -9,8 +9,7 @@
 
 namespace {
 
-/// Shows a benchmark under the name it was registered with: Google Benchmark would put how it is timed into
-/// it.
+/// Reports a benchmark under its registered name: Google Benchmark would append its timing options.
 template <class Reporter>
 class PlainNames : public Reporter {
  public:

@@ -17,7 +17,7 @@ class UnrolledLSTM : public HybridBlock {
   }
 
  protected:
-  /// x (35, batch, 128), h and c (batch, 256); gives the last h and c.
+  /// x (35, batch, 128), h and c (batch, 256); returns the last h and c.
   Tensors hybrid_forward(F& F, const Tensors& in) override {
     const Tensor& x = in[0];
     Tensor h = in[1], c = in[2];

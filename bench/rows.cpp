@@ -1,4 +1,4 @@
-// Rows: softmax, layer normalisation, bias with GELU, sums.
+// Row-wise workloads: softmax, layer normalisation, bias with GELU, sums.
 #include "bench/workload.h"
 
 #include <cmath>

@@ -6,8 +6,8 @@
 
 namespace bench {
 
-/// Times `call` for as long as Google Benchmark asks. Beside its mean: counters min_us and median_us over
-/// samples of some calls, 2 ms or one call. On a shared machine the mean tells more about the neighbours.
+/// Times `call` for as long as Google Benchmark requests. Adds counters min_us and median_us over samples of
+/// 2 ms or one call: on a shared machine, the mean also measures other users.
 template <class Call>
 void time_calls(benchmark::State& state, const Call& call) {
   using clock = std::chrono::steady_clock;

@@ -1,5 +1,5 @@
-// One step of stochastic gradient descent on a batch of 64. Gradients are written out: Kiln computes none
-// yet.
+// One step of stochastic gradient descent on a batch of 64. Gradients are written out as operators: Kiln has
+// no automatic differentiation yet.
 #include "bench/workload.h"
 
 using namespace kiln;
@@ -10,8 +10,8 @@ namespace {
 constexpr int batch = 64;
 constexpr double rate = 0.01;
 
-/// A classifier whose call is a step: it takes a batch and its labels, changes its parameters and gives the
-/// loss.
+/// A classifier whose call is a training step: takes a batch and its labels, updates its parameters and
+/// returns the loss.
 class Step : public HybridBlock {
  protected:
   Parameter parameter(const std::string& name, const Shape& shape) { return params().get(name, shape); }
@@ -21,7 +21,7 @@ class Step : public HybridBlock {
     value -= gradient * rate;
   }
 
-  /// What the mean cross-entropy of softmax changes by for each score.
+  /// The gradient of the mean cross-entropy of softmax with respect to the scores.
   static Tensor of_scores(F& F, const Tensor& scores, const Tensor& labels) {
     return (F.softmax(scores) - F.one_hot(labels, static_cast<int>(scores.shape()[1]))) * (1.0 / batch);
   }
@@ -38,14 +38,14 @@ class Step : public HybridBlock {
   static Tensor forward(F& F, const Dense& d, const Tensor& x) {
     return F.FullyConnected(x, d.weight, d.bias, {.num_hidden = static_cast<int>(d.bias.shape()[0])});
   }
-  /// Steps; gives what the loss changes by for each input.
+  /// Does the step; returns the gradient of the loss with respect to the inputs.
   static Tensor backward(F& F, Dense& d, const Tensor& x, const Tensor& change) {
     const Tensor before = F.dot(change, d.weight);
     descend(d.weight, F.dot(change, x, {.transpose_a = true}));
     descend(d.bias, F.sum(change, {.axis = 0}));
     return before;
   }
-  /// Back through y = relu(x).
+  /// Backward through y = relu(x).
   static Tensor through_relu(const Tensor& y, const Tensor& change) { return change * (y > 0); }
 };
 
@@ -113,7 +113,7 @@ class TrainLeNet : public Step {
     };
     return spread(change) * (x == spread(pooled));
   }
-  /// Each tap sums over the batch and all places: a convolution with the batch as its channels.
+  /// Each tap sums over the batch and all positions: a convolution with the batch as channels.
   static void descend_convolution(F& F, Parameter& weight, Parameter& bias, const Tensor& x,
                                   const Tensor& change) {
     const auto turned = [&](const Tensor& t) { return F.transpose(t, {1, 0, 2, 3}); };

@@ -1,5 +1,5 @@
-// Image networks at batch 1: the model zoo's, and GoogLeNet as torchvision has it (batch norm, 3x3
-// convolutions in the place of 5x5, no auxiliary heads).
+// Image networks at batch 1: the model zoo's, and torchvision's GoogLeNet (batch norm, 3x3 convolutions
+// instead of 5x5, no auxiliary heads).
 #include "bench/workload.h"
 
 using namespace kiln;
@@ -16,7 +16,7 @@ void add_convolution(HybridSequential& net, std::int64_t channels, std::int64_t 
           nn::BatchNorm({.epsilon = 1e-3}), nn::Activation("relu"));
 }
 
-/// Channels of the four branches; those of the middle two have a 1x1 convolution in front.
+/// Channels of the four branches; the middle two begin with a 1x1 convolution.
 struct Inception {
   std::int64_t one, reduce3, three, reduce5, five, pool;
 };

@@ -14,7 +14,7 @@ void run(benchmark::State& state, const Make& make, bool compiled, int threads) 
     const Workload w = make();
     w.net->initialize();
     if (compiled) w.net->hybridize({.static_alloc = true, .static_shape = true});
-    w.call();  // deferred shapes, tracing, compiling
+    w.call();  // once before timing: deferred shapes, tracing, compilation
     w.call();
     kiln::reset_peak_memory();
     const auto before = kiln::memory_report();
@@ -27,7 +27,7 @@ void run(benchmark::State& state, const Make& make, bool compiled, int threads) 
 }
 
 kiln::Tensor fill(const kiln::Shape& shape, const std::function<double(std::mt19937&)>& next) {
-  // A fixed seed for each array: what one workload draws does not depend on which others ran.
+  // A fixed seed per array: its numbers do not depend on the other workloads of the run.
   std::mt19937 generator(1);
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
   std::generate(values.begin(), values.end(), [&] { return static_cast<float>(next(generator)); });

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-/// A workload is a network and its inputs; what is timed is one call. Each is registered as
-/// NAME/eager/threads:N and NAME/compiled/threads:N.
+/// A workload is a network and its inputs; one call is timed. Each is registered as NAME/eager/threads:N and
+/// NAME/compiled/threads:N.
 namespace bench {
 
 struct Workload {
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
-  bool many = false;  ///< it gives several tensors
+  bool many = false;  ///< the network returns several tensors
 
-  /// As a program would write it: most workloads take one to three tensors and give one.
+  /// Calls the network as a program would: most workloads take one to three tensors and return one.
   kiln::Tensor call() const {
     if (many) return (*net)(inputs)[0];
     switch (inputs.size()) {
@@ -32,7 +32,7 @@ using Make = std::function<Workload()>;
 
 void add(const std::string& name, Make make, const std::vector<int>& threads = {1});
 
-// One function per family, called by main: the list of what there is.
+// One function per family, called by main.
 void add_networks();
 void add_pointwise();
 void add_rows();
@@ -40,10 +40,10 @@ void add_contractions();
 void add_recurrent();
 void add_vision();
 void add_training();
-/// Costs of calling and compiling. `self`: the path of this program, which is started anew for each first
+/// Overhead of calls and compilation. `self`: the path of this program, which is started again for each first
 /// call.
 void add_calls(const std::string& self);
-/// What such a process does instead of running benchmarks: prints the time in seconds.
+/// The main function of such a process: prints the time in seconds.
 int run_first_call(const std::string& what);
 
 /// Standard normal, or uniform in [0.5, 1.5): the same numbers in every run.

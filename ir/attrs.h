@@ -54,7 +54,7 @@ struct AttrSpec {
 };
 
 /// The attributes of one node: a few (name, value) pairs in the order of the call. Names are string literals
-/// of the operator's row.
+/// of the operator's definition.
 class Attrs {
  public:
   struct Item {
@@ -65,7 +65,7 @@ class Attrs {
 
   Attrs() = default;
   Attrs(std::initializer_list<Item> items) : items_(items) {}
-  /// For the completed attributes of operator `op`, the name in its row.
+  /// For the completed attributes of operator `op`, the name in its definition.
   explicit Attrs(std::string_view op) : op_(op) {}
 
   void set(std::string_view name, AttrValue value);

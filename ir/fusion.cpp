@@ -71,7 +71,7 @@ mlir::LogicalResult FusionOp::verify() {
         return emitOpError() << "has a " << op.getName() << " that is not yielded";
       if (auto insert = llvm::dyn_cast<InsertOp>(op);
           insert && (!llvm::isa<mlir::BlockArgument>(insert.getX()) || !insert.getX().hasOneUse()))
-        return emitOpError("inserts into something that it makes or reads");
+        return emitOpError("inserts into a value that it computes or reads");
     } else if (llvm::isa<PackOp>(op)) {
       if (!op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
           !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
@@ -81,7 +81,7 @@ mlir::LogicalResult FusionOp::verify() {
       return emitOpError() << "cannot hold " << op.getName();
     }
   }
-  if (roots > 1) return emitOpError("holds more than one reduction or product");
+  if (roots > 1) return emitOpError("contains more than one reduction or contraction");
   return mlir::success();
 }
 

@@ -36,7 +36,7 @@ struct Node {
   std::string name;
   /// The attributes as given text, hidden ones (`__shape__`) included.
   std::map<std::string, std::string, std::less<>> attr_text;
-  /// The same, parsed and completed by the operator's row.
+  /// The same, parsed and completed by the operator's definition.
   Attrs attrs;
   std::vector<Entry> inputs;
   /// The bodies of a control flow operator.

@@ -7,8 +7,8 @@
 namespace kiln::ir {
 namespace {
 
-// Converts a value given by a program to the row's kind. An integer is accepted as a real, an axis, a list of
-// one.
+// Converts a value given by a program to the kind of the spec. An integer is accepted as a real, an axis, a
+// list of one.
 AttrValue converted(const OpDef& op, const AttrSpec& spec, const AttrValue& v) {
   const bool none = std::holds_alternative<None>(v);
   if (none && (spec.or_none || spec.fallback == AttrValue(None{}))) return v;

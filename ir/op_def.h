@@ -16,8 +16,8 @@ using Args = std::span<const Value>;
 struct Subgraph;
 using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
 
-/// One operator: a row of facts and one function that composes primitives. The lists of frontend/ops, one per
-/// family, hold all rows; there is no static registration.
+/// The definition of an operator: facts, and one function that composes primitives. The lists of
+/// frontend/ops, one per family, hold all definitions; there is no static registration.
 struct OpDef {
   std::string_view name;
   std::vector<std::string_view> aliases = {};
@@ -66,14 +66,14 @@ struct OpDef {
   std::size_t input_count(const Attrs& a) const;
   int outputs_counted(const Attrs& a) const { return counted_outputs ? counted_outputs(a) : 1; }
   int outputs_visible(const Attrs& a) const { return visible_outputs ? visible_outputs(a) : 1; }
-  /// The attributes with the row's defaults filled in and each value checked and converted to the row's kind.
+  /// The attributes completed by defaults, each value checked and converted to the kind of its AttrSpec.
   /// Throws kiln::Error naming operator and attribute for an unknown name, a missing or a bad value.
   Attrs complete(const Attrs& given) const;
 };
 
 /// The operator with that name or alias; null if there is none.
 const OpDef* find_op(std::string_view name);
-/// All rows, by family and in the order of their lists.
+/// All operators, by family and in the order of their lists.
 std::span<const OpDef* const> all_ops();
 /// The known name nearest to a misspelt one, for messages; empty if none is near.
 std::string_view nearest_op(std::string_view name);

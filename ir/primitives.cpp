@@ -234,14 +234,15 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
   if (go_on.valid()) yielded.push_back(step.go_on);
   require_existing(yielded);
   if (step.carries.size() != carries.size())
-    fail("a loop begins with {} carried values and goes on with {}", carries.size(), step.carries.size());
+    fail("a loop has {} initial carried values, but its body returns {}", carries.size(),
+         step.carries.size());
   for (std::size_t i = 0; i < carries.size(); ++i)
     if (!(type(step.carries[i]) == type(carries[i])))
-      fail("the carried value {} of a loop begins as {} and goes on as {}: shape and dtype must stay", i,
+      fail("the loop-carried value {} is {} before a step and {} after it: shape and dtype must stay", i,
            type(carries[i]).str(), type(step.carries[i]).str());
   const auto check_condition = [&](Value v) {
     if (dtype(v) != DType::boolean || type(v).elements() != 1)
-      fail("a loop goes on by one bool, got {}", type(v).str());
+      fail("the condition of a loop must be one bool, got {}", type(v).str());
   };
   if (go_on.valid()) {
     check_condition(go_on);

@@ -8,7 +8,7 @@ namespace {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// Whether `v` is the result of a kernel that runs in every call, as it computes it, and has one user.
+/// Whether `v` is the result of a kernel that runs in every call (not prepacked) and has one user.
 bool is_movable(mlir::Value v) {
   auto fusion = v.getDefiningOp<ir::FusionOp>();
   if (!fusion || ir::is_prepacked(fusion) || !v.hasOneUse()) return false;
@@ -28,7 +28,7 @@ void absorb(ir::PadOp pad) {
   pad.erase();
 }
 
-/// The result `part` of a fusion, which now replaces elements of `whole`.
+/// The result `part` of a fusion, which now writes a part of `whole`.
 void write_into(mlir::Value part, mlir::Value whole, llvm::ArrayRef<std::int64_t> start) {
   mlir::OpOperand& yielded = ir::yielded_as(llvm::cast<mlir::OpResult>(part));
   auto fusion = llvm::cast<ir::FusionOp>(part.getDefiningOp());
@@ -41,7 +41,7 @@ void write_into(mlir::Value part, mlir::Value whole, llvm::ArrayRef<std::int64_t
 }
 
 void absorb(ir::ConcatenateOp concat) {
-  // One result of a kernel: the array that another would pass on is not there when the kernel begins.
+  // One result of a kernel only: the array passed on by another result does not exist when the kernel starts.
   llvm::SmallPtrSet<mlir::Operation*, 8> kernels;
   const auto is_absorbed = [&](mlir::Value v) {
     return is_movable(v) && v.getDefiningOp()->getBlock() == concat->getBlock() &&
@@ -61,7 +61,7 @@ void absorb(ir::ConcatenateOp concat) {
     start[axis] += ir::ranked(v).getDimSize(static_cast<unsigned>(axis));
   }
   mlir::Value result = concat.getResult();
-  // The array passes through the kernels in their order.
+  // The array is passed from kernel to kernel in program order.
   llvm::stable_sort(parts, [](const Part& a, const Part& b) {
     return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
   });

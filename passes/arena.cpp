@@ -11,7 +11,7 @@
 namespace kiln::passes {
 namespace {
 
-/// Of all blocks that are live, by step.
+/// The sum of the sizes of live blocks, by step.
 std::vector<std::int64_t> live_sums(std::span<const Lifetime> blocks) {
   std::size_t steps = 0;
   for (const Lifetime& b : blocks) steps = std::max(steps, b.end + 1);
@@ -34,8 +34,8 @@ Order by_size(std::span<const Lifetime> blocks) {
   return order;
 }
 
-/// The maximum of any range of a list, in constant time: row k holds the maxima of 2^k numbers from each place
-/// on.
+/// The maximum of any range of a list, in constant time: row k holds the maxima of 2^k numbers from each
+/// place on.
 class RangeMaxima {
  public:
   explicit RangeMaxima(std::vector<std::int64_t> list) : rows_{std::move(list)} {
@@ -55,7 +55,7 @@ class RangeMaxima {
   std::vector<std::vector<std::int64_t>> rows_;
 };
 
-/// Those of the fullest step first. A block counts for the fullest of its steps; each step's go by size.
+/// Orders blocks by their fullest step, fullest step first; within a step by size.
 Order by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64_t>& live) {
   const RangeMaxima maxima(live);
   std::vector<std::int64_t> fullest;
@@ -70,7 +70,7 @@ struct Range {
   std::int64_t begin, end;
 };
 
-/// Disjoint ranges of memory, in order; those that touch are one.
+/// Disjoint ranges of memory, in order; adjacent ones are merged.
 class Ranges {
  public:
   void add(Range added) {
@@ -92,8 +92,8 @@ class Ranges {
   std::vector<Range> list_;
 };
 
-/// The memory that placed blocks take, by step: a segment tree, where node n stands for the steps of nodes 2n
-/// and 2n + 1. Adding a block and asking for what is taken looks at a few nodes of each level.
+/// The memory of placed blocks by step, in a segment tree: node n covers the steps of nodes 2n and 2n + 1.
+/// Insertions and queries visit a few nodes of each level.
 class Taken {
  public:
   explicit Taken(std::size_t steps) : leaves_(std::bit_ceil(steps)), nodes_(2 * leaves_) {}
@@ -103,7 +103,7 @@ class Taken {
     each_crossed(life, [&](Node& node) { node.sometime.add(range); });
   }
 
-  /// What is taken in any step of `life`, by where it begins.
+  /// The ranges taken in any step of `life`, by offset.
   std::span<const Range> during(const Lifetime& life) {
     found_.clear();
     each_covered(
@@ -119,11 +119,11 @@ class Taken {
 
  private:
   struct Node {
-    Ranges throughout;  ///< taken in all of its steps by a block for which no node above says so
+    Ranges throughout;  ///< taken in all of its steps, by blocks not recorded at a node above
     Ranges sometime;    ///< taken by blocks that begin or end in it
   };
 
-  /// The fewest nodes that make up the life.
+  /// The minimal set of nodes that covers the life.
   template <class F>
   void each_covered(const Lifetime& life, F f) {
     std::size_t l = life.begin + leaves_, r = life.end + 1 + leaves_;
@@ -132,7 +132,7 @@ class Taken {
       if (r % 2 == 1) f(nodes_[--r]);
     }
   }
-  /// The nodes that hold its first or last step.
+  /// The nodes that contain its first or last step.
   template <class F>
   void each_crossed(const Lifetime& life, F f) {
     std::size_t l = life.begin + leaves_, r = life.end + leaves_;
@@ -148,7 +148,8 @@ class Taken {
   std::vector<Range> found_;
 };
 
-/// Each block in turn into the tightest gap that the placed ones which it meets leave, else behind them.
+/// Best fit: places each block in the smallest gap between placed blocks of overlapping life, else after
+/// them.
 ArenaPlan place(std::span<const Lifetime> blocks, const Order& order, std::size_t steps) {
   ArenaPlan plan;
   plan.offsets.assign(blocks.size(), 0);
@@ -172,7 +173,8 @@ ArenaPlan place(std::span<const Lifetime> blocks, const Order& order, std::size_
   return plan;
 }
 
-/// To the front of the order: the block that reaches highest. It found no room because others came before it.
+/// Moves the block with the highest end to the front of the order: it found no gap because others were placed
+/// before it.
 void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, Order& order) {
   const auto highest = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
     return plan.offsets[i] + aligned_bytes(blocks[i].bytes) == plan.bytes;
@@ -182,8 +184,8 @@ void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, Or
 
 }  // namespace
 
-// Large blocks first: going through the program in order, small early blocks split the room of large late
-// ones. Where that misses the lower bound, blocks that stick out get their turn earlier, a few times.
+// Large blocks first: in program order, small early blocks would split the gaps of large later ones. If that
+// misses the lower bound, blocks at the top are placed earlier, a few times.
 ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   constexpr int rounds = 8;
   const std::vector<std::int64_t> live = live_sums(blocks);

@@ -24,7 +24,7 @@ bool move_constant_right(mlir::Operation* op) {
   return true;
 }
 
-/// A broadcast of iota is iota along the axis that it lands on.
+/// A broadcast of iota is iota along the corresponding axis of the result.
 bool move_iota(mlir::Operation* op) {
   auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op);
   auto iota = broadcast ? broadcast.getX().getDefiningOp<ir::IotaOp>() : nullptr;
@@ -40,8 +40,7 @@ bool move_iota(mlir::Operation* op) {
   return true;
 }
 
-/// Runs the operation's folder until it has nothing more to say. True when the operation's uses were
-/// replaced.
+/// Runs the operation's folder until nothing changes. Returns whether the operation's uses were replaced.
 bool fold_away(mlir::Operation* op) {
   llvm::SmallVector<mlir::OpFoldResult, 1> results;
   for (int rounds = 0; rounds < 16; ++rounds) {

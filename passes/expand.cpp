@@ -7,7 +7,7 @@ namespace {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// A tree over one padded array up to this many taps: they become the operands of one kernel.
+/// The maximum number of taps of a tree over one padded array: they become operands of one kernel.
 constexpr std::int64_t max_taps_of_tree = 16;
 
 Dims iota(std::int64_t begin, std::int64_t end) {
@@ -22,7 +22,7 @@ mlir::RankedTensorType with_shape(mlir::Value v, llvm::ArrayRef<std::int64_t> sh
   return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
 }
 
-/// Builds the replacement of one operation, at its place and location.
+/// Builds the replacement of one operation, at its insertion point and location.
 class Expander {
  public:
   explicit Expander(mlir::Operation* op) : builder_(op), loc_(op->getLoc()) {}
@@ -43,7 +43,7 @@ class Expander {
     return ir::ReshapeOp::create(builder_, loc_, with_shape(x, shape), x);
   }
 
-  /// `value` around the spatial axes; x itself where the pads are zero.
+  /// Pads the spatial axes with `value`; returns x itself if the pads are zero.
   mlir::Value pad_spatial(mlir::Value x, mlir::TypedAttr value, const Shape& low, const Shape& high) {
     Dims shape = shape_of(x), l(shape.size(), 0), h(shape.size(), 0);
     bool any = false;
@@ -68,8 +68,8 @@ class Expander {
 
   //===--- reduce ---------------------------------------------------------===//
 
-  /// Both orders of summation are kept: the tree needs that nothing is kept behind the reduced axes, chains
-  /// that something is.
+  /// Both orders of summation are preserved: the tree requires that no kept axis follows the reduced ones,
+  /// chains require that one does.
   mlir::Value reduce(ir::ReduceOp op) {
     Dims shape = shape_of(op.getX());
     llvm::ArrayRef<std::int64_t> axes = op.getAxes();
@@ -77,8 +77,8 @@ class Expander {
     auto is_reduced = [&](std::int64_t i) { return llvm::is_contained(axes, i); };
     auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t last_reduced = axes.back();
-    // Kept axes inside of the group go before it. Those behind the last reduced axis stay behind: they decide
-    // the order.
+    // Kept axes among the reduced ones move before them. Those after the last reduced axis stay: they decide
+    // the order of summation.
     bool seen = false, between = false;
     for (std::int64_t i = 0; i <= last_reduced; ++i) {
       if (shape[static_cast<std::size_t>(i)] == 1) continue;
@@ -126,7 +126,7 @@ class Expander {
 
   mlir::Value convolution(ir::ConvolutionOp op) {
     if (is_sum_of_nothing(op.getW(), op.getResult())) return zeros(op.getResult());
-    if (op.getAlgorithm() == ir::Algorithm::winograd) return {};  // pads as it reads
+    if (op.getAlgorithm() == ir::Algorithm::winograd) return {};  // it pads while reading
     ir::Window w = ir::window_of(op);
     auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
     mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
@@ -164,7 +164,7 @@ class Expander {
   }
 
  private:
-  /// The taps over spatial axes `axis` and up, for the taps of the axes before that `start` holds.
+  /// The taps over the spatial axes from `axis` on, for the position in the preceding axes given by `start`.
   mlir::Value tree(mlir::Value x, const ir::Window& w, std::size_t axis, Dims& start, Dims& step) {
     if (axis == w.kernel.size()) return slice(x, start, step, out_);
     mlir::Value sum;

@@ -12,24 +12,24 @@
 namespace kiln::passes {
 namespace {
 
-constexpr std::int64_t max_bytes = 16 << 20;  // of any value that evaluation holds
-constexpr std::int64_t max_growth = 1 << 20;  // of a new constant over the constants that it is made from
+constexpr std::int64_t max_bytes = 16 << 20;  // of any value during evaluation
+constexpr std::int64_t max_growth = 1 << 20;  // of a new constant over the constants that it is computed from
 
-/// What of a function does not depend on its arguments.
+/// The operations of a function that do not depend on its arguments.
 class ConstantPart {
  public:
   explicit ConstantPart(mlir::Block& block) {
     for (mlir::Operation& op : block.without_terminator()) classify(&op);
-    // Users come before operands: what is left to run time makes its operands wanted.
+    // Users are visited before operands: an operation left to run time needs its operands.
     for (mlir::Operation& op : llvm::reverse(block.without_terminator()))
       if (computed(&op) && wanted(&op)) (worth(&op) ? frontier_ : left_).insert(&op);
   }
 
-  /// Constant operations whose values are used by the rest; last first.
+  /// Constant operations whose values are used by other operations; last first.
   llvm::ArrayRef<mlir::Operation*> frontier() const { return frontier_.getArrayRef(); }
   bool is_splat(mlir::Operation* op) const { return splats_.contains(op); }
 
-  /// What the frontier is computed from, itself included.
+  /// The operations that the frontier is computed from, itself included.
   llvm::DenseSet<mlir::Operation*> needed() const {
     llvm::DenseSet<mlir::Operation*> set;
     for (mlir::Operation* op : frontier_) collect(op, set);
@@ -144,7 +144,7 @@ class Outliner {
     }
   }
 
-  /// A value in its own shape: a splat is spread out where an operation that is not pointwise takes it.
+  /// A value in its full shape: a splat is expanded if a user is not pointwise.
   mlir::Value whole(mlir::Value v) {
     mlir::Value& found = whole_[v];
     if (found) return found;
@@ -180,7 +180,7 @@ mlir::ElementsAttr compressed(mlir::ElementsAttr value, mlir::RankedTensorType t
   }
   llvm::ArrayRef<char> raw = dense.getRawData();
   std::size_t size = type.getElementTypeBitWidth() / 8;
-  // Equal to itself moved by one element: all elements are the first.
+  // Equal to itself shifted by one element: all elements equal the first.
   if (raw.size() <= size || raw.drop_front(size) != raw.drop_back(size)) return dense;
   return mlir::DenseElementsAttr::getFromRawBuffer(type, raw.take_front(size));
 }

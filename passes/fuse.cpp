@@ -11,13 +11,13 @@
 namespace kiln::passes {
 namespace {
 
-/// Operations that code generation takes as they are.
+/// Operations that code generation handles outside of fusions.
 bool stays(mlir::Operation* op) {
   return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp, ir::ConstantOp, ir::ScatterOp,
                    ir::SortOp, ir::CumulativeOp, ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op);
 }
 
-/// Writes the groups behind the block's old operations, one new operation each.
+/// Emits the groups after the block's old operations, one new operation per group.
 class Emitter {
  public:
   Emitter(mlir::Block& block, const Movement& movement, const llvm::DenseSet<mlir::Operation*>& prepackable)
@@ -39,14 +39,15 @@ class Emitter {
   }
 
  private:
-  /// A kernel that also computes for the call is no longer prepacked, nor is whatever derives from it.
+  /// A kernel that also computes non-prepacked values is no longer prepacked; nor are values that derive from
+  /// it.
   void mark_prepacked(mlir::Operation* op, const FusionGroup& group) {
     const auto is_prepackable = [&](mlir::Operation* old) { return prepackable_.contains(old); };
     if (llvm::all_of(group.ops, is_prepackable) && ir::derives_from_parameters(op))
       op->setAttr(ir::prepacked_attr, builder_.getUnitAttr());
   }
 
-  /// The whole array `v` in the new program. A reshape that only renames one is written here.
+  /// The whole array `v` in the new program. Emits a reshape that only renames one.
   mlir::Value buffer(mlir::Value v) {
     if (mlir::Value known = buffers_.lookupOrNull(v)) return known;
     mlir::Value base = movement_.base(v), result = base;
@@ -92,7 +93,7 @@ class Emitter {
     mlir::IRMapping map;                      // results, views and buffers
     llvm::SmallVector<mlir::Value> operands;  // of the fusion
     llvm::DenseMap<mlir::Value, mlir::Value>
-        made;  // splats and iota; `map` may know them as buffers that views look at
+        made;  // splats and iota; `map` may have them as buffers too, for views on them
   };
 
   void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
@@ -114,7 +115,7 @@ class Emitter {
       if (is_made(v)) operand.set(inside.made.lookup(v));
   }
 
-  /// Makes `v` known in a kernel: views are cloned, buffers become arguments.
+  /// Brings `v` into a kernel: views are cloned, buffers become arguments.
   void bring_in(Inside& inside, mlir::Block& block, mlir::Value v) {
     if (inside.map.contains(v)) return;
     mlir::Operation* op = v.getDefiningOp();

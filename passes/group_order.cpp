@@ -22,7 +22,7 @@ bool GroupOrder::has_path_through_another(Group a, Group b) const {
 }
 
 std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second) const {
-  // One search from each end. The next step is that of the search which will then have looked at fewer edges,
+  // A search from each end, alternating: the next step is that of the search that has looked at fewer edges,
   // so that a value with many users costs no more than the search from the other end.
   struct Side {
     Group start, goal;
@@ -62,8 +62,8 @@ void GroupOrder::merge(Group from, Group into) {
   Between between = *search(first, second);
   llvm::sort(between.groups, [&](Group a, Group b) { return items_[a + 1].number < items_[b + 1].number; });
   for (const Group g : between.groups) remove(g);
-  // What follows the first group goes after the second, where the merged group is; or what the second follows
-  // goes before the first.
+  // Either the groups that follow the first move after the second, where the merged group is, or the groups
+  // that the second follows move before the first.
   const Group place = between.follow_first ? second : first;
   if (between.follow_first)
     insert_after(second + 1, between.groups);

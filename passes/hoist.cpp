@@ -7,8 +7,8 @@
 namespace kiln::passes {
 namespace {
 
-/// Whether a step must do it even if all steps would do the same: numbers differ from step to step, and a
-/// check in a step that is not taken must not throw.
+/// Whether a step must execute it even if all steps compute the same: random numbers differ from step to
+/// step, and a check in a step that does not run must not throw.
 bool is_of_step(mlir::Operation* op) {
   return op
       ->walk([](mlir::Operation* inner) {

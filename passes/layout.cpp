@@ -68,7 +68,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// Channels last: a tile's columns are then neighbours in the result as in the packed weights.
+  /// Channels last: the columns of a tile are then contiguous in the result, as in the packed weights.
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
     if (runs_along_lines(op)) {
@@ -88,7 +88,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// Whether vectors go along the lines, where the input has its channels first, as the caller gave it.
+  /// Whether vectors run along lines: the input is a function argument with the channels first.
   bool runs_along_lines(ir::ConvolutionOp op) const {
     const auto result = ir::ranked(op.getResult());
     if (op.getGroups() != 1 || op.getStride().back() != 1) return false;
@@ -117,7 +117,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   mlir::Value direct(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
     const auto shape = ir::ranked(op.getW()).getShape();
     const std::int64_t channels = ir::ranked(op.getX()).getDimSize(1);
-    // Where each channel has one kernel of its own, the kernels are packed side by side.
+    // Depthwise: the kernels of all channels are packed side by side.
     const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
     const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
     auto packed =
@@ -127,7 +127,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
                                            op.getDilate());
   }
 
-  /// `columns` of each group decide the panel.
+  /// The panel width follows from the `columns` of each group.
   mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
                         std::int64_t columns, std::int64_t groups) const {
     const mlir::RankedTensorType from = ir::ranked(x);

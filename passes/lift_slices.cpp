@@ -15,16 +15,17 @@
 namespace kiln::passes {
 namespace {
 
-/// Operations for all points of a window, so that those that combine them fit in the same kernel.
+/// The maximum number of operations for all points of a window, such that their combination fits in the same
+/// kernel.
 constexpr std::size_t most_operations = 48;
 
-/// A product and what follows it.
+/// A contraction and its epilogue.
 struct End {
   mlir::Operation* product;
   llvm::SmallVector<mlir::Operation*> ops;  ///< pointwise ones that depend on it, in program order
 };
 
-/// The end of which `v` is the only value that leaves it.
+/// The epilogue whose only result is `v`.
 std::optional<End> end_at(mlir::Value v) {
   const auto is_earlier = [](mlir::Operation* a, mlir::Operation* b) { return a->isBeforeInBlock(b); };
   std::priority_queue<mlir::Operation*, std::vector<mlir::Operation*>, decltype(is_earlier)> makers(
@@ -56,7 +57,7 @@ std::optional<End> end_at(mlir::Value v) {
   return std::nullopt;
 }
 
-/// Writes an end anew for one point of the windows after the other.
+/// Emits an epilogue once per point of the windows.
 class Lifter {
  public:
   Lifter(const End& end, const ir::Windows& windows) : end_(end), windows_(windows) {}
@@ -113,7 +114,7 @@ void lift_windows_over(mlir::Operation* op, std::int64_t max_points) {
   for (mlir::Operation* of_end : end->ops)
     for (mlir::Value v : of_end->getOperands())
       if (mlir::Operation* def = v.getDefiningOp(); def && is_nullary(def) && !ir::splat_of(v)) return;
-  // In the order of the program, so that what is the same for all points stands in front of each.
+  // In program order, so that operations common to all points precede each of them.
   llvm::SmallVector<ir::SliceOp> slices;
   for (mlir::Operation* user : op->getUsers()) slices.push_back(llvm::cast<ir::SliceOp>(user));
   llvm::sort(slices, [](ir::SliceOp a, ir::SliceOp b) { return a->isBeforeInBlock(b); });
@@ -133,7 +134,7 @@ class LiftSlices final : public mlir::PassWrapper<LiftSlices, mlir::OperationPas
 
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();
-    // What is dead would count as a user.
+    // A dead operation would count as a user.
     erase_dead(block);
     llvm::SmallVector<mlir::Operation*> pointwise;
     for (mlir::Operation& op : block)

@@ -25,7 +25,7 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
     for (mlir::func::FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<mlir::func::FuncOp>())) {
       count_ = 0;
-      // Inner bodies first: what an outer one holds is then a list.
+      // Inner bodies first: an outer body is then a flat list of operations.
       llvm::SmallVector<mlir::Operation*> nested;
       function.walk([&](mlir::Operation* op) {
         if (llvm::isa<ir::LoopOp, ir::IfOp>(op)) nested.push_back(op);
@@ -40,7 +40,7 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
   }
 
  private:
-  /// Turns what the bodies use from outside into arguments behind their own, the same for all.
+  /// Turns values that the bodies use from outside into arguments after their own, the same for all bodies.
   llvm::SmallVector<mlir::Value> isolate(llvm::ArrayRef<mlir::Region*> bodies) {
     mlir::IRRewriter rewriter(&getContext());
     llvm::SetVector<mlir::Value> captured;
@@ -58,7 +58,7 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
 
   static bool is_cheap(mlir::Operation* op) { return op && (is_nullary(op) || ir::is_movement(op)); }
 
-  /// Copies of splats, iota and views from outside, chains of views included.
+  /// Clones splats, iota and views from outside, chains of views included.
   static void bring_in_cheap(mlir::IRRewriter& rewriter, mlir::Region& body) {
     llvm::SetVector<mlir::Value> used;
     mlir::getUsedValuesDefinedAbove(body, used);

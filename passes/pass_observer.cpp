@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<bool> counting = false;
 
-/// Of all threads.
+/// Shared by all threads.
 struct Counts {
   std::mutex mutex;
   std::vector<PassCount> passes;  // in the order in which they ran first: the pipeline's
@@ -57,7 +57,7 @@ class PassObserver : public mlir::PassInstrumentation {
     std::lock_guard lock(counts().mutex);
     ++(counts().of(pass->getArgument()).*what);
   }
-  /// What runs a nested list of passes is a pass too, without a name.
+  /// A nested list of passes appears as a pass without a name.
   static bool is_adaptor(mlir::Pass* pass) { return pass->getArgument().empty(); }
 
   passes::AfterPass after_pass_;

@@ -48,7 +48,7 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
 void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Fewer kinds of operations; the parts of windows and of small contractions take part in fusion.
   pm.addPass(create_expand_pass());
-  // The same weights once: steps of a recurrent cell that a program unrolled.
+  // Contractions with the same weights become one: steps of a recurrent cell that a program unrolled.
   pm.addPass(create_merge_products_pass(*options.target));
   // Packs become visible: of parameters, they leave the call.
   pm.addPass(create_layout_pass(*options.target));
@@ -66,7 +66,7 @@ void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& opt
 void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Normalised rows: x - mean(x) is cheaper than an array of it.
   if (options.fuse) pm.addPass(create_recompute_pass());
-  // Reshapes between a root and its epilogue would part them.
+  // A reshape between a root and its epilogue would prevent their fusion.
   pm.addPass(create_sink_reshapes_pass());
   // Poolings are part of a contraction's epilogue where its tiles hold their windows.
   if (options.fuse) pm.addPass(create_lift_slices_pass(*options.target));
@@ -74,7 +74,7 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(create_fuse_pass(*options.target, options.fuse));
   // Copies that only move values to where a kernel could have written them.
   if (options.fuse) pm.addPass(create_absorb_copies_pass());
-  // Values that would still pass through memory between kernels, a few rows at a time.
+  // Row fusion: values that would still pass through memory between kernels stay in L1 or L2.
   if (options.fuse) pm.addPass(create_strip_mine_pass(*options.target));
 }
 
@@ -84,7 +84,7 @@ void add_memory(mlir::OpPassManager& pm) {
   pm.addPass(create_plan_buffers_pass());
 }
 
-/// Calls `f`, unless an error is known; keeps what it throws.
+/// Calls `f` unless there is an error already; keeps its exception.
 template <class F>
 void keep_error(std::exception_ptr& error, F f) {
   if (error) return;
@@ -101,9 +101,9 @@ constexpr bool verifies_each_stage = false;
 constexpr bool verifies_each_stage = true;
 #endif
 
-/// The end of a stage: the module is verified, if asked for, and shown to the observer. What the observer throws does not
-/// pass through MLIR, which is compiled without exceptions: it ends the pipeline, and run_pipeline() throws
-/// it again.
+/// The end of a stage: verifies the module, if requested, and shows it to the observer. The observer's
+/// exceptions do not pass through MLIR, which is compiled without exceptions: one ends the pipeline, and
+/// run_pipeline() rethrows it.
 class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<mlir::ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageEnd)
@@ -124,7 +124,7 @@ class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<ml
   bool verify_;
 };
 
-/// `error` takes what observers throw; null where there are none.
+/// `error` receives exceptions of observers; null without observers.
 void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::exception_ptr* error) {
   using mlir::func::FuncOp;
   add_simplification(pm.nest<FuncOp>(), options);

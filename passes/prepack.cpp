@@ -5,9 +5,9 @@
 namespace kiln::passes {
 namespace {
 
-constexpr std::int64_t max_growth = 1 << 20;  // bytes of results over those of operands
+constexpr std::int64_t max_growth = 1 << 20;  // bytes of results beyond those of operands
 
-/// Whether the operation always computes the same from the same operands.
+/// Whether equal operands always give equal results.
 bool is_function_of_operands(mlir::Operation* op) {
   return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::ReduceOp, ir::GatherOp>(op) || ir::is_pointwise(op) ||
          ir::is_movement(op) || ir::is_product(op);

@@ -17,22 +17,22 @@ mlir::RankedTensorType with_shape(mlir::Value v, Shape shape) {
   return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
 }
 
-/// Whether a kernel computes it, so that it need not be in memory for the next operation.
+/// Whether it is computed in a kernel and need not be in memory for the next operation.
 bool is_computed(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
   return op && (ir::is_pointwise(op) || ir::is_product(op) ||
                 llvm::isa<ir::ReduceOp, ir::GatherOp, ir::RandomUniformOp>(op));
 }
 
-/// Whether the reshape would cost a kernel: what it moves is computed, or it is no strides on what is in
-/// memory.
+/// Whether the reshape would cost a kernel: its operand is computed, or it cannot be expressed as strides on
+/// a buffer.
 bool costs(ir::ReshapeOp reshape) {
   if (is_computed(reshape.getX())) return true;
   mlir::Operation* op = reshape.getX().getDefiningOp();
   return op && ir::is_movement(op) && ir::view_of(reshape).base == reshape.getResult();
 }
 
-/// `v` under another shape where that costs nothing; null where it does.
+/// `v` with another shape if that costs nothing; else null.
 mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   if (auto reshape = v.getDefiningOp<ir::ReshapeOp>(); reshape && shape_of(reshape.getX()) == shape)
     return reshape.getX();
@@ -89,7 +89,7 @@ class Sinkable {
   llvm::DenseMap<mlir::Operation*, bool> known_;
 };
 
-/// A reshape among the operands of `op` whose users can all do without it.
+/// A reshape among the operands of `op` that all its users can do without.
 ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
   for (mlir::Value v : op->getOperands()) {
     auto reshape = v.getDefiningOp<ir::ReshapeOp>();
@@ -127,7 +127,7 @@ class SinkReshapes final : public mlir::PassWrapper<SinkReshapes, mlir::Operatio
     for (mlir::Value v : op->getOperands()) {
       if (map.contains(v)) continue;
       mlir::Value moved = v == reshape.getResult() ? reshape.getX() : under_shape(builder, v, shape);
-      if (!moved) return;  // reshapes that were made for others are dead
+      if (!moved) return;  // reshapes created for others are dead
       map.map(v, moved);
     }
     mlir::Operation* clone = builder.clone(*op, map);

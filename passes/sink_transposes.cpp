@@ -20,7 +20,7 @@ mlir::RankedTensorType type_in(mlir::Value v, Order order) {
   return mlir::RankedTensorType::get(applyPermutation(type.getShape(), order), type.getElementType());
 }
 
-/// The transpose that made v, if it puts channels in the second place.
+/// The transpose that computes v, if it moves the channels to the second axis.
 ir::TransposeOp channels_first(mlir::Value v) {
   auto transpose = v.getDefiningOp<ir::TransposeOp>();
   if (!transpose) return {};
@@ -51,7 +51,7 @@ class SinkTransposes final
   static void sink(mlir::Operation* op) {
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
     if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp>(op)) return;
-    // Where more operands lie in the other order, the transposes stay in front.
+    // If more operands have the other order, the transposes stay before the operation.
     std::size_t moved = 0, in_memory = 0;
     ir::TransposeOp model;
     for (mlir::Value v : op->getOperands()) {
@@ -86,7 +86,7 @@ class SinkTransposes final
     op->erase();
   }
 
-  /// Repeats a value, or looks at a smaller one: in any order at no cost.
+  /// A broadcast or a splat: free in any order of axes.
   static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || ir::splat_of(v); }
 
   /// The value of which `v` is the transpose in `order`; `back` is the inverse.

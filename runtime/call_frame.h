@@ -6,10 +6,9 @@
 
 namespace kiln {
 
-/// One call of an executable: its arguments and the memory for its results. Every call is made through one:
-/// eager operators, hybridized blocks, models, constant folding. `executable` outlives the frame, and so do
-/// the storages and the memory that it is given. Allocates nothing for calls of usual sizes. Thread rule: one
-/// thread at a time.
+/// One call of an executable: its arguments and the memory of its results. Eager operators, hybridized
+/// blocks, models and constant folding all call through a frame. `executable`, the storages and the result
+/// memory outlive the frame. Allocates nothing for calls of usual sizes. Thread rule: one thread at a time.
 class CallFrame {
  public:
   explicit CallFrame(const Executable& executable)
@@ -27,8 +26,8 @@ class CallFrame {
   /// Output `i` of the plan is written to `data`, which has room for it and overlaps no argument.
   void set_result(std::size_t i, void* data) { results_[i] = data; }
 
-  /// Runs the call; all arguments and results are set. `reserve(draws)` takes random counters and returns the
-  /// state before them; it is asked only by calls that draw.
+  /// Runs the call; all arguments and results are set. `reserve(draws)` reserves random counters and returns
+  /// the state before them; it is called only if the executable draws.
   template <class Reserve>
   void run(Reserve&& reserve) {
     const std::int64_t draws = executable_.plan().random_draws;

@@ -7,7 +7,7 @@
 namespace kiln {
 namespace {
 
-/// The index of element `number`, in C order, of an array.
+/// The index vector of element `number`, in C order.
 Shape place_in(const Shape& shape, std::int64_t number) {
   Shape place = shape;
   for (std::size_t i = shape.size(); i-- > 0;) {

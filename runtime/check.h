@@ -3,11 +3,11 @@
 
 #include <kiln/error.h>
 
-/// Steps that look at values and end the call where they are not allowed.
+/// Steps that check values and end the call if one is out of range.
 namespace kiln {
 
-/// What such a step throws. The message begins with the line of the program that the step was compiled for;
-/// whoever runs code that several lines share replaces it.
+/// The error of such a step. The message begins with the program line that the step was compiled for. A
+/// caller whose code is shared by several lines replaces that line.
 class ValueError final : public Error {
  public:
   ValueError(const std::string& line, std::string message);

@@ -45,7 +45,7 @@ class Loop final : public Control {
       scratch += aligned_bytes(1);
     }
 
-    // The body's inputs, then its outputs.
+    // Operands of the body: its inputs, then its outputs.
     SmallArray<std::byte*, 32> body(body_.plan().inputs.size() + body_.plan().outputs.size());
     std::byte** const in = body.data();
     std::byte** const out = in + body_.plan().inputs.size();
@@ -58,7 +58,8 @@ class Loop final : public Control {
 
     std::int64_t step = 0;
     for (; step < plan_.steps && !(go_on && *go_on == std::byte{0}); ++step) {
-      // So that the last of `steps` steps writes to the results.
+      // States alternate between two buffers; the parity makes the last of `steps` steps write to the
+      // results.
       const bool to_result = (plan_.steps - step) % 2 == 1;
       for (std::size_t i = 0; i < plan_.carries; ++i) out[i] = to_result ? bytes(results[i]) : others[i];
       body_.run_body(body.data(), scratch, random);

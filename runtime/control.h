@@ -5,7 +5,7 @@
 /// constants and write-backs, whose arenas are part of the step's scratch memory.
 namespace kiln {
 
-/// Where the next block of an arena may begin: a cache line, and the widest vector.
+/// Alignment of blocks in an arena: a cache line, which is also the widest vector.
 constexpr std::int64_t aligned_bytes(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// `body` outlives the result.

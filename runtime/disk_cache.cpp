@@ -19,7 +19,7 @@ namespace {
 
 using Mode = DiskCacheOptions::Mode;
 
-constexpr std::int64_t touch_after = 3600;  // seconds: a use is noted at most so often
+constexpr std::int64_t touch_after = 3600;  // seconds: the precision of an entry's last use
 
 std::optional<CacheKey> key_from_hex(std::string_view hex) {
   CacheKey k;
@@ -99,7 +99,7 @@ std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::
     cache_file::Decoded d = cache_file::decode(file.bytes, &key);
     problem = d.problem;
     if (problem.empty() && d.contents.stamp != stamp)
-      problem = compose("it was compiled with or for something else ({})", d.contents.stamp);
+      problem = compose("it was compiled by another version or for another target ({})", d.contents.stamp);
     if (problem.empty()) {
       if (options_.mode == Mode::read_write && std::time(nullptr) - file.modified > touch_after)
         ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
@@ -108,7 +108,7 @@ std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::
     }
   }
   warn_once("cache entry",
-            fmt::format("the cached kernel {} is not used: {}. It is compiled anew.", path, problem));
+            fmt::format("the cached kernel {} is not used: {}. It is compiled again.", path, problem));
   log_line(LogCategory::cache, "bad {}: {}", key.hex(), problem);
   if (options_.mode == Mode::read_write) ::unlink(path.c_str());
   return {};
@@ -121,23 +121,23 @@ void DiskCache::store(const CacheKey& key, std::string_view stamp, std::span<con
   if (file.size() > options_.max_bytes) return;
   const std::string path = file_of(key);
   int error = cache_file::write(path, file);
-  if (error == ENOENT) {  // the first of its two digits
+  if (error == ENOENT) {  // the folder of the key's first two digits is missing
     ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0700);
     error = cache_file::write(path, file);
   }
   if (error == EROFS || error == EACCES || error == EPERM) {
-    // A cache that an administrator filled is used as it is.
+    // The cache is read-only, for example filled by an administrator: loading from it still works.
     log_line(LogCategory::cache, "not stored, {} is read-only", options_.folder);
     return;
   }
   if (error != 0) {
     warn_once("cache store",
-              fmt::format("a compiled kernel could not be kept in {}: {}", path, std::strerror(error)));
+              fmt::format("a compiled kernel could not be stored in {}: {}", path, std::strerror(error)));
     return;
   }
   log_line(LogCategory::cache, "store {} {} bytes {}", key.hex(), file.size(), description);
-  // Looking at all files takes time: after a sixteenth of the limit, and at every sixteenth key (whoever
-  // stores it), so that many short processes do not outgrow it together.
+  // Eviction lists all files, which takes time. It runs after a sixteenth of the limit was stored, and for
+  // every sixteenth key, so that many short processes together stay within the limit.
   const std::uint64_t since = stored_since_scan_.fetch_add(file.size()) + file.size();
   if (since > options_.max_bytes / 16 || key.lo % 16 == 0) {
     stored_since_scan_ = 0;

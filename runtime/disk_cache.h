@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-/// Compiled kernels on disk, found by a hash of what was compiled. Files are private to the user, appear
-/// whole or not at all (written beside and renamed), and are checked before they are used: size, key, stamp,
-/// checksum. One that fails is a miss. Nothing here throws for what lies on the disk.
+/// Compiled kernels on disk, found by a hash of their definition. Files are private to the user and are
+/// written atomically (temporary file, rename). Before use, size, key, stamp and checksum are verified; a
+/// mismatch is a miss. No function here throws because of the state of the disk.
 namespace kiln {
 
 /// 128 bits of XXH3.
@@ -35,18 +35,18 @@ struct DiskCacheOptions {
   KILN_API static DiskCacheOptions from_environment();
 };
 
-/// Thread rule: any thread, any number of processes. Two that store one key at once both succeed; one's file
-/// stays.
+/// Thread rule: any thread, any number of processes. If two store the same key, both succeed and one file
+/// remains.
 class KILN_API DiskCache {
  public:
   explicit DiskCache(DiskCacheOptions options);
 
-  /// The bytes stored under `key`, if they are whole and their `stamp` is this one. The stamp says what the
-  /// bytes need to be good: versions of Kiln and LLVM, CPU features. A hit counts as a use (to the hour) for
-  /// eviction.
+  /// The bytes stored under `key`, if they are intact and their stamp equals `stamp`. The stamp holds the
+  /// conditions under which the bytes are valid: versions of Kiln and LLVM, CPU features. A hit updates the
+  /// time of last use (to the hour) for eviction.
   std::optional<std::vector<std::byte>> load(const CacheKey& key, std::string_view stamp);
-  /// Keeps the bytes; does nothing where it cannot. `description` is what `kiln cache ls` shows. May evict
-  /// the entries that were not used for longest.
+  /// Stores the bytes; no effect if that is not possible. `description` is shown by `kiln cache ls`. May
+  /// evict the least recently used entries.
   void store(const CacheKey& key, std::string_view stamp, std::span<const std::byte> bytes,
              std::string_view description);
 
@@ -54,7 +54,8 @@ class KILN_API DiskCache {
   const std::string& path() const { return options_.folder; }
   std::vector<cache::Entry> list();  ///< least recently used first
   cache::Check verify();  ///< reads every entry; damaged ones are removed unless the cache is read-only
-  std::uint64_t prune(std::uint64_t max_bytes);  ///< evicts down to this size; bytes freed
+  /// Evicts until at most that many bytes are left. Returns the bytes freed.
+  std::uint64_t prune(std::uint64_t max_bytes);
 
  private:
   enum class State { unknown, usable, unusable };
@@ -67,7 +68,7 @@ class KILN_API DiskCache {
   std::atomic<std::uint64_t> stored_since_scan_{0};
 };
 
-/// The process's own, with the options of the environment at the first call.
+/// The cache of the process, with the options of the environment at the first call.
 DiskCache& disk_cache();
 
 }  // namespace kiln

@@ -41,7 +41,7 @@ XXH128_hash_t checksum(Header header, std::span<const std::byte> rest) {
   return XXH3_128bits_withSeed(rest.data(), rest.size(), h.low64 ^ h.high64);
 }
 
-/// Closes what it holds.
+/// Closes the file descriptor on destruction.
 struct File {
   int fd;
   ~File() {
@@ -87,7 +87,7 @@ Decoded decode(std::span<const std::byte> file, const CacheKey* key) {
   std::memcpy(&h, file.data(), sizeof h);
   if (std::memcmp(h.magic, magic, sizeof magic) != 0) return bad("it is not a kernel of this format");
   const std::span<const std::byte> rest = file.subspan(sizeof h);
-  // Each length is compared with what is there before the next is looked at: no sum can overflow.
+  // Each length is checked against the remaining bytes before the next is read: no sum can overflow.
   if (h.stamp_bytes > rest.size() || h.description_bytes > rest.size() - h.stamp_bytes ||
       h.payload_bytes != rest.size() - h.stamp_bytes - h.description_bytes)
     return bad("its length is wrong: it was cut off, or written over");
@@ -104,7 +104,7 @@ Decoded decode(std::span<const std::byte> file, const CacheKey* key) {
 
 Read read(const std::string& path) {
   Read r;
-  // Without O_NONBLOCK a pipe of that name would be waited for.
+  // With O_NONBLOCK, opening a pipe of that name does not block.
   const File f{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
   if (f.fd < 0) {
     r.found = errno != ENOENT && errno != ENOTDIR;

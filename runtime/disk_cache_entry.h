@@ -14,14 +14,14 @@ struct Contents {
 
 std::vector<std::byte> encode(const CacheKey& key, std::string_view stamp, std::string_view description,
                               std::span<const std::byte> payload);
-/// Empty `problem` when the file is sound. With `key` null any key will do.
+/// An empty `problem` means that the file is valid. A null `key` accepts any key.
 struct Decoded {
   Contents contents;
   std::string problem;
 };
 Decoded decode(std::span<const std::byte> file, const CacheKey* key);
 
-/// The whole file, if it is a regular file of this user and not absurdly large.
+/// The contents of the file, if it is a regular file of this user and of plausible size.
 struct Read {
   std::vector<std::byte> bytes;
   std::int64_t modified = 0;
@@ -29,7 +29,8 @@ struct Read {
   std::string problem;
 };
 Read read(const std::string& path);
-/// Beside and renamed: readers see the old file, none, or the whole new one. Returns an errno, 0 for success.
+/// Writes a temporary file and renames it: readers see the old file, none, or the complete new one. Returns
+/// an errno, 0 for success.
 int write(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace kiln::cache_file

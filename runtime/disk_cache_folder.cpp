@@ -15,7 +15,7 @@
 namespace kiln::cache_folder {
 namespace {
 
-constexpr std::time_t leftover_age = 3600;  // seconds after which nobody is still writing
+constexpr std::time_t leftover_age = 3600;  // seconds after which a temporary file has no writer any more
 
 struct CloseDir {
   void operator()(DIR* d) const { ::closedir(d); }

@@ -6,8 +6,8 @@
 /// The cache's folder: FOLDER/ab/<32 hexadecimal digits>.kernel, "ab" being the first two of the digits.
 namespace kiln::cache_folder {
 
-/// Makes the folder (private, parents too) and looks whether it is safe to load code from. Returns what is
-/// wrong; empty when nothing is.
+/// Creates the folder (private, parents too) and checks that it is safe to load code from. Returns the
+/// problem; empty if there is none.
 std::string prepare(const std::string& folder, bool may_create);
 
 struct File {
@@ -16,7 +16,7 @@ struct File {
   std::uint64_t bytes = 0;
   std::int64_t used_ns = 0;  ///< modification time
 };
-/// All entries, least recently used first. Removes leftovers of writers that died.
+/// All entries, least recently used first. Removes temporary files of writers that died.
 std::vector<File> scan(const std::string& folder);
 
 inline constexpr const char* suffix = ".kernel";

@@ -6,14 +6,14 @@
 
 namespace kiln {
 
-/// The value of an environment variable; nothing when it is not set or empty.
+/// The value of an environment variable; nothing if it is unset or empty.
 inline std::optional<std::string_view> env(const char* name) {
   const char* v = std::getenv(name);
   if (v == nullptr || *v == '\0') return {};
   return std::string_view(v);
 }
 
-/// Whether an environment variable switches something on: "1" or "on".
+/// Whether an environment variable is "1" or "on".
 inline bool env_is_on(const char* name) {
   const auto text = env(name);
   return text == "1" || text == "on";
@@ -51,8 +51,8 @@ inline std::optional<std::size_t> parse_size(std::string_view text) {
   return value;
 }
 
-/// The count that a variable sets, at least 1; `otherwise` when it is not set, or with a warning when it is
-/// no such count.
-std::size_t count_from_env(const char* name, std::size_t otherwise);
+/// The count in a variable, at least 1. `fallback` if it is unset or, with a warning, if its value is no such
+/// count.
+std::size_t count_from_env(const char* name, std::size_t fallback);
 
 }  // namespace kiln

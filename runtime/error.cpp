@@ -20,7 +20,7 @@ Error::Error(std::string message, Kind kind)
 std::string shortened(std::string_view text) {
   constexpr std::size_t longest = 400, tail = 60;
   if (text.size() <= longest) return std::string(text);
-  // Characters of UTF-8 stay whole.
+  // Cuts only between UTF-8 characters.
   const auto inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
   std::size_t head = longest - tail, rest = text.size() - tail;
   while (head > 0 && inside(head)) --head;

@@ -20,10 +20,10 @@
 namespace kiln {
 namespace {
 
-/// The arena of one call; counts as such in the memory report.
+/// The arena of one call, counted as arena_bytes in the memory report.
 class Arena {
  public:
-  /// `owner` is who the error names when there is no memory.
+  /// `owner` is named in the error if there is no memory.
   Arena(std::int64_t bytes, const std::string& owner) : bytes_(bytes) {
     if (bytes_ == 0) return;
     try {
@@ -45,7 +45,7 @@ class Arena {
   std::byte* data_ = nullptr;
 };
 
-struct Call {
+struct KernelCall {
   KernelFn entry;
   void* const* operands;
   const std::int64_t* params;
@@ -55,7 +55,7 @@ struct Call {
 };
 
 void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
-  const Call& c = *static_cast<const Call*>(context);
+  const KernelCall& c = *static_cast<const KernelCall*>(context);
   if (c.scratch == nullptr) return c.entry(c.operands, c.params, begin, end);
   SmallArray<void*, 32> operands(c.count + 1);
   std::copy_n(c.operands, c.count, operands.data());
@@ -173,41 +173,42 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   const Arena scratch(l.scratch_bytes * workers, plan_.name);
   for (int w = 0; w < workers; ++w)
     std::memset(scratch.data() + w * l.scratch_bytes, 0, sizeof(std::int64_t));
-  Call call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
+  KernelCall call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
 
 namespace {
 
-/// Where a prepacked constant is kept, and by which names.
+/// The storage that keeps a prepacked constant, and its keys there.
 struct PrepackedPlace {
   std::uint64_t key;
   std::uint64_t sources = 0;
   Storage* keeper;
-  bool foreign = false;
+  bool external = false;
 
   PrepackedPlace(const PrepackedPlan& p, std::span<const Argument> inputs)
       : key(p.key), keeper(inputs[p.inputs.front()].storage) {
-    // One key for each choice of places in the storages: views share those.
+    // Offsets are part of the key: views of the same storages at other offsets have prepacked constants of
+    // their own.
     for (std::size_t i : p.inputs) {
       const Argument& a = inputs[i];
       key = mixed(key, a.offset);
       sources = mixed(mixed(sources, a.storage->id()), a.storage->version());
-      foreign = foreign || a.storage->foreign();
+      external = external || a.storage->external();
     }
   }
 };
 
 }  // namespace
 
-/// Null if it is to be made. Inside a section of Domain::prepacked.
+/// Null if it has to be made. The caller is inside a section of Domain::prepacked.
 const Buffer* Executable::find_prepacked(std::size_t index, std::span<const Argument> inputs) const {
   const PrepackedPlace place(plan_.prepacked[index], inputs);
-  return place.foreign ? nullptr : place.keeper->find_prepacked(place.key, place.sources);
+  return place.external ? nullptr : place.keeper->find_prepacked(place.key, place.sources);
 }
 
-/// `bases` are known up to prepacked constant `index`, which is added.
+/// Requires the `bases` of all operands and of the prepacked constants before `index`; sets that of `index`.
 std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::span<const Argument> inputs,
                                                         std::byte** bases) const {
   const PrepackedPlan& p = plan_.prepacked[index];
@@ -220,16 +221,16 @@ std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::
     for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data());
     return made;
   };
-  std::shared_ptr<const Buffer> prepacked = place.foreign
+  std::shared_ptr<const Buffer> prepacked = place.external
                                                 ? std::make_shared<const Buffer>(make())
                                                 : place.keeper->prepacked(place.key, place.sources, make);
   base = prepacked->data();
   return prepacked;
 }
 
-/// Returns the place of the base after those of the prepacked constants. A call that finds all of them needs
-/// no more than its section. One that makes any refers to each, since a section would hold back those that it
-/// replaces.
+/// Returns the first base after those of the prepacked constants. A call that finds all of them relies on its
+/// section alone. A call that makes one holds a reference to each instead: an open section would keep the
+/// replaced ones from being freed.
 std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::byte** bases,
                                          PrepackedReferences& references) const {
   auto& section = references.section.emplace();
@@ -247,7 +248,7 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
   return bases + first_prepacked_ + count;
 }
 
-/// The values are all known before the first is written: one may be another's old contents.
+/// With overlap, all values are copied before the first write: one value may be another input's old contents.
 void Executable::write_back(std::span<const Argument> inputs, std::byte* const* bases) const {
   const auto value = [&](std::size_t i) {
     return bases[write_back_values_[i].base] + write_back_values_[i].offset;
@@ -276,7 +277,7 @@ void Executable::run_steps(std::byte* const* bases) const {
 
 void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const {
   using Clock = std::chrono::steady_clock;
-  // What a loop runs is part of its time. A step may throw.
+  // The time of a loop includes its body. A step may throw.
   struct Suspended {
     Profile::Record* profile = std::exchange(Profile::Record::current(), nullptr);
     ~Suspended() { Profile::Record::current() = profile; }

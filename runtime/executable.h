@@ -14,37 +14,37 @@
 
 namespace kiln {
 
-/// A loaded kernel. Shared by all executables that use it; the code is unmapped with the last reference. The
-/// cache of kernels has one too, and drops it when there are too many kernels
+/// A loaded kernel, shared by all executables that use it; the last reference unmaps the code. The kernel
+/// cache holds a reference as well, until it drops the kernel to stay within its bound
 /// (codegen/driver/kernel_cache.h).
 struct Kernel {
   KernelFn entry = nullptr;
   std::string name;                       ///< for people: the operators in it
   std::array<std::uint64_t, 2> key = {};  ///< as in PlannedKernel
   std::string symbol;
-  Blob object;                 ///< what it was loaded from
+  Blob object;                 ///< the object file of the code
   std::shared_ptr<void> code;  ///< keeps the machine code mapped
 };
 
-/// Finds or loads a kernel of a plan. Throws kiln::Error where that is not possible.
+/// Finds or loads a kernel of a plan. Throws kiln::Error on failure.
 using LoadKernel = std::function<std::shared_ptr<const Kernel>(const PlannedKernel&)>;
 
-/// An argument of a call: a storage and where in it the array begins.
+/// An argument of a call: a storage, and the offset of the array's first element.
 struct Argument {
   Storage* storage;
   std::size_t offset = 0;  ///< bytes
 };
 
-/// What a step does that launches no kernel: it runs bodies (control.h) or checks values (check.h).
-/// Immutable, as an Executable is.
+/// A step that launches no kernel: it runs bodies (control.h) or checks values (check.h). Immutable, as an
+/// Executable is.
 class Control {
  public:
   virtual ~Control() = default;
-  /// `operands` as the step's plan documents. May throw: the call then ends.
+  /// `operands` as documented for the step's plan. May throw, which ends the call.
   virtual void run(void* const* operands) const = 0;
 };
 
-/// The seed and the counter that a call's random numbers start from; 16 bytes that kernels read as two u64.
+/// Seed and counter at the start of a call's random numbers; 16 bytes that kernels read as two u64.
 struct RandomState {
   std::uint64_t seed = 0;
   std::uint64_t counter = 0;
@@ -54,32 +54,32 @@ struct RandomState {
 /// and outputs of its own.
 class KILN_API Executable {
  public:
-  /// Throws what `load` throws, and an internal error for a plan that refers to something it does not have.
+  /// Throws the errors of `load`, and an internal error for a plan with an index out of range.
   Executable(ExecutablePlan plan, const LoadKernel& load, Device device = {});
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   const ExecutablePlan& plan() const { return plan_; }
-  /// Where its kernels run, and its arguments and results live.
+  /// The device of its kernels, arguments and results.
   Device device() const { return device_; }
 
   /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets
   /// the floating-point environment (round to nearest, subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
-  /// As the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs; the
-  /// arena has room for plan().arena_bytes. Takes the caller's floating-point environment.
+  /// Runs as the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs;
+  /// the arena has room for plan().arena_bytes. The caller has set the floating-point environment.
   void run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const;
 
  private:
-  /// The plan as run() reads it: operand i of a launch is base[operands[first + i].base] + operands[first +
-  /// i].offset, where the bases are the inputs, outputs, constants, prepacked constants, the arena and the
-  /// random state, in this order.
+  /// The plan in the form that run() reads: operand i of a launch is base[operands[first + i].base] +
+  /// operands[first + i].offset. The bases are the inputs, outputs, constants, prepacked constants, the arena
+  /// and the random state, in this order.
   struct Operand {
     std::uint32_t base;
     std::int64_t offset;
   };
   struct Launch {
     const Control* control;
-    KernelFn entry;  // null with control
+    KernelFn entry;  // null if `control` is set
     const std::int64_t* params;
     std::uint32_t first, count;
     std::int64_t extent, grain, scratch_bytes;
@@ -92,7 +92,7 @@ class KILN_API Executable {
   void launch(const Launch& l, std::byte* const* bases, void** operands) const;
   void run_steps(std::byte* const* bases) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
-  /// What keeps the prepacked constants of a call alive.
+  /// Keeps the prepacked constants of a call alive.
   struct PrepackedReferences {
     std::optional<ReadSection<Domain::prepacked>> section;
     std::vector<std::shared_ptr<const Buffer>> held;
@@ -106,14 +106,14 @@ class KILN_API Executable {
 
   ExecutablePlan plan_;
   Device device_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;     // by their number in the plan
-  std::vector<std::unique_ptr<const Executable>> bodies_;  // the same
+  std::vector<std::shared_ptr<const Kernel>> kernels_;     // by their index in the plan
+  std::vector<std::unique_ptr<const Executable>> bodies_;  // likewise
   std::vector<std::unique_ptr<const Control>> controls_;   // of the steps that launch no kernel
   std::vector<Operand> operands_;
   std::vector<Launch> launches_;
   std::vector<std::vector<Launch>> prepacked_launches_;
   std::vector<Operand> write_back_values_;
-  bool write_backs_overlap_ = false;  // a value to be written lies in an input
+  bool write_backs_overlap_ = false;  // whether a written value is another input's old contents
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, arena_base_ = 0, bases_ = 0;
   std::uint32_t widest_ = 0;  // most operands of a launch
 };

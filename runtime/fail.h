@@ -9,8 +9,7 @@
 
 namespace kiln {
 
-/// A text from a program or a file as messages show it: without its middle, whose size it tells, when it is
-/// longer than 400 bytes.
+/// A text from a program or file for a message: if longer than 400 bytes, its middle is replaced by its size.
 std::string shortened(std::string_view text);
 
 /// An argument of a message.
@@ -22,8 +21,8 @@ decltype(auto) shown(const T& argument) {
     return (argument);
 }
 
-/// `text` with its arguments. Strings among them may be of any length and are shortened; a `const char*` is
-/// taken as it is: it is a word of Kiln's, or a message that was composed before.
+/// `text` with its arguments. String arguments may have any length and are shortened. A `const char*` is not:
+/// it is a literal of Kiln or an already composed message.
 template <class... A>
 std::string compose(fmt::format_string<A...> text, A&&... args) {
   const auto format = [&](const auto&... values) {
@@ -38,7 +37,7 @@ template <class... A>
   throw Error(compose(text, std::forward<A>(args)...));
 }
 
-/// Throws an internal error: something that no input should be able to cause.
+/// Throws an internal error: a defect of Kiln, which no input should be able to cause.
 template <class... A>
 [[noreturn]] void fail_internal(fmt::format_string<A...> text, A&&... args) {
   throw Error(compose(text, std::forward<A>(args)...), Error::Kind::internal);

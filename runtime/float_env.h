@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// While it lives, this thread computes with the floating-point environment that Kiln's results are defined
-/// in: round to nearest, subnormals kept, no traps. Then the caller's is back, its exception flags included.
+/// During its lifetime, this thread has the floating-point environment in which Kiln's results are defined:
+/// round to nearest, subnormals kept, no traps. Restores the caller's environment, exception flags included.
 /// Costs some nanoseconds.
 class FloatEnv {
  public:

@@ -14,14 +14,14 @@
 namespace kiln {
 namespace {
 
-/// How many threads are inside, counted apart so that they share no line of memory.
+/// The number of threads inside the gate, in counters on separate cache lines.
 struct alignas(64) Count {
   std::atomic<int> inside{0};
 };
 std::array<Count, 64> counts;
 std::atomic<bool> forking{false};
 std::mutex one_fork;
-constinit thread_local int depth = 0;  // of this thread's guards
+constinit thread_local int depth = 0;  // nesting depth of this thread's guards
 
 Count& own_count() { return counts[(reinterpret_cast<std::uintptr_t>(&depth) >> 12) % counts.size()]; }
 
@@ -55,7 +55,7 @@ void ForkGuard::enter() noexcept {
   if (depth++ > 0) return;
   std::atomic<int>& inside = own_count().inside;
   inside.fetch_add(1);
-  // Either this thread sees the fork, or the fork sees this thread.
+  // Sequentially consistent: either this thread sees `forking`, or the forking thread sees `inside`.
   while (forking.load()) {
     inside.fetch_sub(1);
     forking.wait(true);

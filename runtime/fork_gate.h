@@ -1,13 +1,14 @@
 #pragma once
 #include <mutex>
 
-/// fork() copies the thread that calls it and no other: a lock that another thread holds would stay locked in
-/// the child for ever, and a compilation in progress would never end there. The gate makes fork() wait until
-/// all other threads are outside of such places, which they enter again after it. The child then computes on
-/// one thread if the parent had workers: oneTBB's threads do not exist in it.
+/// fork() copies only the calling thread. In the child, a lock that another thread held would stay locked for
+/// ever, and a compilation in progress would never end. The gate makes fork() wait until all other threads
+/// are outside of such regions; they enter again after it. The child computes on one thread if the parent had
+/// workers: oneTBB's threads do not exist in it.
 namespace kiln {
 
-/// While one lives, another thread's fork() waits. Guards nest, and cost an atomic increment outermost.
+/// During its lifetime, another thread's fork() waits. Guards nest; only the outermost costs an atomic
+/// increment.
 class ForkGuard {
  public:
   ForkGuard() noexcept { enter(); }
@@ -19,7 +20,8 @@ class ForkGuard {
   static void leave() noexcept;
 };
 
-/// The same for a worker of a loop, for which a thread inside of the gate waits: it never waits for a fork().
+/// The same for a worker of a loop. It never waits for a fork(): a thread inside the gate waits for the
+/// worker.
 class ForkGuardOfWorker {
  public:
   ForkGuardOfWorker() noexcept;
@@ -28,7 +30,7 @@ class ForkGuardOfWorker {
   ForkGuardOfWorker& operator=(const ForkGuardOfWorker&) = delete;
 };
 
-/// A mutex that no other thread holds while the process forks.
+/// A mutex that no other thread holds during a fork().
 template <class M>
 class ForkSafe {
  public:

@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// Of a hash and one number more.
+/// Combines a hash with one more number.
 constexpr std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
   return std::rotl((hash ^ number) * 0x9e3779b97f4a7c15ull, 29) + number;
 }

@@ -18,7 +18,7 @@ struct State {
   LogSink sink;
   std::set<std::string, std::less<>> said;
 };
-/// Never destroyed: static objects of a program may still have something to say.
+/// Never destroyed: destructors of static objects may still log.
 State& state() {
   static State* s = new State;
   return *s;
@@ -31,7 +31,7 @@ void say(State& s, LogLevel level, const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// A bit for each category that KILN_LOG names.
+/// One bit per category in KILN_LOG.
 unsigned read_categories() {
   unsigned mask = 0;
   std::string_view rest = env("KILN_LOG").value_or("");

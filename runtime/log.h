@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
-/// What Kiln says beside its results; see kiln/log.h for the user's side.
+/// Logging for Kiln's own code; kiln/log.h is the user's side.
 namespace kiln {
 
 enum class LogCategory { compile, cache };
 
-/// Whether KILN_LOG names the category: ask before composing a line.
+/// Whether KILN_LOG has the category: check it before composing a line.
 bool log_enabled(LogCategory category);
-/// A line of information, "kiln: compile: ...". Dropped when the category is off.
+/// Logs "kiln: compile: ...". Dropped if the category is off.
 void log_info(LogCategory category, const std::string& text);
-/// "kiln: warning: ...", the first time that `cause` is given in this process.
+/// Logs "kiln: warning: ...", once per `cause` and process.
 void warn_once(std::string_view cause, const std::string& text);
 
 template <class... A>

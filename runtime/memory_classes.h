@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstddef>
 
-/// Size classes of the pool: multiples of 64 bytes up to 1 KiB, then eight steps per doubling, so that at
-/// most an eighth of a block is waste. A block's class follows from the bytes asked for: blocks need no
+/// Size classes of the pool: multiples of 64 bytes up to 1 KiB, then eight classes per doubling, so that at
+/// most an eighth of a block is wasted. The class of a block follows from its requested size: blocks need no
 /// header.
 namespace kiln::memory {
 

@@ -3,21 +3,21 @@
 #include <atomic>
 #include <cstdint>
 
-/// How many bytes arrays and arenas hold, for the memory report. Each thread counts for itself and adds its
-/// change to the process's level only when the change passes `slack`: an addition to memory that all threads
-/// share costs several nanoseconds, and a small call would pay for four of them.
+/// The bytes of arrays and arenas for the memory report. Each thread counts for itself, and adds its change
+/// to the level of the process only when the change exceeds `slack`: an atomic addition to shared memory
+/// costs several nanoseconds, and a small call would do four of them.
 namespace kiln::memory {
 
-/// What a block is for: the elements of an array, or the temporaries of a running call.
+/// The purpose of a block: elements of an array, or temporaries of a running call.
 enum class Use : std::uint8_t { array, arena };
 
-/// Bytes of one thread that the process's level does not hold yet.
+/// The maximum of a thread's bytes that the level of the process does not include yet.
 constexpr std::int64_t slack = 64 * 1024;
 
-/// The part that all threads share.
+/// The level of the process, shared by all threads.
 class ProcessLevel {
  public:
-  /// `highest` is what `change` was at most since it was last added.
+  /// `highest` is the maximum of `change` since the last addition.
   void add(std::int64_t change, std::int64_t arenas, std::int64_t highest) noexcept {
     if (arenas != 0) arenas_.fetch_add(arenas, std::memory_order_relaxed);
     const std::int64_t before = held_.fetch_add(change, std::memory_order_relaxed);
@@ -37,11 +37,11 @@ class ProcessLevel {
   std::atomic<std::int64_t> peak_{0};  // of held_
 };
 
-/// One thread's change since it was last added to the process's level. Written by its thread; any thread may
-/// read.
+/// The change of one thread since its last addition to the level of the process. Written by its thread; any
+/// thread may read it.
 class ThreadLevel {
  public:
-  /// `bytes` are negative when a block is given back.
+  /// `bytes` are negative for a freed block.
   void count(ProcessLevel& process, std::int64_t bytes, Use use) noexcept {
     if (use == Use::arena) arenas_.store(arenas() + bytes, std::memory_order_relaxed);
     const std::int64_t now = change() + bytes;
@@ -64,7 +64,7 @@ class ThreadLevel {
  private:
   std::atomic<std::int64_t> change_{0};   // arrays and arenas
   std::atomic<std::int64_t> arenas_{0};   // the part of change_ that is arenas
-  std::atomic<std::int64_t> highest_{0};  // what change_ was at most
+  std::atomic<std::int64_t> highest_{0};  // maximum of change_
 };
 
 }  // namespace kiln::memory

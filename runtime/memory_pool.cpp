@@ -21,12 +21,12 @@ namespace {
 constexpr std::size_t small_bytes = 32 * 1024;
 constexpr std::size_t small_classes = class_of(small_bytes) + 1;
 
-/// A freed block holds the list of its class.
+/// A freed block holds the link of its class's list.
 struct FreeBlock {
   FreeBlock* next;
 };
 
-/// How many blocks of a small class a thread keeps: 32 KiB worth of them, at least 2 and at most 64.
+/// The number of blocks of a small class that a thread keeps: 32 KiB worth, at least 2 and at most 64.
 constexpr std::uint32_t thread_limit(std::size_t c) {
   return static_cast<std::uint32_t>(
       std::clamp<std::size_t>(small_bytes / std::max(class_bytes(c), std::size_t{1}), 2, 64));
@@ -37,8 +37,8 @@ constexpr auto limits = [] {
   return a;
 }();
 
-/// The freed blocks of the process. Blocks of the least recently used class go first when the limit is
-/// passed.
+/// The freed blocks of the process. Beyond the limit, blocks of the least recently used class are released
+/// first.
 class Shared {
  public:
   void* take(std::size_t c) {
@@ -134,7 +134,7 @@ class Shared {
     return out;
   }
 
-  /// Outside the lock: giving large blocks back takes the system a while.
+  /// Called without the lock: returning large blocks to the system takes long.
   static void release(FreeBlock* list) noexcept {
     while (list != nullptr) {
       FreeBlock* next = list->next;
@@ -158,7 +158,7 @@ Shared& shared() {
 struct ThreadCache {
   struct List {
     FreeBlock* head = nullptr;
-    std::atomic<std::uint32_t> count{0};  // written by the cache's thread only; the report reads it
+    std::atomic<std::uint32_t> count{0};  // written by the owning thread only; the report reads it
 
     std::uint32_t add(std::uint32_t n) noexcept {
       const std::uint32_t now = count.load(std::memory_order_relaxed) + n;
@@ -206,9 +206,8 @@ CacheList& cache_list() {
   return *l;
 }
 
-// Trivially destructible, so that it may be read at any time in a thread's life. Not of the model
-// initial-exec: a library with such variables needs room in the static block of thread-local memory, and
-// dlopen() finds little there.
+// Trivially destructible, so that it can be read at any time of a thread's life. Not of the TLS model
+// initial-exec: such variables need room in the static TLS block, of which dlopen() has little.
 constinit thread_local ThreadCache* cache_of_thread = nullptr;
 constinit thread_local bool thread_is_ending = false;
 
@@ -270,7 +269,7 @@ inline void count(ThreadCache* cache, std::int64_t bytes, Use use) noexcept {
 void forget_other_threads() noexcept {
   std::erase_if(cache_list().caches, [](ThreadCache* c) {
     if (c == cache_of_thread) return false;
-    c->level.add_to(process_level);  // the arrays are still there
+    c->level.add_to(process_level);  // the arrays still exist
     return true;
   });
 }
@@ -310,7 +309,7 @@ namespace {
   return l.pop();
 }
 
-/// A block that the thread has no list or no room for.
+/// Frees a block for which the thread has no list or no room.
 [[gnu::noinline]] void deallocate_slow(std::size_t c, FreeBlock* b) noexcept {
   if (c < small_classes && make_thread_cache() != nullptr) {
     b->next = std::exchange(cache_of_thread->lists[c].head, b);

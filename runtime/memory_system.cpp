@@ -17,7 +17,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 void* system_allocate(std::size_t bytes) noexcept {
 #if defined(KILN_SANITIZE_ADDRESS) || defined(KILN_SANITIZE_THREAD)
-  // A sanitizer's allocator ends the process where the system's returns null.
+  // A sanitizer's allocator ends the process instead of returning null.
   if (bytes > std::size_t{1} << 36) return nullptr;
   void* block = nullptr;
   return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
@@ -25,7 +25,7 @@ void* system_allocate(std::size_t bytes) noexcept {
   const bool large = bytes >= 2 * huge_page;
   void* block = nullptr;
   if (posix_memalign(&block, large ? huge_page : alignment, bytes) != 0) return nullptr;
-  // Advice only: without huge pages the block is as good, at a few percent of speed.
+  // Only advice: without huge pages the block works as well, a few percent slower.
   if (large) madvise(block, bytes / huge_page * huge_page, MADV_HUGEPAGE);
   return block;
 #endif
@@ -36,7 +36,7 @@ void system_free(void* block, std::size_t) noexcept { std::free(block); }
 bool can_map(std::size_t bytes, std::size_t mappings) noexcept {
   void* const room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
-  // A page of other rights splits the mapping around it.
+  // A page with other access rights splits the mapping around it, so that the mappings are counted too.
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   bool fits = true;
   for (std::size_t i = 1; i < mappings && fits; i += 2)

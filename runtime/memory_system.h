@@ -1,17 +1,17 @@
 #pragma once
 #include <cstddef>
 
-/// What the pool gets its blocks from.
+/// The system allocator below the pool.
 namespace kiln::memory {
 
-/// Null when there is none. Blocks of some megabytes ask for huge pages.
+/// Null if there is no memory. Requests huge pages for blocks of some megabytes.
 void* system_allocate(std::size_t bytes) noexcept;
 void system_free(void* block, std::size_t bytes) noexcept;
-/// Bytes of freed blocks that the process may keep; see kiln/memory.h.
+/// The limit of freed blocks kept by the process; see kiln/memory.h.
 std::size_t pool_limit() noexcept;
 
-/// Whether the process may have so many bytes more at this moment, and so many mappings, under its limits
-/// (setrlimit, overcommit, vm.max_map_count). No more mappings than pages.
+/// Whether the process could now have that many bytes more, and that many mappings, within its limits
+/// (setrlimit, overcommit, vm.max_map_count). Requires at most one mapping per page.
 bool can_map(std::size_t bytes, std::size_t mappings = 1) noexcept;
 
 }  // namespace kiln::memory

@@ -10,12 +10,13 @@
 #include <variant>
 #include <vector>
 
-/// A compiled graph as data: it knows no LLVM, holds no address and no handle, and can be copied, printed,
-/// written and read back (plan_io.h). An Executable (executable.h) is a plan with its kernels loaded.
+/// A compiled graph as data. It depends on no LLVM, holds no address and no handle, and can be copied,
+/// printed, written and read back (plan_io.h). An Executable (executable.h) is a plan with its kernels
+/// loaded.
 namespace kiln {
 
-/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides the
-/// code was left general in; it computes the part [begin, end) of the outermost loop. Reentrant; writes only
+/// Generated code. `buffers[i]` is the first element of operand i; `params` are the extents and strides that
+/// are not built into the code. Computes the part [begin, end) of the outermost loop. Reentrant; writes only
 /// its output operands.
 using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std::int64_t begin,
                           std::int64_t end);
@@ -27,7 +28,7 @@ using Blob = std::shared_ptr<const std::vector<std::byte>>;
 struct PlannedKernel {
   std::string name;                  ///< for people: the operators in it
   std::array<std::uint64_t, 2> key;  ///< hash of the kernel's definition and of the compiler
-  std::string symbol;                ///< of the function in `object`
+  std::string symbol;                ///< the function's name in `object`
   Blob object;                       ///< an ELF object; null for a function of the process itself (tests)
 };
 
@@ -40,9 +41,9 @@ struct BufferRef {
   bool operator==(const BufferRef&) const = default;
 };
 
-/// A loop (kiln.run_loop). The body takes the loop-carried values, a row of each scanned input, then the
-/// invariants, and gives the carried values of the next step, a row of each stacked output, then, in a
-/// conditional loop, whether to continue.
+/// A loop (kiln.run_loop). The body takes the loop-carried values, one slice of each scanned input, then the
+/// invariants. It returns the carried values of the next step, one slice of each stacked output, then, in a
+/// conditional loop, the condition of the next step.
 ///
 /// Operands of the step: carried values, scanned inputs, invariants, the condition (if conditional), results
 /// (carried, then stacked outputs), scratch, random state. Scratch: a second copy of each carried value and,
@@ -50,7 +51,7 @@ struct BufferRef {
 struct LoopPlan {
   std::uint32_t body = 0;  ///< in the plan's bodies
   std::int64_t steps = 0;  ///< at most this many in a conditional loop
-  std::int64_t draws = 0;  ///< random counters from one step to the next
+  std::int64_t draws = 0;  ///< random counters per step
   std::uint64_t carries = 0, rows = 0, invariants = 0, outputs = 0;
   bool conditional = false;
   bool operator==(const LoopPlan&) const = default;
@@ -73,16 +74,16 @@ struct BoundsCheck {
   bool operator==(const BoundsCheck&) const = default;
 };
 
-/// One thing that a call does: the launch of a kernel or, where `control` says so, something else.
+/// One step of a call: the launch of a kernel or, if `control` is set, a loop, branch or check.
 struct Step {
   std::variant<std::monostate, LoopPlan, BranchPlan, BoundsCheck> control = {};
   std::uint32_t kernel = 0;  ///< in the plan's kernels
   std::vector<BufferRef> operands = {};
   std::vector<std::int64_t> params = {};
   std::int64_t extent = 1;  ///< the outermost loop: [0, extent)
-  std::int64_t grain = 1;   ///< smallest piece worth a thread; pieces begin at multiples of it
-  /// For each thread that runs the kernel; their address is its last operand. The first eight bytes are zero
-  /// before a thread's first piece, and a piece finds the memory as the thread's preceding piece left it.
+  std::int64_t grain = 1;   ///< minimum extent of a task; tasks begin at multiples of it
+  /// Per worker; its address is the kernel's last operand. Its first eight bytes are zero before a worker's
+  /// first task, and later tasks find it as the worker's preceding task left it.
   std::int64_t scratch_bytes = 0;
   std::string name = {};                    ///< for profiles and dumps
   std::vector<std::string> locations = {};  ///< "file:line" of the operators in it
@@ -90,29 +91,29 @@ struct Step {
   bool launches_kernel() const { return std::holds_alternative<std::monostate>(control); }
 };
 
-/// A prepacked constant: derived from parameters alone, kept on the storage of the first of them while no
-/// version moves.
+/// A prepacked constant: derived from parameters alone, kept on the storage of the first of them until a
+/// version changes.
 struct PrepackedPlan {
   std::vector<std::size_t>
-      inputs;  ///< the parameters, also those that other prepacked constants in `steps` derive from
+      inputs;             ///< the parameters, including those of other prepacked constants in `steps`
   std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
   std::int64_t bytes = 0;
-  std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constant up to this one
+  std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constants up to this one
 };
 
 struct ExecutablePlan {
   std::string name;
-  std::string target;  ///< what the kernels are compiled for and by; empty without kernels
+  std::string target;  ///< what the kernels were compiled by and for; empty without kernels
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
-  /// New contents of inputs, copied over them when all steps are done.
+  /// New contents of inputs, copied to them after the last step.
   struct WriteBack {
     std::size_t input;
     BufferRef value;
     std::int64_t bytes;
   };
   std::vector<WriteBack> write_backs;
-  std::vector<PlannedKernel> kernels;  ///< of this plan's steps and prepacked constants, each once
+  std::vector<PlannedKernel> kernels;  ///< of this plan's steps and prepacked constants, without duplicates
   std::vector<std::shared_ptr<const Buffer>> constants;
   std::vector<PrepackedPlan> prepacked;
   std::vector<Step> steps;
@@ -123,8 +124,8 @@ struct ExecutablePlan {
   double compile_ms = 0;
 };
 
-/// Launches in the plan and, once each, in the bodies of its loops and branches; write-backs and checks are
-/// none.
+/// The launches of the plan and, counted once each, of the bodies of its loops and branches, without
+/// write-backs and checks.
 KILN_API std::size_t kernel_count(const ExecutablePlan& plan);
 
 }  // namespace kiln

@@ -10,7 +10,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Of no bytes, data() may be null.
+/// data() may be null if there are no bytes.
 Json binary(std::span<const std::byte> bytes) {
   const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   return Json::binary({data, data + bytes.size()});

@@ -11,7 +11,7 @@ Profile::Record*& Profile::Record::current() {
 
 void Profile::Record::add(const Step& step, double seconds) {
   const auto [at, unseen] = kernels.try_emplace(&step);
-  // An executable may be gone when the profile is read, and another have taken its place.
+  // A later step may have the address of a destroyed one: its name tells them apart.
   if (unseen || at->second.name != step.name) at->second = {step.name, step.locations};
   ++at->second.runs;
   at->second.seconds += seconds;

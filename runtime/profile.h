@@ -8,15 +8,15 @@
 
 namespace kiln {
 
-/// What a Profile has seen.
+/// The measurements of a Profile.
 struct Profile::Record {
   std::unordered_map<const Step*, Kernel> kernels;
   Record* outer = nullptr;
 
   void add(const Step& step, double seconds);
-  /// The calling thread's innermost, or null.
+  /// The innermost record of the calling thread, or null.
   static Record*& current();
-  /// The same for the hot path of a call: one load where the process has no Profile.
+  /// The same on the hot path of a call: one load if the process has no Profile.
   static Record* active() { return alive.load(std::memory_order_relaxed) == 0 ? nullptr : current(); }
   static inline std::atomic<int> alive{0};
 };

@@ -13,8 +13,8 @@ namespace kiln {
 namespace reclaim {
 namespace {
 
-/// Every record that a thread ever had. Records are never freed: a thread that ends leaves its own to the
-/// next one.
+/// The slots of all threads, of the past too. They are never freed: a thread that ends leaves its slots to a
+/// later one.
 constinit std::atomic<ReaderSlots*> all_slots{nullptr};
 
 bool membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }
@@ -22,21 +22,21 @@ bool membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command
 struct SlotsOwner {
   ReaderSlots* slots;
   ~SlotsOwner() {
-    // Sections that other destructors of this thread open take another record, which is then never reused.
+    // Later destructors of this thread that open a section take other slots, which are never reused.
     slots_of_thread = nullptr;
     slots->taken.store(false, std::memory_order_release);
   }
 };
 
-/// Retired objects that some section may still read. An object is freed when no section of an epoch before
-/// its own is open.
+/// Retired objects that an open section may still read. An object is freed once no open section began before
+/// the epoch of its retirement.
 struct Waiting {
   Mutex mutex;
   Retirable* first = nullptr;
 };
 constinit Waiting waiting[domain_count];
 
-/// The epoch in which the oldest open section began.
+/// The epoch in which the oldest open section began; the maximum if none is open.
 std::uint64_t oldest_section(Domain domain) noexcept {
   std::uint64_t oldest = ~std::uint64_t{0};
   for (const ReaderSlots* s = all_slots.load(std::memory_order_acquire); s != nullptr; s = s->next)
@@ -49,7 +49,7 @@ std::uint64_t oldest_section(Domain domain) noexcept {
 
 constinit std::atomic<std::uint64_t> epochs[domain_count] = {1, 1};
 constinit thread_local ReaderSlots* slots_of_thread = nullptr;
-// Sections before this initialisation are full barriers, which serve either way.
+// Sections that run before this initialisation use full barriers, which are correct in both cases.
 bool readers_need_no_barrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 
 ReaderSlots* take_slots() {
@@ -89,12 +89,12 @@ void free_retired(Domain domain) noexcept {
 
 void retire(Domain domain, std::unique_ptr<Retirable> object) noexcept {
   if (!object) return;
-  // A section of this epoch or a later one began after the object was replaced, and cannot read it.
+  // A section that begins in this epoch or later cannot read the object, which was replaced before.
   object->retired_in = reclaim::epochs[static_cast<std::size_t>(domain)].fetch_add(1) + 1;
-  // From here on each open section's announcement is visible, or its loads see the new object; and a section
-  // that closes does so visibly, or sees the new epoch.
+  // After the barrier, each open section's announcement is visible, or its loads see the new object. A
+  // section that closes afterwards does so visibly, or sees the new epoch.
   if (reclaim::readers_need_no_barrier && !reclaim::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
-    object.release();  // a sandbox took the system call away: whether it is read is unknown, so it stays
+    object.release();  // a sandbox blocks the system call: readers are unknown, so the object leaks
     return;
   }
   {

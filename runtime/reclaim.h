@@ -5,35 +5,35 @@
 #include <memory>
 #include <utility>
 
-/// Epoch-based reclamation (Fraser, "Practical lock-freedom", 2004): how a call reads a published, immutable
+/// Epoch-based reclamation (Fraser, "Practical lock-freedom", 2004): a call reads a published, immutable
 /// object without a lock and without a shared reference count, while another thread replaces it. The reader
-/// loads the pointer inside a ReadSection. The thread that replaces the object publishes the new one first
-/// and then retires the old one, which is freed when every section that was open at that moment is closed.
+/// loads the pointer inside a ReadSection. The replacing thread publishes the new object, then retires the
+/// old one, which is freed when every section that was open at that moment is closed.
 ///
 /// A thread announces a section by a store to a slot that no other thread writes, so that readers never
 /// contend. The announcement must be visible before the section's first load; retire() forces that by
 /// membarrier(2), a barrier on all threads of the process, so that the reader itself needs none.
 namespace kiln {
 
-/// A section holds back objects of its own domain only. A call reads recordings until it ends, and may make
-/// prepacked constants meanwhile, of which it frees the replaced ones at once.
+/// A section delays the reclamation of objects of its own domain only. A call is in a section of the
+/// recordings until it ends; if it makes prepacked constants meanwhile, the replaced ones are freed at once.
 enum class Domain : std::uint8_t { recordings, prepacked };
 inline constexpr std::size_t domain_count = 2;
 
 namespace reclaim {
 
-/// One thread's announcements: for each domain the epoch in which its outermost open section began, else 0.
+/// The announcements of one thread: per domain, the epoch in which its outermost open section began, else 0.
 struct alignas(64) ReaderSlots {
   std::atomic<std::uint64_t> entered[domain_count] = {};
   std::atomic<bool> taken{true};
   ReaderSlots* next = nullptr;
 };
 
-/// Of each domain, raised by each retirement.
+/// Per domain; each retirement increments it.
 extern std::atomic<std::uint64_t> epochs[domain_count];
 /// Null until the thread's first section.
 extern constinit thread_local ReaderSlots* slots_of_thread;
-/// Whether retire() has membarrier(2); without it an announcement is a full barrier itself.
+/// Whether retire() has membarrier(2); if not, an announcement includes a full barrier.
 extern bool readers_need_no_barrier;
 
 ReaderSlots* take_slots();
@@ -50,8 +50,8 @@ inline void announce(std::atomic<std::uint64_t>& slot, std::uint64_t epoch) noex
 
 }  // namespace reclaim
 
-/// While it lives, what this thread reads of the domain's published objects stays alive. Sections nest; only
-/// the outermost counts. Retired objects wait for it, so it should be no longer than a call.
+/// During its lifetime, published objects of the domain that this thread reads stay alive. Sections nest;
+/// only the outermost counts. Retired objects wait for it, so it should not be longer than a call.
 template <Domain domain>
 class ReadSection {
  public:
@@ -70,12 +70,12 @@ class ReadSection {
   ReadSection(const ReadSection&) = delete;
   ReadSection& operator=(const ReadSection&) = delete;
 
-  /// Ends it early.
+  /// Closes the section early.
   void leave() noexcept {
     if (slot_ == nullptr) [[unlikely]]
       return;
     reclaim::announce(*std::exchange(slot_, nullptr), 0);
-    // What was retired meanwhile may have waited for this section alone.
+    // Objects retired during this section may have waited for it alone.
     if (reclaim::epochs[number].load(std::memory_order_relaxed) != entered_) [[unlikely]]
       reclaim::free_retired(domain);
   }
@@ -86,8 +86,8 @@ class ReadSection {
   std::uint64_t entered_ = 0;
 };
 
-/// An object that readers find by a published pointer. Carries its place in the list of retired objects, so
-/// that retiring one allocates nothing and cannot fail.
+/// An object that readers find by a published pointer. Contains its link in the list of retired objects, so
+/// that retiring allocates nothing and cannot fail.
 struct Retirable {
   Retirable() = default;
   virtual ~Retirable() = default;
@@ -95,15 +95,15 @@ struct Retirable {
   Retirable& operator=(const Retirable&) = delete;
 
   Retirable* next_retired = nullptr;
-  std::uint64_t retired_in = 0;  ///< the epoch that its retirement began
+  std::uint64_t retired_in = 0;  ///< the epoch that began with its retirement
 };
 
 /// Frees the object when every section of `domain` that is open now is closed: at once if there is none, else
-/// on the thread that closes the last. No new section can reach the object any more. To be called without
+/// on the thread that closes the last. The object must be unreachable for new sections. Call it without
 /// locks, since the object's destructor may run.
 void retire(Domain domain, std::unique_ptr<Retirable> object) noexcept;
 
-/// In the child of a fork(): sections of threads that do not exist there are closed.
+/// In the child of a fork(): closes the sections of threads that do not exist there.
 void forget_readers();
 
 }  // namespace kiln

@@ -6,7 +6,7 @@
 namespace kiln {
 namespace {
 
-// Out of the way of the sizes of every call's arrays.
+// Out of line: error paths must not slow the size computation of every call.
 [[noreturn, gnu::cold, gnu::noinline]] void fail_too_large(const TensorType& type,
                                                            std::optional<std::int64_t> bytes) {
   fail("an array of the shape {} and dtype {} takes {} bytes, more than the {} that a process can address",

@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// An array whose length is known when it is made: on the stack up to N elements, else from the heap.
+/// An array whose length is fixed at construction: on the stack up to N elements, else on the heap.
 /// Elements that need no construction are left uninitialised.
 template <class T, std::size_t N>
 class SmallArray {

@@ -53,8 +53,7 @@ std::byte* Storage::host_data() const {
   return data();
 }
 
-/// Given when first asked for: few storages have prepacked constants, and a counter that all threads share is
-/// slow.
+/// Assigned on first use: few storages have prepacked constants, and a counter shared by all threads is slow.
 std::uint64_t Storage::id() {
   static std::atomic<std::uint64_t> last{0};
   std::uint64_t id = id_.load(std::memory_order_relaxed);
@@ -79,7 +78,7 @@ std::shared_ptr<const Buffer> counted(Buffer buffer) {
   return {kept, release};
 }
 
-/// Of all storages: it is held for as long as a list is copied, and never while a prepacked constant is made.
+/// One mutex for all storages: held only while a list is copied, never while a prepacked constant is made.
 constinit Mutex publishing;
 
 }  // namespace
@@ -128,7 +127,7 @@ std::shared_ptr<const Buffer> Storage::prepacked(std::uint64_t key, std::uint64_
   std::unique_ptr<Retirable> replaced;
   {
     const std::lock_guard lock(publishing);
-    if (version() != now) return made;  // from contents that others have left behind: for this call only
+    if (version() != now) return made;  // the contents have changed since: valid for this call only
     PrepackedList* const old = prepacked_.load(std::memory_order_relaxed);
     if (auto found = find(old)) return found;
     if (old)

@@ -14,18 +14,17 @@
 
 namespace kiln {
 
-/// Memory that holds the elements of an array: from the pool of a device, or the caller's own. Aligned to 64
-/// bytes when it is Kiln's. Move-only; counts in the memory report while it lives (with the bytes asked for,
-/// not those rounded up).
+/// Memory for the elements of an array: from the pool of a device, or external memory of the caller. Kiln's
+/// own is aligned to 64 bytes. Move-only; counted in the memory report during its lifetime, with the
+/// requested size.
 class KILN_API Buffer {
  public:
   Buffer() = default;
-  /// `bytes` of uninitialised memory of `device`. Throws kiln::Error when there is none.
+  /// `bytes` of uninitialised memory of `device`. Throws kiln::Error if there is none.
   explicit Buffer(std::size_t bytes, Device device = {});
-  /// The same for an array, which the error names.
+  /// The same for an array; the error names its type.
   explicit Buffer(const TensorType& type, Device device = {});
-  /// The caller's memory; `release` runs when Kiln needs it no more (it may be empty). Not counted in the
-  /// report.
+  /// External memory; `release` (may be empty) runs when Kiln no longer needs it. Not counted in the report.
   Buffer(void* data, std::size_t bytes, std::function<void()> release);
   Buffer(Buffer&& o) noexcept
       : data_(std::exchange(o.data_, nullptr)),
@@ -40,7 +39,7 @@ class KILN_API Buffer {
   std::byte* data() const { return data_; }  ///< an address of the device
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
-  bool foreign() const { return release_ != nullptr; }
+  bool external() const { return release_ != nullptr; }
 
  private:
   void free() noexcept;
@@ -48,21 +47,20 @@ class KILN_API Buffer {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   Device device_;
-  std::unique_ptr<std::function<void()>> release_;  // foreign memory only, and then never null
+  std::unique_ptr<std::function<void()>> release_;  // external memory only, and then never null
 };
 
-/// What all handles and views of one array share. `version` moves on every write through Kiln and on every
-/// mutable pointer handed out; prepacked constants derived from the contents, and maybe from those of other
-/// storages (packed weights, scale and shift of a BatchNorm), are kept beside them with the version they were
-/// made from. None is kept for external memory, whose owner may write at any time. Thread rule: the
-/// counter and the prepacked constants may be used from any thread; the elements as the user's program
-/// orders.
+/// The state shared by all handles and views of one array. `version` is incremented by every write through
+/// Kiln and by every mutable pointer handed out. Prepacked constants (packed weights, scale and shift of a
+/// BatchNorm) are derived from the contents, possibly also from those of other storages; they are kept here
+/// with the version that they were made from. External memory has none, since its owner may write at any
+/// time. Thread rule: the version and the prepacked constants may be used from any thread; the program
+/// synchronises the elements.
 ///
-/// The prepacked constants stand in one immutable list behind an atomic pointer. A call reads the list, and
-/// the prepacked constants in it until the call ends, inside a ReadSection of Domain::prepacked, without a
-/// lock. A new prepacked constant means a new list, which holds those of the old one that are not stale; the
-/// old list is retired, and the prepacked constants that it alone holds are freed with it
-/// (runtime/reclaim.h).
+/// The prepacked constants are in one immutable list behind an atomic pointer. A call reads the list without
+/// a lock inside a ReadSection of Domain::prepacked, and uses the constants in it until the call ends. A new
+/// prepacked constant means a new list without the stale entries of the old one. The old list is retired, and
+/// the constants that no other list holds are freed with it (runtime/reclaim.h).
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
@@ -74,31 +72,30 @@ class KILN_API Storage {
 
   /// An address of the device, for kernels.
   std::byte* data() const { return buffer_.data(); }
-  /// The elements, for code of the host: whatever reads or writes elements outside of kernels asks here.
+  /// The elements, for code on the host. All reads and writes of elements outside of kernels use it.
   std::byte* host_data() const;
   Device device() const { return buffer_.device(); }
   std::size_t bytes() const { return buffer_.bytes(); }
-  bool foreign() const { return buffer_.foreign(); }
+  bool external() const { return buffer_.external(); }
   std::uint64_t version() const { return version_.load(std::memory_order_acquire); }
   void bump_version() { version_.fetch_add(1, std::memory_order_acq_rel); }
-  /// For a storage whose memory is found later (deferred initialisation). No other thread may use it
+  /// For a storage whose memory is allocated later (deferred initialisation). No other thread may use it
   /// meanwhile.
   void reset(Buffer buffer) {
     buffer_ = std::move(buffer);
     bump_version();
   }
 
-  /// A number that no other storage has or will have; never 0.
+  /// A unique number, never reused and never 0.
   std::uint64_t id();
 
-  /// The prepacked constant called `key` (a hash of what it is), made by `make` if there is none from these
-  /// `sources`: a hash of the ids and versions of the storages that it is made from, of which this is one,
-  /// read before their contents are. One from other sources gives way to it, so that what is kept does not
-  /// grow as storages come and go. `make` may run while others read the storages.
+  /// The prepacked constant with this `key` (a hash of its definition). `sources` is a hash of the ids and
+  /// versions of the storages that it is made from, this one included, read before their contents. `make`
+  /// runs if there is none for these sources, possibly while other threads read the storages. Replaces an
+  /// entry with the same key but other sources: the cache holds one entry per key.
   std::shared_ptr<const Buffer> prepacked(std::uint64_t key, std::uint64_t sources,
                                           const std::function<Buffer()>& make);
-  /// The same if it is there already, else null: what nearly every call finds. Good while the caller's
-  /// section of Domain::prepacked lasts.
+  /// The same if it exists, else null: the fast path. Valid during the caller's section of Domain::prepacked.
   const Buffer* find_prepacked(std::uint64_t key, std::uint64_t sources) const;
 
  private:
@@ -111,7 +108,7 @@ class KILN_API Storage {
   std::atomic<PrepackedList*> prepacked_{nullptr};
 };
 
-/// The prepacked constants of the process, on parameters and in calls.
+/// The number and bytes of prepacked constants in the process, on parameters and in calls.
 struct PrepackedCount {
   std::uint64_t alive = 0, bytes = 0;
 };

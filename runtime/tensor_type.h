@@ -9,16 +9,16 @@
 
 namespace kiln {
 
-/// The product of the extents times `factor`, 0 when an extent is 0. Nothing when it does not fit in 64 bits;
-/// extents of 0 do not help there, since strides leave them out. Whoever counts elements or bytes counts them
-/// here.
+/// The product of the extents times `factor`, 0 if an extent is 0. Nothing if it does not fit in 64 bits;
+/// extents of 0 do not excuse that, since strides skip them. All counts of elements and bytes use this
+/// function.
 std::optional<std::int64_t> product_of(std::span<const std::int64_t> extents, std::int64_t factor = 1);
 
-/// As many bytes as a process on x86-64 can address; no array has more. Sums of the sizes of a network's
-/// arrays therefore fit in 64 bits.
+/// The bytes that a process on x86-64 can address; no array has more. Sums of the sizes of a network's arrays
+/// therefore fit in 64 bits.
 inline constexpr std::int64_t max_array_bytes = std::int64_t{1} << 47;
 
-/// What is known of an array before it has values.
+/// The type of an array: known before it has values.
 struct TensorType {
   DType dtype = DType::f32;
   Shape shape;

@@ -58,12 +58,12 @@ int default_threads() {
   return std::clamp(quota > 0 ? std::min(cores, quota) : cores, 1, most_threads);
 }
 
-std::atomic<int> process_threads{0};             // 0: not asked for yet
-constinit thread_local int limit_of_thread = 0;  // 0: none, the process's number counts
-std::atomic<int> most_workers{0};       // that a loop has had
-std::atomic<bool> lost_workers{false};  // with the parent of the process
+std::atomic<int> process_threads{0};             // 0: not determined yet
+constinit thread_local int limit_of_thread = 0;  // 0: none, process_threads applies
+std::atomic<int> most_workers{0};       // maximum of any loop so far
+std::atomic<bool> lost_workers{false};  // child of a fork() whose parent had workers
 
-/// Without room for their stacks oneTBB would wait for threads that the system does not make.
+/// Without memory for their stacks, oneTBB would wait for threads that the system cannot start.
 bool may_have(int workers) {
   constexpr std::size_t thread_bytes = std::size_t{16} << 20;
   int most = most_workers.load(std::memory_order_relaxed);
@@ -81,10 +81,10 @@ void check(int n) {
   if (n < 1) fail("the number of threads must be at least 1, got {}", n);
 }
 
-/// One loop, on the caller's stack. What workers need to know of each other goes through these atomics and
-/// not through oneTBB alone, whose inside the thread sanitizer does not see.
+/// One loop, on the caller's stack. Workers synchronise by these atomics, not by oneTBB alone, whose internal
+/// ordering the thread sanitizer does not see.
 struct Loop {
-  /// Each thread begins with the same share of every loop: what it left in its caches it finds there again.
+  /// Each thread starts with the same share of every loop, so that it finds its data in its own caches again.
   struct alignas(64) Share {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -117,7 +117,7 @@ struct Loop {
     }
   }
 
-  /// Where a part begins.
+  /// The start of a part.
   std::int64_t edge(std::int64_t part) const {
     // grains * part / parts without overflow
     const std::int64_t g = grains / parts * part + grains % parts * part / parts;
@@ -179,7 +179,7 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
     return;
   }
   const ForkGuard guard;
-  // Some more parts than threads, so that a thread that was held up costs a part and not its whole share.
+  // More parts than threads, so that a delayed thread costs one part instead of its whole share.
   const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
   Loop loop{.piece = piece,
             .context = context,

@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-/// oneTBB starts as many workers as the machine has cores; a program that asks for more threads gets them.
+/// oneTBB starts at most as many workers as the machine has cores, unless the program asks for more threads.
 void raise_worker_limit(int n) {
   static const int natural = tbb::info::default_concurrency();
   if (n <= natural) return;
@@ -25,8 +25,8 @@ void raise_worker_limit(int n) {
   raised = n;
 }
 
-/// An arena of its own for each calling thread: callers do not wait for each other, and while one waits for
-/// its workers it takes up no task but its own.
+/// One arena per calling thread: callers do not wait for each other, and a waiting caller runs no task but
+/// its own.
 thread_local std::unique_ptr<tbb::task_arena> arena;
 tbb::task_arena& arena_for(int threads) {
   static thread_local int size = 0;

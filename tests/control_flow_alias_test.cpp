@@ -542,7 +542,7 @@ TEST_CASE("why a call is not compiled is said where it cannot be bound", "[alias
   });
   net.hybridize();
   CHECK_THROWS_WITH(net.bind({yes, Tensor({1, 2})}),
-                    Catch::Contains("values decide whether a result is another"));
+                    Catch::Contains("values decide whether a result aliases another"));
 }
 
 TEST_CASE("a body that draws numbers it does not use, or uses them in another order", "[alias]") {

@@ -129,7 +129,7 @@ TEST_CASE("inputs are written when all steps are done, and their versions move",
   }
 }
 
-TEST_CASE("packed parameters are made once per version, and anew each call for foreign memory",
+TEST_CASE("packed parameters are made once per version, and anew each call for external memory",
           "[executable]") {
   ExecutablePlan plan;
   plan.inputs = {vector_type};
@@ -155,8 +155,8 @@ TEST_CASE("packed parameters are made once per version, and anew each call for f
   CHECK(out.values()[0] == 7);
 
   float memory[n] = {3};
-  Storage foreign{Buffer(memory, sizeof memory, {})};
-  const Argument wrapped{&foreign};
+  Storage external{Buffer(memory, sizeof memory, {})};
+  const Argument wrapped{&external};
   e.run({&wrapped, 1}, results, {});
   CHECK(out.values()[0] == 3);
   memory[0] = 4;

@@ -93,22 +93,22 @@ TEST_CASE("out of memory is an error that names the size", "[memory]") {
   }
 }
 
-TEST_CASE("foreign memory is released once and not counted", "[memory]") {
+TEST_CASE("external memory is released once and not counted", "[memory]") {
   const std::size_t level = memory_report().live_bytes;
   int released = 0;
   float mine[4] = {};
   {
     Buffer b(mine, sizeof mine, [&] { ++released; });
-    CHECK(b.foreign());
+    CHECK(b.external());
     CHECK(memory_report().live_bytes == level);
     Buffer c = std::move(b);
-    CHECK_FALSE(b.foreign());  // NOLINT: moved from
-    CHECK(c.foreign());
+    CHECK_FALSE(b.external());  // NOLINT: moved from
+    CHECK(c.external());
     CHECK(released == 0);
   }
   CHECK(released == 1);
   Buffer without_release(mine, sizeof mine, {});
-  CHECK(without_release.foreign());
+  CHECK(without_release.external());
 }
 
 TEST_CASE("a prepacked constant lives until the version moves", "[memory]") {

@@ -133,7 +133,7 @@ TEST_CASE("a dictionary goes to a file and back") {
   const ParameterDict small("p_");
   small.get("w", {2, 2});
   CHECK_THROWS_WITH(small.load("dict.params", {}, "p_"),
-                    Contains("dict.params: there is no parameter 'p_b', but 'p_w'"));
+                    Contains("dict.params: there is no parameter 'p_b', only 'p_w'"));
 }
 
 TEST_CASE("parameters of one's own take part in expressions and infer their shapes") {

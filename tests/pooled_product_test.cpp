@@ -48,8 +48,8 @@ bool pools_in_kernel(const Net::Body& body, const Tensors& in) {
 
 TEST_CASE("windows side by side are part of the convolution before them") {
   const auto layer = GENERATE(
-      // by Winograd's algorithm: even and odd extents, borders of tiles and of panels, several strips and
-      // chunks
+      // by Winograd's algorithm: even and odd extents, borders of tiles and of panels, several tile blocks
+      // and chunks
       Layer{{1, 16, 16, 16}, 16, {3, 3}, {}, {1, 1}}, Layer{{2, 64, 28, 28}, 64, {3, 3}, {}, {1, 1}},
       Layer{{3, 17, 15, 12}, 50, {3, 3}, {}, {1, 1}}, Layer{{1, 20, 13, 17}, 33, {3, 3}},
       Layer{{1, 530, 10, 9}, 40, {3, 3}},

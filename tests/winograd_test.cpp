@@ -47,7 +47,7 @@ TEST_CASE("transformed convolutions keep their bits") {
 }
 
 TEST_CASE("no call takes what another one left in scratch memory for its own") {
-  // One strip, then several; each thread's pieces are several of a strip.
+  // One tile block, then several; each thread's tasks are several of a block.
   for (const Layer& layer : {Layer{1, 256, 14, 14, 256, {1, 1}}, Layer{1, 32, 27, 27, 128, {1, 1}}}) {
     const Tensor x = random::uniform(-1, 1, {1, layer.channels, layer.height, layer.width}),
                  w = random::uniform(-1, 1, {layer.filters, layer.channels, 3, 3});

@@ -54,7 +54,7 @@ ExecutablePlan check_plan(ExecutablePlan plan) {
   const std::vector<std::byte> bytes = write_plan(plan);
   ExecutablePlan again = read_plan(bytes);
   if (to_string(again) != to_string(plan) || write_plan(again) != bytes)
-    fail_internal("the plan {} is not what was read back", plan.name);
+    fail_internal("the plan {} differs after it was written and read back", plan.name);
   return again;
 }
 

@@ -97,14 +97,14 @@ class Scheduler {
  private:
   BufferRef place(mlir::Value v) const {
     auto found = places_.find(v);
-    if (found == places_.end()) fail_internal("a value of '{}' has no place in memory", plan_.name);
+    if (found == places_.end()) fail_internal("a value of '{}' has no buffer", plan_.name);
     return found->second;
   }
 
   /// The dialect has verified that there is a place for each result, and for the scratch memory of bodies.
   void place_results(mlir::Operation& op) {
     auto list = op.getAttrOfType<mlir::ArrayAttr>(ir::buffers_attr);
-    if (!list) fail_internal("{} has no place for its results", op.getName().getStringRef().str());
+    if (!list) fail_internal("{} has no buffer for its results", op.getName().getStringRef().str());
     const auto places = list.getAsRange<ir::PlaceAttr>();
     for (auto [place, result] : llvm::zip(places, op.getResults())) places_[result] = buffer_ref(op, place);
     if (llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op))

@@ -15,11 +15,12 @@ struct OpName {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-/// Calls the operator named `name`. The row is looked up once per name; generated node names start with it.
+/// Calls the operator named `name`. Its definition is looked up once per name; generated node names start
+/// with it.
 template <OpName name, std::size_t N = 1>
-Tensor call(std::initializer_list<const Tensor*> inputs, const Given<N>& given, std::source_location where,
-            std::string_view node_name = {}) {
-  static const ir::OpDef& op = row(name.view());
+Tensor call(std::initializer_list<const Tensor*> inputs, const CallAttributes<N>& given,
+            std::source_location where, std::string_view node_name = {}) {
+  static const ir::OpDef& op = find_op_or_throw(name.view());
   return invoke_one({.op = op,
                      .inputs = {inputs.begin(), inputs.size()},
                      .given = given.items(),
@@ -29,14 +30,14 @@ Tensor call(std::initializer_list<const Tensor*> inputs, const Given<N>& given, 
 }
 template <OpName name>
 Tensor call(std::initializer_list<const Tensor*> inputs, std::source_location where) {
-  return call<name>(inputs, Given<1>(), where);
+  return call<name>(inputs, CallAttributes<1>(), where);
 }
 
 /// The same for operators with a list of inputs.
 template <OpName name, std::size_t N>
-Tensor call_list(const std::vector<Tensor>& inputs, const Given<N>& given, std::source_location where,
-                 std::string_view node_name = {}) {
-  static const ir::OpDef& op = row(name.view());
+Tensor call_list(const std::vector<Tensor>& inputs, const CallAttributes<N>& given,
+                 std::source_location where, std::string_view node_name = {}) {
+  static const ir::OpDef& op = find_op_or_throw(name.view());
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
   return invoke_one({.op = op,

@@ -7,13 +7,13 @@ namespace {
 template <OpName op>
 Tensor with_integer(std::initializer_list<const Tensor*> inputs, std::string_view name, std::int64_t value,
                     std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(name, ir::AttrValue(value));
   return call<op>(inputs, given, where);
 }
 
-Given<6> attributes(const BilinearResize2DOptions& o) {
-  Given<6> given;
+CallAttributes<6> attributes(const BilinearResize2DOptions& o) {
+  CallAttributes<6> given;
   given.set("height", o.height);
   given.set("width", o.width);
   given.set("scale_height", o.scale_height);
@@ -33,7 +33,7 @@ Tensor F::space_to_depth(const Tensor& x, std::int64_t block_size, Where where) 
 }
 
 Tensor F::im2col(const Tensor& x, const Im2colOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set_tuple("kernel", o.kernel);
   given.set_tuple("stride", o.stride);
   given.set_tuple("dilate", o.dilate);
@@ -42,7 +42,7 @@ Tensor F::im2col(const Tensor& x, const Im2colOptions& o, Where where) {
 }
 
 Tensor F::Crop(const Tensors& data, const CropOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set_tuple("offset", o.offset);
   given.set_tuple("h_w", o.h_w);
   given.set("center_crop", o.center_crop);
@@ -54,7 +54,7 @@ Tensor F::contrib_operators::div_sqrt_dim(const Tensor& x, Where where) {
 }
 
 Tensor F::contrib_operators::arange_like(const Tensor& x, const ArangeLikeOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("start", o.start);
   given.set("step", o.step);
   given.set("repeat", o.repeat);
@@ -63,7 +63,7 @@ Tensor F::contrib_operators::arange_like(const Tensor& x, const ArangeLikeOption
 }
 
 Tensor F::contrib_operators::AdaptiveAvgPooling2D(const Tensor& x, const Shape& output_size, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set_tuple("output_size", output_size);
   return call<"_contrib_AdaptiveAvgPooling2D">({&x}, given, where);
 }
@@ -78,7 +78,7 @@ Tensor F::contrib_operators::BilinearResize2D(const Tensor& x, const Tensor& lik
 }
 
 Tensor F::contrib_operators::gradientmultiplier(const Tensor& x, Number scalar, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("scalar", scalar);
   return call<"_contrib_gradientmultiplier">({&x}, given, where);
 }
@@ -97,7 +97,7 @@ Tensor F::contrib_operators::interleaved_matmul_selfatt_valatt(const Tensor& x, 
 }
 
 Tensor F::contrib_operators::quadratic(const Tensor& x, const QuadraticOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("a", o.a);
   given.set("b", o.b);
   given.set("c", o.c);

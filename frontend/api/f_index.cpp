@@ -1,11 +1,11 @@
-// F's choices by index, and steps of sequences.
+// F's gathers and scatters, and operators on sequences.
 #include "frontend/api/f_call.h"
 
 namespace kiln {
 namespace {
 
-Given<3> attributes(const SequenceOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const SequenceOptions& o) {
+  CallAttributes<3> given;
   given.set("use_sequence_length", o.use_sequence_length);
   given.set("value", o.value);
   given.set("axis", o.axis);
@@ -15,14 +15,14 @@ Given<3> attributes(const SequenceOptions& o) {
 }  // namespace
 
 Tensor F::take(const Tensor& a, const Tensor& indices, const TakeOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("mode", o.mode);
   return call<"take">({&a, &indices}, given, where, o.name);
 }
 
 Tensor F::pick(const Tensor& x, const Tensor& index, const PickOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
   given.set("mode", o.mode);
@@ -34,7 +34,7 @@ Tensor F::one_hot(const Tensor& indices, int depth, Where where) {
 }
 
 Tensor F::one_hot(const Tensor& indices, const OneHotOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("depth", ir::AttrValue(o.depth));
   given.set("on_value", o.on_value);
   given.set("off_value", o.off_value);
@@ -47,13 +47,13 @@ Tensor F::gather_nd(const Tensor& x, const Tensor& indices, Where where) {
 }
 
 Tensor F::scatter_nd(const Tensor& x, const Tensor& indices, const Shape& shape, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("shape", ir::AttrValue(shape));
   return call<"scatter_nd">({&x, &indices}, given, where);
 }
 
 Tensor F::diag(const Tensor& x, const DiagOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("k", o.k);
   given.set("axis1", o.axis1);
   given.set("axis2", o.axis2);

@@ -1,20 +1,20 @@
-// F's layers and products.
+// F's layers and contractions.
 #include "frontend/api/f_call.h"
 
 namespace kiln {
 namespace {
 
-Given<3> attributes(const FullyConnectedOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const FullyConnectedOptions& o) {
+  CallAttributes<3> given;
   given.set("num_hidden", ir::AttrValue(o.num_hidden));
   given.set("no_bias", o.no_bias);
   given.set("flatten", o.flatten);
   return given;
 }
 
-/// What Convolution and Deconvolution have in common.
+/// The common attributes of Convolution and Deconvolution.
 template <std::size_t n, class Options>
-void set_convolution(Given<n>& given, const Options& o) {
+void set_convolution(CallAttributes<n>& given, const Options& o) {
   given.set_tuple("kernel", o.kernel);
   given.set_tuple("stride", o.stride);
   given.set_tuple("dilate", o.dilate);
@@ -26,22 +26,22 @@ void set_convolution(Given<n>& given, const Options& o) {
   given.set("layout", o.layout);
 }
 
-Given<9> attributes(const ConvolutionOptions& o) {
-  Given<9> given;
+CallAttributes<9> attributes(const ConvolutionOptions& o) {
+  CallAttributes<9> given;
   set_convolution(given, o);
   return given;
 }
 
-Given<11> attributes(const DeconvolutionOptions& o) {
-  Given<11> given;
+CallAttributes<11> attributes(const DeconvolutionOptions& o) {
+  CallAttributes<11> given;
   set_convolution(given, o);
   given.set_tuple("adj", o.adj);
   given.set_tuple("target_shape", o.target_shape);
   return given;
 }
 
-Given<4> attributes(const LeakyReLUOptions& o) {
-  Given<4> given;
+CallAttributes<4> attributes(const LeakyReLUOptions& o) {
+  CallAttributes<4> given;
   given.set("act_type", o.act_type);
   given.set("slope", o.slope);
   given.set("lower_bound", o.lower_bound);
@@ -49,16 +49,16 @@ Given<4> attributes(const LeakyReLUOptions& o) {
   return given;
 }
 
-Given<3> attributes(const SoftmaxOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const SoftmaxOptions& o) {
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("temperature", o.temperature);
   given.set("dtype", o.dtype);
   return given;
 }
 
-Given<2> attributes(const DotOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const DotOptions& o) {
+  CallAttributes<2> given;
   given.set("transpose_a", o.transpose_a);
   given.set("transpose_b", o.transpose_b);
   return given;
@@ -94,7 +94,7 @@ Tensor F::Deconvolution(const Tensor& x, const Tensor& weight, const Deconvoluti
 }
 
 Tensor F::UpSampling(const Tensors& args, const UpSamplingOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("scale", ir::AttrValue(o.scale));
   given.set("num_filter", o.num_filter);
   given.set("sample_type", ir::AttrValue(o.sample_type));
@@ -103,7 +103,7 @@ Tensor F::UpSampling(const Tensors& args, const UpSamplingOptions& o, Where wher
 }
 
 Tensor F::Pooling(const Tensor& x, const PoolingOptions& o, Where where) {
-  Given<9> given;
+  CallAttributes<9> given;
   given.set_tuple("kernel", o.kernel);
   given.set("pool_type", o.pool_type);
   given.set("global_pool", o.global_pool);
@@ -118,7 +118,7 @@ Tensor F::Pooling(const Tensor& x, const PoolingOptions& o, Where where) {
 
 Tensor F::BatchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& moving_mean,
                     const Tensor& moving_var, const BatchNormOptions& o, Where where) {
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("eps", o.eps);
   given.set("momentum", o.momentum);
   given.set("fix_gamma", o.fix_gamma);
@@ -129,14 +129,14 @@ Tensor F::BatchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, co
 
 Tensor F::LayerNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const LayerNormOptions& o,
                     Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("eps", o.eps);
   return call<"LayerNorm">({&x, &gamma, &beta}, given, where, o.name);
 }
 
 Tensor F::Dropout(const Tensor& x, const DropoutOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("p", o.p);
   given.set("mode", o.mode);
   given.set_tuple("axes", o.axes);
@@ -144,7 +144,7 @@ Tensor F::Dropout(const Tensor& x, const DropoutOptions& o, Where where) {
 }
 
 Tensor F::Activation(const Tensor& x, const ActivationOptions& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("act_type", ir::AttrValue(o.act_type));
   return call<"Activation">({&x}, given, where, o.name);
 }
@@ -166,7 +166,7 @@ Tensor F::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
 }
 
 Tensor F::Embedding(const Tensor& x, const Tensor& weight, const EmbeddingOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("input_dim", ir::AttrValue(o.input_dim));
   given.set("output_dim", ir::AttrValue(o.output_dim));
   given.set("dtype", o.dtype);

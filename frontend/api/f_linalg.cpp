@@ -4,8 +4,8 @@
 namespace kiln {
 namespace {
 
-Given<5> attributes(const GemmOptions& o) {
-  Given<5> given;
+CallAttributes<5> attributes(const GemmOptions& o) {
+  CallAttributes<5> given;
   given.set("transpose_a", o.transpose_a);
   given.set("transpose_b", o.transpose_b);
   given.set("alpha", o.alpha);
@@ -16,7 +16,7 @@ Given<5> attributes(const GemmOptions& o) {
 
 template <OpName op>
 Tensor with_shape(const Tensor& x, const Shape& shape, std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("shape", ir::AttrValue(shape));
   return call<op>({&x}, given, where);
 }
@@ -30,14 +30,14 @@ Tensor F::linalg::gemm2(const Tensor& A, const Tensor& B, const GemmOptions& o, 
   return call<"_linalg_gemm2">({&A, &B}, attributes(o), where, o.name);
 }
 Tensor F::linalg::syrk(const Tensor& A, const SyrkOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("transpose", o.transpose);
   given.set("alpha", o.alpha);
   return call<"_linalg_syrk">({&A}, given, where, o.name);
 }
 
 Tensor F::khatri_rao(const Tensors& args, Where where) {
-  return call_list<"khatri_rao">(args, Given<1>(), where);
+  return call_list<"khatri_rao">(args, CallAttributes<1>(), where);
 }
 
 Tensor F::argmax_channel(const Tensor& x, Where where) { return call<"argmax_channel">({&x}, where); }
@@ -52,7 +52,7 @@ Tensor F::unravel_index(const Tensor& x, const Shape& shape, Where where) {
 }
 
 Tensor F::eye(std::int64_t N, const EyeOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("N", ir::AttrValue(N));
   given.set("M", o.M);
   given.set("k", o.k);
@@ -61,7 +61,7 @@ Tensor F::eye(std::int64_t N, const EyeOptions& o, Where where) {
 }
 
 Tensor F::linspace(Number start, Number stop, std::int64_t num, const LinspaceOptions& o, Where where) {
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("start", start);
   given.set("stop", stop);
   given.set("num", ir::AttrValue(num));

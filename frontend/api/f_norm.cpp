@@ -5,7 +5,7 @@ namespace kiln {
 
 Tensor F::GroupNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const GroupNormOptions& o,
                     Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("num_groups", o.num_groups);
   given.set("eps", o.eps);
   return call<"GroupNorm">({&x, &gamma, &beta}, given, where, o.name);
@@ -13,20 +13,20 @@ Tensor F::GroupNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, co
 
 Tensor F::InstanceNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const InstanceNormOptions& o,
                        Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("eps", o.eps);
   return call<"InstanceNorm">({&x, &gamma, &beta}, given, where, o.name);
 }
 
 Tensor F::L2Normalization(const Tensor& x, const L2NormalizationOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("eps", o.eps);
   given.set("mode", o.mode);
   return call<"L2Normalization">({&x}, given, where, o.name);
 }
 
 Tensor F::LRN(const Tensor& x, const LRNOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("alpha", o.alpha);
   given.set("beta", o.beta);
   given.set("knorm", o.knorm);
@@ -35,8 +35,8 @@ Tensor F::LRN(const Tensor& x, const LRNOptions& o, Where where) {
 }
 
 F::Tensors F::moments(const Tensor& x, const MomentsOptions& o, Where where) {
-  static const ir::OpDef& op = row("moments");
-  Given<2> given;
+  static const ir::OpDef& op = find_op_or_throw("moments");
+  CallAttributes<2> given;
   given.set("axes", o.axes);
   given.set("keepdims", o.keepdims);
   const Tensor* input = &x;

@@ -1,4 +1,4 @@
-// F.npx(): F's layers as operators of MXNet's numpy mode, and the few that have a name of their own there.
+// F.npx(): F's layers in MXNet's numpy mode, and the few operators under their own names.
 #include "frontend/api/f_call.h"
 #include "frontend/eager/numpy_scope.h"
 
@@ -19,7 +19,7 @@ Tensor Npx::sigmoid(const Tensor& x, Where where) {
 }
 Tensor Npx::reshape(const Tensor& a, const Shape& newshape, Where where) {
   const NumpyScope scope;
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("newshape", ir::AttrValue(newshape));
   return call<"_npx_reshape">({&a}, given, where);
 }
@@ -98,7 +98,7 @@ Tensor Npx::batch_flatten(const Tensor& x, Where where) {
 }
 Tensor Npx::arange_like(const Tensor& x, std::optional<int> axis, Where where) {
   const NumpyScope scope;
-  Given<1> given;
+  CallAttributes<1> given;
   if (axis) given.set("axis", ir::AttrValue(std::int64_t{*axis}));
   return call<"_npx_arange_like">({&x}, given, where);
 }

@@ -11,23 +11,23 @@ using ir::AttrValue;
 using Where = F::Where;
 
 template <OpName op, std::size_t N = 1>
-Tensor np_call(std::initializer_list<const Tensor*> inputs, const Given<N>& given, Where where,
+Tensor np_call(std::initializer_list<const Tensor*> inputs, const CallAttributes<N>& given, Where where,
                std::string_view name = {}) {
   const NumpyScope scope;
   return call<op>(inputs, given, where, name);
 }
 template <OpName op>
 Tensor np_call(std::initializer_list<const Tensor*> inputs, Where where) {
-  return np_call<op>(inputs, Given<1>(), where);
+  return np_call<op>(inputs, CallAttributes<1>(), where);
 }
 template <OpName op, class T>
 Tensor np_call(const Tensor& x, std::string_view attr, T value, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(attr, AttrValue(std::move(value)));
   return np_call<op>({&x}, given, where);
 }
 
-/// Two tensors, or a tensor and a number on the right or on the left.
+/// Two tensors, or a tensor and a number on either side.
 template <OpName both, OpName right, OpName left>
 Tensor binary(const Operand& a, const Operand& b, Where where) {
   if (a.is_tensor() && b.is_tensor()) return np_call<both>({&a.tensor(), &b.tensor()}, where);
@@ -35,42 +35,42 @@ Tensor binary(const Operand& a, const Operand& b, Where where) {
     throw Error(line_prefix(where) +
                 "the operator needs a tensor on one side; an undefined Tensor was given");
   const Operand& number = a.is_tensor() ? b : a;
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("scalar", AttrValue(number.number()));
   given.set("is_int", AttrValue(number.integral()));
   if (a.is_tensor()) return np_call<right>({&a.tensor()}, given, where);
   return np_call<left>({&b.tensor()}, given, where);
 }
 
-/// `axis` as a file has it; None where it was not given.
+/// `axis` in the form of a file: None if not given.
 AttrValue written(const Axes& axes) {
   if (!axes.given()) return ir::None{};
   return axes.single() ? AttrValue(axes.shape()[0]) : AttrValue(axes.shape());
 }
 
-Given<3> attributes(const NumpyReduceOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const NumpyReduceOptions& o) {
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("dtype", o.dtype);
   given.set("keepdims", o.keepdims);
   return given;
 }
-Given<2> attributes(const NumpyExtremeOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const NumpyExtremeOptions& o) {
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
   return given;
 }
-Given<4> attributes(const NumpyMomentOptions& o) {
-  Given<4> given;
+CallAttributes<4> attributes(const NumpyMomentOptions& o) {
+  CallAttributes<4> given;
   given.set("axis", written(o.axis));
   given.set("dtype", o.dtype);
   given.set("ddof", AttrValue(o.ddof));
   given.set("keepdims", AttrValue(o.keepdims));
   return given;
 }
-Given<2> attributes(const ArgReduceOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const ArgReduceOptions& o) {
+  CallAttributes<2> given;
   given.set("axis", o.axis ? AttrValue(*o.axis) : AttrValue(ir::None{}));
   given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
   return given;
@@ -174,7 +174,7 @@ Tensor Numpy::prod(const Tensor& a, const NumpyReduceOptions& o, Where where) {
   return np_call<"_np_prod">({&a}, attributes(o), where, o.name);
 }
 Tensor Numpy::mean(const Tensor& a, const NumpyReduceOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", written(o.axis));
   given.set("dtype", o.dtype);
   given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
@@ -206,20 +206,20 @@ Tensor Numpy::matmul(const Tensor& a, const Tensor& b, Where where) {
   return np_call<"_npi_matmul">({&a, &b}, where);
 }
 Tensor Numpy::tensordot(const Tensor& a, const Tensor& b, int axes, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axes", AttrValue(::std::int64_t{axes}));
   return np_call<"_npi_tensordot_int_axes">({&a, &b}, given, where);
 }
 Tensor Numpy::tensordot(const Tensor& a, const Tensor& b, const Shape& a_axes, const Shape& b_axes,
                         Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("a_axes_summed", AttrValue(a_axes));
   given.set("b_axes_summed", AttrValue(b_axes));
   return np_call<"_npi_tensordot">({&a, &b}, given, where);
 }
 Tensor Numpy::einsum(const ::std::string& subscripts, const Tensors& operands, Where where) {
   const NumpyScope scope;
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("subscripts", AttrValue(subscripts));
   given.set("optimize", AttrValue(::std::int64_t{0}));
   return call_list<"_npi_einsum">(operands, given, where);
@@ -237,7 +237,7 @@ Tensor Numpy::swapaxes(const Tensor& a, int axis1, int axis2, Where where) {
   return F::swapaxes(a, {.dim1 = axis1, .dim2 = axis2}, where);
 }
 Tensor Numpy::moveaxis(const Tensor& a, const Axes& source, const Axes& destination, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("source", source);
   given.set("destination", destination);
   return np_call<"_np_moveaxis">({&a}, given, where);
@@ -247,7 +247,7 @@ Tensor Numpy::expand_dims(const Tensor& a, int axis, Where where) {
   return F::expand_dims(a, axis, where);
 }
 Tensor Numpy::squeeze(const Tensor& a, const Axes& axis, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis", axis);
   return np_call<"_np_squeeze">({&a}, given, where);
 }
@@ -264,26 +264,29 @@ Tensor Numpy::repeat(const Tensor& a, int repeats, ::std::optional<int> axis, Wh
 }
 Tensor Numpy::concatenate(const Tensors& arrays, int axis, Where where) {
   const NumpyScope scope;
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis", AttrValue(::std::int64_t{axis}));
   return call_list<"_npi_concatenate">(arrays, given, where);
 }
 Tensor Numpy::stack(const Tensors& arrays, int axis, Where where) {
   const NumpyScope scope;
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis", AttrValue(::std::int64_t{axis}));
   return call_list<"_npi_stack">(arrays, given, where);
 }
 F::Tensors Numpy::split(const Tensor& a, int sections, int axis, Where where) {
   const NumpyScope scope;
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("indices", AttrValue(::std::string("[]")));
   given.set("axis", AttrValue(::std::int64_t{axis}));
   given.set("squeeze_axis", AttrValue(false));
   given.set("sections", AttrValue(::std::int64_t{sections}));
   const Tensor* inputs[] = {&a};
-  return invoke_all(
-      {.op = row("_split_v2"), .inputs = inputs, .given = given.items(), .where = where, .hint = "split"});
+  return invoke_all({.op = find_op_or_throw("_split_v2"),
+                     .inputs = inputs,
+                     .given = given.items(),
+                     .where = where,
+                     .hint = "split"});
 }
 Tensor Numpy::take(const Tensor& a, const Tensor& indices, ::std::optional<int> axis, Where where) {
   if (!axis) return take(reshape(a, {-1}, where), indices, 0, where);
@@ -292,14 +295,14 @@ Tensor Numpy::take(const Tensor& a, const Tensor& indices, ::std::optional<int> 
 }
 
 Tensor Numpy::zeros(const Shape& shape, DType dtype, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("shape", AttrValue(shape));
   set_context(given);
   given.set("dtype", dtype);
   return np_call<"_npi_zeros">({}, given, where);
 }
 Tensor Numpy::ones(const Shape& shape, DType dtype, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("shape", AttrValue(shape));
   set_context(given);
   given.set("dtype", dtype);
@@ -311,7 +314,7 @@ Tensor Numpy::array(double value, DType dtype, Where where) {
 }
 Tensor Numpy::arange(Number stop, Where where) { return arange(0, stop, 1, DType::f32, where); }
 Tensor Numpy::arange(Number start, Number stop, Number step, DType dtype, Where where) {
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("start", start);
   given.set("stop", stop);
   given.set("step", step);
@@ -320,7 +323,7 @@ Tensor Numpy::arange(Number start, Number stop, Number step, DType dtype, Where 
   return np_call<"_npi_arange">({}, given, where);
 }
 Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("fill_value", fill_value);
   set_context(given);
   return np_call<"_npi_full_like">({&a}, given, where);
@@ -330,9 +333,9 @@ Tensor Numpy::ones_like(const Tensor& a, Where where) { return full_like(a, 1, w
 
 namespace {
 
-// What MXNet's Python writes behind the parameters of a distribution.
+// The attributes that MXNet's Python writes after the parameters of a distribution.
 template <std::size_t N>
-void set_result(Given<N>& given, std::string_view size_name, const Shape& size, DType dtype) {
+void set_result(CallAttributes<N>& given, std::string_view size_name, const Shape& size, DType dtype) {
   given.set(size_name, size.empty() ? ir::AttrValue(ir::None{}) : ir::AttrValue(size));
   given.set("ctx", ir::AttrValue(std::string("cpu(0)")));
   given.set("dtype", dtype);
@@ -344,7 +347,7 @@ using Random = struct F::numpy::random;
 
 Tensor Random::uniform(Number low, Number high, const Shape& size, DType dtype, Where where) {
   const NumpyScope scope;
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("low", low);
   given.set("high", high);
   set_result(given, "size", size, dtype);
@@ -352,7 +355,7 @@ Tensor Random::uniform(Number low, Number high, const Shape& size, DType dtype, 
 }
 Tensor Random::normal(Number loc, Number scale, const Shape& size, DType dtype, Where where) {
   const NumpyScope scope;
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("loc", loc);
   given.set("scale", scale);
   set_result(given, "size", size, dtype);
@@ -360,7 +363,7 @@ Tensor Random::normal(Number loc, Number scale, const Shape& size, DType dtype, 
 }
 Tensor Random::randint(std::int64_t low, std::int64_t high, const Shape& size, DType dtype, Where where) {
   const NumpyScope scope;
-  Given<5> given;
+  CallAttributes<5> given;
   given.set("low", ir::AttrValue(low));
   given.set("high", ir::AttrValue(high));
   set_result(given, "shape", size, dtype);

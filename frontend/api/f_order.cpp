@@ -1,21 +1,21 @@
-// F's sorted orders and running sums.
+// F's sorting operators and cumulative sums.
 #include "frontend/api/f_call.h"
 #include "runtime/fail.h"
 
 namespace kiln {
 namespace {
 
-/// -1 is what operators mean where no axis is given.
+/// The operators take -1 for no axis.
 template <std::size_t N>
-void set_axis(Given<N>& given, const std::optional<std::int64_t>& axis) {
+void set_axis(CallAttributes<N>& given, const std::optional<std::int64_t>& axis) {
   if (!axis)
     given.set("axis", ir::AttrValue(ir::None{}));
   else if (*axis != -1)
     given.set("axis", ir::AttrValue(*axis));
 }
 
-Given<5> attributes(const TopkOptions& o) {
-  Given<5> given;
+CallAttributes<5> attributes(const TopkOptions& o) {
+  CallAttributes<5> given;
   set_axis(given, o.axis);
   given.set("k", o.k);
   given.set("ret_typ", o.ret_typ);
@@ -27,14 +27,14 @@ Given<5> attributes(const TopkOptions& o) {
 }  // namespace
 
 Tensor F::sort(const Tensor& x, const SortOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   set_axis(given, o.axis);
   given.set("is_ascend", o.is_ascend);
   return call<"sort">({&x}, given, where, o.name);
 }
 
 Tensor F::argsort(const Tensor& x, const ArgsortOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   set_axis(given, o.axis);
   given.set("is_ascend", o.is_ascend);
   given.set("dtype", o.dtype);
@@ -50,9 +50,9 @@ Tensor F::topk(const Tensor& x, const TopkOptions& o, Where where) {
 F::Tensors F::topk_both(const Tensor& x, const TopkOptions& o, Where where) {
   TopkOptions both = o;
   both.ret_typ = "both";
-  const Given<5> given = attributes(both);
+  const CallAttributes<5> given = attributes(both);
   const Tensor* inputs[] = {&x};
-  return invoke_all({.op = row("topk"),
+  return invoke_all({.op = find_op_or_throw("topk"),
                      .inputs = inputs,
                      .given = given.items(),
                      .where = where,
@@ -61,7 +61,7 @@ F::Tensors F::topk_both(const Tensor& x, const TopkOptions& o, Where where) {
 }
 
 Tensor F::cumsum(const Tensor& x, const CumsumOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("dtype", o.dtype);
   return call<"cumsum">({&x}, given, where, o.name);

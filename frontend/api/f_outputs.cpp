@@ -1,11 +1,11 @@
-// F's activations of whole axes, and the layers that end a network.
+// F's softmax family and output layers.
 #include "frontend/api/f_call.h"
 
 namespace kiln {
 namespace {
 
-Given<1> attributes(const RegressionOutputOptions& o) {
-  Given<1> given;
+CallAttributes<1> attributes(const RegressionOutputOptions& o) {
+  CallAttributes<1> given;
   given.set("grad_scale", o.grad_scale);
   return given;
 }
@@ -13,7 +13,7 @@ Given<1> attributes(const RegressionOutputOptions& o) {
 }  // namespace
 
 Tensor F::softmin(const Tensor& x, const SoftmaxOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("temperature", o.temperature);
   given.set("dtype", o.dtype);
@@ -21,20 +21,20 @@ Tensor F::softmin(const Tensor& x, const SoftmaxOptions& o, Where where) {
 }
 
 Tensor F::SoftmaxActivation(const Tensor& x, const SoftmaxActivationOptions& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("mode", o.mode);
   return call<"SoftmaxActivation">({&x}, given, where, o.name);
 }
 
 Tensor F::hard_sigmoid(const Tensor& x, const HardSigmoidOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("alpha", o.alpha);
   given.set("beta", o.beta);
   return call<"hard_sigmoid">({&x}, given, where, o.name);
 }
 
 Tensor F::SoftmaxOutput(const Tensor& x, const Tensor& label, const SoftmaxOutputOptions& o, Where where) {
-  Given<8> given;
+  CallAttributes<8> given;
   given.set("grad_scale", o.grad_scale);
   given.set("ignore_label", o.ignore_label);
   given.set("multi_output", o.multi_output);
@@ -64,7 +64,7 @@ Tensor F::softmax_cross_entropy(const Tensor& x, const Tensor& label, Where wher
 }
 
 Tensor F::smooth_l1(const Tensor& x, const SmoothL1Options& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("scalar", o.scalar);
   return call<"smooth_l1">({&x}, given, where, o.name);
 }

@@ -1,4 +1,4 @@
-// F's operators that work element by element.
+// F's pointwise operators.
 #include "frontend/api/f_call.h"
 #include "frontend/tensor/operators.h"
 
@@ -197,20 +197,22 @@ Tensor F::clip(const Tensor& x, Number a_min, Number a_max, Where where) {
   return clip(x, ClipOptions{.a_min = a_min, .a_max = a_max}, where);
 }
 Tensor F::clip(const Tensor& x, const ClipOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("a_min", o.a_min);
   given.set("a_max", o.a_max);
   return call<"clip">({&x}, given, where, o.name);
 }
 
 Tensor F::cast(const Tensor& x, DType dtype, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("dtype", dtype);
   return call<"cast">({&x}, given, where);
 }
 Tensor F::Cast(const Tensor& x, DType dtype, Where where) { return cast(x, dtype, where); }
 
-Tensor F::add_n(const Tensors& args, Where where) { return call_list<"add_n">(args, Given<1>(), where); }
+Tensor F::add_n(const Tensors& args, Where where) {
+  return call_list<"add_n">(args, CallAttributes<1>(), where);
+}
 
 Tensor F::where(const Tensor& condition, const Tensor& x, const Tensor& y, Where where) {
   return call<"where">({&condition, &x, &y}, where);

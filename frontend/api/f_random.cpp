@@ -8,7 +8,7 @@ Tensor F::random_uniform(Number low, Number high, const Shape& shape, DType dtyp
                         where);
 }
 Tensor F::random_uniform(const RandomUniformOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("low", o.low);
   given.set("high", o.high);
   given.set_tuple("shape", o.shape);
@@ -20,7 +20,7 @@ Tensor F::random_normal(Number loc, Number scale, const Shape& shape, DType dtyp
                        where);
 }
 Tensor F::random_normal(const RandomNormalOptions& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("loc", o.loc);
   given.set("scale", o.scale);
   given.set_tuple("shape", o.shape);
@@ -29,15 +29,15 @@ Tensor F::random_normal(const RandomNormalOptions& o, Where where) {
 }
 
 Tensor F::random_exponential(Number scale, const Shape& shape, DType dtype, Where where) {
-  // As MXNet's front end: the operator has the rate.
-  Given<3> given;
+  // As in MXNet's front end: the operator takes the rate.
+  CallAttributes<3> given;
   given.set("lam", Number(1.0 / scale.value()));
   given.set_tuple("shape", shape);
   given.set("dtype", dtype);
   return call<"_random_exponential">({}, given, where);
 }
 Tensor F::random_gamma(Number alpha, Number beta, const Shape& shape, DType dtype, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("alpha", alpha);
   given.set("beta", beta);
   given.set_tuple("shape", shape);
@@ -45,14 +45,14 @@ Tensor F::random_gamma(Number alpha, Number beta, const Shape& shape, DType dtyp
   return call<"_random_gamma">({}, given, where);
 }
 Tensor F::random_poisson(Number lam, const Shape& shape, DType dtype, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("lam", lam);
   given.set_tuple("shape", shape);
   given.set("dtype", dtype);
   return call<"_random_poisson">({}, given, where);
 }
 Tensor F::random_randint(std::int64_t low, std::int64_t high, const Shape& shape, DType dtype, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("low", ir::AttrValue(low));
   given.set("high", ir::AttrValue(high));
   given.set_tuple("shape", shape);
@@ -60,13 +60,13 @@ Tensor F::random_randint(std::int64_t low, std::int64_t high, const Shape& shape
   return call<"_random_randint">({}, given, where);
 }
 Tensor F::random::uniform_like(const Tensor& x, Number low, Number high, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("low", low);
   given.set("high", high);
   return call<"_random_uniform_like">({&x}, given, where);
 }
 Tensor F::random::normal_like(const Tensor& x, Number loc, Number scale, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("loc", loc);
   given.set("scale", scale);
   return call<"_random_normal_like">({&x}, given, where);

@@ -12,30 +12,30 @@ std::ostream& operator<<(std::ostream& os, const F&) { return os << F::module_na
 
 namespace {
 
-Given<3> attributes(const ReduceOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const ReduceOptions& o) {
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
   given.set("exclude", o.exclude);
   return given;
 }
 
-Given<2> attributes(const ArgReduceOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const ArgReduceOptions& o) {
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
   return given;
 }
 
-Given<2> attributes(const ReshapeOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const ReshapeOptions& o) {
+  CallAttributes<2> given;
   given.set("shape", ir::AttrValue(o.shape));
   given.set("reverse", o.reverse);
   return given;
 }
 
-Given<1> attributes(const ConcatOptions& o) {
-  Given<1> given;
+CallAttributes<1> attributes(const ConcatOptions& o) {
+  CallAttributes<1> given;
   given.set("dim", o.dim);
   return given;
 }
@@ -43,28 +43,28 @@ Given<1> attributes(const ConcatOptions& o) {
 template <OpName op, class T>
 Tensor with_attribute(const Tensor& x, std::string_view attr, T value, F::Where where,
                       std::string_view name = {}) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(attr, ir::AttrValue(std::move(value)));
   return call<op>({&x}, given, where, name);
 }
 
-Given<3> attributes(const PadOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const PadOptions& o) {
+  CallAttributes<3> given;
   given.set("mode", ir::AttrValue(o.mode));
   given.set_tuple("pad_width", o.pad_width);
   given.set("constant_value", o.constant_value);
   return given;
 }
 
-Given<2> attributes(const SwapAxesOptions& o) {
-  Given<2> given;
+CallAttributes<2> attributes(const SwapAxesOptions& o) {
+  CallAttributes<2> given;
   given.set("dim1", ir::AttrValue(o.dim1));
   given.set("dim2", ir::AttrValue(o.dim2));
   return given;
 }
 
-Given<3> attributes(const SplitOptions& o) {
-  Given<3> given;
+CallAttributes<3> attributes(const SplitOptions& o) {
+  CallAttributes<3> given;
   given.set("num_outputs", ir::AttrValue(o.num_outputs));
   given.set("axis", o.axis);
   given.set("squeeze_axis", o.squeeze_axis);
@@ -72,10 +72,10 @@ Given<3> attributes(const SplitOptions& o) {
 }
 
 template <std::size_t N>
-std::vector<Tensor> parts(std::string_view op, const Tensor& x, const Given<N>& given,
+std::vector<Tensor> parts(std::string_view op, const Tensor& x, const CallAttributes<N>& given,
                           std::source_location where, std::string_view name) {
   const Tensor* input = &x;
-  return invoke_all({.op = row(op),
+  return invoke_all({.op = find_op_or_throw(op),
                      .inputs = {&input, 1},
                      .given = given.items(),
                      .where = where,
@@ -114,7 +114,7 @@ Tensor F::nanprod(const Tensor& x, const ReduceOptions& o, Where where) {
 }
 
 Tensor F::norm(const Tensor& x, const NormOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("ord", o.ord);
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
@@ -140,7 +140,7 @@ Tensor F::Reshape(const Tensor& x, const ReshapeOptions& o, Where where) {
 Tensor F::transpose(const Tensor& x, Where where) { return call<"transpose">({&x}, where); }
 
 Tensor F::transpose(const Tensor& x, const TransposeOptions& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set_tuple("axes", o.axes);
   return call<"transpose">({&x}, given, where, o.name);
 }
@@ -160,7 +160,7 @@ Tensor F::expand_dims(const Tensor& x, const AxisOptions& o, Where where) {
 }
 
 Tensor F::squeeze(const Tensor& x, const SqueezeOptions& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis", o.axis);
   return call<"squeeze">({&x}, given, where, o.name);
 }
@@ -169,7 +169,7 @@ Tensor F::broadcast_to(const Tensor& x, const Shape& shape, Where where) {
   return with_attribute<"broadcast_to">(x, "shape", shape, where);
 }
 Tensor F::broadcast_axis(const Tensor& x, const BroadcastAxisOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("axis", o.axis);
   given.set("size", o.size);
   return call<"broadcast_axis">({&x}, given, where, o.name);
@@ -186,7 +186,7 @@ Tensor F::reverse(const Tensor& x, const Shape& axis, Where where) {
 }
 
 Tensor F::repeat(const Tensor& x, const RepeatOptions& o, Where where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("repeats", ir::AttrValue(o.repeats));
   given.set("axis", o.axis);
   return call<"repeat">({&x}, given, where, o.name);
@@ -206,7 +206,7 @@ Tensor F::Concat(const Tensors& data, const ConcatOptions& o, Where where) {
   return call_list<"Concat">(data, attributes(o), where, o.name);
 }
 Tensor F::stack(const Tensors& data, const StackOptions& o, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis", o.axis);
   return call_list<"stack">(data, given, where, o.name);
 }
@@ -217,9 +217,9 @@ F::Tensors F::SliceChannel(const Tensor& x, const SplitOptions& o, Where where) 
   return parts("SliceChannel", x, attributes(o), where, o.name);
 }
 F::Tensors F::split_v2(const Tensor& x, const SplitV2Options& o, Where where) {
-  Given<4> given;
+  CallAttributes<4> given;
   Shape begins;
-  if (o.sections <= 0) begins.push_back(0);  // as MXNet's function: the first part begins at 0
+  if (o.sections <= 0) begins.push_back(0);  // as MXNet's function does: the first part begins at 0
   for (const std::int64_t i : o.indices) begins.push_back(i);
   given.set("indices", ir::AttrValue(begins));
   given.set("axis", ir::AttrValue(o.axis));
@@ -229,21 +229,21 @@ F::Tensors F::split_v2(const Tensor& x, const SplitV2Options& o, Where where) {
 }
 
 Tensor F::slice(const Tensor& x, const SliceOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("begin", ir::AttrValue(o.begin));
   given.set("end", ir::AttrValue(o.end));
   if (!o.step.empty()) given.set("step", ir::AttrValue(o.step));
   return call<"slice">({&x}, given, where, o.name);
 }
 Tensor F::slice_axis(const Tensor& x, const SliceAxisOptions& o, Where where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", ir::AttrValue(o.axis));
   given.set("begin", ir::AttrValue(o.begin));
   given.set("end", o.end ? ir::AttrValue(*o.end) : ir::AttrValue(ir::None{}));
   return call<"slice_axis">({&x}, given, where, o.name);
 }
 Tensor F::slice_like(const Tensor& x, const Tensor& shape_like, const Shape& axes, Where where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set_tuple("axes", axes);
   return call<"slice_like">({&x, &shape_like}, given, where);
 }

@@ -23,10 +23,10 @@
 namespace kiln {
 namespace {
 
-// The bytes that say which code a call needs. Built in place; only a call with long lists spills to the heap.
+// The cache key of a call. Built in place; only a call with long lists allocates.
 class Key {
  public:
-  /// Inline, so that it is a store where the compiler sees the size.
+  /// Inlined: a store if the compiler sees the size.
   [[gnu::always_inline]] void add(const void* data, std::size_t n) {
     if (!spill_.empty() || size_ + n > sizeof inline_) [[unlikely]]
       return spill(data, n);
@@ -76,7 +76,7 @@ void add_value(Key& key, const ir::AttrValue& value) {
   }
 }
 
-void build_key(Key& key, const Call& call, bool with_values) {
+void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
   const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()), with_values, call.np_shape,
@@ -100,7 +100,7 @@ struct Input {
 };
 
 std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& given,
-                                          const std::vector<Input>& arguments, const Call& call,
+                                          const std::vector<Input>& arguments, const OpCall& call,
                                           std::string_view key) {
   ir::Graph graph;
   graph.name = std::string(op.name);
@@ -118,7 +118,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
     variable->name = argument.name;
     variable->types = {argument.type};
     graph.inputs.push_back(variable);
-    // Weights seldom change between calls: their packed form is kept beside them, as in a compiled network.
+    // Weights seldom change between calls: as parameters, their packed form is a prepacked constant.
     const std::size_t position = graph.inputs.size() - 1;
     graph.is_parameter.push_back(!op.variadic && position < op.inputs.size() &&
                                  op.inputs[position] == "weight");
@@ -139,7 +139,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   return entry;
 }
 
-std::shared_ptr<EagerEntry> compile_entry(const Call& call, std::string_view key) {
+std::shared_ptr<EagerEntry> compile_entry(const OpCall& call, std::string_view key) {
   std::vector<Input> arguments;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const bool named = !call.op.variadic && i < call.op.inputs.size();
@@ -150,26 +150,25 @@ std::shared_ptr<EagerEntry> compile_entry(const Call& call, std::string_view key
   return compile_entry(call.op, given_attrs(call), arguments, call, key);
 }
 
-// Numbers are compiled into the code, until an operator has met so many of them that they look like a
-// variable of the program: a learning rate that decays, a loop counter.
+// A scalar is compiled into the code until the operator has met so many different ones that the program seems
+// to vary it: a decaying learning rate, a loop counter.
 constexpr int many_numbers = 16;
 std::atomic<int>& numbers_met(const ir::OpDef& op) {
-  static std::array<std::atomic<int>, 64>
-      counts{};  // operators that share a counter only change to variables sooner
+  static std::array<std::atomic<int>, 64> counts{};  // a shared counter only makes scalars inputs sooner
   return counts[reinterpret_cast<std::uintptr_t>(&op) / sizeof(ir::OpDef) % counts.size()];
 }
 
-bool has_number(const Call& call) {
+bool has_number(const OpCall& call) {
   const auto& given = call.given;
   if (call.inputs.size() != 1 || given.empty() || given[0].name != "scalar") return false;
-  // With a bool the number decides the dtype; where `is_int` tells what it is, with an integer too.
+  // For a bool array the number decides the dtype; with `is_int`, for an integer array too.
   const DType dtype = detail::TensorAccess::dtype(*call.inputs[0]);
   const bool alone = given.size() == 1 && dtype != DType::boolean;
   const bool with_kind = given.size() == 2 && given[1].name == "is_int" && is_floating(dtype);
   return (alone || with_kind) && tensor_form(call.op).op != nullptr;
 }
 
-std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_view key) {
+std::shared_ptr<EagerEntry> compile_with_variable(const OpCall& call, std::string_view key) {
   const TensorForm form = tensor_form(call.op);
   const TensorType x{detail::TensorAccess::dtype(*call.inputs[0]),
                      detail::TensorAccess::shape(*call.inputs[0])};
@@ -181,15 +180,15 @@ std::shared_ptr<EagerEntry> compile_with_variable(const Call& call, std::string_
   return entry;
 }
 
-// Shared by all threads and never destroyed: threads may outlive static objects. Each part holds a bounded
-// number of entries, since a program may have endless new shapes, and kernels stay in memory while an entry
-// uses them: all parts together hold half as many entries as there may be kernels.
+// Shared by all threads, and never destroyed: threads may outlive static objects. Each part holds a bounded
+// number of entries, since a program may produce new shapes without end, and an entry keeps its kernels in
+// memory. All parts together hold half as many entries as the limit of kernels.
 struct Part {
   static constexpr std::size_t capacity = 256;
   ForkSafe<std::shared_mutex> mutex;
   std::unordered_map<std::uint64_t, std::shared_ptr<const EagerEntry>> entries;
 
-  // Drops what no call used since it last did, and begins anew if all was used.
+  // Drops the entries that were not used since the last drop; all of them if each was used.
   void make_room() {
     const auto unused = [](const auto& item) {
       return !item.second->used.exchange(false, std::memory_order_relaxed);
@@ -208,15 +207,15 @@ struct Recent {
 };
 thread_local std::array<Recent, 64> recent;
 
-// A store only where it changes anything: threads share the entries.
+// Stores only if the flag changes: threads share the entries.
 const EagerEntry& mark(const EagerEntry& entry) {
   if (!entry.used.load(std::memory_order_relaxed)) entry.used.store(true, std::memory_order_relaxed);
   return entry;
 }
 
-const EagerEntry none;  // stands for "not found, and not to be made"
+const EagerEntry none;  // the result of a look-up without an entry
 
-// The entry of that key, made by `make` if there is none.
+// The entry with this key; `make` compiles it if there is none.
 template <class Make>
 const EagerEntry& look_up(const Key& key, Make make) {
   const std::string_view bytes = key.bytes();
@@ -247,7 +246,7 @@ const EagerEntry& look_up(const Key& key, Make make) {
 
 }  // namespace
 
-const EagerEntry& eager_entry(const Call& call) {
+const EagerEntry& eager_entry(const OpCall& call) {
   Key key;
   build_key(key, call, true);
   const EagerEntry& entry = look_up(key, [&](std::string_view bytes) -> std::shared_ptr<EagerEntry> {

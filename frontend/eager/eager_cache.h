@@ -10,23 +10,23 @@
 
 namespace kiln {
 
-/// The code for one operator with given attributes on inputs of given types: what an eager call needs to run.
+/// The compiled code of an eager call: one operator with its attributes and input types.
 struct EagerEntry {
   std::string key;
   std::shared_ptr<const Executable> executable;
   std::vector<TensorType> outputs;  // the visible ones
-  /// The key names bodies by address, so the entry keeps them.
+  /// The key has the addresses of bodies, so the entry keeps them alive.
   std::vector<ir::SubgraphPtr> bodies;
-  /// The code takes the attribute `scalar` as an array of shape (1,), so that a number that varies is not
-  /// compiled in each time: that argument's place among the inputs.
+  /// The position of the input that replaces the attribute `scalar`, as an array of shape (1,). A scalar that
+  /// varies is thus not compiled into the code each time.
   std::optional<std::size_t> number_input;
-  /// Whether a call used it since the table last made room.
+  /// Whether a call used it since the table last dropped entries.
   mutable std::atomic<bool> used{true};
 };
 
-/// The entry for a call, compiled if this is its first of the kind in the process. Looked up by a key built
-/// on the stack, first among the thread's own recent entries, then in a table shared by all threads. The
-/// reference is good until the thread's next look-up.
-const EagerEntry& eager_entry(const Call& call);
+/// The entry of a call, compiled at its first use in the process. Looked up by a key built on the stack:
+/// first among the thread's recent entries, then in a table shared by all threads. The reference is valid
+/// until the thread's next look-up.
+const EagerEntry& eager_entry(const OpCall& call);
 
 }  // namespace kiln

@@ -25,7 +25,7 @@ std::string input_name(const ir::OpDef& op, std::size_t i) {
   return "'" + std::string(op.inputs[i]) + "'";
 }
 
-// Whether a message begins as "net.cpp:12: " does.
+// Whether a message begins with a location such as "net.cpp:12: ".
 bool names_place(std::string_view message) {
   const std::string_view place = message.substr(0, message.find(": "));
   const std::size_t colon = place.rfind(':');
@@ -35,7 +35,7 @@ bool names_place(std::string_view message) {
 }
 
 // The attribute `scalar` as an array of one element.
-Tensor number_tensor(const Call& call) {
+Tensor number_tensor(const OpCall& call) {
   const ir::AttrValue& value = call.given[0].value;
   const auto* integer = std::get_if<std::int64_t>(&value);
   const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
@@ -46,7 +46,7 @@ Tensor number_tensor(const Call& call) {
 
 }  // namespace
 
-ir::Attrs given_attrs(const Call& call) {
+ir::Attrs given_attrs(const OpCall& call) {
   ir::Attrs given;
   for (const ir::Attrs::Item& item : call.given) given.set(item.name, item.value);
   if (call.op.variadic && !call.op.count_attr.empty() && !given.find(call.op.count_attr))
@@ -64,7 +64,7 @@ void rethrow_at_line(std::source_location where) {
   try {
     throw;
   } catch (const Error& e) {
-    // A program's own kinds of errors stay what they are.
+    // Exceptions of the program's own types are rethrown unchanged.
     if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
     throw Error(line + e.what(), e.kind());
   } catch (const std::bad_alloc&) {
@@ -72,13 +72,13 @@ void rethrow_at_line(std::source_location where) {
   }
 }
 
-const ir::OpDef& row(std::string_view op_name) {
+const ir::OpDef& find_op_or_throw(std::string_view op_name) {
   const ir::OpDef* op = ir::find_op(op_name);
-  if (!op) fail("the operator {} is not one that this version of Kiln has; `kiln ops` lists those", op_name);
+  if (!op) fail("this version of Kiln has no operator {}; `kiln ops` lists the operators", op_name);
   return *op;
 }
 
-bool must_record(const Call& call) {
+bool must_record(const OpCall& call) {
   Trace* const trace = Trace::current();
   bool record = trace != nullptr;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -102,7 +102,7 @@ bool must_record(const Call& call) {
   return record;
 }
 
-void run_eagerly(const Call& call, std::span<Tensor> outputs) {
+void run_eagerly(const OpCall& call, std::span<Tensor> outputs) {
   const EagerEntry& entry = eager_entry(call);
   if (outputs.size() > entry.outputs.size())
     fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
@@ -131,14 +131,14 @@ void run_eagerly(const Call& call, std::span<Tensor> outputs) {
   try {
     frame.run(reserve_random);
   } catch (const ValueError& e) {
-    // Code of one operator serves all lines that call it; a body belongs to this call and has lines of its
-    // own.
+    // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
+    // own lines.
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }
 }
 
-Tensor invoke_one(const Call& call) {
+Tensor invoke_one(const OpCall& call) {
   return at_line(call.where, [&]() -> Tensor {
     if (must_record(call)) return record_node(call).at(0);
     Tensor out;
@@ -147,7 +147,7 @@ Tensor invoke_one(const Call& call) {
   });
 }
 
-std::vector<Tensor> invoke_all(const Call& call) {
+std::vector<Tensor> invoke_all(const OpCall& call) {
   return at_line(call.where, [&]() -> std::vector<Tensor> {
     if (must_record(call)) return record_node(call);
     std::vector<Tensor> out(eager_entry(call).outputs.size());
@@ -174,7 +174,7 @@ Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, co
               std::source_location where, std::string name) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_one({.op = row(op_name),
+  return invoke_one({.op = find_op_or_throw(op_name),
                      .inputs = pointers,
                      .given = given.items(),
                      .where = where,

@@ -15,7 +15,7 @@ namespace kiln {
 /// The attributes of one call, at most N, stored inline so that a cache hit does not allocate. Names must be
 /// literals.
 template <std::size_t N>
-class Given {
+class CallAttributes {
  public:
   void set(std::string_view name, ir::AttrValue value) {
     items_[size_].name = name;
@@ -51,7 +51,7 @@ class Given {
 };
 
 /// One operator call of the program.
-struct Call {
+struct OpCall {
   const ir::OpDef& op;
   std::span<const Tensor* const> inputs;
   std::span<const ir::Attrs::Item> given;
@@ -63,21 +63,21 @@ struct Call {
 };
 
 /// Runs the call or records a node, as `invoke` in trace.h. Returns the first visible output.
-Tensor invoke_one(const Call& call);
+Tensor invoke_one(const OpCall& call);
 /// Returns all visible outputs.
-std::vector<Tensor> invoke_all(const Call& call);
+std::vector<Tensor> invoke_all(const OpCall& call);
 
 /// The two cases of invoke. Eager inputs and results are concrete.
-void run_eagerly(const Call& call, std::span<Tensor> outputs);
-std::vector<Tensor> record_node(const Call& call);
+void run_eagerly(const OpCall& call, std::span<Tensor> outputs);
+std::vector<Tensor> record_node(const OpCall& call);
 /// Whether the call must be recorded. Throws for undefined tensors and for values of a finished trace.
-bool must_record(const Call& call);
+bool must_record(const OpCall& call);
 
-/// The row with that name. Throws if there is none: F has more of MXNet's operators than there are rows.
-const ir::OpDef& row(std::string_view op_name);
+/// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.
+const ir::OpDef& find_op_or_throw(std::string_view op_name);
 
 /// The given attributes, and the count attribute of a list of inputs.
-ir::Attrs given_attrs(const Call& call);
+ir::Attrs given_attrs(const OpCall& call);
 
 /// "net.cpp:12: " of the resolved call site, or nothing.
 std::string line_prefix(std::source_location where);

@@ -16,7 +16,7 @@ Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> el
   Tensor array = detail::TensorAccess::empty(shape, dtype);
   std::byte* const data = detail::TensorAccess::array(array)->host_data();
   if (!elements.empty()) std::memcpy(data, elements.data(), elements.size());
-  // Kiln's bools hold 0 and 1.
+  // A bool of Kiln is 0 or 1.
   if (dtype == DType::boolean)
     for (std::size_t i = 0; i < elements.size(); ++i) data[i] = std::byte{data[i] != std::byte{0}};
   return array;

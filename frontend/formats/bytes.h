@@ -26,7 +26,7 @@ class ByteReader {
   void set_part(std::string part) { part_ = std::move(part); }
   void seek(std::uint64_t at, std::string_view what) {
     if (at > bytes_.size())
-      error("{} is said to begin at byte {}, but the file has {}", what, at, bytes_.size());
+      error("{} is declared to begin at byte {}, but the file has {}", what, at, bytes_.size());
     at_ = static_cast<std::size_t>(at);
   }
 

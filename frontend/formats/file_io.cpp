@@ -31,7 +31,7 @@ class Descriptor {
   int fd_;
 };
 
-// Empty, or why it did not work.
+// Returns the error, or empty.
 std::string write_all(int fd, std::span<const std::byte> content) {
   while (!content.empty()) {
     const ssize_t n = ::write(fd, content.data(), content.size());
@@ -55,10 +55,10 @@ std::vector<std::byte> read_file(const std::string& path, std::string_view what)
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("{}: is a folder, not a {}", path, what);
-  // Some devices never end.
+  // Some devices are endless.
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("{}: is a device, not a {}", path, what);
   std::vector<std::byte> content;
-  // One byte more than the file holds, so that the end shows at the first read.
+  // One byte more than the file size, so that the first read detects the end.
   constexpr std::size_t piece = 1 << 16;
   std::size_t room = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : piece;
   std::size_t have = 0;

@@ -1,4 +1,4 @@
-// Reading and writing files of arrays, whatever their form.
+// Reading and writing files of arrays in all formats.
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/file_io.h"
@@ -9,8 +9,8 @@
 namespace kiln {
 namespace {
 
-/// The form that the first bytes show. The word 0x112 begins MXNet's lists and may also be the length of a
-/// safetensors header, which then begins with a brace.
+/// The format by the first bytes. The word 0x112 begins MXNet's lists, but may also be the length of a
+/// safetensors header; that header begins with a brace.
 std::optional<ArrayFormat> format_by_content(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x93NUMPY")) return ArrayFormat::npy;
@@ -30,7 +30,7 @@ constexpr Extension extensions[] = {{".params", ArrayFormat::params},
                                     {".npz", ArrayFormat::npz},
                                     {".safetensors", ArrayFormat::safetensors}};
 
-/// ".npz" of "a/b.npz"; nothing of "a.b/c" and of ".hidden".
+/// ".npz" for "a/b.npz"; nothing for "a.b/c" and ".hidden".
 std::string_view extension_of(std::string_view path) {
   const std::string_view file = path.substr(path.rfind('/') + 1);
   const std::size_t dot = file.rfind('.');
@@ -51,10 +51,8 @@ ArrayFormat array_format_of(std::string_view path) {
   if (const auto format = format_by_name(path)) return *format;
   std::string known;
   for (const Extension& e : extensions) known += (known.empty() ? "" : ", ") + std::string(e.text);
-  fail(
-      "{}: '{}' is no extension of a file of arrays; those that Kiln writes are {}, and .params is MXNet's "
-      "own",
-      path, extension_of(path), known);
+  fail("{}: '{}' is no file extension of arrays; Kiln writes {}, and .params is MXNet's", path,
+       extension_of(path), known);
 }
 
 std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name) {
@@ -82,7 +80,7 @@ std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions&
   switch (options.format.value_or(ArrayFormat::params)) {
     case ArrayFormat::npy:
       if (arrays.size() != 1)
-        fail("a .npy file holds one array, here are {}; .npz, .safetensors and .params hold any number",
+        fail("a .npy file holds one array, not {}; .npz, .safetensors and .params hold any number",
              arrays.size());
       return format_npy(arrays[0].array);
     case ArrayFormat::npz:
@@ -119,7 +117,7 @@ std::vector<std::string> distinct_names(std::span<const NamedArray> arrays) {
   for (const NamedArray& a : arrays) {
     names.push_back(a.name.empty() ? fmt::format("arr_{}", names.size()) : a.name);
     if (!seen.insert(names.back()).second)
-      fail("there are two arrays '{}': a file of this form holds one of each name", names.back());
+      fail("there are two arrays '{}': names in this format are unique", names.back());
   }
   return names;
 }

@@ -155,12 +155,12 @@ std::int64_t JsonReader::integer(std::string_view what) {
 
 std::uint32_t JsonReader::index(std::string_view what) {
   const std::int64_t value = integer(what);
-  if (value < 0 || value > 0xFFFFFFFF) error("{} is {}, which counts nothing", what, value);
+  if (value < 0 || value > 0xFFFFFFFF) error("{} is {}, not a number between 0 and 2^32 - 1", what, value);
   return static_cast<std::uint32_t>(value);
 }
 
 void JsonReader::skip(std::string_view what) {
-  // Brackets that are open are counted, not matched: whoever cares for the value reads it.
+  // Counts open brackets without matching them: a skipped value need not be well-formed.
   std::size_t open = 0;
   do {
     const char c = peek();

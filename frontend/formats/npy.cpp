@@ -10,8 +10,8 @@
 namespace kiln {
 namespace {
 
-// NumPy has no bfloat16. The package ml_dtypes, which adds it, leaves it in files as two bytes without a
-// meaning.
+// NumPy has no bfloat16. The package ml_dtypes, which adds it, writes it to files as opaque two-byte
+// elements.
 constexpr std::pair<std::string_view, DType> descriptions[] = {
     {"<f4", DType::f32}, {"<f8", DType::f64},  {"<f2", DType::f16},
     {"|u1", DType::u8},  {"|i1", DType::i8},   {"<i4", DType::i32},
@@ -23,7 +23,7 @@ struct Header {
   Shape shape;
 };
 
-/// Reads the Python literal of a header: a dict with just the keys descr, fortran_order and shape.
+/// Reads the Python literal of a header: a dict with exactly the keys descr, fortran_order and shape.
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, const ByteReader& in) : text_(text), in_(in) {}
@@ -100,7 +100,7 @@ class HeaderReader {
       const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (problem != std::errc() || extent < 0) in_.error("its shape has no extent at '{}'", rest());
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      accept('L');  // as Python 2 wrote
+      accept('L');  // written by Python 2
       if (shape.rank() == Shape::max_rank)
         in_.error("it has more than {} axes, the most that Kiln's arrays have", Shape::max_rank);
       shape.push_back(extent);
@@ -126,7 +126,7 @@ DType dtype_of_descr(std::string_view descr, const ByteReader& in) {
       descr);
 }
 
-/// Elements whose first index runs fastest, with the last one fastest.
+/// Converts elements from Fortran order to C order.
 std::vector<std::byte> from_fortran_order(std::span<const std::byte> elements, const Shape& shape,
                                           std::size_t element) {
   std::vector<std::byte> ordered(elements.size());
@@ -182,7 +182,7 @@ std::string npy_header(const Tensor& array) {
                                        [&](const auto& d) { return d.second == array.dtype(); });
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row->first, shape.str());
-  // NumPy leaves room for the first extent to grow to 21 digits in place.
+  // NumPy reserves room for the first extent to grow to 21 digits in place.
   if (!shape.empty()) text.append(21 - std::to_string(shape[0]).size(), ' ');
   const std::size_t before = npy_magic.size() + 4 + text.size() + 1;
   text.append(64 - before % 64, ' ');

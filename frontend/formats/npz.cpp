@@ -1,4 +1,4 @@
-// Archives of arrays, as numpy.savez and savez_compressed write them: a .npy file for each array.
+// Archives of arrays, as by numpy.savez and savez_compressed: one .npy file per array.
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/npy.h"
 #include "frontend/formats/zip.h"

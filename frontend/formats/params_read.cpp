@@ -36,7 +36,7 @@ std::optional<Shape> read_shape(ByteReader& in, const Header& header) {
   return shape;
 }
 
-/// Undefined where the file has no value for it.
+/// Undefined if the file has no value for it.
 Tensor read_array(ByteReader& in) {
   Header header{in.number<std::uint32_t>("the array's magic number")};
   if (header.magic == magic_v2 || header.magic == magic_v3) {
@@ -86,7 +86,7 @@ std::vector<NamedArray> parse_params(std::span<const std::byte> bytes, const std
   }
   in.number<std::uint64_t>("the header");
   const auto count = in.number<std::uint64_t>("the number of arrays");
-  // The smallest array there can be: four words.
+  // The smallest array has four words.
   if (count > in.left() / 16 && count != 0)
     in.error("it declares {} arrays, but only {} bytes follow", count, in.left());
   std::vector<NamedArray> arrays;

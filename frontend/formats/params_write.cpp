@@ -9,7 +9,7 @@ namespace {
 
 using namespace params_format;
 
-// What V2 cannot say: there rank 0 means "none", and an extent 0 "not known".
+// Shapes that V2 cannot express: there, rank 0 means "none" and an extent 0 "unknown".
 bool needs_v3(const NamedArray& a) {
   const Shape& shape = a.array.shape();
   return shape.empty() || std::find(shape.begin(), shape.end(), 0) != shape.end();

@@ -18,7 +18,7 @@ constexpr std::pair<std::string_view, DType> dtypes[] = {
     {"F32", DType::f32}, {"F64", DType::f64}, {"F16", DType::f16}, {"BF16", DType::bf16},   {"U8", DType::u8},
     {"I8", DType::i8},   {"I32", DType::i32}, {"I64", DType::i64}, {"BOOL", DType::boolean}};
 
-// The format's own limit.
+// The limit of the format.
 constexpr std::uint64_t longest_header = 100'000'000;
 
 struct Entry {
@@ -96,7 +96,7 @@ std::vector<Entry> read_header(std::string_view text, const std::string& file) {
   return entries;
 }
 
-/// The bytes must be those of the arrays, each of one array: no gap, nothing twice, nothing after.
+/// The arrays must cover all bytes exactly: no gap, no overlap, no rest.
 void check_cover(std::vector<const Entry*> entries, std::uint64_t size, const ByteReader& in) {
   std::sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) {
     return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
@@ -141,8 +141,8 @@ std::string format_safetensors(std::span<const NamedArray> arrays) {
     if (name == "__metadata__" || !is_utf8(name))
       fail("the array '{}' cannot be saved: names of a safetensors file are UTF-8 and not __metadata__",
            name);
-  // Arrays of wide elements come first, so that all are aligned in memory that holds the file. The header
-  // keeps the list's order.
+  // Arrays with wide elements are written first, so that all are aligned in a mapped file. The header keeps
+  // the order of the list.
   std::vector<std::size_t> order;
   for (const std::size_t width : {8, 4, 2, 1})
     for (std::size_t i = 0; i < arrays.size(); ++i)

@@ -11,7 +11,7 @@ namespace {
 
 using namespace zip_format;
 
-/// Puts `in` behind the record that ends the directory: it is followed by nothing but its comment.
+/// Moves `in` to the end record of the directory, which is followed only by its comment.
 void seek_end(ByteReader& in) {
   const std::uint64_t size = in.size();
   for (std::uint64_t back = end_bytes; back <= std::min(size, end_bytes + longest_comment); ++back) {
@@ -28,12 +28,12 @@ struct Directory {
   std::uint64_t members, bytes, offset;
 };
 
-// The fields of the two forms of the end differ in width alone.
+// The 32-bit and 64-bit end records differ only in the width of their fields.
 template <class Count, class Place>
 Directory read_counts(ByteReader& in) {
   const auto here = in.number<Count>("the number of members");
   const auto all = in.number<Count>("the number of members");
-  if (here != all) in.error("it is one part of an archive of several");
+  if (here != all) in.error("it is one part of a multi-part archive");
   const auto bytes = in.number<Place>("the directory's length");
   const auto offset = in.number<Place>("the directory's place");
   return {all, bytes, offset};
@@ -57,7 +57,7 @@ Directory read_end(ByteReader& in) {
   return read_counts<std::uint16_t, std::uint32_t>(in);
 }
 
-/// The extra fields hold, in this order, those of the three numbers that did not fit.
+/// The extra field has, in this order, those of the three numbers that did not fit in 32 bits.
 void read_extra_64(ByteReader extra, ZipMember& m) {
   while (extra.left() >= 4) {
     const auto kind = extra.number<std::uint16_t>("an extra field");
@@ -96,12 +96,12 @@ ZipMember read_entry(ByteReader& in) {
     in.error("the member '{}' is packed by method {}; stored (0) and deflated (8) ones are read", m.name,
              m.method);
   if (m.method == stored && m.size != m.packed)
-    in.error("the member '{}' is stored as it is, but {} bytes are said to take {}", m.name, m.size,
+    in.error("the member '{}' is stored uncompressed, but {} bytes are declared to take {}", m.name, m.size,
              m.packed);
   return m;
 }
 
-/// Unpacks into `out`, which grows as bytes come, and never beyond `size`.
+/// Inflates into `out`, which grows with the data, up to `size`.
 void inflate_all(const ByteReader& in, std::span<const std::byte> packed, std::uint64_t size,
                  std::vector<std::byte>& out) {
   z_stream stream{};
@@ -111,7 +111,7 @@ void inflate_all(const ByteReader& in, std::span<const std::byte> packed, std::u
   std::size_t have = 0;
   int state = Z_OK;
   while (state == Z_OK) {
-    // One byte more than declared, to see it if there are more.
+    // One byte more than declared, to detect surplus data.
     if (have == out.size())
       out.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size + 1, std::max(piece, 2 * have))));
     if (stream.avail_in == 0) {
@@ -145,7 +145,7 @@ std::vector<ZipMember> read_zip_directory(ByteReader& in) {
   std::uint64_t packed = 0;
   for (std::uint64_t i = 0; i < directory.members; ++i) {
     members.push_back(read_entry(in));
-    // Members that lie over one another would let a small file unpack again and again.
+    // Overlapping members would let a small file inflate the same bytes repeatedly.
     if (__builtin_add_overflow(packed, members.back().packed, &packed) || packed > in.size())
       in.error("its members take more bytes than the {} of the file", in.size());
   }
@@ -156,10 +156,10 @@ std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& m, s
   in.seek(m.offset, "it");
   if (in.number<std::uint32_t>("its header") != member_magic)
     in.error("no member begins at byte {}", m.offset);
-  in.take(2 + 2 + 2 + 2 + 2 + 4 + 4 + 4, "its header");  // what the directory says too
+  in.take(2 + 2 + 2 + 2 + 2 + 4 + 4 + 4, "its header");  // repeats the directory's entry
   const auto name = in.number<std::uint16_t>("its header");
   const auto extra = in.number<std::uint16_t>("its header");
-  if (in.text(name, "its name") != m.name) in.error("the name before it is another than in the directory");
+  if (in.text(name, "its name") != m.name) in.error("the name in its header differs from the directory's");
   in.take(extra, "its header");
   std::span<const std::byte> content = in.take(m.packed, "its content");
   if (m.method == deflated) {
@@ -169,7 +169,7 @@ std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& m, s
   }
   const auto* const data = reinterpret_cast<const Bytef*>(content.data());
   if (crc32_z(crc32_z(0, nullptr, 0), data, content.size()) != m.crc)
-    in.error("its checksum is not that of its content: the file is damaged");
+    in.error("its checksum does not match its content: the file is damaged");
   return content;
 }
 

@@ -11,11 +11,11 @@ namespace {
 
 using namespace zip_format;
 
-constexpr std::uint16_t midnight = 0, new_year_1980 = 1 << 5 | 1;  // the same bytes at any time
+constexpr std::uint16_t midnight = 0, new_year_1980 = 1 << 5 | 1;  // constant, so that files are reproducible
 
 using Parts = std::span<const std::span<const std::byte>>;
 
-/// Appends the parts, deflated, at zlib's usual level.
+/// Appends the parts, deflated at zlib's default level.
 void append_deflated(std::string& out, Parts parts) {
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -46,8 +46,8 @@ bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// What a member's header and its entry in the directory have in common. Sizes are always given in the 64-bit
-/// form, so that there is one way through this code.
+/// The common fields of a member's header and its entry in the directory. Sizes are always in the 64-bit
+/// form: one code path.
 void append_common(std::string& out, const ZipMember& m, std::uint16_t extra) {
   append_number<std::uint16_t>(out, version_64);
   append_number<std::uint16_t>(out, is_ascii(m.name) ? 0 : flag_utf8);
@@ -75,13 +75,13 @@ void ZipWriter::add(const std::string& name, Parts parts, bool compress) {
   ZipMember m{.name = name, .method = compress ? deflated : stored, .offset = out_.size()};
   uLong crc = crc32_z(0, nullptr, 0);
   for (const auto part : parts) {
-    if (part.empty()) continue;  // zlib begins anew where it is given no bytes
+    if (part.empty()) continue;  // crc32_z() restarts for a null pointer
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
     m.size += part.size();
   }
   m.crc = static_cast<std::uint32_t>(crc);
   constexpr std::uint16_t sizes = 2 * 8, all = 3 * 8, field = 4;
-  // The content is packed before its size is known: the header is written first and its size filled in.
+  // The size is known only after compression: the header is written first and patched.
   append_number<std::uint32_t>(out_, member_magic);
   append_common(out_, m, field + sizes);
   out_ += name;
@@ -113,7 +113,7 @@ std::string ZipWriter::finish() {
   out_ += directory_;
   const std::uint64_t end_at = out_.size();
   append_number<std::uint32_t>(out_, end64_magic);
-  append_number<std::uint64_t>(out_, 2 + 2 + 4 + 4 + 4 * 8);  // what follows
+  append_number<std::uint64_t>(out_, 2 + 2 + 4 + 4 + 4 * 8);  // bytes that follow
   append_number<std::uint16_t>(out_, version_64);
   append_number<std::uint16_t>(out_, version_64);
   out_.append(4 + 4, '\0');  // parts

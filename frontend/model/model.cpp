@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const std::vector<ir::NodePtr>& nodes) {
   return names;
 }
 
-// A declared shape with unknown extents still tells the rank and the others.
+// A declared shape may have unknown extents; its rank and known extents must match.
 void check_declared_shape(const ir::Node& variable, const Shape& shape, const std::string& file) {
   const ir::PartialShape declared = ir::declared_shape(variable);
   if (!declared.fits(shape))
@@ -46,7 +46,7 @@ Tensor spread(const std::string& name, const TensorType& type, double low, doubl
   return t;
 }
 
-// Everything but the values.
+// The model without values.
 std::shared_ptr<Model::State> open_symbol(const Symbol& symbol, const std::string& file) {
   auto state = std::make_shared<Model::State>();
   state->symbol = symbol;
@@ -213,7 +213,7 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
   }
   if (!bound.graph.types.complete)
     fail_internal("{}: shapes remain unknown though all inputs have one", in_file());
-  // What operators update is this run's own.
+  // States that operators update are copied: updates belong to this run alone.
   if (options.train)
     for (std::size_t i = 0; i < bound.values.size(); ++i) {
       const auto& states = bound.variables.auxiliary_states;

@@ -11,8 +11,8 @@
 namespace kiln {
 namespace {
 
-/// Names as export gives them: the kind by what the symbol's operators say. Where one of them is unknown to
-/// Kiln, the file's own prefix counts.
+/// Names with export's prefixes: argument or auxiliary state by the symbol's operators. If an operator is
+/// unknown to Kiln, the prefix in the file is kept.
 std::vector<NamedArray> exported(std::vector<NamedArray> arrays, const std::vector<ir::NodePtr>& order,
                                  const std::string& symbol_path, const std::string& params_path) {
   bool all_known = true;

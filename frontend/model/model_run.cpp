@@ -55,7 +55,7 @@ std::vector<Tensor> run_compiled(const Executable& executable, const std::vector
 
 EagerPlan::EagerPlan(const Model::State::Bound& bound) {
   std::unordered_map<SlotKey, std::size_t, SlotHash> slot;
-  std::vector<std::size_t> last_use;  // by slot: the step after which it is dead
+  std::vector<std::size_t> last_use;  // per slot, the last step that uses it
   constexpr std::size_t never = ~std::size_t{0};
   for (const ir::NodePtr& variable : bound.variables.all) {
     slot.emplace(SlotKey{variable.get(), 0}, slots_++);

@@ -33,7 +33,7 @@ struct Model::State {
   std::string in_file() const { return file.empty() ? "the symbol" : file; }
 };
 
-/// Runs a graph node by node, and lets go of each value after its last use.
+/// Runs a graph node by node, and releases each value after its last use.
 class EagerPlan {
  public:
   EagerPlan() = default;
@@ -48,7 +48,7 @@ class EagerPlan {
     std::vector<std::size_t> inputs;
     std::size_t first_output;
     std::size_t outputs;
-    std::vector<std::size_t> dead;  // values that nothing after this step uses
+    std::vector<std::size_t> dead;  // values whose last use is this step
   };
   std::vector<Step> steps_;
   std::vector<std::size_t> results_;

@@ -18,7 +18,7 @@ Values activation(Primitives& p, Args in, const Attrs& a) {
   if (type == "sigmoid") return {sigmoid(p, x)};
   if (type == "tanh") return {p.unary(Unary::tanh, x)};
   if (type == "softsign") return {p.div(x, p.add(p.like(x, 1), p.unary(Unary::abs, x)))};
-  // log(1 + exp(x)); for large x that is x, where exp would overflow.
+  // log(1 + exp(x)), computed as x for large x, where exp would overflow.
   Value soft = p.unary(Unary::log1p, p.unary(Unary::exp, x));
   return {p.select(p.compare(Compare::gt, x, p.like(x, 20)), x, soft)};
 }
@@ -51,7 +51,7 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
       slope = p.broadcast_to(in[1], shape);
     return {where_positive(p, x, x, p.mul(x, slope))};
   }
-  // rrelu: a drawn slope in training, its mean otherwise.
+  // rrelu: in training a random slope, otherwise its mean.
   double low = a.real("lower_bound"), high = a.real("upper_bound");
   Value slope = p.like(x, (low + high) / 2);
   if (p.train()) {
@@ -61,7 +61,7 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   }
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
-/// A slope for each channel, where nothing says that there is one for all.
+/// One slope per channel, unless the shape is known to be another.
 void leaky_shape(ShapeFacts& f, const Attrs&) {
   for (PartialShape& y : f.out) f.same(f.in[0], y);
   if (f.in.size() > 1 && f.in[0].extents.rank() > 1) f.otherwise(f.in[1], Shape{f.in[0].extents[1]});
@@ -71,7 +71,7 @@ void leaky_shape(ShapeFacts& f, const Attrs&) {
 
 struct Shifted {
   Value x;      // minus the maximum
-  Value alive;  // bool: positions that take part; invalid: all
+  Value alive;  // bool: the unmasked positions; invalid if none is masked
   Shape shape, axes;
   Value spread(Primitives& p, Value r) const { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); }
 };
@@ -143,7 +143,7 @@ std::span<const OpDef> activation_ops() {
        .shape_rule = elementwise_shape},
       {.name = "LeakyReLU",
        .aliases = {"_npx_leaky_relu"},
-       .summary = "Activations with a slope below zero.",
+       .summary = "Activations that differ from x for negative x: leaky, prelu, rrelu, elu, selu, gelu.",
        .inputs = {"data", "gamma"},
        .active_inputs = leaky_inputs,
        .attrs = {word_attr("act_type", "leaky", {"elu", "gelu", "leaky", "prelu", "rrelu", "selu"}),

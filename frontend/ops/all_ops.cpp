@@ -41,7 +41,7 @@ std::vector<const OpDef*> collect() {
   return all;
 }
 
-/// Levenshtein's distance between two names.
+/// The Levenshtein distance of two names.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -82,7 +82,7 @@ const OpDef* find_op(std::string_view name) {
 }
 
 std::string_view nearest_op(std::string_view name) {
-  // A file may hold a name of any length; none that long is near to a known one.
+  // A name from a file may have any length; none that long is close to an operator's.
   if (name.size() > 64) return {};
   std::string_view best;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;

@@ -12,7 +12,7 @@ Value widen(Primitives& p, Value x) {
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
 Value sigmoid(Primitives& p, Value x) {
-  // Of e^-|x|, which neither overflows nor takes the longer way.
+  // By e^-|x|, which cannot overflow and allows the shorter exp_nonpositive.
   Value one = p.like(x, 1), negative = p.compare(Compare::lt, x, p.like(x, 0));
   Value e = p.unary(Unary::exp_nonpositive, p.unary(Unary::neg, p.unary(Unary::abs, x)));
   return p.div(p.select(negative, e, one), p.add(one, e));
@@ -124,7 +124,7 @@ AttrSpec ignored(AttrSpec spec, std::string_view reason) {
 }
 AttrSpec of_gradient(AttrSpec spec) { return ignored(std::move(spec), "only the gradient depends on it"); }
 AttrSpec library_hint(AttrSpec spec) {
-  return ignored(std::move(spec), "it chooses among algorithms of MXNet's libraries");
+  return ignored(std::move(spec), "it selects an algorithm in MXNet's libraries");
 }
 AttrSpec context_attr() {
   return ignored({"ctx", AttrKind::text, std::string()}, "Kiln computes where the call runs");

@@ -1,5 +1,4 @@
-// Loops and branches over subgraphs. An operator's attributes say which of its inputs feeds which variable of
-// a subgraph.
+// Loops and branches over subgraphs. The attributes map inputs of the operator to variables of the subgraphs.
 #include "frontend/ops/shape_rules.h"
 #include "ir/compose.h"
 
@@ -18,7 +17,7 @@ std::string text_of(const Positions& positions) {
   return ir::to_text(ir::OptionalInts(positions.begin(), positions.end()));
 }
 
-/// Checks a list of positions below `limit`.
+/// Throws unless all positions are below `limit`.
 void check_positions(std::string_view what, const Positions& positions, std::size_t limit) {
   for (std::int64_t i : positions)
     if (i < 0 || static_cast<std::size_t>(i) >= limit)
@@ -31,7 +30,7 @@ void check_variables(std::string_view what, const Positions& positions, const Su
 }
 void check_outputs(const char* which, const Subgraph& body, std::int64_t outputs) {
   if (static_cast<std::int64_t>(body.outputs.size()) != outputs)
-    fail("the subgraph of {} gives {} values, {} are needed", which, body.outputs.size(), outputs);
+    fail("the subgraph of {} returns {} values instead of {}", which, body.outputs.size(), outputs);
 }
 
 int outputs(const Attrs& a) {
@@ -40,7 +39,7 @@ int outputs(const Attrs& a) {
   return static_cast<int>(n);
 }
 
-/// One number as a bool of rank 0: whether it is not zero.
+/// A one-element value as a bool of rank 0: whether it is not zero.
 Value truth(Primitives& p, Value x) {
   if (p.type(x).elements() != 1) fail("a condition must be one number, got {}", p.type(x).str());
   Value one = p.reshape(x, {});
@@ -90,12 +89,12 @@ Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   return last_then_stacked;
 }
 
-/// Whether all positions are below `limit`; the operator itself refuses others.
+/// Whether all positions are below `limit`; the composition reports others.
 bool fit(const Positions& positions, std::size_t limit) {
   return std::all_of(positions.begin(), positions.end(),
                      [&](std::int64_t i) { return i >= 0 && static_cast<std::size_t>(i) < limit; });
 }
-/// A body's outputs: the first ones are stacked over the steps, the others are carried on.
+/// The outputs of a body: the first `stacked` are stacked over the steps, the others are loop-carried.
 void stacked_and_carried(ShapeFacts& f, const ShapeFacts::Body& body, std::size_t stacked) {
   for (std::size_t i = 0; i < f.out.size(); ++i)
     if (i < stacked)
@@ -147,12 +146,12 @@ Values while_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
   check_outputs("the condition", condition, 1);
   check_outputs("the body", body, outputs(a));
 
-  // Which loop variable an input begins as.
+  // Per input, the loop variable that it initialises; -1 for others.
   std::vector<std::int64_t> variable_of(in.size(), -1);
   std::vector<Value> initial;
   for (std::int64_t j = 0; j < carried; ++j) {
     const std::int64_t input = body_inputs[at(loop_variables[at(j)])];
-    if (variable_of[at(input)] >= 0) fail("two loop variables begin as one input");
+    if (variable_of[at(input)] >= 0) fail("two loop variables have the same input");
     variable_of[at(input)] = j;
     initial.push_back(in[at(input)]);
   }
@@ -234,7 +233,7 @@ AttrSpec positions(std::string_view name) { return required(name, AttrKind::inte
 std::span<const OpDef> control_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_foreach",
-       .summary = "A subgraph for each row of the data, with states carried from step to step.",
+       .summary = "Runs a subgraph for each slice of data, with loop-carried states.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
@@ -261,7 +260,7 @@ std::span<const OpDef> control_ops() {
        .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
-       .summary = "One of two subgraphs, by a number that a third one gives; the other is not run.",
+       .summary = "Runs one of two subgraphs, selected by the condition that a third one computes.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",

@@ -76,7 +76,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
   if (const Shape& target = a.tuple("target_shape"); !target.empty()) {
     require_sizes("target_shape", target, n, 1);
     for (int i = 0; i < n; ++i) {
-      // Padding on both sides, and the odd pixel back.
+      // The surplus is cut by equal padding on both sides; an odd element is added back.
       const std::int64_t whole = times(spec.window.stride[at(i)], data[at(i + 2)] - 1) + 1 +
                                  times(spec.window.dilate[at(i)], kernel[at(i)] - 1);
       const std::int64_t surplus = whole - target[at(i)];
@@ -112,7 +112,7 @@ void deconvolution_shape(ShapeFacts& f, const Attrs& a) {
   }
 }
 
-/// The pixels under each window as columns: (N, C * prod(kernel), windows).
+/// The elements under each window as a column: (N, C * prod(kernel), windows).
 Values im2col(Primitives& p, Args in, const Attrs& a) {
   const Shape& kernel = a.tuple("kernel");
   const int n = kernel.rank();

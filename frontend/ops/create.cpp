@@ -30,10 +30,11 @@ Value ramp(Primitives& p, std::int64_t count, double start, double step, std::in
 
 Values arange(Primitives& p, Args, const Attrs& a) {
   double start = a.real("start"), step = a.real("step"), stop = start;
-  // MXNet takes the number of elements from whatever uses the range.
+  // MXNet infers the number of elements from the consumers of the range.
   if (a.boolean("infer_range") && a.is_none("stop"))
     fail(
-        "infer_range=True without stop is not supported: the length would follow from the range's uses. Give "
+        "infer_range=True without stop is not supported: the length would follow from the consumers of the "
+        "range. Give "
         "stop, or use arange_like of an array of that length");
   if (a.is_none("stop"))
     start = 0;
@@ -130,7 +131,7 @@ std::span<const OpDef> create_ops() {
        .compose = linspace},
       {.name = "_contrib_arange_like",
        .aliases = {"_npx_arange_like"},
-       .summary = "A range of the size of data, or of one axis of it.",
+       .summary = "A range with as many elements as data, or as one axis of data.",
        .inputs = {"data"},
        .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), context_attr(),
                  or_none("axis", AttrKind::integer)},

@@ -1,6 +1,6 @@
 // Connectionist temporal classification (Graves et al., 2006): the probability that a sequence of classes,
-// blanks and repetitions taken out, reads as the label, summed over all alignments by the forward recursion
-// in logarithms.
+// without blanks and repetitions, equals the label. The forward recursion sums over all alignments in
+// logarithms.
 #include "frontend/ops/common.h"
 
 #include <limits>
@@ -10,14 +10,14 @@ namespace {
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
-/// What is taken off terms before exp, so that the largest becomes 1: 0 where all are minus infinity, whose
+/// The shift of terms before exp, which makes the largest 1. It is 0 if all terms are minus infinity: their
 /// difference would be NaN.
 Value shift_of(Primitives& p, Value largest) {
   Value nothing = p.compare(Compare::eq, largest, p.like(largest, minus_infinity));
   return p.select(nothing, p.like(largest, 0), largest);
 }
 
-/// log(sum of exp), of values one by one; minus infinity where all are.
+/// Elementwise log(sum of exp) of the terms; minus infinity if all are.
 Value log_sum(Primitives& p, std::vector<Value> terms) {
   Value largest = terms[0];
   for (Value t : terms) largest = p.binary(Binary::max, largest, t);
@@ -39,7 +39,7 @@ Value log_softmax_of_classes(Primitives& p, Value x) {
       spread(p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, centred), axes))));
 }
 
-/// x (N, S) moved right by `places`, with minus infinity on the left.
+/// x (N, S) shifted right by `places`, filled with minus infinity.
 Value moved(Primitives& p, Value x, std::int64_t places) {
   const std::int64_t rows = p.shape(x)[0], columns = p.shape(x)[1];
   Value wide = p.pad(x, minus_infinity, {0, places}, {0, 0});
@@ -76,13 +76,13 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   if (a.boolean("use_label_lengths")) {
     label_count = lengths("label_lengths");
   } else {
-    // A label ends at the first padding: 0 where the blank is first, else -1.
+    // A label ends at the first padding value: 0 if the blank is class 0, else -1.
     Value padding = p.compare(Compare::eq, given, integers(labels, blank_first ? 0 : -1));
     Value ends = p.select(padding, place_in_label, integers(labels, length));
     label_count = length == 0 ? integers({batch}, 0) : p.reduce(Reduce::min, ends, {1});
   }
 
-  // The label with a blank before, between and behind its classes.
+  // The label with blanks before, between and after its classes.
   Value blank = integers({batch, length, 1}, blank_first ? 0 : classes - 1);
   Value alive = p.compare(Compare::lt, place_in_label, p.broadcast_along(label_count, labels, 0));
   Value used = p.select(alive, given, p.reshape(blank, labels));
@@ -96,7 +96,7 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value column = p.add(p.mul(p.iota({DType::i64, extended}, 0), integers(extended, classes)), symbols);
   Value emissions = p.gather(logs, column, 1);
 
-  // A blank may be skipped between two different classes.
+  // A transition may skip the blank between two different classes.
   Value place = p.iota({DType::i64, extended}, 1);
   Value before = p.slice(p.pad(symbols, -1, {0, 2}, {0, 0}), {0, 0}, extended, {1, 1});
   Value odd =
@@ -104,7 +104,7 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value differ = p.compare(Compare::ne, symbols, before);
   Value skips = p.binary(Binary::logical_and, odd, differ);
 
-  // Before the first step all is at the first place.
+  // Initially the whole probability is at the first position.
   const TensorType state{p.dtype(emissions), extended};
   Value nothing = p.full(state, minus_infinity);
   Value initial = p.select(p.compare(Compare::eq, place, integers(extended, 0)), p.full(state, 0), nothing);
@@ -116,7 +116,7 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
     return {{p.select(p.broadcast_along(running, extended, 0), reached, carried[0])}, {}, {}};
   })[0];
 
-  // It ends at the last class or the blank behind it.
+  // An alignment ends at the last class or at the blank after it.
   Value last = p.broadcast_along(p.mul(label_count, integers({batch}, 2)), extended, 0);
   Value ends = p.binary(Binary::logical_or, p.compare(Compare::eq, place, last),
                         p.compare(Compare::eq, place, p.sub(last, integers(extended, 1))));
@@ -135,7 +135,7 @@ std::span<const OpDef> ctc_ops() {
   static const std::vector<OpDef> rows{
       {.name = "CTCLoss",
        .aliases = {"_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss"},
-       .summary = "Minus the logarithm of the probability that the steps read as the label.",
+       .summary = "Connectionist temporal classification: minus the log probability of the label.",
        .inputs = {"data", "label", "data_lengths", "label_lengths"},
        .active_inputs = ctc_inputs,
        .attrs = {bool_attr("use_data_lengths", false), bool_attr("use_label_lengths", false),

@@ -20,7 +20,7 @@ Values rcbrt(Primitives& p, Args in, const Attrs&) {
   return {p.div(p.like(in[0], 1), p.unary(Unary::cbrt, in[0]))};
 }
 Values rint(Primitives& p, Args in, const Attrs&) {
-  // Halves go down, as MXNet has it: -2.5 gives -3, 2.5 gives 2.
+  // Ties round down, as in MXNet: -2.5 gives -3, 2.5 gives 2.
   Value x = in[0], low = p.unary(Unary::floor, x), high = p.unary(Unary::ceil, x);
   return {p.select(p.compare(Compare::le, p.sub(x, low), p.sub(high, x)), low, high)};
 }
@@ -39,7 +39,7 @@ Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
   Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
   return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
 }
-/// What is equal to a bound stays as it is, a zero with its sign, too.
+/// Clipping: an element equal to a bound is unchanged, including a zero with its sign.
 Values clip(Primitives& p, Args in, const Attrs& a) {
   Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
   return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
@@ -65,7 +65,7 @@ Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], 
 Values zeros_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 0)}; }
 Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1)}; }
 
-// Functions of two. The forms that do not broadcast ask for equal shapes; both ask for equal dtypes.
+// Functions of two arrays. The forms without broadcasting require equal shapes; both require equal dtypes.
 
 void require_one_dtype(Primitives& p, Args in) {
   for (Value v : in)
@@ -107,7 +107,7 @@ Values where(Primitives& p, Args in, const Attrs&) {
   Value condition = in[0];
   const Shape& shape = p.shape(in[1]);
   Value holds = p.compare(Compare::ne, condition, p.like(condition, 0));
-  // A condition of one axis chooses rows.
+  // A condition of rank 1 selects rows.
   if (p.shape(condition).rank() == 1 && shape.rank() > 1) holds = p.broadcast_along(holds, shape, 0);
   if (!(p.shape(holds) == shape))
     fail("where takes a condition of the shape {} or one for each row, got {}", shape.str(),
@@ -128,8 +128,8 @@ void where_shape(ShapeFacts& f, const Attrs&) {
 
 const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
 
-OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
-          Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs = {}) {
+OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
+             Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs = {}) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -139,9 +139,9 @@ OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::str
           .shape_rule = elementwise_shape};
 }
 
-/// A function of two in its forms: of equal shapes, and broadcasting.
+/// A function of two arrays: for equal shapes, and with broadcasting.
 template <auto op>
-void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std::string_view> equal_aliases,
+void add_pair(std::vector<OpDef>& ops, std::string_view equal, std::vector<std::string_view> equal_aliases,
               std::string_view broadcast, std::vector<std::string_view> broadcast_aliases,
               std::string_view summary) {
   auto compose = [](auto broadcasts) -> Values (*)(Primitives&, Args, const Attrs&) {
@@ -150,139 +150,137 @@ void add_pair(std::vector<OpDef>& rows, std::string_view equal, std::vector<std:
     else
       return compare<op, decltype(broadcasts)::value>;
   };
-  rows.push_back({.name = equal,
-                  .aliases = std::move(equal_aliases),
-                  .summary = summary,
-                  .inputs = two,
-                  .compose = compose(std::false_type{}),
-                  .shape_rule = elementwise_shape});
-  rows.push_back({.name = broadcast,
-                  .aliases = std::move(broadcast_aliases),
-                  .summary = summary,
-                  .inputs = two,
-                  .compose = compose(std::true_type{}),
-                  .shape_rule = broadcast_shape});
+  ops.push_back({.name = equal,
+                 .aliases = std::move(equal_aliases),
+                 .summary = summary,
+                 .inputs = two,
+                 .compose = compose(std::false_type{}),
+                 .shape_rule = elementwise_shape});
+  ops.push_back({.name = broadcast,
+                 .aliases = std::move(broadcast_aliases),
+                 .summary = summary,
+                 .inputs = two,
+                 .compose = compose(std::true_type{}),
+                 .shape_rule = broadcast_shape});
 }
 
 std::vector<OpDef> make() {
-  std::vector<OpDef> rows{
-      row("abs", {}, "|x|", unary<Unary::abs>),
-      row("sign", {}, "-1, 0 or 1", unary<Unary::sign>),
-      row("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
-      row("floor", {}, "The greatest integer not above x.", unary<Unary::floor>),
-      row("round", {}, "The nearest integer, halves away from zero.", unary<Unary::round>),
-      row("rint", {}, "The nearest integer, halves down.", rint),
-      row("trunc", {}, "x without its fraction.", unary<Unary::trunc>),
-      row("fix", {}, "The nearest integer towards zero.", unary<Unary::trunc>),
-      row("square", {}, "x * x", square),
-      row("sqrt", {}, "The square root.", unary<Unary::sqrt>),
-      row("rsqrt", {}, "1 / sqrt(x)", unary<Unary::rsqrt>),
-      row("cbrt", {}, "The cube root.", unary<Unary::cbrt>),
-      row("rcbrt", {}, "1 / cbrt(x)", rcbrt),
-      row("exp", {}, "e to the x.", unary<Unary::exp>),
-      row("log", {}, "The natural logarithm.", unary<Unary::log>),
-      row("log10", {}, "The logarithm to base 10.", unary<Unary::log10>),
-      row("log2", {}, "The logarithm to base 2.", unary<Unary::log2>),
-      row("log1p", {}, "log(1 + x)", unary<Unary::log1p>),
-      row("expm1", {}, "exp(x) - 1", unary<Unary::expm1>),
-      row("sin", {}, "The sine.", unary<Unary::sin>),
-      row("cos", {}, "The cosine.", unary<Unary::cos>),
-      row("tan", {}, "The tangent.", unary<Unary::tan>),
-      row("arcsin", {}, "The inverse of sin.", unary<Unary::asin>),
-      row("arccos", {}, "The inverse of cos.", unary<Unary::acos>),
-      row("arctan", {}, "The inverse of tan.", unary<Unary::atan>),
-      row("sinh", {}, "The hyperbolic sine.", unary<Unary::sinh>),
-      row("cosh", {}, "The hyperbolic cosine.", unary<Unary::cosh>),
-      row("tanh", {}, "The hyperbolic tangent.", unary<Unary::tanh>),
-      row("arcsinh", {}, "The inverse of sinh.", unary<Unary::asinh>),
-      row("arccosh", {}, "The inverse of cosh.", unary<Unary::acosh>),
-      row("arctanh", {}, "The inverse of tanh.", unary<Unary::atanh>),
-      row("degrees", {}, "Radians in degrees.", degrees),
-      row("radians", {}, "Degrees in radians.", radians),
-      row("reciprocal", {}, "1 / x", reciprocal),
-      row("negative", {}, "-x", unary<Unary::neg>),
-      row("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
-      row("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid),
-      row("softsign", {}, "x / (1 + |x|)", softsign),
-      row("relu", {}, "max(x, 0)", relu),
-      row("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
-      row("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
-          {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}),
-      row("clip", {"_npi_clip"}, "x within [a_min, a_max].", clip,
-          {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}),
-      row("smooth_l1", {"_npx_smooth_l1"}, "Quadratic near zero, linear beyond.", smooth_l1,
-          {real_attr("scalar", 1), bool_attr("is_int", true)}),
-      row("_contrib_quadratic", {}, "a x^2 + b x + c", quadratic,
-          {real_attr("a", 0), real_attr("b", 0), real_attr("c", 0)}),
-      row("_contrib_div_sqrt_dim", {}, "x / sqrt(its last extent)", div_sqrt_dim),
-      row("_copy", {"identity"}, "x", identity),
-      row("BlockGrad", {"stop_gradient"}, "x; its gradient is zero.", identity),
-      row("make_loss", {}, "x; its gradient is 1.", identity),
-      row("_contrib_gradientmultiplier", {}, "x; its gradient is multiplied.", identity,
-          {of_gradient(real_attr("scalar", 1)), of_gradient(bool_attr("is_int", true))}),
-      row("MakeLoss", {}, "x; its gradient is grad_scale.", identity,
-          {of_gradient(real_attr("grad_scale", 1)), of_gradient(real_attr("valid_thresh", 0)),
-           of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"}))}),
-      row("Cast", {"_npi_cast", "_npx_cast", "cast"}, "x in another dtype.", cast,
-          {required("dtype", AttrKind::dtype)}),
-      row("amp_cast", {}, "x in another dtype, for mixed precision.", cast,
-          {required("dtype", AttrKind::dtype)}),
-      row("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
-      row("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
+  std::vector<OpDef> ops{
+      define("abs", {}, "|x|", unary<Unary::abs>),
+      define("sign", {}, "-1, 0 or 1", unary<Unary::sign>),
+      define("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
+      define("floor", {}, "The greatest integer not above x.", unary<Unary::floor>),
+      define("round", {}, "The nearest integer, halves away from zero.", unary<Unary::round>),
+      define("rint", {}, "The nearest integer, halves down.", rint),
+      define("trunc", {}, "Truncates x towards zero.", unary<Unary::trunc>),
+      define("fix", {}, "The nearest integer towards zero.", unary<Unary::trunc>),
+      define("square", {}, "x * x", square),
+      define("sqrt", {}, "The square root.", unary<Unary::sqrt>),
+      define("rsqrt", {}, "1 / sqrt(x)", unary<Unary::rsqrt>),
+      define("cbrt", {}, "The cube root.", unary<Unary::cbrt>),
+      define("rcbrt", {}, "1 / cbrt(x)", rcbrt),
+      define("exp", {}, "e to the x.", unary<Unary::exp>),
+      define("log", {}, "The natural logarithm.", unary<Unary::log>),
+      define("log10", {}, "The logarithm to base 10.", unary<Unary::log10>),
+      define("log2", {}, "The logarithm to base 2.", unary<Unary::log2>),
+      define("log1p", {}, "log(1 + x)", unary<Unary::log1p>),
+      define("expm1", {}, "exp(x) - 1", unary<Unary::expm1>),
+      define("sin", {}, "The sine.", unary<Unary::sin>),
+      define("cos", {}, "The cosine.", unary<Unary::cos>),
+      define("tan", {}, "The tangent.", unary<Unary::tan>),
+      define("arcsin", {}, "The inverse of sin.", unary<Unary::asin>),
+      define("arccos", {}, "The inverse of cos.", unary<Unary::acos>),
+      define("arctan", {}, "The inverse of tan.", unary<Unary::atan>),
+      define("sinh", {}, "The hyperbolic sine.", unary<Unary::sinh>),
+      define("cosh", {}, "The hyperbolic cosine.", unary<Unary::cosh>),
+      define("tanh", {}, "The hyperbolic tangent.", unary<Unary::tanh>),
+      define("arcsinh", {}, "The inverse of sinh.", unary<Unary::asinh>),
+      define("arccosh", {}, "The inverse of cosh.", unary<Unary::acosh>),
+      define("arctanh", {}, "The inverse of tanh.", unary<Unary::atanh>),
+      define("degrees", {}, "Converts radians to degrees.", degrees),
+      define("radians", {}, "Converts degrees to radians.", radians),
+      define("reciprocal", {}, "1 / x", reciprocal),
+      define("negative", {}, "-x", unary<Unary::neg>),
+      define("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
+      define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid),
+      define("softsign", {}, "x / (1 + |x|)", softsign),
+      define("relu", {}, "max(x, 0)", relu),
+      define("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
+      define("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
+             {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}),
+      define("clip", {"_npi_clip"}, "Clips x to [a_min, a_max].", clip,
+             {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}),
+      define("smooth_l1", {"_npx_smooth_l1"}, "Quadratic near zero, linear beyond.", smooth_l1,
+             {real_attr("scalar", 1), bool_attr("is_int", true)}),
+      define("_contrib_quadratic", {}, "a x^2 + b x + c", quadratic,
+             {real_attr("a", 0), real_attr("b", 0), real_attr("c", 0)}),
+      define("_contrib_div_sqrt_dim", {}, "x / sqrt(its last extent)", div_sqrt_dim),
+      define("_copy", {"identity"}, "x", identity),
+      define("BlockGrad", {"stop_gradient"}, "x; its gradient is zero.", identity),
+      define("make_loss", {}, "x; its gradient is 1.", identity),
+      define("_contrib_gradientmultiplier", {}, "x; its gradient is multiplied.", identity,
+             {of_gradient(real_attr("scalar", 1)), of_gradient(bool_attr("is_int", true))}),
+      define("MakeLoss", {}, "x; its gradient is grad_scale.", identity,
+             {of_gradient(real_attr("grad_scale", 1)), of_gradient(real_attr("valid_thresh", 0)),
+              of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"}))}),
+      define("Cast", {"_npi_cast", "_npx_cast", "cast"}, "Casts x.", cast,
+             {required("dtype", AttrKind::dtype)}),
+      define("amp_cast", {}, "Casts x, for mixed precision.", cast, {required("dtype", AttrKind::dtype)}),
+      define("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
+      define("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
   };
-  add_pair<Binary::add>(rows, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
+  add_pair<Binary::add>(ops, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
                         "lhs + rhs");
-  add_pair<Binary::sub>(rows, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
+  add_pair<Binary::sub>(ops, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
                         {"broadcast_minus"}, "lhs - rhs");
-  add_pair<Binary::mul>(rows, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
-  add_pair<Binary::div>(rows, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
-                        "lhs / rhs; integers towards zero.");
-  add_pair<Binary::mod>(rows, "_mod", {"_Mod"}, "broadcast_mod", {},
-                        "The rest of lhs / rhs, with the divisor's sign.");
-  add_pair<Binary::pow>(rows, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");
-  add_pair<Binary::max>(rows, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
+  add_pair<Binary::mul>(ops, "elemwise_mul", {"_Mul", "_mul"}, "broadcast_mul", {}, "lhs * rhs");
+  add_pair<Binary::div>(ops, "elemwise_div", {"_Div", "_div"}, "broadcast_div", {},
+                        "lhs / rhs; integers are truncated.");
+  add_pair<Binary::mod>(ops, "_mod", {"_Mod"}, "broadcast_mod", {},
+                        "The remainder of lhs / rhs, with the divisor's sign.");
+  add_pair<Binary::pow>(ops, "_power", {"_Power"}, "broadcast_power", {}, "lhs to the power of rhs.");
+  add_pair<Binary::max>(ops, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
                         "The greater of both.");
-  add_pair<Binary::min>(rows, "_minimum", {"_Minimum"}, "broadcast_minimum", {"_npi_minimum"},
+  add_pair<Binary::min>(ops, "_minimum", {"_Minimum"}, "broadcast_minimum", {"_npi_minimum"},
                         "The lesser of both.");
-  add_pair<Binary::hypot>(rows, "_hypot", {"_Hypot"}, "broadcast_hypot", {}, "sqrt(lhs^2 + rhs^2)");
-  add_pair<Compare::eq>(rows, "_equal", {"_Equal"}, "broadcast_equal", {}, "1 where lhs == rhs, else 0.");
-  add_pair<Compare::ne>(rows, "_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {},
+  add_pair<Binary::hypot>(ops, "_hypot", {"_Hypot"}, "broadcast_hypot", {}, "sqrt(lhs^2 + rhs^2)");
+  add_pair<Compare::eq>(ops, "_equal", {"_Equal"}, "broadcast_equal", {}, "1 where lhs == rhs, else 0.");
+  add_pair<Compare::ne>(ops, "_not_equal", {"_Not_Equal"}, "broadcast_not_equal", {},
                         "1 where lhs != rhs, else 0.");
-  add_pair<Compare::gt>(rows, "_greater", {"_Greater"}, "broadcast_greater", {},
-                        "1 where lhs > rhs, else 0.");
-  add_pair<Compare::ge>(rows, "_greater_equal", {"_Greater_Equal"}, "broadcast_greater_equal", {},
+  add_pair<Compare::gt>(ops, "_greater", {"_Greater"}, "broadcast_greater", {}, "1 where lhs > rhs, else 0.");
+  add_pair<Compare::ge>(ops, "_greater_equal", {"_Greater_Equal"}, "broadcast_greater_equal", {},
                         "1 where lhs >= rhs, else 0.");
-  add_pair<Compare::lt>(rows, "_lesser", {"_Lesser"}, "broadcast_lesser", {}, "1 where lhs < rhs, else 0.");
-  add_pair<Compare::le>(rows, "_lesser_equal", {"_Lesser_Equal"}, "broadcast_lesser_equal", {},
+  add_pair<Compare::lt>(ops, "_lesser", {"_Lesser"}, "broadcast_lesser", {}, "1 where lhs < rhs, else 0.");
+  add_pair<Compare::le>(ops, "_lesser_equal", {"_Lesser_Equal"}, "broadcast_lesser_equal", {},
                         "1 where lhs <= rhs, else 0.");
-  add_pair<Binary::logical_and>(rows, "_logical_and", {"_Logical_And"}, "broadcast_logical_and", {},
+  add_pair<Binary::logical_and>(ops, "_logical_and", {"_Logical_And"}, "broadcast_logical_and", {},
                                 "1 where both are not 0.");
-  add_pair<Binary::logical_or>(rows, "_logical_or", {"_Logical_Or"}, "broadcast_logical_or", {},
+  add_pair<Binary::logical_or>(ops, "_logical_or", {"_Logical_Or"}, "broadcast_logical_or", {},
                                "1 where one is not 0.");
-  add_pair<Binary::logical_xor>(rows, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
+  add_pair<Binary::logical_xor>(ops, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
                                 "1 where just one is not 0.");
-  rows.push_back({.name = "add_n",
-                  .aliases = {"ElementWiseSum"},
-                  .summary = "The sum of arrays of one shape.",
-                  .inputs = {"args"},
-                  .variadic = true,
-                  .count_attr = "num_args",
-                  .attrs = {required("num_args", AttrKind::integer)},
-                  .compose = add_n,
-                  .shape_rule = elementwise_shape});
-  rows.push_back({.name = "where",
-                  .summary = "x where the condition is not 0, else y.",
-                  .inputs = {"condition", "x", "y"},
-                  .compose = where,
-                  .shape_rule = where_shape});
-  return rows;
+  ops.push_back({.name = "add_n",
+                 .aliases = {"ElementWiseSum"},
+                 .summary = "The sum of arrays of one shape.",
+                 .inputs = {"args"},
+                 .variadic = true,
+                 .count_attr = "num_args",
+                 .attrs = {required("num_args", AttrKind::integer)},
+                 .compose = add_n,
+                 .shape_rule = elementwise_shape});
+  ops.push_back({.name = "where",
+                 .summary = "x where the condition is not 0, else y.",
+                 .inputs = {"condition", "x", "y"},
+                 .compose = where,
+                 .shape_rule = where_shape});
+  return ops;
 }
 
 }  // namespace
 
 std::span<const OpDef> elementwise_ops() {
-  static const std::vector<OpDef> rows = make();
-  return rows;
+  static const std::vector<OpDef> ops = make();
+  return ops;
 }
 
 }  // namespace kiln::ops

@@ -3,7 +3,8 @@
 
 #include <span>
 
-/// The operators, one list per family. A row has facts and one function; there is no static registration.
+/// The operators, one list per family. A definition has facts and one function; there is no static
+/// registration.
 namespace kiln::ops {
 
 std::span<const ir::OpDef> elementwise_ops();  ///< pointwise functions of one or more arrays

@@ -5,8 +5,8 @@
 namespace kiln::ops {
 namespace {
 
-/// Indices of any dtype, their fractions cut off, as i64: counted around, or checked, or as they are, to be
-/// clamped. MXNet 1.9.1 too refuses negative indices where it checks.
+/// Indices of any dtype as i64, truncated: wrapped around, checked, or unchanged for a gather that clamps. As
+/// in MXNet 1.9.1, the check rejects negative indices.
 Value indices_of_mode(Primitives& p, Value indices, const std::string& mode, std::int64_t extent) {
   Value i = convert(p, indices, DType::i64);
   if (mode == "wrap") return p.binary(Binary::mod, i, p.full_integer(p.type(i), extent));
@@ -42,14 +42,14 @@ Values one_hot(Primitives& p, Args in, const Attrs& a) {
   TensorType type{a.dtype("dtype"), to};
   return {p.select(hit, p.full(type, a.real("on_value")), p.full(type, a.real("off_value")))};
 }
-/// x[..., index, ...] along one axis: the elements whose place is the index, and their sum is that element.
+/// x[..., index, ...] along one axis: a reduction over the elements whose position equals the index.
 Value pick_along(Primitives& p, Value x, Value index, int axis) {
   const Shape shape = p.shape(x);
   Value last = p.full_integer(p.type(index), shape[at(axis)] - 1);
   Value i = p.binary(Binary::max, p.binary(Binary::min, index, last), p.like(index, 0));
   Value place = p.broadcast_to(p.keep_dims(i, shape, {axis}), shape);
   Value hit = p.compare(Compare::eq, p.iota({DType::i64, shape}, axis), place);
-  // A maximum and not a sum: it returns the element itself, -0 included.
+  // A maximum, not a sum: it returns the element itself, including -0.
   if (is_floating(p.dtype(x)))
     return p.reduce(Reduce::max, p.select(hit, x, p.like(x, -std::numeric_limits<double>::infinity())),
                     {axis});
@@ -82,7 +82,7 @@ Values batch_take(Primitives& p, Args in, const Attrs&) {
     fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
   return {pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1)};
 }
-/// The linear place of each index vector (an index per axis of `extents`, along axis 0 of `indices`).
+/// The linear index of each index vector (one index per axis of `extents`, along axis 0 of `indices`).
 Value linear_index(Primitives& p, Value indices, const Shape& extents) {
   const Shape shape = p.shape(indices);
   Shape rest(shape.dims().subspan(1)), start = Shape::filled(shape.rank(), 0), limit = shape;
@@ -95,7 +95,8 @@ Value linear_index(Primitives& p, Value indices, const Shape& extents) {
   }
   return sum;
 }
-/// An array of the shape `data` seen as rows, one for each vector of indices into its first axes.
+/// An array of shape `data` as rows, one per index vector into its first axes, and the row selected by each
+/// vector.
 struct RowsByIndex {
   Shape rows;
   Value which;
@@ -116,7 +117,7 @@ Values gather_nd(Primitives& p, Args in, const Attrs&) {
   RowsByIndex r = rows_by_index(p, p.shape(in[0]), in[1]);
   return {scalar_or_1d(p, p.gather(p.reshape(in[0], r.rows), r.which, 0))};
 }
-/// `into` with rows replaced.
+/// `into` with the selected rows replaced.
 Value set_nd(Primitives& p, Value into, Value rows, Value indices) {
   const Shape shape = p.shape(into);
   RowsByIndex r = rows_by_index(p, shape, indices);
@@ -174,14 +175,14 @@ std::span<const OpDef> index_ops() {
   static const std::vector<OpDef> rows{
       {.name = "take",
        .aliases = {"_npi_take"},
-       .summary = "Parts along an axis chosen by indices.",
+       .summary = "Gathers slices along an axis by indices.",
        .inputs = {"a", "indices"},
        .attrs = {int_attr("axis", 0), word_attr("mode", "clip", {"clip", "raise", "wrap"})},
        .compose = take,
        .shape_rule = take_shape},
       {.name = "one_hot",
        .aliases = {"_npx_one_hot"},
-       .summary = "A row with one on_value for each index.",
+       .summary = "One-hot encoding: on_value at each index, off_value elsewhere.",
        .inputs = {"indices"},
        .attrs = {required("depth", AttrKind::integer), real_attr("on_value", 1), real_attr("off_value", 0),
                  dtype_attr("float32")},
@@ -189,7 +190,7 @@ std::span<const OpDef> index_ops() {
        .shape_rule = one_hot_shape},
       {.name = "pick",
        .aliases = {"_npx_pick", "choose_element_0index"},
-       .summary = "One element along an axis for each index.",
+       .summary = "Picks one element along an axis for each index.",
        .inputs = {"data", "index"},
        .attrs = {{"axis", AttrKind::integer, std::int64_t{-1}, true},
                  bool_attr("keepdims", false),
@@ -201,16 +202,16 @@ std::span<const OpDef> index_ops() {
        .compose = batch_take},
       {.name = "gather_nd",
        .aliases = {"_npi_gather_nd", "_npx_gather_nd"},
-       .summary = "Parts chosen by vectors of indices: data[indices[0], indices[1], ...].",
+       .summary = "Gathers slices by index vectors: data[indices[0], indices[1], ...].",
        .inputs = {"data", "indices"},
        .compose = gather_nd},
       {.name = "scatter_nd",
-       .summary = "Zeros with parts at vectors of indices; the last of several for one place stays.",
+       .summary = "Scatters slices into zeros by index vectors; of equal vectors the last wins.",
        .inputs = {"data", "indices"},
        .attrs = {required("shape", AttrKind::tuple)},
        .compose = scatter_nd},
       {.name = "_scatter_set_nd",
-       .summary = "lhs with the parts at vectors of indices replaced by rhs.",
+       .summary = "lhs with the slices at index vectors replaced by rhs.",
        .inputs = {"lhs", "rhs", "indices"},
        .attrs = {required("shape", AttrKind::tuple)},
        .compose = scatter_set_nd},

@@ -92,7 +92,7 @@ Values softmax_output(Primitives& p, Args in, const Attrs& a) {
     axes = other_axes({0}, rank);
   return {convert(p, softmax_over(p, widen(p, in[0]), axes), p.dtype(in[0]))};
 }
-/// A label for each place; MXNet takes other shapes of as many elements, too.
+/// One label per position; MXNet also accepts other shapes with as many elements.
 void softmax_output_shape(ShapeFacts& f, const Attrs& a) {
   f.same(f.in[0], f.out[0]);
   if (!f.in[0].complete()) return;
@@ -106,7 +106,7 @@ void softmax_output_shape(ShapeFacts& f, const Attrs& a) {
   }
   f.otherwise(f.in[1], label);
 }
-/// The label of a regression has the shape of data, unless it has another of as many elements.
+/// The label of a regression has the shape of the data, or another shape with as many elements.
 void regression_shape(ShapeFacts& f, const Attrs&) {
   f.same(f.in[0], f.out[0]);
   f.otherwise(f.in[1], f.in[0]);
@@ -144,7 +144,7 @@ std::span<const OpDef> nn_ops() {
        .shape_rule = fully_connected_shape},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
-       .summary = "Rows of the weight chosen by indices.",
+       .summary = "Gathers rows of the weight by indices.",
        .inputs = {"data", "weight"},
        .attrs = {required("input_dim", AttrKind::integer), required("output_dim", AttrKind::integer),
                  dtype_attr("float32"), of_gradient(bool_attr("sparse_grad", false))},

@@ -15,13 +15,13 @@ int visible_statistics(const Attrs& a) {
   return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
 }
 
-/// x * scale + shift, rounded once; scale and shift lie along `axis`.
+/// x * scale + shift, rounded once to the dtype; scale and shift are vectors along `axis`.
 Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
   const Shape shape = p.shape(x);
   return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
 }
 
-// BatchNorm: scale and shift per channel. SyncBatchNorm knows no axis.
+// BatchNorm: scale and shift per channel. SyncBatchNorm has no attribute axis.
 
 std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
 
@@ -55,7 +55,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   }
   return out;
 }
-/// With its moving statistics each device computes by itself; those of the batch are of all devices' batches.
+/// Moving statistics need no synchronisation; batch statistics are those of all devices' batches.
 Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
   if (a.integer("ndev") != 1 && p.train() && !a.boolean("use_global_stats"))
     fail(
@@ -64,10 +64,10 @@ Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
         a.integer("ndev"), a.integer("ndev"));
   return batch_norm(p, in, a);
 }
-OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
-                std::vector<AttrSpec> attrs, decltype(OpDef::compose) compose,
-                decltype(OpDef::counted_outputs) counted_outputs,
-                std::vector<std::string_view> output_names) {
+OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> aliases,
+                        std::string_view summary, std::vector<AttrSpec> attrs,
+                        decltype(OpDef::compose) compose, decltype(OpDef::counted_outputs) counted_outputs,
+                        std::vector<std::string_view> output_names) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -82,7 +82,7 @@ OpDef batch_row(std::string_view name, std::vector<std::string_view> aliases, st
           .train_sensitive = true};
 }
 
-/// The fourth output is a mask that only MXNet's gradient reads.
+/// The fourth output is a mask, which only MXNet's gradient reads.
 Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
   Values out = batch_norm(p, in, a);
   out[0] = p.binary(Binary::max, out[0], p.like(out[0], 0));
@@ -159,7 +159,7 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
   if (shape.rank() < 2 || size < 1 || size % 2 == 0)
     fail("LRN needs (N, C, ...) and an odd nsize, got {} and {}", shape.str(), size);
   Value x = widen(p, in[0]);
-  // Neighbouring channels as a window over (N, 1, C, rest).
+  // The window of neighbouring channels as a window over (N, 1, C, rest).
   Shape flat{shape[0], 1, shape[1], Shape(shape.dims().subspan(2)).elements()};
   ir::Window w{{size, 1}, {1, 1}, {1, 1}, {size / 2, 0}, {size / 2, 0}};
   Value sum = p.reshape(p.reduce_window(Reduce::sum, p.reshape(p.mul(x, x), flat), w), shape);
@@ -185,11 +185,13 @@ std::span<const OpDef> norm_ops() {
       ignored(or_none("min_calib_range", AttrKind::real), calibrated),
       ignored(or_none("max_calib_range", AttrKind::real), calibrated)};
   static const std::vector<OpDef> rows{
-      batch_row("BatchNorm", {"_npx_batch_norm"}, "Each channel brought to mean beta and deviation gamma.",
-                batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
-      batch_row("_contrib_BatchNormWithReLU", {}, "BatchNorm, then the larger of that and 0.", batch_attrs,
-                batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"}),
-      batch_row(
+      define_batch_norm(
+          "BatchNorm", {"_npx_batch_norm"},
+          "Batch normalisation: each channel normalised to mean beta and standard deviation gamma.",
+          batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
+      define_batch_norm("_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.", batch_attrs,
+                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"}),
+      define_batch_norm(
           "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
           {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
            bool_attr("use_global_stats", false), bool_attr("output_mean_var", false), int_attr("ndev", 1),
@@ -197,7 +199,7 @@ std::span<const OpDef> norm_ops() {
           sync_batch_norm, outputs<3>, {"output", "mean", "var"}),
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
-       .summary = "Normalised over one axis.",
+       .summary = "Layer normalisation over one axis.",
        .inputs = affine,
        .attrs = {int_attr("axis", -1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
        .counted_outputs = outputs<3>,
@@ -206,14 +208,14 @@ std::span<const OpDef> norm_ops() {
        .compose = layer_norm,
        .shape_rule = channels_shape},
       {.name = "InstanceNorm",
-       .summary = "Each channel of each sample normalised.",
+       .summary = "Instance normalisation: each channel of each sample normalised.",
        .inputs = affine,
        .attrs = {real_attr("eps", 0.001f)},
        .counted_outputs = outputs<3>,
        .compose = instance_norm,
        .shape_rule = channels_shape},
       {.name = "GroupNorm",
-       .summary = "Groups of channels of each sample normalised.",
+       .summary = "Group normalisation: groups of channels of each sample normalised.",
        .inputs = affine,
        .attrs = {int_attr("num_groups", 1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
        .counted_outputs = outputs<3>,
@@ -229,7 +231,7 @@ std::span<const OpDef> norm_ops() {
        .compose = l2_normalization,
        .shape_rule = first_shape},
       {.name = "LRN",
-       .summary = "Each element divided by a power of its neighbouring channels' size.",
+       .summary = "Local response normalisation over neighbouring channels.",
        .inputs = {"data"},
        .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
                  required("nsize", AttrKind::integer)},

@@ -8,7 +8,7 @@ OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::stri
               std::vector<std::string_view> inputs, std::vector<std::string_view> aliases) {
   const auto found =
       std::find_if(family.begin(), family.end(), [&](const OpDef& op) { return op.name == classic; });
-  if (found == family.end()) fail_internal("{} stands for {}, which is no operator", name, classic);
+  if (found == family.end()) fail_internal("{} is an alias of {}, which is no operator", name, classic);
   OpDef op = *found;
   op.name = name;
   op.inputs = std::move(inputs);
@@ -63,7 +63,7 @@ Value contract(Primitives& p, Value a, const Shape& a_axes, Value b, const Shape
     to.push_back(r[static_cast<std::size_t>(axis)]);
     n = times(n, to.back());
   }
-  // Half precision is multiplied in float32 and rounded once.
+  // Half precision is computed in float32 and rounded once.
   const DType d = p.dtype(a);
   Value x = p.reshape(p.transpose(widen(p, a), a_order), {m, k});
   Value y = p.reshape(p.transpose(widen(p, b), b_order), {k, n});

@@ -4,7 +4,7 @@
 /// Helpers of the families of MXNet's numpy mode.
 namespace kiln::ops {
 
-/// A copy of a classic operator's row under another name.
+/// A copy of a classic operator's definition under another name.
 OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::string_view name,
               std::vector<std::string_view> inputs, std::vector<std::string_view> aliases = {});
 

@@ -4,7 +4,7 @@
 namespace kiln::ops {
 namespace {
 
-/// A scalar where the shape is empty: these names exist in numpy mode only.
+/// An empty shape is a scalar: these operators exist in numpy mode only.
 template <int value>
 Values constant(Primitives& p, Args, const Attrs& a) {
   const Shape shape = a.is_none("shape") ? Shape{} : a.tuple("shape");
@@ -23,7 +23,7 @@ std::span<const OpDef> numpy_create_ops() {
       {.name = "_npi_zeros", .summary = "An array of zeros.", .attrs = filled, .compose = constant<0>},
       {.name = "_npi_ones", .summary = "An array of ones.", .attrs = filled, .compose = constant<1>},
       {.name = "_npi_full_like",
-       .summary = "An array of one value, of the shape of another.",
+       .summary = "An array of one value, with the shape of another.",
        .inputs = {"a"},
        .attrs = {required("fill_value", AttrKind::real), context_attr(), dtype_or_none()},
        .compose = full_like,

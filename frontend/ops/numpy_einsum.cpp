@@ -1,5 +1,5 @@
-// Einstein's sum convention: "ij,jk->ik". Operands are joined from left to right; an axis whose label neither
-// the result nor a later operand has is summed as soon as it can be.
+// Einstein's sum convention: "ij,jk->ik". Operands are combined from left to right. An axis is summed as soon
+// as neither the result nor a later operand has its label.
 #include "frontend/ops/numpy.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kiln::ops {
 namespace {
 
-/// Labels are letters; the axes that "..." stands for are numbered from the right: '1' is the last.
+/// Labels are letters. The axes of "..." are numbered from the right: '1' is the last.
 struct Operand {
   Value value;
   std::string labels;
@@ -18,14 +18,14 @@ struct Operand {
 bool has(std::string_view labels, char c) { return labels.find(c) != std::string_view::npos; }
 std::size_t place(std::string_view labels, char c) { return labels.find(c); }
 
-/// The labels of one operand with "..." replaced, which stands for `hidden` axes.
+/// The labels of one operand with "..." replaced by labels for its `hidden` axes.
 std::string expanded(std::string_view term, int hidden, std::string_view all) {
   std::string out;
   bool dots = false;
   for (std::size_t i = 0; i < term.size(); ++i) {
     const char c = term[i];
     if (c == '.') {
-      if (dots || term.substr(i, 3) != "...") fail("einsum '{}': dots stand in one group of three", all);
+      if (dots || term.substr(i, 3) != "...") fail("einsum '{}': dots must be one group of three", all);
       dots = true;
       i += 2;
       for (int k = hidden; k > 0; --k) out += static_cast<char>('0' + k);
@@ -67,7 +67,7 @@ Plan parse(Primitives& p, Args in, const std::string& subscripts) {
     const bool dots = has(terms[i], '.');
     const int named = static_cast<int>(terms[i].size()) - (dots ? 3 : 0), hidden = rank - named;
     if (hidden < 0 || (hidden > 0 && !dots))
-      fail("einsum '{}': operand {} is {}, which '{}' does not fit", subscripts, i, p.shape(in[i]).str(),
+      fail("einsum '{}': operand {} of shape {} does not match '{}'", subscripts, i, p.shape(in[i]).str(),
            terms[i]);
     most = std::max(most, hidden);
     plan.operands.push_back(expanded(terms[i], hidden, subscripts));
@@ -75,7 +75,7 @@ Plan parse(Primitives& p, Args in, const std::string& subscripts) {
   if (arrow != std::string::npos) {
     plan.result = expanded(std::string_view(text).substr(arrow + 2), most, subscripts);
   } else {
-    // The labels that occur once, in the alphabet's order, after the axes without a label.
+    // An implicit result has the axes of "...", then the labels that occur once, in alphabetical order.
     std::map<char, int> counts;
     for (const std::string& labels : plan.operands)
       for (char c : labels) ++counts[c];
@@ -92,14 +92,14 @@ Plan parse(Primitives& p, Args in, const std::string& subscripts) {
   return plan;
 }
 
-/// The diagonal of the axes that share a label, until each stands once.
+/// Takes the diagonal of axes with equal labels until all labels are distinct.
 Operand without_repeats(Primitives& p, Operand x) {
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
     const std::size_t j = x.labels.find(x.labels[i], i + 1);
     if (j == std::string::npos) continue;
     const Shape from = p.shape(x.value);
     if (from[i] != from[j]) fail("einsum: axes {} and {} of {} share a label and differ", i, j, from.str());
-    // Both axes to the end and merged; the diagonal is every (n + 1)-th element.
+    // Both axes are moved to the end and merged; the diagonal is every (n + 1)-th element.
     Shape order = other_axes({static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)}, from.rank()), flat;
     for (std::int64_t axis : order) flat.push_back(from[static_cast<std::size_t>(axis)]);
     order.push_back(static_cast<std::int64_t>(i));
@@ -132,14 +132,14 @@ Operand summed(Primitives& p, const Operand& x, std::string_view kept) {
   return out;
 }
 
-/// The axes in the order of `labels`, which are those of x.
+/// x with its axes in the order of `labels`, a permutation of its labels.
 Value ordered(Primitives& p, const Operand& x, std::string_view labels) {
   Shape order;
   for (char c : labels) order.push_back(static_cast<std::int64_t>(place(x.labels, c)));
   return p.transpose(x.value, order);
 }
 
-/// The product of two operands, with the labels of `kept` and summed over the others that both have.
+/// Combines two operands: the result has the labels `kept`; common labels not in `kept` are summed.
 Operand joined(Primitives& p, const Operand& a, const Operand& b, std::string_view kept,
                const std::map<char, std::int64_t>& extents) {
   std::string batch, rows, columns, inner;
@@ -175,12 +175,12 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
       std::int64_t& extent = extents.emplace(x.labels[k], 1).first->second;
       const std::int64_t here = p.shape(x.value)[k];
       if (here != extent && here != 1 && extent != 1)
-        fail("einsum '{}': the label '{}' stands for {} and {} elements", a.word("subscripts"), x.labels[k],
+        fail("einsum '{}': the label '{}' has the extents {} and {}", a.word("subscripts"), x.labels[k],
              extent, here);
       if (here != 1) extent = here;
     }
   }
-  // Extents of 1 stretch, as in all of numpy.
+  // Extents of 1 broadcast, as everywhere in numpy.
   for (Operand& x : operands) {
     Shape to;
     for (char c : x.labels) to.push_back(extents.at(c));
@@ -191,7 +191,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
     std::string kept = plan.result;
     for (std::size_t later = i + 1; later < operands.size(); ++later) kept += operands[later].labels;
     if (i > 0) {
-      // What only one of both has and nobody needs is summed before the product.
+      // A label of only one operand that is not kept is summed before the contraction.
       Operand x = summed(p, operands[i], kept + so_far.labels);
       so_far = joined(p, summed(p, so_far, kept + x.labels), x, kept, extents);
     } else {
@@ -206,7 +206,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> numpy_einsum_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_npi_einsum",
-       .summary = "Products summed over the axes whose labels the result lacks.",
+       .summary = "Einstein summation: products summed over the labels that the result lacks.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",

@@ -4,7 +4,7 @@
 namespace kiln::ops {
 namespace {
 
-// Two arrays: broadcasting, under their common dtype.
+// Two arrays: broadcast, in their common dtype.
 
 std::pair<Value, Value> meet(Primitives& p, Args in) {
   const DType d = common_dtype(p.dtype(in[0]), p.dtype(in[1]));
@@ -15,7 +15,7 @@ template <Binary op>
 Values binary(Primitives& p, Args in, const Attrs&) {
   auto [a, b] = meet(p, in);
   if (p.dtype(a) != DType::boolean) return {p.binary(op, a, b)};
-  // Of bools, MXNet has "or" as their sum and "and" as their product.
+  // For bools, MXNet computes sums as "or" and products as "and".
   if (op != Binary::add && op != Binary::mul) fail("bool arrays have no such operator; convert them first");
   return {p.binary(op == Binary::add ? Binary::logical_or : Binary::logical_and, a, b)};
 }
@@ -24,7 +24,7 @@ Values compare(Primitives& p, Args in, const Attrs&) {
   auto [a, b] = meet(p, in);
   return {p.compare(op, a, b)};
 }
-/// Integers are divided as float32.
+/// Integers are converted to float32 for the division.
 Value as_real(Primitives& p, Value x) { return is_floating(p.dtype(x)) ? x : convert(p, x, DType::f32); }
 Values true_divide(Primitives& p, Args in, const Attrs&) {
   auto [a, b] = meet(p, in);
@@ -75,7 +75,7 @@ std::vector<OpDef> make() {
       renamed(elementwise_ops(), "sigmoid", "_npx_sigmoid", data),
       renamed(elementwise_ops(), "abs", "_npi_absolute", x, {"_npi_abs"}),
   };
-  // The same functions, element by element.
+  // Pointwise functions shared with the classic operators.
   static constexpr std::pair<std::string_view, std::string_view> functions[] = {
       {"_npi_negative", "negative"}, {"_npi_reciprocal", "reciprocal"},
       {"_npi_sign", "sign"},         {"_npi_rint", "rint"},
@@ -106,7 +106,7 @@ std::vector<OpDef> make() {
       pair("_npi_add", "lhs + rhs", binary<Binary::add>),
       pair("_npi_subtract", "lhs - rhs", binary<Binary::sub>),
       pair("_npi_multiply", "lhs * rhs", binary<Binary::mul>),
-      pair("_npi_mod", "The rest of lhs / rhs, with the divisor's sign.", binary<Binary::mod>),
+      pair("_npi_mod", "The remainder of lhs / rhs, with the divisor's sign.", binary<Binary::mod>),
       pair("_npi_power", "lhs to the power of rhs.", binary<Binary::pow>),
       pair("_npi_true_divide", "lhs / rhs; of integers in float32.", true_divide),
       pair("_npi_equal", "Whether lhs == rhs.", compare<Compare::eq>),

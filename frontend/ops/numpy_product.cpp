@@ -15,15 +15,14 @@ Values dot(Primitives& p, Args in, const Attrs&) {
   return {contract(p, in[0], {l - 1}, in[1], {std::max(r - 2, 0)})};
 }
 
-/// The last two axes multiplied, those before broadcast; a vector is a row on the left, a column on the
-/// right.
+/// Contracts the last two axes and broadcasts the others. A vector is a row as LHS, a column as RHS.
 Values matmul(Primitives& p, Args in, const Attrs&) {
   Value a = in[0], b = in[1];
   const Shape l = p.shape(a), r = p.shape(b);
   if (l.empty() || r.empty())
     fail("matmul takes arrays of at least one axis, got {} and {}; multiply by a scalar with *", l.str(),
          r.str());
-  // A matrix on the right, or a vector on the left: no axes to broadcast.
+  // A matrix as RHS, or a vector as LHS: no axes to broadcast.
   if (r.rank() <= 2 || l.rank() == 1) return {contract(p, a, {l.rank() - 1}, b, {std::max(r.rank() - 2, 0)})};
   require_one_dtype(p, a, b, "matmul");
   const auto leading = [](const Shape& s) { return Shape(s.dims().first(s.size() - 2)); };
@@ -42,7 +41,7 @@ Values matmul(Primitives& p, Args in, const Attrs&) {
 Values tensordot(Primitives& p, Args in, const Attrs& a) {
   return {contract(p, in[0], a.tuple("a_axes_summed"), in[1], a.tuple("b_axes_summed"))};
 }
-/// The last n axes of a with the first n of b.
+/// Contracts the last n axes of a with the first n of b.
 Values tensordot_int_axes(Primitives& p, Args in, const Attrs& a) {
   const std::int64_t n = a.integer("axes");
   const int l = p.shape(in[0]).rank(), r = p.shape(in[1]).rank();
@@ -62,20 +61,20 @@ std::span<const OpDef> numpy_product_ops() {
   static const std::vector<std::string_view> two{"a", "b"};
   static const std::vector<OpDef> rows{
       {.name = "_np_dot",
-       .summary = "The last axis of a times the last but one of b.",
+       .summary = "Contracts the last axis of a with the last but one of b.",
        .inputs = two,
        .compose = dot},
       {.name = "_npi_matmul",
-       .summary = "Matrix products; the axes before the last two are broadcast.",
+       .summary = "Matrix product; the axes before the last two are broadcast.",
        .inputs = two,
        .compose = matmul},
       {.name = "_npi_tensordot",
-       .summary = "The product summed over pairs of axes.",
+       .summary = "Contracts pairs of axes.",
        .inputs = two,
        .attrs = {required("a_axes_summed", AttrKind::tuple), required("b_axes_summed", AttrKind::tuple)},
        .compose = tensordot},
       {.name = "_npi_tensordot_int_axes",
-       .summary = "The product summed over the last axes of a and the first of b.",
+       .summary = "Contracts the last axes of a with the first of b.",
        .inputs = two,
        .attrs = {required("axes", AttrKind::integer)},
        .compose = tensordot_int_axes},

@@ -5,20 +5,20 @@
 namespace kiln::ops {
 namespace {
 
-/// The reduction over `axes`: kept with extent 1, or gone; all gone is a scalar.
+/// The reduction over `axes`, which are kept with extent 1 or removed; without axes left it is a scalar.
 Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   Value r = p.reduce(op, x, axes);
   return keep ? p.keep_dims(r, p.shape(x), axes) : r;
 }
 
-/// Where a result of `to` is made of elements of `from`: floats meet in the wider of both, and halves in
-/// float32.
+/// x in the dtype in which a result of dtype `to` is computed: for floats the wider of both, float32 for half
+/// precision.
 Value prepared(Primitives& p, Value x, DType to) {
   const DType from = p.dtype(x);
   return widen(p, convert(p, x, is_floating(from) && is_floating(to) ? common_dtype(from, to) : to));
 }
 
-/// `initial` takes part as one more element.
+/// Includes `initial` as one more element.
 Value with_initial(Primitives& p, Value x, Binary op, const Attrs& a) {
   return a.is_none("initial") ? x : p.binary(op, x, p.like(x, a.real("initial")));
 }
@@ -27,7 +27,7 @@ template <Reduce op>
 Values accumulate(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]);
   const DType to = !a.is_none("dtype") ? a.dtype("dtype") : from == DType::boolean ? DType::i64 : from;
-  // As a bool, whether any or all are not 0.
+  // Whether any, or all, elements are not 0.
   Value x = to == DType::boolean ? p.cast(convert(p, in[0], to), DType::i64) : prepared(p, in[0], to);
   Value r = reduce(p, op, x, numpy_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
   return {convert(p, with_initial(p, r, op == Reduce::sum ? Binary::add : Binary::mul, a), to)};
@@ -37,7 +37,7 @@ template <Reduce op>
 Values extreme(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   if (count_along(shape, axes) == 0 && a.is_none("initial"))
-    fail("{} has no elements along the axes {}, and of none there is no {}", shape.str(), axes.str(),
+    fail("{} has no elements along the axes {}: {} of no elements is undefined", shape.str(), axes.str(),
          op == Reduce::max ? "maximum" : "minimum");
   Value r = reduce(p, op, in[0], axes, a.boolean("keepdims"));
   return {with_initial(p, r, op == Reduce::max ? Binary::max : Binary::min, a)};
@@ -57,13 +57,13 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, divided(p, sum, count_along(p.shape(x), axes)), to)};
 }
 
-/// The variance and the mean. Integers stay integers, as in MXNet: the mean loses its fraction before it is
-/// subtracted, and the variance afterwards.
+/// The variance and the mean. As in MXNet, integers stay integers: the mean is truncated before the
+/// subtraction, and the variance at the end.
 template <bool root>
 Values variance(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]), to = a.is_none("dtype") ? from : a.dtype("dtype");
   const bool whole = !is_floating(from);
-  if (from == DType::boolean) fail("the variance is one of numbers, not of bools; convert them first");
+  if (from == DType::boolean) fail("the variance of bools is undefined; convert them first");
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   const bool keep = a.boolean("keepdims");
   const auto inner = [&](Value v) { return whole ? convert(p, v, DType::f64) : widen(p, v); };
@@ -87,7 +87,7 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   if (!a.is_none("axis") && shape.empty()) axis_of(a.integer("axis"), 1);
   const int axis = all ? 0 : axis_of(a.integer("axis"), shape.rank());
   if (p.shape(x)[at(axis)] == 0)
-    fail("{} has no elements along axis {}, and of none there is no {}", shape.str(), axis,
+    fail("{} has no elements along axis {}: {} of no elements is undefined", shape.str(), axis,
          op == Reduce::max ? "greatest" : "least");
   Value place = arg_extreme(p, x, axis, op);
   if (all) return {keep ? p.reshape(place, Shape::filled(shape.rank(), 1)) : place};
@@ -99,8 +99,9 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
     reduced(f, f.in[0], f.out[0], numpy_axes(a, f.in[0].extents.rank()), a.boolean("keepdims"), false);
 }
 
-OpDef row(std::string_view name, std::string_view summary, Values (*compose)(Primitives&, Args, const Attrs&),
-          std::vector<AttrSpec> attrs, std::vector<std::string_view> aliases = {}) {
+OpDef define(std::string_view name, std::string_view summary,
+             Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs,
+             std::vector<std::string_view> aliases = {}) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -122,15 +123,17 @@ std::span<const OpDef> numpy_reduce_ops() {
   static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows = [] {
     std::vector<OpDef> all{
-        row("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
-        row("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
-        row("_np_max", "The greatest over axes; NaN wins.", extreme<Reduce::max>, plain, {"_np_amax"}),
-        row("_np_min", "The least over axes; NaN wins.", extreme<Reduce::min>, plain, {"_np_amin"}),
-        row("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
-        row("_npi_var", "The variance over axes.", variance<false>, moment),
-        row("_npi_std", "The root of the variance over axes.", variance<true>, moment),
-        row("_npi_argmax", "The index of the greatest, int64.", arg_reduce<Reduce::max>, place),
-        row("_npi_argmin", "The index of the least, int64.", arg_reduce<Reduce::min>, place),
+        define("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
+        define("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
+        define("_np_max", "The maximum over axes; NaN propagates.", extreme<Reduce::max>, plain,
+               {"_np_amax"}),
+        define("_np_min", "The minimum over axes; NaN propagates.", extreme<Reduce::min>, plain,
+               {"_np_amin"}),
+        define("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
+        define("_npi_var", "The variance over axes.", variance<false>, moment),
+        define("_npi_std", "The standard deviation over axes.", variance<true>, moment),
+        define("_npi_argmax", "The index of the maximum, int64.", arg_reduce<Reduce::max>, place),
+        define("_npi_argmin", "The index of the minimum, int64.", arg_reduce<Reduce::min>, place),
     };
     for (OpDef& op : all) {
       if (op.name == "_npi_argmax" || op.name == "_npi_argmin") {

@@ -8,7 +8,7 @@ namespace kiln::ops {
 namespace {
 
 void require_c_order(const Attrs& a) {
-  if (a.word("order") != "C") fail("reshape reads elements in the order C, not '{}'", a.word("order"));
+  if (a.word("order") != "C") fail("reshape supports the order C, not '{}'", a.word("order"));
 }
 
 Values reshape(Primitives& p, Args in, const Attrs& a) {
@@ -105,7 +105,7 @@ void concatenate_shape(ShapeFacts& f, const Attrs& a) {
   if (!a.is_none("axis")) joined_shape(f, a.integer("axis"));
 }
 
-/// In the shape -2 keeps the extent.
+/// In the shape, -2 keeps the extent.
 Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
   const Shape from = p.shape(in[0]);
   Shape to = a.tuple("shape");
@@ -132,37 +132,37 @@ std::span<const OpDef> numpy_shape_ops() {
   static const AttrSpec order{"order", AttrKind::text, std::string("C")};
   static const std::vector<OpDef> rows{
       {.name = "_np_reshape",
-       .summary = "The elements in C order under another shape; -1 is what is left.",
+       .summary = "Reshapes in C order; -1 is inferred.",
        .inputs = one,
        .attrs = {required("newshape", AttrKind::tuple), order},
        .compose = reshape,
        .shape_rule = reshape_shape},
       {.name = "_npx_reshape",
        .aliases = {"_npi_reshape"},
-       .summary = "The elements in C order under another shape; -1 to -6 are codes.",
+       .summary = "Reshapes in C order; -1 to -6 are codes.",
        .inputs = one,
        .attrs = {required("newshape", AttrKind::tuple), bool_attr("reverse", false), order},
        .compose = extended_reshape,
        .shape_rule = extended_reshape_shape},
       {.name = "_np_transpose",
-       .summary = "The axes in another order, by default reversed.",
+       .summary = "Permutes the axes, by default reverses them.",
        .inputs = one,
        .attrs = {tuple_or_none("axes")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "_np_squeeze",
-       .summary = "Without axes of extent 1.",
+       .summary = "Removes axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_or_none("axis")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "_np_moveaxis",
-       .summary = "Axes moved to other places; the others keep their order.",
+       .summary = "Moves axes to other positions; the others keep their order.",
        .inputs = one,
        .attrs = {required("source", AttrKind::tuple), required("destination", AttrKind::tuple)},
        .compose = moveaxis},
       {.name = "_npi_concatenate",
-       .summary = "Arrays joined along an axis; without one, their elements.",
+       .summary = "Concatenates arrays along an axis; without one, their elements.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
@@ -171,7 +171,7 @@ std::span<const OpDef> numpy_shape_ops() {
        .shape_rule = concatenate_shape},
       renamed(shape_ops(), "stack", "_npi_stack", {"data"}),
       {.name = "_npi_broadcast_to",
-       .summary = "The array repeated along axes to a shape.",
+       .summary = "Broadcasts to a shape.",
        .inputs = {"array"},
        .attrs = {tuple_attr("shape")},
        .compose = broadcast_to,

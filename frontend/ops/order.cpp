@@ -1,13 +1,13 @@
-// Sorted order, the first of it, and sums that run along an axis.
+// Sorting, top-k, and cumulative sums.
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
 namespace {
 
-/// An array with the axis that is put in order as its last; None means all elements as one.
+/// An array with the sorted axis moved to the end. With axis None it is flat.
 struct Rows {
   Value x;
-  Shape shape;  // the array's own, flat for None
+  Shape shape;  // the original shape; flat for None
   int axis;
   std::int64_t extent() const { return shape[at(axis)]; }
 };
@@ -21,7 +21,7 @@ Rows rows_of(Primitives& p, Value x, const Attrs& a) {
   return {p.transpose(x, order), shape, axis};
 }
 
-/// The axis back in its place.
+/// Moves the sorted axis back.
 Value in_place(Primitives& p, const Rows& rows, Value x) {
   Shape order;
   for (int i = 0; i < rows.shape.rank(); ++i)
@@ -31,10 +31,10 @@ Value in_place(Primitives& p, const Rows& rows, Value x) {
 
 Values sort(Primitives& p, Args in, const Attrs& a) {
   Rows rows = rows_of(p, in[0], a);
-  // MXNet counts the indices too, which nobody can name.
+  // MXNet counts a hidden second output, the indices.
   return {in_place(p, rows, p.gather_last(rows.x, p.sort(rows.x, !a.boolean("is_ascend")))), Value{}};
 }
-/// Of one axis; all elements as one give a vector.
+/// The output has the input's shape, except that None gives a vector.
 void ordered_shape(ShapeFacts& f, const Attrs& a) {
   if (!a.is_none("axis")) f.same(f.in[0], f.out[0]);
 }
@@ -43,7 +43,7 @@ Values argsort(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, in_place(p, rows, p.sort(rows.x, !a.boolean("is_ascend"))), a.dtype("dtype"))};
 }
 
-/// 1 where an element is among those that `order` names, else 0.
+/// 1 for elements selected by `order`, else 0.
 Value mask_of(Primitives& p, const Rows& rows, Value order) {
   const TensorType type = p.type(rows.x);
   const std::int64_t k = p.shape(order)[at(p.shape(order).rank() - 1)];
@@ -72,7 +72,7 @@ Values topk(Primitives& p, Args in, const Attrs& a) {
   if (wanted == "indices") return {indices};
   return {in_place(p, rows, p.gather_last(rows.x, order)), indices};
 }
-// The indices of values are there too, but hidden.
+// The indices are a hidden output.
 int topk_outputs(const Attrs& a) {
   return a.word("ret_typ") == "both" || a.word("ret_typ") == "value" ? 2 : 1;
 }
@@ -95,7 +95,7 @@ std::span<const OpDef> order_ops() {
   static const std::vector<OpDef> rows{
       {.name = "sort",
        .aliases = {"_npi_sort"},
-       .summary = "The elements along an axis in order; NaN last.",
+       .summary = "Sorts along an axis; NaN last.",
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true)},
        .counted_outputs = outputs<2>,
@@ -103,14 +103,14 @@ std::span<const OpDef> order_ops() {
        .shape_rule = ordered_shape},
       {.name = "argsort",
        .aliases = {"_npi_argsort"},
-       .summary = "The indices that put an axis in order; equal elements keep theirs, NaN last.",
+       .summary = "The indices that sort an axis; stable, NaN last.",
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true), dtype_attr("float32")},
        .compose = argsort,
        .shape_rule = ordered_shape},
       {.name = "topk",
        .aliases = {"_npx_topk"},
-       .summary = "The k greatest, or least, along an axis: their indices, values, both, or a mask.",
+       .summary = "The k largest or smallest along an axis: their indices, values, both, or a mask.",
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), int_attr("k", 1),
                  word_attr("ret_typ", "indices", {"both", "indices", "mask", "value"}),
@@ -120,7 +120,7 @@ std::span<const OpDef> order_ops() {
        .compose = topk},
       {.name = "_np_cumsum",
        .aliases = {"cumsum"},
-       .summary = "The sum of the elements up to each, along an axis, in the order of the axis.",
+       .summary = "The cumulative sum along an axis, in the order of the axis.",
        .inputs = {"a"},
        .attrs = {axis_or_none(None{}), dtype_or_none()},
        .compose = cumsum,

@@ -7,8 +7,8 @@
 namespace kiln::ops {
 namespace {
 
-/// `sums` over windows divided by the windows' sizes, counted as MXNet does: the product over the axes of the
-/// positions inside the padded image, or inside the image. Products of such counts are exact.
+/// `sums` over windows divided by the windows' sizes, counted as in MXNet: the product over the axes of the
+/// positions inside the padded image, or inside the image. Products of these counts are exact.
 Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, const Shape& pad,
                bool include_pad) {
   const Shape out = p.shape(sums);
@@ -47,7 +47,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   std::int64_t power = 0;
   if (type == "lp") {
     power = a.is_none("p_value") ? 2 : a.integer("p_value");
-    if (power < 1 || power > 3) fail("lp pooling has the p_value 1, 2 or 3, not {}", power);
+    if (power < 1 || power > 3) fail("lp pooling supports the p_value 1, 2 or 3, not {}", power);
     x = p.unary(Unary::abs, x);
     Value base = x;
     for (std::int64_t i = 1; i < power; ++i) x = p.mul(x, base);
@@ -81,7 +81,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   require_sizes("pad", pad, spatial, 0);
   const std::string& convention = a.word("pooling_convention");
   if (convention == "same")
-    fail("pooling_convention same is not one that MXNet 1.9.1 runs: use valid or full");
+    fail("pooling_convention same is not supported by MXNet 1.9.1: use valid or full");
   ir::Window w{kernel, stride, Shape::filled(spatial, 1), pad, pad};
   Shape out{data[0], data[1]};
   for (int i = 0; i < spatial; ++i) {
@@ -91,7 +91,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
            data.str(), pad.str(), stride.str());
     std::int64_t extent = (convention == "full" ? (room + s - 1) / s : room / s) + 1;
     out.push_back(extent);
-    // A last window that reaches beyond the padding (full) sees nothing there.
+    // The part of a last window beyond the padding (full) contributes nothing.
     w.pad_high[at(i)] =
         std::max<std::int64_t>(0, (extent - 1) * s + kernel[at(i)] - data[at(i + 2)] - pad[at(i)]);
   }
@@ -121,7 +121,7 @@ void pooling_shape(ShapeFacts& f, const Attrs& a) {
   }
 }
 int pooling_outputs(const Attrs& a) { return a.word("pool_type") == "max" ? 2 : 1; }
-Values pooling_rows(Primitives& p, Args in, const Attrs& a) {
+Values pooling_without_hidden(Primitives& p, Args in, const Attrs& a) {
   Values out = pooling(p, in, a);
   out.resize(static_cast<std::size_t>(pooling_outputs(a)));
   return out;
@@ -129,11 +129,11 @@ Values pooling_rows(Primitives& p, Args in, const Attrs& a) {
 
 // Adaptive pooling: window i of n covers floor(i * extent / n) up to ceil((i + 1) * extent / n).
 
-/// The sums over the windows of one axis, and what they are to be divided by.
+/// The sums over the windows of one axis, and their divisors.
 std::pair<Value, Value> adaptive_sums(Primitives& p, Value x, int axis, std::int64_t n) {
   Shape shape = p.shape(x);
   const std::int64_t extent = shape[at(axis)], longest = (extent + n - 1) / n + 1;
-  // Places of a window, counted from its first: those behind its end do not take part.
+  // Positions within a window; those beyond its end are masked.
   TensorType table{DType::i64, {n, longest}};
   const auto number = [&](std::int64_t v) { return p.full_integer(table, v); };
   Value window = p.iota(table, 0), place = p.iota(table, 1);
@@ -177,10 +177,10 @@ std::span<const OpDef> pooling_ops() {
                  tuple_attr("pad"), or_none("p_value", AttrKind::integer),
                  or_none("count_include_pad", AttrKind::boolean), layout_attr()},
        .counted_outputs = pooling_outputs,
-       .compose = pooling_rows,
+       .compose = pooling_without_hidden,
        .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",
-       .summary = "Averages over as many windows as the output has pixels.",
+       .summary = "Adaptive average pooling to an output size.",
        .inputs = {"data"},
        .attrs = {tuple_attr("output_size")},
        .compose = adaptive_average},

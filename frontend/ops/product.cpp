@@ -5,7 +5,7 @@
 namespace kiln::ops {
 namespace {
 
-/// Half precision is multiplied in float32 and rounded once.
+/// Half precision is computed in float32 and rounded once.
 Value product(Primitives& p, Value a, Value b, bool transpose_a, bool transpose_b) {
   DType d = p.dtype(a);
   return convert(p, p.dot(widen(p, a), widen(p, b), {transpose_a, transpose_b}), d);
@@ -17,8 +17,8 @@ Values dot(Primitives& p, Args in, const Attrs& a) {
   Shape l = p.shape(lhs), r = p.shape(rhs);
   bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
   if (l.empty() || r.empty()) fail("dot needs arrays of at least one axis, got {} and {}", l.str(), r.str());
-  // One axis of each is contracted: the last of lhs with the first of rhs, the other way round where
-  // transposed.
+  // Contracts one axis of each: the last of lhs and the first of rhs; if transposed, the first of lhs or the
+  // last of rhs.
   std::int64_t k = ta ? l[0] : l.back(), rhs_k = tb ? r.back() : r[0];
   if (k != rhs_k)
     fail("dot cannot multiply {} by {}{}: {} and {} differ", l.str(), r.str(),
@@ -46,7 +46,7 @@ void dot_shape(ShapeFacts& f, const Attrs& a) {
   for (int i = 0; i < n; ++i) f.same(Axis{r, i + !tb}, Axis{f.out[0], m + i});
 }
 
-/// The last two axes multiplied, the leading ones in step.
+/// Contracts matrices in the last two axes; the leading axes are batch axes.
 Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
   require_one_dtype(p, in[0], in[1], what);
   const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
@@ -54,7 +54,7 @@ Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
     fail("{} takes stacks of matrices of one rank, got {} and {}", what, l.str(), r.str());
   return {product(p, in[0], in[1], a.boolean("transpose_a"), a.boolean("transpose_b"))};
 }
-/// Matrices in the last axis and the attribute `axis`, the last but one where there is none.
+/// Matrices in the last axis and the attribute `axis`, by default the last but one.
 void batched_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &l = f.in[0], &r = f.in[1], &out = f.out[0];
   f.ranks(l, out);
@@ -76,7 +76,7 @@ void batched_shape(ShapeFacts& f, const Attrs& a) {
 Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
 
 Value scaled(Primitives& p, Value x, double factor) { return factor == 1 ? x : p.mul(x, p.like(x, factor)); }
-/// x with its axis `rows` in the place of the last but one, and that in its place; done twice, x again.
+/// Swaps axis `rows` with the last but one; an involution.
 Value with_rows_at(Primitives& p, Value x, int rows) {
   const int rank = p.shape(x).rank();
   if (rows == rank - 2) return x;
@@ -84,7 +84,7 @@ Value with_rows_at(Primitives& p, Value x, int rows) {
   for (int i = 0; i < rank; ++i) order.push_back(i == rows ? rank - 2 : i == rank - 2 ? rows : i);
   return p.transpose(x, order);
 }
-/// alpha A B of matrices whose rows lie along `axis` and whose columns along the last.
+/// alpha A B, with the rows of matrices along `axis` and columns along the last axis.
 Value scaled_product(Primitives& p, Args in, const Attrs& a, std::string_view what) {
   const int rank = p.shape(in[0]).rank(), rows = axis_of(a.integer("axis"), rank);
   if (rows == rank - 1 || p.shape(in[1]).rank() != rank)
@@ -110,7 +110,7 @@ Values khatri_rao(Primitives& p, Args in, const Attrs&) {
   for (Value x : in.subspan(1)) {
     const Shape &a = p.shape(y), &b = p.shape(x);
     if (a.rank() != 2 || b.rank() != 2 || a[1] != b[1])
-      fail("khatri_rao needs matrices of as many columns, got {} and {}", a.str(), b.str());
+      fail("khatri_rao needs matrices with equal numbers of columns, got {} and {}", a.str(), b.str());
     const std::int64_t rows = times(a[0], b[0]), columns = a[1];
     Shape both{a[0], b[0], columns};
     y = p.reshape(p.mul(p.broadcast(y, both, {0, 2}), p.broadcast(x, both, {1, 2})), {rows, columns});
@@ -118,7 +118,7 @@ Values khatri_rao(Primitives& p, Args in, const Attrs&) {
   return {y};
 }
 
-// Self attention as GluonNLP wrote it: (T, N, heads * 3 * d) holds queries, keys and values, by head.
+// Self attention of GluonNLP: (T, N, heads * 3 * d) holds queries, keys and values, interleaved by head.
 
 /// Queries (0), keys (1) or values (2) as (N * heads, T, d).
 Value part_of_qkv(Primitives& p, Value qkv, std::int64_t heads, std::int64_t part) {
@@ -141,8 +141,8 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
   Value v = widen(p, part_of_qkv(p, in[0], heads, 2)), attention = widen(p, in[1]);
   const Shape to = p.shape(v), weights = p.shape(attention);
   if (!(weights == Shape{to[0], to[1], to[1]}))
-    fail("the attention on {} is {}, got {}", p.shape(in[0]).str(), Shape{to[0], to[1], to[1]}.str(),
-         weights.str());
+    fail("the attention on {} has the shape {}, got {}", p.shape(in[0]).str(),
+         Shape{to[0], to[1], to[1]}.str(), weights.str());
   const std::int64_t T = to[1], N = p.shape(in[0])[1];
   Value y = p.reshape(p.dot(attention, v, {}), {N, heads, T, to[2]});
   return {convert(p, p.reshape(p.transpose(y, {2, 0, 1, 3}), {T, N, times(heads, to[2])}), p.dtype(in[0]))};
@@ -157,14 +157,14 @@ std::span<const OpDef> product_ops() {
               "it names a form of storage; Kiln's arrays are dense")};
   static const std::vector<OpDef> rows{
       {.name = "dot",
-       .summary = "The product of matrices; of arrays, over the last axis of lhs and the first of rhs.",
+       .summary = "Matrix product; contracts the last axis of lhs with the first of rhs.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = dot,
        .shape_rule = dot_shape},
       {.name = "batch_dot",
        .aliases = {"_npx_batch_dot"},
-       .summary = "Matrix products in step.",
+       .summary = "Batched matrix product.",
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = batch_dot,

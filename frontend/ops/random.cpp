@@ -5,9 +5,9 @@
 namespace kiln::ops {
 namespace {
 
-// Numbers are made in float32, or in float64 where they are to be that (counts in int64), and converted.
+// Random numbers are computed in float32, for float64 results in float64 (counts in int64), and converted.
 
-/// What an operator draws, of a shape, made in f32 or f64, with its attributes.
+/// A sampler: random values of a shape, in f32 or f64, for the operator's attributes.
 using Sample = Value (*)(Primitives&, const TensorType&, const Attrs&);
 
 Value uniform(Primitives& p, const TensorType& type, const Attrs& a) {
@@ -39,7 +39,7 @@ Value randint(Primitives& p, const TensorType& type, const Attrs& a) {
   return integer_sample(p, type.shape, a.integer("low"), a.integer("high"));
 }
 
-/// The attribute `shape`, or numpy's `size`. Without one a single number.
+/// The attribute `shape`, or numpy's `size`. By default a single number.
 Shape shape_of(const Primitives& p, const Attrs& a, std::string_view attr = "shape") {
   Shape s = a.is_none(attr) ? Shape{} : a.tuple(attr);
   if (s.empty() && !p.np_shape()) s = {1};
@@ -64,7 +64,7 @@ Values like(Primitives& p, Args in, const Attrs& a) {
   return {drawn(p, sample, p.type(in[0]), a)};
 }
 
-/// Rows in the order of random numbers of 64 bits, one for each.
+/// Sorts rows by a random 64-bit key each.
 Values shuffle(Primitives& p, Args in, const Attrs&) {
   const Shape& shape = p.shape(in[0]);
   if (shape.empty()) fail("shuffle needs an array of at least one axis");
@@ -158,7 +158,7 @@ std::span<const OpDef> random_ops() {
        .shape_rule = elementwise_shape},
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
-       .summary = "The parts along the first axis in random order.",
+       .summary = "Shuffles along the first axis.",
        .inputs = {"data"},
        .compose = shuffle,
        .shape_rule = elementwise_shape},

@@ -27,7 +27,7 @@ Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
   const Shape shape = p.shape(x);
   Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
   Value hit = p.compare(Compare::eq, x, best);
-  // A NaN is the extreme and equals nothing: the first NaN is meant.
+  // A NaN counts as the extreme but equals nothing: the index is that of the first NaN.
   if (is_floating(p.dtype(x)))
     hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
                           p.cast(p.compare(Compare::ne, x, x), DType::i32)),
@@ -54,12 +54,12 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
 }
 constexpr char axis_name[] = "axis", axes_name[] = "axes";
 
-/// The reduction over `axes` as MXNet shapes it: axes kept with extent 1, or gone, but never rank 0.
+/// The reduction over `axes` with MXNet's shape: axes kept with extent 1 or removed, but never rank 0.
 Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   Value r = p.reduce(op, x, axes);
   return keep ? p.keep_dims(r, p.shape(x), axes) : at_least_1d(p, r);
 }
-/// Where NaN, `instead`.
+/// x with NaN replaced by `instead`.
 Value without_nan(Primitives& p, Value x, double instead) {
   return is_floating(p.dtype(x)) ? p.select(p.compare(Compare::ne, x, x), p.like(x, instead), x) : x;
 }
@@ -81,7 +81,7 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
 }
 Values norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t order = a.integer("ord");
-  if (order != 1 && order != 2) fail("norm has the orders 1 and 2, not {}", order);
+  if (order != 1 && order != 2) fail("norm supports the orders 1 and 2, not {}", order);
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank());
   const bool keep = a.boolean("keepdims");
@@ -166,14 +166,14 @@ std::span<const OpDef> reduce_ops() {
        .shape_rule = reduction_shape<axis_name>},
       {.name = "max",
        .aliases = {"max_axis"},
-       .summary = "The greatest over axes; NaN wins.",
+       .summary = "The maximum over axes; NaN propagates.",
        .inputs = one,
        .attrs = attrs,
        .compose = plain<Reduce::max>,
        .shape_rule = reduction_shape<axis_name>},
       {.name = "min",
        .aliases = {"min_axis"},
-       .summary = "The least over axes; NaN wins.",
+       .summary = "The minimum over axes; NaN propagates.",
        .inputs = one,
        .attrs = attrs,
        .compose = plain<Reduce::min>,
@@ -194,13 +194,13 @@ std::span<const OpDef> reduce_ops() {
        .compose = moments,
        .shape_rule = reduction_shape<axes_name>},
       {.name = "argmax",
-       .summary = "The index of the greatest, in the dtype of data.",
+       .summary = "The index of the maximum, in the dtype of data.",
        .inputs = one,
        .attrs = place,
        .compose = arg_reduce<Reduce::max>,
        .shape_rule = arg_shape},
       {.name = "argmin",
-       .summary = "The index of the least, in the dtype of data.",
+       .summary = "The index of the minimum, in the dtype of data.",
        .inputs = one,
        .attrs = place,
        .compose = arg_reduce<Reduce::min>,

@@ -1,4 +1,4 @@
-// Images in another size.
+// Resizing of images.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
@@ -12,7 +12,7 @@ void require_image(const Shape& s, std::string_view what) {
   if (s.rank() != 4) fail("{} needs (N, C, H, W), got {}", what, s.str());
 }
 
-/// Every pixel as a block of `scale` by `scale`.
+/// Repeats every pixel as a block of `scale` by `scale`.
 Value repeated(Primitives& p, Value x, std::int64_t scale) {
   const Shape s = p.shape(x);
   Value blocks = p.broadcast(x, {s[0], s[1], s[2], scale, s[3], scale}, {0, 1, 2, 4});
@@ -74,7 +74,7 @@ void upsampling_shape(ShapeFacts& f, const Attrs& a) {
   f.same(Axis{f.in[0], 1}, Axis{f.in[1], 0});
 }
 
-/// Along one axis: between the two nearest pixels, in proportion.
+/// Interpolates linearly along one axis between the two nearest pixels.
 Value interpolated(Primitives& p, Value x, int axis, std::int64_t to, bool align_corners) {
   const std::int64_t from = p.shape(x)[at(axis)];
   TensorType places{DType::f32, {to}};
@@ -95,12 +95,12 @@ Value interpolated(Primitives& p, Value x, int axis, std::int64_t to, bool align
   return p.add(p.mul(p.sub(p.like(share, 1), share), low), p.mul(share, high));
 }
 
-/// What the modes of BilinearResize2D make of an extent.
+/// The output extent for each mode of BilinearResize2D.
 std::int64_t resized(std::int64_t extent, const std::string& mode, double scale) {
   const bool odd = extent % 2 != 0;
   if (mode == "odd_scale") {
     const double to = std::floor(static_cast<double>(odd ? extent - 1 : extent) * scale);
-    if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} makes no image of {} pixels", scale, extent);
+    if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} leaves no pixel of {}", scale, extent);
     return static_cast<std::int64_t>(to) + odd;
   }
   if (mode == "to_even_down") return extent - odd;
@@ -108,7 +108,7 @@ std::int64_t resized(std::int64_t extent, const std::string& mode, double scale)
   if (mode == "to_odd_down") return extent - !odd;
   if (mode == "to_odd_up") return extent + !odd;
   const double to = std::floor(static_cast<double>(extent) * scale);
-  if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} makes no image of {} pixels", scale, extent);
+  if (!(to >= 0 && to <= 1 << 30)) fail("the scale {} leaves no pixel of {}", scale, extent);
   return static_cast<std::int64_t>(to);
 }
 
@@ -161,7 +161,7 @@ Values crop(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> resample_ops() {
   static const std::vector<OpDef> rows{
       {.name = "UpSampling",
-       .summary = "Images made larger by an integer factor.",
+       .summary = "Upsamples images by an integer factor.",
        .inputs = {"arg"},
        .variadic = true,
        .count_attr = "num_args",
@@ -174,7 +174,7 @@ std::span<const OpDef> resample_ops() {
        .compose = upsampling,
        .shape_rule = upsampling_shape},
       {.name = "_contrib_BilinearResize2D",
-       .summary = "Images in another size, bilinearly interpolated.",
+       .summary = "Resizes images by bilinear interpolation.",
        .inputs = {"data", "like"},
        .active_inputs = resize_inputs,
        .attrs = {int_attr("height", 1), int_attr("width", 1), or_none("scale_height", AttrKind::real),
@@ -185,7 +185,7 @@ std::span<const OpDef> resample_ops() {
                  bool_attr("align_corners", true)},
        .compose = bilinear_resize},
       {.name = "Crop",
-       .summary = "A part of an image, of a size given or that of a second image.",
+       .summary = "Crops an image to a given size or to the size of a second image.",
        .inputs = {"arg"},
        .variadic = true,
        .count_attr = "num_args",

@@ -9,7 +9,7 @@
 namespace kiln::ops {
 namespace {
 
-/// Fills in the one extent of `to` that is left open, at `hole` (-1: none), and checks the count.
+/// Infers the extent at `hole` (-1: none) of `to`, and checks the number of elements.
 Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
   if (hole >= 0) {
     to[at(hole)] = 1;
@@ -24,7 +24,8 @@ Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
   return to;
 }
 
-/// Where `kinds` has the step of each code: of `first_code`, one below it, ...; other numbers are extents.
+/// Maps codes to steps: `kinds` has the step of `first_code`, then of the next lower code, and so on; other
+/// numbers are extents.
 std::optional<ReshapeSteps> steps_by(const Shape& code, std::int64_t first_code,
                                      std::span<const ReshapeStep::Kind> kinds) {
   ReshapeSteps steps;
@@ -52,7 +53,7 @@ Shape reshape_target(const Shape& from, const Shape& code) {
   };
   Shape to;
   std::size_t next = 0;  // the next axis of `from`
-  int hole = -1;         // where -1 stands
+  int hole = -1;         // the position of -1
   const auto take = [&](std::string_view why) {
     if (next >= from.size()) refuse(why);
     return from[next++];

@@ -1,6 +1,6 @@
-// The fused recurrent layers: RNN. All weights are one vector: for every layer and direction the input's
-// weight, the state's and the projection's, then for every layer and direction the input's bias and the
-// state's.
+// The fused recurrent layers: RNN. All weights are one vector: for each layer and direction the weights of
+// the input, of the state and of the projection, then for each layer and direction the biases of input and
+// state.
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kiln::ops {
 namespace {
 
-/// What the attributes say.
+/// The configuration from the attributes.
 struct Layout {
   explicit Layout(const Attrs& a)
       : mode(a.word("mode")),
@@ -28,7 +28,7 @@ struct Layout {
     if (projected && !lstm()) fail("projection_size is for lstm alone, the mode is {}", mode);
   }
   bool lstm() const { return mode == "lstm"; }
-  /// What layer `layer` gets for each step, if the first gets `channels`.
+  /// Channels of the input of layer `layer`, if the first layer gets `channels`.
   std::int64_t input(std::int64_t layer, std::int64_t channels) const {
     return layer == 0 ? channels : out * directions;
   }
@@ -43,7 +43,7 @@ struct Layout {
   std::string mode;
   std::int64_t hidden, layers, directions;
   bool projected;
-  std::int64_t out;  ///< what a direction gives for each step
+  std::int64_t out;  ///< output channels of one direction
   std::int64_t gates;
 };
 
@@ -53,7 +53,7 @@ struct Weights {
   Value input_bias, state_bias;    // (gates * hidden)
 };
 
-/// The vector of parameters, taken apart: weights[layer * directions + direction].
+/// The vector of parameters, split: weights[layer * directions + direction].
 std::vector<Weights> take_apart(Primitives& p, Value parameters, const Layout& r, std::int64_t channels) {
   if (!(p.shape(parameters) == Shape{r.parameters(channels)}))
     fail("{} layer{} of {} with state_size {} on {} channels have {} parameters, got {}", r.layers,
@@ -79,7 +79,7 @@ std::vector<Weights> take_apart(Primitives& p, Value parameters, const Layout& r
   return all;
 }
 
-/// A row (N, gates * hidden) cut into its gates.
+/// Splits (N, gates * hidden) into gates.
 std::vector<Value> gates_of(Primitives& p, Value x, const Layout& r) {
   std::vector<Value> gates;
   const std::int64_t rows = p.shape(x)[0];
@@ -98,7 +98,7 @@ Value clip_cell(Primitives& p, Value cell, const Attrs& a) {
   return p.select(p.compare(Compare::ne, cell, cell), p.like(cell, low), clipped);
 }
 
-/// The state after one step, and for lstm the cell: `x` is the input's share of the gates, W x + b.
+/// The state after one step and, for lstm, the cell. `x` is the input's contribution to the gates, W x + b.
 /// lstm: c' = f c + i g, h' = o tanh(c'). gru: h' = (1 - z) n + z h with n = tanh(x_n + r (U_n h + b_n)).
 std::pair<Value, Value> next_state(Primitives& p, Value x, Value h, Value c, const Weights& w,
                                    const Layout& r, const Attrs& a) {
@@ -125,13 +125,13 @@ struct Direction {
   Value state, cell;
 };
 
-/// One layer in one direction; `lengths` (N) if sequences have lengths of their own: behind a sequence's end
-/// outputs are zero and states stay.
+/// One layer in one direction. `lengths` (N) if sequences have different lengths: after a sequence's end,
+/// outputs are zero and states unchanged.
 Direction run(Primitives& p, Value x, Value h, Value c, Value lengths, bool backwards, const Weights& w,
               const Layout& r, const Attrs& a) {
   const Shape in = p.shape(x);
   const std::int64_t steps = in[0], batch = in[1];
-  // The input's share of all steps is one product.
+  // The input's contribution to all steps is one contraction.
   Value shares = p.dot(p.reshape(x, {times(steps, batch), in[2]}), w.input, {false, true});
   shares = p.add(shares, p.broadcast_along(w.input_bias, p.shape(shares), 1));
   shares = p.reshape(shares, {steps, batch, r.gates * r.hidden});
@@ -214,7 +214,7 @@ bool is_lstm(const Attrs& a) { return a.word("mode") == "lstm"; }
 std::size_t rnn_inputs(const Attrs& a) { return 3 + is_lstm(a) + a.boolean("use_sequence_length"); }
 int rnn_outputs(const Attrs& a) { return a.boolean("state_outputs") ? (is_lstm(a) ? 3 : 2) : 1; }
 
-/// The parts that were joined to the vector of parameters, in the order in which take_apart() has them.
+/// The parts that were concatenated to the vector of parameters, in the order of take_apart().
 void parts_shape(ShapeFacts& f, const Layout& r) {
   const auto parts = f.parts[1];
   const std::int64_t units = r.layers * r.directions, weights = r.projected ? 3 : 2;
@@ -237,7 +237,7 @@ void rnn_shape(ShapeFacts& f, const Attrs& a) {
   const Layout r(a);
   const Axis batch{f.in[0], 1}, channels{f.in[0], 2};
   f.rank(f.in[0], 3);
-  // The vector of parameters grows by as many with each channel.
+  // The length of the vector is linear in the number of input channels.
   const std::int64_t least = r.parameters(0);
   f.rank(f.in[1], 1);
   f.linear(channels, {f.in[1], 0}, r.parameters(1) - least, least);

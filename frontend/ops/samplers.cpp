@@ -6,15 +6,15 @@
 namespace kiln::ops {
 namespace {
 
-/// The first place in a rising row whose number is above `level`, by bisection: as many gathers as the row's
-/// extent has bits.
+/// The first position in an ascending row whose number is above `level`, by bisection: one gather per bit of
+/// the row's extent.
 Value first_above(Primitives& p, Value row, Value level) {
   const std::int64_t n = p.shape(row)[0];
   Value place = p.full({DType::i64, p.shape(level)}, 0);
   std::int64_t step = 1;
   while (step <= n / 2) step *= 2;
   for (; step > 0; step /= 2) {
-    // Behind the end the last number is met again, which is above every level.
+    // Beyond the end, the last number is read, which is above every level.
     Value below = p.compare(Compare::le,
                             p.gather(row, p.add(place, p.full_integer(p.type(place), step - 1)), 0), level);
     place = p.select(below, p.add(place, p.full_integer(p.type(place), step)), place);
@@ -24,13 +24,13 @@ Value first_above(Primitives& p, Value row, Value level) {
 
 constexpr double largest_table_mean = 1 << 24;
 
-/// Box and Muller's normal numbers from two uniform ones: sqrt(-2 log(1 - u)) cos(2 pi v).
+/// Box-Muller transform: normal numbers from two uniform ones, sqrt(-2 log(1 - u)) cos(2 pi v).
 Value normal_from(Primitives& p, Value u, Value v) {
   Value radius = p.unary(Unary::sqrt, p.mul(p.unary(Unary::log, p.sub(p.like(u, 1), u)), p.like(u, -2)));
   return p.mul(radius, p.unary(Unary::cos, p.mul(v, p.like(v, 2 * std::numbers::pi))));
 }
 
-/// Four independent uniform numbers; of float32 from the words of one counter.
+/// Four independent uniform numbers; for float32 from the words of one counter.
 std::array<Value, 4> four_uniforms(Primitives& p, const TensorType& type) {
   if (type.dtype == DType::f32) return p.random_uniforms(type.shape);
   std::array<Value, 4> drawn;
@@ -47,11 +47,11 @@ Value normal_sample(Primitives& p, const TensorType& type) {
   return normal_from(p, u, v);
 }
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000: with d = alpha - 1/3 and
-// c = 1 / sqrt(9 d), d (1 + c x)^3 of a normal x, if log u < x^2/2 + d - d v + d log v. For alpha >= 1 one
-// try fails with probability below 0.05. All tries are made and the first that holds counts; that none of 8
-// does has a probability below 4e-11, and then the number is d, near the distribution's mode. Below 1,
-// gamma(alpha) = gamma(alpha + 1) u^(1/alpha).
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000: with d = alpha - 1/3 and c = 1
+// / sqrt(9 d), the sample is d (1 + c x)^3 for a normal x, accepted if log u < x^2/2 + d - d v + d log v,
+// with v = (1 + c x)^3. For alpha >= 1 a try fails with probability below 0.05. All 8 tries are computed, and
+// an accepted one is selected. With probability below 4e-11 none is accepted; the number is then d, near the
+// distribution's mode. For alpha below 1, gamma(alpha) = gamma(alpha + 1) u^(1/alpha).
 Value gamma_sample(Primitives& p, const TensorType& type, double alpha) {
   constexpr int tries = 8;
   if (!(alpha > 0) || !std::isfinite(alpha))
@@ -61,11 +61,11 @@ Value gamma_sample(Primitives& p, const TensorType& type, double alpha) {
   for (int i = 0; i < tries; ++i) {
     auto [u, v, w, rest] = four_uniforms(p, type);
     spare = rest;
-    // In float64: for large alpha the terms on the right nearly cancel.
+    // In float64: for large alpha the terms of `right` nearly cancel.
     Value x = convert(p, normal_from(p, u, v), DType::f64);
     Value root = p.add(p.mul(x, p.like(x, c)), p.like(x, 1));
     Value cube = p.mul(p.mul(root, root), root);
-    // Where the cube is not positive its logarithm is NaN or -inf, and the comparison false.
+    // If the cube is not positive, its logarithm is NaN or -inf and the comparison is false.
     Value right = p.add(p.mul(p.sub(p.add(p.unary(Unary::log, cube), p.like(x, 1)), cube), p.like(x, d)),
                         p.mul(p.mul(x, x), p.like(x, 0.5)));
     Value one_minus = p.sub(p.like(w, 1), w);
@@ -80,10 +80,10 @@ Value gamma_sample(Primitives& p, const TensorType& type, double alpha) {
   return convert(p, sample, type.dtype);
 }
 
-// By inversion: the weights m^k / k!, up to a factor, of all k that a number of 53 bits can tell from
-// nothing, are running products of m / k, and the distribution their running sums. Chernoff's bound puts
-// less than 2^-54 outside of [m - 9 sqrt m, m + 9 sqrt m + 30]. Where float32 no longer tells neighbours
-// apart a normal number stands in, with the skewness' term of Cornish and Fisher's expansion.
+// By inversion. The weights m^k / k!, up to a factor, are running products of m / k; the distribution is
+// their running sums. The table covers [m - 9 sqrt m, m + 9 sqrt m + 30]: by Chernoff's bound less than 2^-54
+// is outside, below the resolution of 53 random bits. For means beyond the table, a normal number is used
+// instead, with the skewness term of the Cornish-Fisher expansion.
 Value poisson_sample(Primitives& p, const TensorType& type, double mean) {
   if (!(mean >= 0) || !(mean <= 0x1p62))
     fail("the Poisson distribution needs a mean lam from 0 to 2^62, got {}", mean);
@@ -103,7 +103,7 @@ Value poisson_sample(Primitives& p, const TensorType& type, double mean) {
   Value sums = p.cumulative(Reduce::sum, p.cumulative(Reduce::prod, ratio, 0), 0);
   Value total = p.slice(sums, {high - low}, {high - low + 1}, {1});
   Value u = p.random_uniform(type.shape, DType::f64);
-  // Below the total: u <= 1 - 2^-53, and the product rounds to at most the number before it.
+  // Below the total: u <= 1 - 2^-53, so that the product rounds to at most the next smaller number.
   Value level = p.mul(u, p.broadcast_to(p.reshape(total, {}), type.shape));
   Value place = first_above(p, sums, level);
   return p.add(place, p.full_integer(p.type(place), low));
@@ -119,8 +119,8 @@ Value integer_sample(Primitives& p, const Shape& shape, std::int64_t low, std::i
   if (count > 0) {
     offset = p.binary(Binary::mod, x, integer(count));
   } else {
-    // More than 2^63 numbers: the remainder of an unsigned x is itself or x - count. The least number, added,
-    // turns unsigned order into signed order.
+    // A range of more than 2^63 numbers: the remainder of an unsigned x is x or x - count. Adding the
+    // smallest number maps unsigned order to signed order.
     Value least = integer(INT64_MIN);
     Value small = p.compare(Compare::lt, p.add(x, least), p.add(integer(count), least));
     offset = p.select(small, x, p.sub(x, integer(count)));

@@ -3,7 +3,7 @@
 namespace kiln::ops {
 namespace {
 
-/// The number as an array of x's type; for integers it is cut first.
+/// The number broadcast to x's type; truncated for integers.
 Value number(Primitives& p, Value x, const Attrs& a) { return p.like(x, a.real("scalar")); }
 
 template <Binary op, bool number_first>
@@ -18,7 +18,7 @@ Values compare(Primitives& p, Args in, const Attrs& a) {
 }
 
 template <auto op, bool number_first = false>
-OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary) {
+OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary) {
   OpDef r{.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -36,32 +36,32 @@ OpDef row(std::string_view name, std::vector<std::string_view> aliases, std::str
 
 std::span<const OpDef> scalar_ops() {
   static const std::vector<OpDef> rows{
-      row<Binary::add>("_plus_scalar", {"_PlusScalar"}, "x + scalar"),
-      row<Binary::sub>("_minus_scalar", {"_MinusScalar"}, "x - scalar"),
-      row<Binary::sub, true>("_rminus_scalar", {"_RMinusScalar"}, "scalar - x"),
-      row<Binary::mul>("_mul_scalar", {"_MulScalar"}, "x * scalar"),
-      row<Binary::div>("_div_scalar", {"_DivScalar"}, "x / scalar"),
-      row<Binary::div, true>("_rdiv_scalar", {"_RDivScalar"}, "scalar / x"),
-      row<Binary::mod>("_mod_scalar", {"_ModScalar"}, "The rest of x / scalar."),
-      row<Binary::mod, true>("_rmod_scalar", {"_RModScalar"}, "The rest of scalar / x."),
-      row<Binary::pow>("_power_scalar", {"_PowerScalar"}, "x to the power of scalar."),
-      row<Binary::pow, true>("_rpower_scalar", {"_RPowerScalar"}, "scalar to the power of x."),
-      row<Binary::max>("_maximum_scalar", {"_MaximumScalar", "_npi_maximum_scalar"},
-                       "The greater of x and scalar."),
-      row<Binary::min>("_minimum_scalar", {"_MinimumScalar", "_npi_minimum_scalar"},
-                       "The lesser of x and scalar."),
-      row<Binary::hypot>("_hypot_scalar", {"_HypotScalar", "_npi_hypot_scalar"}, "sqrt(x^2 + scalar^2)"),
-      row<Compare::eq>("_equal_scalar", {"_EqualScalar"}, "1 where x == scalar, else 0."),
-      row<Compare::ne>("_not_equal_scalar", {"_NotEqualScalar"}, "1 where x != scalar, else 0."),
-      row<Compare::gt>("_greater_scalar", {"_GreaterScalar"}, "1 where x > scalar, else 0."),
-      row<Compare::ge>("_greater_equal_scalar", {"_GreaterEqualScalar"}, "1 where x >= scalar, else 0."),
-      row<Compare::lt>("_lesser_scalar", {"_LesserScalar"}, "1 where x < scalar, else 0."),
-      row<Compare::le>("_lesser_equal_scalar", {"_LesserEqualScalar"}, "1 where x <= scalar, else 0."),
-      row<Binary::logical_and>("_logical_and_scalar", {"_LogicalAndScalar"},
-                               "1 where x and scalar are not 0."),
-      row<Binary::logical_or>("_logical_or_scalar", {"_LogicalOrScalar"}, "1 where x or scalar is not 0."),
-      row<Binary::logical_xor>("_logical_xor_scalar", {"_LogicalXorScalar"},
-                               "1 where just one of x and scalar is not 0."),
+      define<Binary::add>("_plus_scalar", {"_PlusScalar"}, "x + scalar"),
+      define<Binary::sub>("_minus_scalar", {"_MinusScalar"}, "x - scalar"),
+      define<Binary::sub, true>("_rminus_scalar", {"_RMinusScalar"}, "scalar - x"),
+      define<Binary::mul>("_mul_scalar", {"_MulScalar"}, "x * scalar"),
+      define<Binary::div>("_div_scalar", {"_DivScalar"}, "x / scalar"),
+      define<Binary::div, true>("_rdiv_scalar", {"_RDivScalar"}, "scalar / x"),
+      define<Binary::mod>("_mod_scalar", {"_ModScalar"}, "The remainder of x / scalar."),
+      define<Binary::mod, true>("_rmod_scalar", {"_RModScalar"}, "The remainder of scalar / x."),
+      define<Binary::pow>("_power_scalar", {"_PowerScalar"}, "x to the power of scalar."),
+      define<Binary::pow, true>("_rpower_scalar", {"_RPowerScalar"}, "scalar to the power of x."),
+      define<Binary::max>("_maximum_scalar", {"_MaximumScalar", "_npi_maximum_scalar"},
+                          "The greater of x and scalar."),
+      define<Binary::min>("_minimum_scalar", {"_MinimumScalar", "_npi_minimum_scalar"},
+                          "The lesser of x and scalar."),
+      define<Binary::hypot>("_hypot_scalar", {"_HypotScalar", "_npi_hypot_scalar"}, "sqrt(x^2 + scalar^2)"),
+      define<Compare::eq>("_equal_scalar", {"_EqualScalar"}, "1 where x == scalar, else 0."),
+      define<Compare::ne>("_not_equal_scalar", {"_NotEqualScalar"}, "1 where x != scalar, else 0."),
+      define<Compare::gt>("_greater_scalar", {"_GreaterScalar"}, "1 where x > scalar, else 0."),
+      define<Compare::ge>("_greater_equal_scalar", {"_GreaterEqualScalar"}, "1 where x >= scalar, else 0."),
+      define<Compare::lt>("_lesser_scalar", {"_LesserScalar"}, "1 where x < scalar, else 0."),
+      define<Compare::le>("_lesser_equal_scalar", {"_LesserEqualScalar"}, "1 where x <= scalar, else 0."),
+      define<Binary::logical_and>("_logical_and_scalar", {"_LogicalAndScalar"},
+                                  "1 where x and scalar are not 0."),
+      define<Binary::logical_or>("_logical_or_scalar", {"_LogicalOrScalar"}, "1 where x or scalar is not 0."),
+      define<Binary::logical_xor>("_logical_xor_scalar", {"_LogicalXorScalar"},
+                                  "1 where just one of x and scalar is not 0."),
   };
   return rows;
 }

@@ -1,4 +1,4 @@
-// Steps of sequences of different lengths: data is (T, N, ...), or (N, T, ...) with axis 1.
+// Operators on sequences of different lengths: data is (T, N, ...), or (N, T, ...) with axis 1.
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -17,7 +17,7 @@ int time_axis(Primitives& p, Args in, const Attrs& a) {
   return static_cast<int>(axis);
 }
 
-/// Whether data keeps its shape or loses the axis of time; a length for each sequence.
+/// The output has the data's shape, or that shape without the time axis. One length per sequence.
 template <bool loses_time>
 void sequence_shape(ShapeFacts& f, const Attrs& a) {
   const std::int64_t axis = a.integer("axis");
@@ -42,7 +42,8 @@ Values mask(Primitives& p, Args in, const Attrs& a) {
   return {p.select(alive, in[0], p.like(in[0], a.real("value")))};
 }
 
-/// x[time[i], i, ...] for each place i of `time`'s last axis: rows of x with its first two axes as one.
+/// x[time[i], i, ...] for each position i of `time`'s last axis: a gather of rows of x with its first two
+/// axes merged.
 Value steps(Primitives& p, Value x, Value time, int time_axis) {
   const Shape& shape = p.shape(x);
   const std::int64_t T = shape[at(time_axis)], N = shape[at(1 - time_axis)];
@@ -91,7 +92,7 @@ std::span<const OpDef> sequence_ops() {
   static const std::vector<OpDef> rows{
       {.name = "SequenceMask",
        .aliases = {"_npx_sequence_mask"},
-       .summary = "Steps behind each sequence's end set to a value.",
+       .summary = "Sets the steps after each sequence's end to a value.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
@@ -105,7 +106,7 @@ std::span<const OpDef> sequence_ops() {
        .compose = last,
        .shape_rule = sequence_shape<true>},
       {.name = "SequenceReverse",
-       .summary = "The steps of each sequence the other way round; those behind its end stay.",
+       .summary = "Reverses the steps of each sequence; steps after its end are unchanged.",
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,

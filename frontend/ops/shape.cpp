@@ -12,15 +12,16 @@ Shape reversed(Shape s) {
   return s;
 }
 
-/// What the attributes of Reshape say.
+/// The attributes of Reshape.
 struct ReshapeCode {
   Shape code;
-  bool reverse;  ///< read from the back
+  bool reverse;  ///< codes are applied from the last axis
 };
 ReshapeCode reshape_code(const Attrs& a) {
   const Shape& older = a.tuple("target_shape");
   if (!a.tuple("shape").empty() || older.empty()) return {a.tuple("shape"), a.boolean("reverse")};
-  // In the older attribute 0 is what is left, but for a first axis that stays, and MXNet does not reverse it.
+  // In the older attribute target_shape, 0 is inferred, except for a first axis that is kept. MXNet does not
+  // reverse it.
   Shape code = older;
   std::replace(code.begin(), code.end(), std::int64_t{0}, std::int64_t{-1});
   if (a.boolean("keep_highest")) code[0] = 0;
@@ -282,9 +283,9 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
 void concat_shape(ShapeFacts& f, const Attrs& a) { joined_shape(f, a.integer("dim")); }
 void stack_shape(ShapeFacts& f, const Attrs& a) { stacked_shape(f, a.integer("axis")); }
 
-// Blocks of pixels.
+// space_to_depth and depth_to_space.
 
-/// A vector as the k-th diagonal of a matrix, or that diagonal of the matrices along two axes.
+/// A vector as the k-th diagonal of a matrix, or the k-th diagonals of matrices along two axes.
 Values diag(Primitives& p, Args in, const Attrs& a) {
   const Shape from = p.shape(in[0]);
   const std::int64_t k = a.integer("k");
@@ -336,7 +337,7 @@ Values depth_to_space(Primitives& p, Args in, const Attrs& a) {
 Values space_to_depth(Primitives& p, Args in, const Attrs& a) {
   std::int64_t b = block_size(p, in, a);
   Shape s = p.shape(in[0]);
-  if (s[2] % b != 0 || s[3] % b != 0) fail("space_to_depth: {} is not divided by {}", s.str(), b);
+  if (s[2] % b != 0 || s[3] % b != 0) fail("space_to_depth: {} is not divisible by {}", s.str(), b);
   Value x = p.reshape(in[0], {s[0], s[1], s[2] / b, b, s[3] / b, b});
   return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], times(s[1], b * b), s[2] / b, s[3] / b})};
 }
@@ -350,7 +351,7 @@ std::span<const OpDef> shape_ops() {
   static const std::vector<OpDef> rows{
       {.name = "Reshape",
        .aliases = {"reshape"},
-       .summary = "The elements in C order under another shape; 0, -1 to -4 are codes.",
+       .summary = "Reshapes in C order; 0 and -1 to -4 are codes.",
        .inputs = one,
        .attrs = {tuple_attr("shape"), bool_attr("reverse", false), tuple_attr("target_shape"),
                  bool_attr("keep_highest", false)},
@@ -358,86 +359,86 @@ std::span<const OpDef> shape_ops() {
        .shape_rule = reshape_shape},
       {.name = "reshape_like",
        .aliases = {"_npx_reshape_like"},
-       .summary = "lhs under the shape of rhs, or of parts of it.",
+       .summary = "Reshapes lhs to the shape of rhs, or axes of it.",
        .inputs = two,
        .attrs = {int_or_none("lhs_begin"), int_or_none("lhs_end"), int_or_none("rhs_begin"),
                  int_or_none("rhs_end")},
        .compose = reshape_like},
       {.name = "Flatten",
        .aliases = {"_npx_batch_flatten", "flatten"},
-       .summary = "All axes but the first become one.",
+       .summary = "Merges all axes but the first.",
        .inputs = one,
        .compose = flatten,
        .shape_rule = flatten_shape},
       {.name = "expand_dims",
        .aliases = {"_npi_expand_dims"},
-       .summary = "One more axis of extent 1.",
+       .summary = "Inserts an axis of extent 1.",
        .inputs = one,
        .attrs = {required("axis", AttrKind::integer)},
        .compose = expand_dims,
        .shape_rule = expand_dims_shape},
       {.name = "squeeze",
-       .summary = "Without axes of extent 1.",
+       .summary = "Removes axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_or_none("axis")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "transpose",
-       .summary = "The axes in another order, by default reversed.",
+       .summary = "Permutes the axes, by default reverses them.",
        .inputs = one,
        .attrs = {tuple_attr("axes")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "SwapAxis",
        .aliases = {"_npi_swapaxes", "swapaxes"},
-       .summary = "Two axes exchanged.",
+       .summary = "Swaps two axes.",
        .inputs = one,
        .attrs = {int_attr("dim1", 0), int_attr("dim2", 0)},
        .compose = swap_axes,
        .shape_rule = swap_axes_shape},
       {.name = "reverse",
        .aliases = {"flip"},
-       .summary = "The elements in opposite order along axes.",
+       .summary = "Reverses the elements along axes.",
        .inputs = one,
        .attrs = {required("axis", AttrKind::tuple)},
        .compose = reverse,
        .shape_rule = elementwise_shape},
       {.name = "broadcast_to",
-       .summary = "Repeated to a shape; 0 keeps an extent.",
+       .summary = "Broadcasts to a shape; 0 keeps an extent.",
        .inputs = one,
        .attrs = {tuple_attr("shape")},
        .compose = broadcast_to,
        .shape_rule = broadcast_to_shape},
       {.name = "broadcast_axis",
        .aliases = {"broadcast_axes"},
-       .summary = "Repeated along axes of extent 1.",
+       .summary = "Broadcasts axes of extent 1.",
        .inputs = one,
        .attrs = {tuple_attr("axis"), tuple_attr("size")},
        .compose = broadcast_axis,
        .shape_rule = broadcast_axis_shape},
       {.name = "broadcast_like",
-       .summary = "Repeated to the shape of rhs.",
+       .summary = "Broadcasts to the shape of rhs.",
        .inputs = two,
        .attrs = {tuple_or_none("lhs_axes"), tuple_or_none("rhs_axes")},
        .compose = broadcast_like,
        .shape_rule = broadcast_like_shape},
       {.name = "tile",
        .aliases = {"_npi_tile"},
-       .summary = "The whole array repeated along each axis.",
+       .summary = "Tiles the array along each axis.",
        .inputs = one,
        .attrs = {required("reps", AttrKind::tuple)},
        .compose = tile,
        .shape_rule = tile_shape},
       {.name = "repeat",
        .aliases = {"_np_repeat"},
-       .summary = "Each element repeated.",
+       .summary = "Repeats each element.",
        .inputs = one,
        .attrs = {required("repeats", AttrKind::integer), int_or_none("axis")},
        .compose = repeat,
        .shape_rule = repeat_shape},
       {.name = "Concat",
        .aliases = {"concat"},
-       .summary = "Arrays one after the other along an axis.",
+       .summary = "Concatenates arrays along an axis.",
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
@@ -446,7 +447,7 @@ std::span<const OpDef> shape_ops() {
        .shape_rule = concat_shape},
       {.name = "_rnn_param_concat",
        .aliases = {"_npi_rnn_param_concat"},
-       .summary = "The parameters of RNN, flattened, one after the other.",
+       .summary = "Concatenates the flattened parameters of RNN.",
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
@@ -455,7 +456,7 @@ std::span<const OpDef> shape_ops() {
        .shape_rule = concat_shape,
        .shows_parts = true},
       {.name = "stack",
-       .summary = "Arrays along a new axis.",
+       .summary = "Stacks arrays along a new axis.",
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
@@ -468,12 +469,12 @@ std::span<const OpDef> shape_ops() {
        .attrs = {int_attr("k", 0), int_attr("axis1", 0), int_attr("axis2", 1)},
        .compose = diag},
       {.name = "depth_to_space",
-       .summary = "Channels spread over blocks of pixels.",
+       .summary = "Moves channels into blocks of pixels.",
        .inputs = one,
        .attrs = {required("block_size", AttrKind::integer)},
        .compose = depth_to_space},
       {.name = "space_to_depth",
-       .summary = "Blocks of pixels gathered in channels.",
+       .summary = "Moves blocks of pixels into channels.",
        .inputs = one,
        .attrs = {required("block_size", AttrKind::integer)},
        .compose = space_to_depth},

@@ -20,7 +20,7 @@ void broadcast_shape(ShapeFacts& f, const Attrs&) {
   }
   if (rank <= Shape::max_rank) f.rank(out, rank);
   for (int i = -1; i >= -out.extents.rank(); --i) {
-    // An input that may not have the axis, or not more than 1 of it, says nothing of the common extent.
+    // An input that may lack the axis, or have extent 1 there, does not determine the common extent.
     std::vector<Axis> open;
     std::int64_t common = Axis{out, i}.get();
     bool all_one = true;
@@ -32,7 +32,8 @@ void broadcast_shape(ShapeFacts& f, const Attrs&) {
       if (extent != unknown && extent != 1) f.is(Axis{out, i}, common = extent);
     }
     if (all_one) f.is(Axis{out, i}, 1);
-    // The one that may make up the common extent does; and where that is 1, all are.
+    // If all other inputs have extent 1, the only unknown input has the common extent. If the common extent
+    // is 1, all inputs have extent 1.
     if (common == 1)
       for (const Axis& axis : open) f.is(axis, 1);
     const bool others_one = std::all_of(f.in.begin(), f.in.end(), [&](PartialShape& x) {
@@ -130,7 +131,7 @@ PartialShape mirrored(PartialShape x) {
   return x;
 }
 
-/// How many axes x's `rank` axes become; nothing where the steps do not fit.
+/// The rank after the steps on `rank` axes; nothing if the steps do not fit.
 std::optional<int> reshaped_rank(std::span<const ReshapeStep> steps, int rank) {
   int count = 0, next = 0;
   for (const ReshapeStep& step : steps) {
@@ -150,8 +151,8 @@ void reshaped_forwards(ShapeFacts& f, PartialShape& x, PartialShape& y, std::spa
   const auto rank = reshaped_rank(steps, x.extents.rank());
   if (!rank) return;
   f.rank(y, *rank);
-  // Axes of x and y that no step ties to each other: their products are equal, unless the others make it an
-  // array without elements, which in numpy mode an unknown extent may do.
+  // Axes of x and y that no step relates. Their products are equal if the array has elements; in numpy mode
+  // an unknown extent may be 0.
   std::vector<Axis> x_left, y_left;
   bool has_elements = true;
   const auto tied = [&](Axis axis) {

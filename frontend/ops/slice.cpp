@@ -15,7 +15,7 @@ Value cut(Primitives& p, Value x, int axis, std::int64_t begin, std::int64_t end
   return p.slice(x, start, limit, Shape::filled(s.rank(), 1));
 }
 
-/// A tuple that may be longer than an array has axes. Throws for holes in it.
+/// A tuple that may have more elements than an array has axes. Throws if an element is None.
 std::vector<std::int64_t> long_tuple(const Attrs& a, std::string_view name) {
   std::vector<std::int64_t> out;
   const ir::AttrValue& value = *a.find(name);
@@ -26,16 +26,16 @@ std::vector<std::int64_t> long_tuple(const Attrs& a, std::string_view name) {
   return out;
 }
 
-/// A slice of one axis as the primitive takes it; with `mirrored`, of the axis the other way round.
+/// A slice of one axis with a positive step; with `mirrored`, of the reversed axis.
 struct Forwards {
   std::int64_t start, limit, step;
   bool mirrored;
 };
 Forwards forwards(const SliceRange& r, std::int64_t n) {
-  // A longer step takes one element too.
+  // A longer step selects one element as well.
   const std::int64_t most = std::max<std::int64_t>(n, 1), step = std::clamp(r.step, -most, most);
   if (step > 0) return {r.start, std::max(r.start, r.end), step, false};
-  // Backwards from the first down to above the last: the same elements in the mirrored axis, forwards.
+  // A backward slice is a forward slice of the reversed axis.
   const std::int64_t start = n - 1 - r.start;
   return {start, std::max(start, n - 1 - r.end), -step, true};
 }
@@ -89,7 +89,7 @@ void slice_axis_shape(ShapeFacts& f, const Attrs& a) {
   const Axis from{f.in[0], *axis}, to{f.out[0], *axis};
   const std::int64_t begin = a.integer("begin"), end = a.is_none("end") ? 0 : a.integer("end");
   const bool from_back = a.is_none("end") || end < 0;
-  // Both ends counted from one side, or from the two sides of the whole.
+  // Both bounds are counted from the same end, or from opposite ends.
   if ((begin < 0) == from_back)
     f.is(to, end - begin);
   else if (begin >= 0)
@@ -118,7 +118,7 @@ void slice_like_shape(ShapeFacts& f, const Attrs& a) {
   for (int i = 0; i < rank; ++i) f.same(Axis{f.in[cut[at(i)] ? 1u : 0u], i}, Axis{f.out[0], i});
 }
 
-/// Parts along an axis that begin at `begins`; without the axis where it is to be squeezed.
+/// Parts along an axis, starting at `begins`; with `squeeze`, the axis is removed.
 Values split(Primitives& p, Value x, int axis, const std::vector<std::int64_t>& begins, bool squeeze) {
   Values parts;
   std::int64_t n = p.shape(x)[at(axis)];
@@ -153,7 +153,7 @@ Values slice_channel(Primitives& p, Args in, const Attrs& a) {
 int slice_channel_outputs(const Attrs& a) {
   return static_cast<int>(std::clamp<std::int64_t>(a.integer("num_outputs"), 1, 1 << 20));
 }
-/// All axes but that of the split.
+/// All axes except the split one.
 void parts_shape(ShapeFacts& f, std::int64_t split_axis, bool squeeze) {
   for (PartialShape& part : f.out) {
     if (!squeeze) {
@@ -162,7 +162,7 @@ void parts_shape(ShapeFacts& f, std::int64_t split_axis, bool squeeze) {
       for (int i = 0; axis && i < f.in[0].extents.rank(); ++i)
         if (i != *axis) f.same(Axis{f.in[0], i}, Axis{part, i});
     } else if (f.in[0].extents.rank() == 1) {
-      f.is(part, Shape{1});  // a vector's elements are vectors
+      f.is(part, Shape{1});  // parts of a vector have rank 1, not 0
     } else if (f.in[0].ranked || part.extents.rank() > 1) {
       without_axis(f, f.in[0], part, split_axis);
     }
@@ -202,7 +202,7 @@ void split_v2_shape(ShapeFacts& f, const Attrs& a) {
   if (!axis || squeeze) return;
   std::vector<Axis> parts;
   for (PartialShape& part : f.out) parts.push_back({part, *axis});
-  // Where the first part does not begin at 0, the elements before it are in none.
+  // If the first part does not begin at 0, the parts do not cover the axis.
   if (const auto begins = long_tuple(a, "indices"); !begins.empty() && begins[0] == 0)
     f.sum(parts, {f.in[0], *axis});
 }
@@ -275,14 +275,14 @@ std::span<const OpDef> slice_ops() {
        .compose = slice_axis,
        .shape_rule = slice_axis_shape},
       {.name = "slice_like",
-       .summary = "data cut to the extents of another array.",
+       .summary = "Slices data to the extents of another array.",
        .inputs = {"data", "shape_like"},
        .attrs = {tuple_attr("axes")},
        .compose = slice_like,
        .shape_rule = slice_like_shape},
       {.name = "SliceChannel",
        .aliases = {"split"},
-       .summary = "Equal parts along an axis.",
+       .summary = "Splits into equal parts along an axis.",
        .inputs = one,
        .attrs = {required("num_outputs", AttrKind::integer), int_attr("axis", 1),
                  bool_attr("squeeze_axis", false)},
@@ -292,7 +292,7 @@ std::span<const OpDef> slice_ops() {
        .shape_rule = slice_channel_shape},
       {.name = "_split_v2",
        .aliases = {"_npi_split"},
-       .summary = "Parts along an axis, equal or at given places.",
+       .summary = "Splits along an axis, into equal parts or at given positions.",
        .inputs = one,
        .attrs = {required("indices", AttrKind::optional_ints), int_attr("axis", 1),
                  bool_attr("squeeze_axis", false), int_attr("sections", 0)},
@@ -302,7 +302,7 @@ std::span<const OpDef> slice_ops() {
        .shape_rule = split_v2_shape},
       {.name = "Pad",
        .aliases = {"pad"},
-       .summary = "More elements around: a constant, the edge, or the reflection.",
+       .summary = "Pads with a constant, the edge or the reflection.",
        .inputs = one,
        .attrs = {{"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
                  required("pad_width", AttrKind::optional_ints),

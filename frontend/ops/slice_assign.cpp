@@ -1,5 +1,5 @@
-// What a write through a view becomes in a graph: a new array with a slice replaced. MXNet has the same
-// internal operators.
+// A write through a view as an operator: a new array with a slice replaced. MXNet has the same internal
+// operators.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/op_def.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace ir;
 
-/// A slice to write: of all axes, forwards and with elements.
+/// A slice to write, resolved: for all axes, forwards, not empty.
 struct Range {
   Shape start, step, count;
 };
@@ -48,7 +48,7 @@ std::vector<Value> slice_assign_scalar(Primitives& p, Args in, const Attrs& a) {
   return {p.insert(in[0], p.full({p.dtype(in[0]), r.count}, a.real("scalar")), r.start, r.step)};
 }
 
-const OpDef rows[] = {
+const OpDef ops[] = {
     {.name = "_slice_assign",
      .aliases = {"_crop_assign"},
      .summary = "lhs with the slice begin:end:step replaced by rhs.",
@@ -72,6 +72,6 @@ const OpDef rows[] = {
 
 }  // namespace
 
-std::span<const ir::OpDef> view_ops() { return rows; }
+std::span<const ir::OpDef> view_ops() { return ops; }
 
 }  // namespace kiln::ops

@@ -1,4 +1,4 @@
-// Functions that are compositions of their own: computed in float64, rounded once to the dtype.
+// Special functions: computed in float64, rounded once to the dtype.
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Coefficients from the constant term up, by Horner's rule.
+/// Horner's rule, coefficients from the constant term up.
 Value polynomial(Primitives& p, Value x, std::span<const double> coefficients) {
   Value sum = p.like(x, coefficients.back());
   for (std::size_t i = coefficients.size() - 1; i-- > 0;)
@@ -24,8 +24,8 @@ struct Rational {
   }
 };
 
-// M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988): quantiles of the normal distribution, of
-// which erfinv(x) is the one at (1 + x) / 2, divided by the root of 2.
+// M. J. Wichura, Algorithm AS 241, Applied Statistics 37 (1988): quantiles of the normal distribution.
+// erfinv(x) is the quantile of (1 + x) / 2 divided by the square root of 2.
 constexpr Rational central{
     {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
      4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
@@ -51,7 +51,7 @@ Value erfinv_of(Primitives& p, Value x) {
   Value r = p.unary(Unary::sqrt, p.unary(Unary::neg, p.unary(Unary::log, p.sub(number(0.5), magnitude))));
   Value tail = p.select(p.compare(Compare::le, r, number(5)), outer.of(p, p.sub(r, number(1.6))),
                         far_out.of(p, p.sub(r, number(5))));
-  // At the ends the logarithm is infinite, and so is the quotient's limit.
+  // At x = -1 and 1 the logarithm is infinite, and so is the limit of the quotient.
   tail = p.select(p.compare(Compare::eq, magnitude, number(0.5)), number(infinity), tail);
   tail = p.mul(tail, p.unary(Unary::sign, q));
   Value quantile = p.select(p.compare(Compare::le, magnitude, number(0.425)), inner, tail);
@@ -70,7 +70,7 @@ Value lanczos_sum(Primitives& p, Value x) {
   return sum;
 }
 
-/// Below 1/2 both functions are reflected: gamma(x) gamma(1 - x) = pi / sin(pi x).
+/// Below 1/2, both functions use the reflection gamma(x) gamma(1 - x) = pi / sin(pi x).
 struct Reflection {
   Value reflected;  ///< whether x is below 1/2
   Value x;          ///< x, or 1 - x
@@ -95,7 +95,7 @@ Value gamma_of(Primitives& p, Value x) {
   const auto number = [&](double v) { return p.like(x, v); };
   Reflection r = reflect(p, x);
   Value t = p.add(r.x, number(6.5));
-  // The power in two factors: alone it overflows before the function does.
+  // The power is computed as two factors: as one it overflows before the function does.
   Value half = p.binary(Binary::pow, t, p.mul(p.sub(r.x, number(0.5)), number(0.5)));
   Value y = p.mul(p.mul(half, p.unary(Unary::exp, p.unary(Unary::neg, t))), half);
   y = p.mul(p.mul(y, number(2.5066282746310002)), lanczos_sum(p, r.x));

@@ -8,7 +8,7 @@ Shape or_all(const Shape& given, int rank, std::int64_t fallback) {
   return given.empty() ? Shape::filled(rank, fallback) : given;
 }
 
-/// What a file says of a window, before it is computed with.
+/// Validates a window from a file before it is computed with.
 void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int64_t least) {
   if (sizes.rank() != rank) fail("{} {} must have {} numbers", name, sizes.str(), rank);
   for (std::int64_t s : sizes)
@@ -46,7 +46,8 @@ Value transposed_convolution(Primitives& p, Value x, Value weight, const ir::Con
   const int spatial = kernel.rank();
   const std::int64_t channels = data[1], filters = times(p.shape(weight)[1], spec.groups);
 
-  // The image with stride - 1 zeros between its pixels, and zeros around it or pixels less.
+  // The image with stride - 1 zeros between its pixels, and with a border of zeros, or cropped if the padding
+  // is negative.
   Shape spread = data, start = Shape::filled(data.rank(), 0), step = Shape::filled(data.rank(), 1);
   ir::ConvSpec flipped{.window = {kernel, Shape::filled(spatial, 1), w.dilate, Shape::filled(spatial, 0),
                                   Shape::filled(spatial, 0)},
@@ -71,7 +72,7 @@ Value transposed_convolution(Primitives& p, Value x, Value weight, const ir::Con
   }
   x = p.slice(x, start, limit, Shape::filled(data.rank(), 1));
 
-  // The weight with its two first axes exchanged in each group, turned by half a circle.
+  // The weight with its first two axes exchanged in each group, and its kernels rotated by 180 degrees.
   Shape split{spec.groups, channels / spec.groups, filters / spec.groups}, order{0, 2, 1};
   Shape exchanged{filters, channels / spec.groups}, axes;
   for (int i = 0; i < spatial; ++i) {

@@ -1,4 +1,4 @@
-// A symbol as Graphviz draws it.
+// A symbol in Graphviz's dot format.
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
 

@@ -25,13 +25,13 @@ std::string known_attributes(const ir::OpDef& op) {
   return names.empty() ? "it has none" : "it has " + names;
 }
 
-// Reads the attributes' text as the operator's row says.
+// Parses the attribute texts by the operator's definition.
 void read_attributes(ir::Node& node) {
   ir::Attrs given;
   for (const auto& [key, text] : node.attr_text) {
     if (legacy::is_hidden_attribute(key)) continue;
     const ir::AttrSpec* spec = node.op->attr(key);
-    // An operator without attributes does not look at them: MXNet takes any.
+    // An operator without attributes accepts any, as in MXNet.
     if (!spec && node.op->attrs.empty()) continue;
     if (!spec) fail("the operator has no attribute \"{}\"; {}", key, known_attributes(*node.op));
     try {
@@ -59,7 +59,7 @@ void check_inputs(const ir::Node& node) {
        node.inputs.size() == 1 ? "" : "s", op.name, wanted, names, names.empty() ? "" : ")");
 }
 
-// A node of the file as the current version would have written it.
+// Upgrades a node to the current version of the format.
 void upgrade(ir::Node& node, std::int64_t version) {
   if (version < legacy::current_version) {
     if (node.op) node.op_name = std::string(node.op->name);  // Softmax is SoftmaxOutput now
@@ -71,7 +71,7 @@ void upgrade(ir::Node& node, std::int64_t version) {
   if (version < legacy::initializers_are_attributes) legacy::set_initializers(node);
 }
 
-// Of an operator that Kiln does not have: what the file counts, if that can be.
+// For an unknown operator: the number of outputs by the file's row pointers, if they are valid.
 std::uint32_t counted_in_file(const FileGraph& graph, std::size_t node, std::uint32_t used) {
   const auto& rows = graph.node_row_ptr;
   if (rows.size() != graph.nodes.size() + 1 || rows[node + 1] < rows[node]) return used;
@@ -85,7 +85,7 @@ void check_output(const ir::Entry& entry, std::string_view user) {
        count == 1 ? "" : "s");
 }
 
-/// Where nodes come from.
+/// The file of the nodes, its version and mode.
 struct Origin {
   const std::string& file;
   std::int64_t version;
@@ -94,7 +94,7 @@ struct Origin {
 
 ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const Origin& origin);
 
-/// The nodes of a file or of a subgraph in it, in its order.
+/// The nodes of a file or of one of its subgraphs, in file order.
 std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const Origin& origin) {
   std::vector<std::uint32_t> used(file_graph.nodes.size(), 0);
   const auto use = [&](const FileEntry& e) {
@@ -158,8 +158,7 @@ ir::SubgraphPtr build_subgraph(const FileGraph& file_graph, const Origin& origin
   return subgraph;
 }
 
-// A variable that was declared outside of numpy mode, in a file of that mode: there an extent that is not
-// known is -1.
+// In a file of numpy mode, an unknown extent of a variable declared outside of that mode becomes -1.
 void mark_unknown_extents(FileNode& variable) {
   const auto found = variable.attrs.find("__shape__");
   if (variable.op != "null" || found == variable.attrs.end() || found->second == "None") return;
@@ -251,7 +250,7 @@ std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads) {
   };
   if (std::none_of(order.begin(), order.end(), [&](const ir::NodePtr& n) { return is_cast(*n); }))
     return heads;
-  // A cast stands for its input; a node that uses one, however far, is made anew.
+  // A cast is replaced by its input; all nodes that depend on one are copied.
   std::unordered_map<const ir::Node*, ir::NodePtr> made;
   const auto mapped = [&](ir::Entry e) {
     while (is_cast(*e.node) && e.output < e.node->inputs.size()) e = e.node->inputs[e.output];

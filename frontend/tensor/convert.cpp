@@ -6,8 +6,8 @@
 namespace kiln {
 namespace {
 
-// Rounds a double to a binary format of `mantissa` explicit bits whose least normal exponent is
-// `min_exponent`, and returns the bit pattern without the sign. Values beyond the format become its infinity.
+// Rounds a double to a binary format of `mantissa` explicit bits whose smallest normal exponent is
+// `min_exponent`, and returns the bit pattern without the sign. Overflow gives infinity.
 std::uint32_t round_to_format(double magnitude, int mantissa, int min_exponent, int max_exponent) {
   const std::uint32_t infinity = static_cast<std::uint32_t>(max_exponent - min_exponent + 2) << mantissa;
   if (std::isnan(magnitude)) return infinity | (1u << (mantissa - 1));
@@ -15,10 +15,10 @@ std::uint32_t round_to_format(double magnitude, int mantissa, int min_exponent, 
   if (magnitude == 0) return 0;
   int exponent = std::ilogb(magnitude);
   if (exponent < min_exponent) exponent = min_exponent;
-  // In units of the last place; nearbyint rounds to even whatever the scale.
+  // In units of the last place; nearbyint rounds ties to even at any scale.
   const double units = std::nearbyint(std::scalbn(magnitude, mantissa - exponent));
   const auto whole = static_cast<std::uint64_t>(units);
-  // For normal numbers `whole` holds the implicit bit, which carries into the exponent by addition.
+  // For normal numbers `whole` includes the implicit bit, which carries into the exponent by addition.
   const std::uint64_t bits = (static_cast<std::uint64_t>(exponent - min_exponent) << mantissa) + whole;
   return bits >= infinity ? infinity : static_cast<std::uint32_t>(bits);
 }

@@ -23,8 +23,8 @@ std::uint16_t double_to_bfloat(double value);
 double real_at(const void* data, DType dtype, std::size_t i);
 std::int64_t integer_at(const void* data, DType dtype, std::size_t i);
 
-/// Copies n elements, converting: floats round to nearest even, integers wrap, an out-of-range float
-/// gives the least i64, bool is x != 0.
+/// Copies n elements with conversion: floats round to nearest even, integers wrap, an out-of-range float
+/// becomes the smallest i64, bool is x != 0.
 void convert_elements(const void* from, DType from_type, void* to, DType to_type, std::size_t n);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// Arrays from nothing. While tracing they are nodes; otherwise arrays of one value are filled here, without
-// an operator.
+// Creation of arrays. While tracing they are nodes; otherwise arrays of one value are filled here, without an
+// operator.
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/view.h"
@@ -41,11 +41,11 @@ Tensor make(const char* op, const Shape& shape, const Number* value, double fill
             std::source_location where) {
   check_extents(op, shape, where);
   if (!Trace::current()) return at_line(where, [&] { return fill(shape, fill_value, dtype); });
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("shape", ir::AttrValue(shape));
   if (value) given.set("value", *value);
   given.set("dtype", dtype);
-  return invoke_one({.op = row(op), .inputs = {}, .given = given.items(), .where = where});
+  return invoke_one({.op = find_op_or_throw(op), .inputs = {}, .given = given.items(), .where = where});
 }
 
 }  // namespace
@@ -62,14 +62,15 @@ Tensor F::full(const Shape& shape, Number value, DType dtype, Where where) {
 
 Tensor F::arange(Number stop, Where where) { return arange(0, stop, 1, 1, DType::f32, where); }
 Tensor F::arange(Number start, Number stop, Number step, int repeat, DType dtype, Where where) {
-  Given<6> given;
+  CallAttributes<6> given;
   given.set("start", start);
   given.set("stop", stop);
   given.set("step", step);
   given.set("repeat", ir::AttrValue(static_cast<std::int64_t>(repeat)));
   given.set("infer_range", ir::AttrValue(false));
   given.set("dtype", dtype);
-  return invoke_one({.op = row("_arange"), .inputs = {}, .given = given.items(), .where = where});
+  return invoke_one(
+      {.op = find_op_or_throw("_arange"), .inputs = {}, .given = given.items(), .where = where});
 }
 
 Tensor zeros(const Shape& shape, DType dtype, std::source_location where) {

@@ -1,4 +1,4 @@
-// x[...]: which elements an index means, reading them, and writing to them.
+// x[...]: resolving an index, reading and writing the selected elements.
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/ops/slice_range.h"
@@ -17,14 +17,14 @@ namespace {
 
 using detail::TensorAccess;
 
-// An index worked out against a shape: on each axis `count` elements from `start` in steps of `step`.
+// An index resolved against a shape: per axis, `count` elements from `start` in steps of `step`.
 struct Selection {
   Shape start, step;
-  // The same range in the program's own terms: open or counted from the end where the index is.
+  // The bounds as the program wrote them: open, or negative to count from the end.
   ir::OptionalInts begin, end;
-  Shape count;        // of the slice, integers as extents of 1
-  Shape result;       // without the axes of integers
-  Shape dropped;      // these axes
+  Shape count;        // of the slice; an integer has extent 1
+  Shape result;       // without the axes of integer indices
+  Shape dropped;      // the axes of integer indices
   bool view = false;  // a range of the first axis: contiguous
   bool empty = false;
 };
@@ -50,7 +50,7 @@ AxisRange resolve(const Slice& s, std::int64_t extent, std::source_location wher
   const std::int64_t step = s.step.value_or(1);
   if (step == 0) fail("{}slice {} has step 0", line_prefix(where), text(s));
   const ops::SliceRange range = ops::slice_range(extent, s.begin, s.end, step);
-  // A bound beyond the axis is written as the place where it was cut: MXNet's operators take no other.
+  // A bound beyond the axis is clamped: MXNet's operators accept no other.
   const auto written = [&](const std::optional<std::int64_t>& v,
                            std::int64_t place) -> std::optional<std::int64_t> {
     if (!v || place < 0) return std::nullopt;
@@ -94,7 +94,7 @@ Selection select(const Shape& shape, const std::vector<Index>& index, std::sourc
   return out;
 }
 
-// Outside of numpy's mode there are no arrays without axes: a single element has shape (1,).
+// Outside of numpy mode there is no rank 0: a single element has shape (1,).
 Shape result_shape(const Selection& s) {
   return s.result.empty() && !NumpyScope::program() ? Shape{1} : s.result;
 }
@@ -112,22 +112,22 @@ Tensor view(const Tensor& x, const Selection& s) {
 bool records(const Tensor& x) { return Trace::current() || TensorAccess::array(x)->traced(); }
 
 // The attributes begin, end, step (and a number) of slice, _slice_assign and _slice_assign_scalar.
-Given<4> slice_attributes(const Selection& s) {
+CallAttributes<4> slice_attributes(const Selection& s) {
   ir::OptionalInts step;
   bool unit = true;
   for (const std::int64_t d : s.step) {
     step.push_back(d);
     unit &= d == 1;
   }
-  Given<4> given;
+  CallAttributes<4> given;
   given.set("begin", ir::AttrValue(s.begin));
   given.set("end", ir::AttrValue(s.end));
   if (!unit) given.set("step", ir::AttrValue(step));
   return given;
 }
 
-// A slice with extents of 1 in the place of integers, without these. A recording says which axes go, and no
-// extents that may be others at other sizes; a single element has none such.
+// Removes the axes of integer indices, which have extent 1. A recording names the removed axes instead of the
+// new shape, whose extents may depend on the input sizes. A single element has no such extents.
 Tensor without_dropped(const Tensor& slice, const Selection& s, std::source_location where) {
   if (TensorAccess::shape(slice) == result_shape(s)) return slice;
   return records(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
@@ -141,23 +141,23 @@ Tensor with_dropped(Tensor update, const Selection& s, std::source_location wher
 
 Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_location where) {
   const Selection s = select(known_shape(x, "x[...]", where), index, where);
-  // Nothing of x is in it, so that a trace need not record where it came from.
+  // An empty result has no elements of x, so that a trace need not record its origin.
   if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x));
   if (s.view) return view(x, s);
-  const Given<4> given = slice_attributes(s);
+  const CallAttributes<4> given = slice_attributes(s);
   const Tensor* inputs[] = {&x};
   const Tensor slice =
-      invoke_one({.op = row("slice"), .inputs = inputs, .given = given.items(), .where = where});
+      invoke_one({.op = find_op_or_throw("slice"), .inputs = inputs, .given = given.items(), .where = where});
   return without_dropped(slice, s, where);
 }
 
-// `v` in the dtype of the slice that it is written to, and with exactly its shape. `target` gives the slice.
+// `v` cast to the dtype of the slice and broadcast to its shape. `target` returns the slice.
 template <class Target>
 Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::source_location where) {
   const Shape have = known_shape(v, "x[...] =", where);
   if (v.dtype() != dtype) v = v.astype(dtype, where);
   const auto given = [&]() -> const Shape& { return TensorAccess::shape(v); };
-  // Leading extents of 1 that the slice lacks do not matter, as in numpy.
+  // Surplus leading extents of 1 are dropped, as in numpy.
   if (const int surplus = given().rank() - shape.rank(); surplus > 0) {
     const auto dims = given().dims();
     const Shape trimmed(dims.subspan(static_cast<std::size_t>(surplus))), all = Shape::filled(surplus, 1);
@@ -179,13 +179,15 @@ Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::sou
     for (const std::int64_t d : given()) aligned.push_back(d);
     v = records(v) ? F::expand_dims(v, 0, where) : v.reshape(aligned, where);
   }
-  // An extent of 1 may be another at other sizes of the recording's inputs.
+  // In a recording, an extent of 1 may differ at other sizes of the inputs: broadcast by the target, not by
+  // numbers.
   const bool ones = std::find(given().begin(), given().end(), 1) != given().end();
   if (given() == shape && !(ones && records(v))) return v;
   return records(v) ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
 }
 
-// Written forwards: a slice that runs backwards takes its elements in reverse. The axes of such.
+// Makes all steps positive, as for a write. Returns the axes that ran backwards: their elements must be
+// reversed.
 Shape turn_forwards(Selection& s) {
   Shape backwards;
   for (std::size_t i = 0; i < s.step.size(); ++i) {
@@ -201,9 +203,9 @@ Shape turn_forwards(Selection& s) {
   return backwards;
 }
 
-Tensor assigned(const char* op, std::initializer_list<const Tensor*> inputs, const Given<4>& given,
+Tensor assigned(const char* op, std::initializer_list<const Tensor*> inputs, const CallAttributes<4>& given,
                 std::source_location where) {
-  return invoke_one({.op = row(op), .inputs = inputs, .given = given.items(), .where = where});
+  return invoke_one({.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where});
 }
 
 void write(const Tensor& x, const std::vector<Index>& index, const Operand& value,
@@ -213,7 +215,7 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
   const DType dtype = TensorAccess::dtype(x);
   if (!value.is_tensor() && records(x) && !s.count.empty()) {
     turn_forwards(s);
-    Given<4> given = slice_attributes(s);
+    CallAttributes<4> given = slice_attributes(s);
     given.set("scalar", ir::AttrValue(value.number()));
     return write_view(x, assigned("_slice_assign_scalar", {&x}, given, where), where);
   }

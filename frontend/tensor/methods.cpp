@@ -1,5 +1,5 @@
-// The operators that are methods too; numpy's in a program in numpy mode, where it has them. A Self converts
-// to the Tensor that F takes.
+// Operators that are also methods of Tensor; in numpy mode numpy's, if it has them. A Self converts to the
+// Tensor that F takes.
 #include "frontend/eager/numpy_scope.h"
 #include "runtime/fail.h"
 
@@ -14,7 +14,7 @@ namespace {
 bool numpy() { return NumpyScope::program(); }
 
 NumpyReduceOptions numpy_options(const ReduceOptions& o) {
-  if (o.exclude.value_or(false)) fail("exclude=True is not one of numpy's options: name the axes that go");
+  if (o.exclude.value_or(false)) fail("exclude=True is not supported in numpy mode: name the reduced axes");
   return {.axis = o.axis, .keepdims = o.keepdims, .name = o.name};
 }
 NumpyExtremeOptions extreme_options(const ReduceOptions& o) {

@@ -1,6 +1,6 @@
-// numpy/core/arrayprint.py, class FloatingFormat, with numpy's defaults: precision 8, shortest digits that
-// tell an element from its neighbours in its dtype, exponents when the magnitudes differ by more than a
-// thousand.
+// numpy/core/arrayprint.py, class FloatingFormat, with numpy's defaults: precision 8, the shortest digits
+// that distinguish an element from its neighbours in its dtype, exponents if the magnitudes differ by more
+// than a factor of a thousand.
 #include "frontend/tensor/number_format.h"
 
 #include "frontend/tensor/convert.h"
@@ -84,7 +84,7 @@ NumberFormat::NumberFormat(std::span<const double> values, DType dtype) : dtype_
   }
   exponent_ = largest > 0 && (largest >= 1e8 || least < 0.0001 || quotient(largest, least, dtype) > 1000);
   if (any_finite) {
-    int fraction = 0;  // set at the end: until then scientific() gives the shortest digits
+    int fraction = 0;  // 0 until all elements are known: scientific() then gives the shortest digits
     for (double v : values) {
       if (!std::isfinite(v)) continue;
       const std::string s = exponent_ ? scientific(v) : positional(v);
@@ -133,7 +133,7 @@ std::string NumberFormat::scientific(double v) const {
   const double magnitude = std::fabs(v);
   Digits d = split(shortest(magnitude, dtype_));
   const int decimals = static_cast<int>(d.digits.size()) - 1;
-  // More digits than the shortest ones are those of the exact value, not zeros.
+  // Beyond the shortest digits follow those of the exact value, not zeros.
   if (decimals > precision) d = split(chars(magnitude, std::chars_format::scientific, precision));
   if (decimals < fraction_) d = split(chars(magnitude, std::chars_format::scientific, fraction_));
   while (d.digits.size() > 1 + static_cast<std::size_t>(fraction_) && d.digits.back() == '0')

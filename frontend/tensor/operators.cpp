@@ -14,11 +14,11 @@ namespace {
 
 using detail::TensorAccess;
 
-// Which operators one of Python's becomes, and what MXNet calls the nodes that come of it.
+// The operators behind each operator of Python, and the name hints that MXNet gives their nodes.
 struct Names {
   Arithmetic op;
   const char* symbol;
-  const char* same_shape;  // equal shapes, and symbols
+  const char* same_shape;  // for equal shapes and for symbols
   const char* broadcast;
   const char* right_scalar;  // tensor op number
   const char* left_scalar;   // number op tensor
@@ -65,21 +65,21 @@ constexpr Names table[] = {
     {Arithmetic::logical_xor, "logical_xor", "_logical_xor", "broadcast_logical_xor", "_logical_xor_scalar",
      "_logical_xor_scalar", "_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar"},
 };
-constexpr std::size_t rows = std::size(table);
-static_assert(table[rows - 1].op == Arithmetic::logical_xor &&
-              static_cast<std::size_t>(Arithmetic::logical_xor) == rows - 1);
+constexpr std::size_t table_size = std::size(table);
+static_assert(table[table_size - 1].op == Arithmetic::logical_xor &&
+              static_cast<std::size_t>(Arithmetic::logical_xor) == table_size - 1);
 
-// The table with its operators found, made once.
-struct Rows {
+// The operators that `table` names, looked up once.
+struct OpForms {
   const ir::OpDef* same_shape = nullptr;
   const ir::OpDef* broadcast = nullptr;
   const ir::OpDef* right_scalar = nullptr;
   const ir::OpDef* left_scalar = nullptr;
 };
-const Rows& rows_of(Arithmetic op) {
-  static const std::array<Rows, rows> all = [] {
-    std::array<Rows, rows> out;
-    for (std::size_t i = 0; i < rows; ++i) {
+const OpForms& forms_of(Arithmetic op) {
+  static const std::array<OpForms, table_size> all = [] {
+    std::array<OpForms, table_size> out;
+    for (std::size_t i = 0; i < table_size; ++i) {
       out[i] = {ir::find_op(table[i].same_shape), ir::find_op(table[i].broadcast),
                 ir::find_op(table[i].right_scalar), ir::find_op(table[i].left_scalar)};
     }
@@ -93,7 +93,7 @@ const ir::OpDef& existing(const ir::OpDef* op, const Names& names, std::source_l
   return *op;
 }
 
-// The enumerator, as a program writes it.
+// The enumerator as C++ source.
 std::string_view spelling(DType d) {
   switch (d) {
     case DType::f32:
@@ -119,7 +119,7 @@ std::string_view spelling(DType d) {
 }
 
 void check_dtypes(const Tensor& a, const Tensor& b, const Names& names, std::source_location where) {
-  if (!a.defined() || !b.defined()) return;  // invoke has a message for those
+  if (!a.defined() || !b.defined()) return;  // invoke reports those
   const DType x = TensorAccess::dtype(a);
   const DType y = TensorAccess::dtype(b);
   if (x == y) return;
@@ -145,7 +145,7 @@ std::string_view broadcasting_form(std::string_view op_name) {
 
 Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
   const Names& names = table[static_cast<std::size_t>(op)];
-  const Rows& found = rows_of(op);
+  const OpForms& found = forms_of(op);
   if (a.is_tensor() && b.is_tensor()) {
     const Tensor& x = a.tensor();
     const Tensor& y = b.tensor();
@@ -165,7 +165,7 @@ Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source
     fail("{}operator {} needs a tensor on one side; an undefined Tensor was given", line_prefix(where),
          names.symbol);
   const Operand& number = number_right ? b : a;
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("scalar", number.integral() ? ir::AttrValue(static_cast<std::int64_t>(number.number()))
                                         : ir::AttrValue(number.number()));
   const Tensor* inputs[] = {&(number_right ? a : b).tensor()};
@@ -215,9 +215,9 @@ Tensor python_operator(Arithmetic op, const Operand& a, const Operand& b, std::s
 
 TensorForm tensor_form(const ir::OpDef& scalar_op) {
   for (const Names& names : table) {
-    const Rows& found = rows_of(names.op);
+    const OpForms& found = forms_of(names.op);
     if (!found.broadcast) continue;
-    // Numpy's names for the same function are rows of their own.
+    // numpy has operators of its own for the same functions.
     if (found.right_scalar && found.right_scalar->compose == scalar_op.compose)
       return {found.broadcast, false};
     if (found.left_scalar && found.left_scalar->compose == scalar_op.compose) return {found.broadcast, true};
@@ -258,7 +258,7 @@ Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::sour
   if (shape != to)
     fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(where),
          to.str(), shape.str(), symbol);
-  // As MXNet, whose operators do not write into an array of another dtype.
+  // As in MXNet: no operator writes into an array of another dtype.
   const DType kept = TensorAccess::dtype(target), dtype = TensorAccess::dtype(result);
   if (dtype != kept)
     fail(

@@ -16,8 +16,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::int64_t threshold = 1000;  // more elements than this are abridged
-constexpr std::int64_t edge = 3;          // to so many at each end of an axis
+constexpr std::int64_t threshold = 1000;  // larger arrays are abridged
+constexpr std::int64_t edge = 3;          // elements shown at each end of an axis
 constexpr int line_width = 75;
 
 bool abridged(const Shape& shape) { return shape.elements() > threshold; }
@@ -40,7 +40,7 @@ class ArrayPrinter {
     for (std::int64_t i = 0; i < extent; ++i) {
       const bool last = i == extent - 1;
       const bool dots = summary && i == edge;
-      if (dots) i = extent - edge - 1;  // the dots stand for the elements up to here
+      if (dots) i = extent - edge - 1;  // "..." replaces the elements up to here
       if (left == 1) {
         const std::string word = dots ? "..." : element_(first + i * stride);
         extend(out, line, word, width - 1, indent);
@@ -57,7 +57,7 @@ class ArrayPrinter {
   }
 
  private:
-  // Appends a word to the line, or begins a new one when it does not fit and that would help.
+  // Appends a word to the line. Begins a new line first if the word does not fit and the line is not empty.
   static void extend(std::string& out, std::string& line, const std::string& word, int width,
                      const std::string& indent) {
     if (static_cast<int>(line.size() + word.size()) > width && line.size() > indent.size()) {
@@ -143,7 +143,7 @@ std::vector<std::int64_t> shown_elements(const Shape& shape) {
 
 namespace {
 
-/// A value that is no array has no elements to print: what it is called instead.
+/// Whether `a` has elements to print, as symbols and undefined tensors do not.
 bool is_value(const Tensor& a) { return a.defined() && !a.is_traced(); }
 
 /// A number as numpy's scalars print: 2.0, 0.33333334, True.
@@ -154,7 +154,7 @@ std::string scalar_text(const Tensor& a) {
   return text;
 }
 
-/// Where numpy's repr leaves the dtype out: of arrays with elements, what Python's own numbers are.
+/// Whether numpy's repr omits the dtype: nonempty arrays of the types of Python's own numbers.
 bool is_implied(const Tensor& a) {
   return a.size() > 0 && (a.dtype() == DType::f64 || a.dtype() == DType::i64 || a.dtype() == DType::boolean);
 }
@@ -172,7 +172,8 @@ std::string F::numpy::array_repr(const Tensor& a) {
   std::string text = "array(" + (shaped ? elements_text(a, {.separator = ", ", .before = 6, .after = 1})
                                         : "[], shape=" + a.shape().str());
   if (a.dtype() == DType::f32 || (a.dtype() == DType::boolean && a.size() > 0)) return text + ")";
-  // numpy begins a line for a dtype that does not fit; MXNet appends those that numpy left out.
+  // numpy breaks the line before a dtype that does not fit; MXNet appends the dtypes that numpy omits to the
+  // last line.
   const std::string dtype = fmt::format("dtype={})", name_of(a.dtype()));
   const std::size_t last_line = text.size() + 1 - (text.rfind('\n') + 1);
   const bool fits = is_implied(a) || last_line + dtype.size() + 1 <= static_cast<std::size_t>(line_width);

@@ -14,7 +14,7 @@ struct ArrayFrame {
   int before = 0, after = 0;  ///< columns
 };
 
-/// numpy's str() of an array: nested brackets, lines of at most 75 columns, more than 1000 elements are
+/// numpy's str() of an array: nested brackets, lines of at most 75 columns. More than 1000 elements are
 /// summarised to three at each end of an axis. `element(i)` is the text of element i in C order; all texts of
 /// one array have one width.
 std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element,

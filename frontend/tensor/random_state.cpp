@@ -11,7 +11,7 @@
 namespace kiln {
 namespace {
 
-// The initialisers' key is a fixed distance away from the program's.
+// The key of the initializers is at a fixed distance from the program's.
 constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
 
 struct Streams {

@@ -1,4 +1,4 @@
-// Tensor::reshape: a view, recorded under the codes that the program wrote.
+// Tensor::reshape: a view, recorded with the program's codes.
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/ops/reshape_codes.h"
@@ -27,20 +27,19 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_) known_shape(*this, "reshape()", where);
   const bool numpy = NumpyScope::program();
   if (!array_->traced()) return view_of(*this, offset_, reshaped(shape_, spec, numpy, where));
-  // The node is recorded here and not at the first use, under the codes that the program wrote, as MXNet
-  // records it.
-  Given<1> given;
+  // The node is recorded here, not at the first use, and with the program's codes, as by MXNet.
+  CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {this};
-  const Call call{.op = row(numpy ? "_np_reshape" : "Reshape"),
-                  .inputs = inputs,
-                  .given = given.items(),
-                  .where = where,
-                  .hint = "reshape"};
+  const OpCall call{.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
+                    .inputs = inputs,
+                    .given = given.items(),
+                    .where = where,
+                    .hint = "reshape"};
   if (!array_->shape_known) return invoke_one(call);
   const Shape shape = reshaped(shape_, spec, numpy, where);
   const Tensor node = invoke_one(call);
-  // Within the body of a loop or branch, the node reads the variable that stands for an array from outside.
+  // Inside the body of a loop or branch, the node reads the variable of a captured array.
   Trace* const trace = Trace::current();
   detail::Array& read = *TensorAccess::array(trace ? trace->resolve(*this) : *this);
   read.views.push_back({offset_, shape, read.value, TensorAccess::array(node)->value});

@@ -16,18 +16,18 @@ using detail::RowRange;
 using detail::TensorAccess;
 using detail::ViewStep;
 
-/// An operator that updates an auxiliary state leaves its entry, with another version.
+/// An operator that updates an auxiliary state keeps the entry and increments its version.
 bool same_value(const ir::Entry& a, const ir::Entry& b) {
   return a.node == b.node && a.output == b.output && a.version == b.version;
 }
 
-/// `spec` is in the terms of the operator: MXNet's codes, or those of numpy.
+/// `spec` has the operator's codes: MXNet's or numpy's.
 Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool np_shape,
                            std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row(numpy ? "_np_reshape" : "Reshape"),
+  return record_node({.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
                       .inputs = inputs,
                       .given = given.items(),
                       .where = where,
@@ -36,45 +36,48 @@ Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool 
 }
 
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
-  // An extent 0 would be a code of Reshape; numpy's operator takes it as it is.
+  // Reshape would take an extent 0 for a code; numpy's operator does not.
   const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   return record_reshape_node(x, shape, empty || NumpyScope::program(), empty || NumpyScope::active(), where);
 }
 
 Tensor record_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{0}));
   given.set("begin", ir::AttrValue(rows.begin));
   given.set("end", rows.end ? ir::AttrValue(*rows.end) : ir::AttrValue(ir::None()));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
 Tensor record_slice_assign(const Tensor& x, const Tensor& update, const RowRange& rows,
                            std::source_location where) {
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));
   given.set("end", ir::AttrValue(ir::OptionalInts{rows.end}));
   const Tensor* inputs[] = {&x, &update};
   return record_node(
-      {.op = row("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
+      {.op = find_op_or_throw("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
 Tensor record_reshape_like(const Tensor& x, const Tensor& like, std::source_location where) {
   const Tensor* inputs[] = {&x, &like};
-  return record_node({.op = row("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
 }
 
-// An axis of extent 1 in front, taken away or added.
+// Removes (squeeze) or adds (expand_dims) a first axis of extent 1.
 Tensor record_first_axis(const char* op, const Tensor& x, std::source_location where) {
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("axis",
             std::string_view(op) == "squeeze" ? ir::AttrValue(Shape{0}) : ir::AttrValue(std::int64_t{0}));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = row(op), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_node(
+      {.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where})[0];
 }
 
-// The elements of one step along the first axis.
+// The number of elements per index of the first axis.
 std::int64_t row_elements(const Shape& shape) {
   if (shape.empty() || shape[0] == 0) return 0;
   return shape.elements() / shape[0];
@@ -100,7 +103,7 @@ Tensor base_of(const Tensor& view, const Array::Origin& origin) {
                             TensorAccess::dtype(view));
 }
 
-// The first of several ways to the same elements stays: thus a base never comes out of its own views.
+// Of several derivations of the same view the first is kept: thus a base is never derived from its own views.
 void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, const ViewStep& step) {
   Array& array = *TensorAccess::array(base);
   const std::int64_t base_offset = TensorAccess::offset(base);
@@ -112,7 +115,7 @@ void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, co
   array.origins.push_back({offset, shape, base_offset, base_shape, step});
 }
 
-// The view as the program made it.
+// Records the view as the program derived it from its base.
 Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source_location where) {
   const Tensor base = base_of(t, origin);
   if (const Shape* codes = std::get_if<Shape>(&origin.step))
@@ -120,7 +123,8 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
   const RowRange& rows = std::get<RowRange>(origin.step);
   const Tensor range = record_slice(base, rows, where);
   if (!rows.drop_axis) return range;
-  // numpy's scalar is no result of squeeze outside of numpy mode; its shape is the same at all sizes.
+  // Outside of numpy mode squeeze cannot give numpy's rank 0; a reshape can, and its shape does not depend on
+  // sizes.
   return TensorAccess::shape(t).empty() ? record_reshape(range, {}, where)
                                         : record_first_axis("squeeze", range, where);
 }
@@ -145,7 +149,7 @@ ir::Entry cut_out(const Tensor& t, std::source_location where) {
   return TensorAccess::array(x)->value;
 }
 
-// The array's contents with `next` in the place of the elements of `view`.
+// The array's contents with the elements of `view` replaced by `next`.
 Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
   const Array& array = *TensorAccess::array(view);
   const std::int64_t offset = TensorAccess::offset(view);
@@ -191,7 +195,7 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
   if (Trace* const trace = Trace::current()) trace->will_write(array);
   array.value = value_of(replaced(view, value, where), where);
   array.views.clear();
-  // What was just written is what this view reads.
+  // A read of this view gives the value just written.
   const Shape& shape = TensorAccess::shape(view);
   if (TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
     array.views.push_back({TensorAccess::offset(view), shape, array.value, written});
@@ -219,7 +223,7 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
   if (array->traced() || (trace && trace->has_written(array))) {
     fail(
         "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
-        "values to come. Keep "
+        "tensors without values. Keep "
         "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
         line_prefix(where), what, what);
   }

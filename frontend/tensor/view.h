@@ -15,8 +15,8 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
 
 /// Throws: an array is used where only symbols are allowed.
 [[noreturn]] void fail_mixed(std::source_location where);
-/// The current value of a traced tensor. For a view records, on demand, nodes that cut it out of its array.
-/// Throws for a concrete array (see fail_mixed()).
+/// The current value of a traced tensor. For a view, records the nodes that extract it from its array. Throws
+/// for a concrete array (see fail_mixed()).
 ir::Entry value_of(const Tensor& t, std::source_location where);
 
 /// Another view of t's array.

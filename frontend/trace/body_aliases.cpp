@@ -18,13 +18,13 @@ bool same_tensor(const Tensor& a, const Tensor& b) {
          TensorAccess::shape(a) == TensorAccess::shape(b);
 }
 
-/// The part, if all of it is within a result of shape `of`.
+/// The part if it is within a result of shape `of`, else nothing.
 std::optional<Result::Part> part_within(const Result::Part& part, const Shape& of) {
   if (part.offset < 0 || part.offset + part.shape.elements() > of.elements()) return {};
   return part;
 }
 
-/// `t` as a part of `of`, a view of the same array; nothing where it is not within it.
+/// `t` as a part of `of`, a view of the same array; nothing if it is not within it.
 std::optional<Result::Part> part_of(const Tensor& t, const Tensor& of, std::size_t index) {
   const std::int64_t offset = TensorAccess::offset(t) - TensorAccess::offset(of);
   return part_within({index, offset, TensorAccess::shape(t)}, TensorAccess::shape(of));
@@ -58,10 +58,10 @@ bool agree(std::span<const BodyAliases> ways, std::size_t i) {
   });
 }
 
-/// Where a state's elements are: in an array from outside, or in one that the loop made.
+/// The array that holds a state's elements: a captured one, or one made by the loop.
 struct Place {
   Tensor outside;
-  std::size_t made = 0;  ///< its number, in the order in which states reach such arrays
+  std::size_t made = 0;  ///< its number, in the order of the states
   std::int64_t offset = 0;
 
   bool operator==(const Place& o) const {
@@ -75,7 +75,7 @@ Place part_of(const Place& of, const Result::Part& part) {
   return {view_of(of.outside, TensorAccess::offset(of.outside) + part.offset, part.shape)};
 }
 
-/// The states before the first step: copies of what the loop was given.
+/// The initial states: copies of the loop's arguments.
 Places beginning(std::size_t states) {
   Places places(states);
   for (std::size_t i = 0; i < states; ++i) places[i].made = i;
@@ -84,7 +84,7 @@ Places beginning(std::size_t states) {
 
 Places after_step(const Places& before, const BodyAliases& step) {
   Places after;
-  std::size_t made = before.size();  // more than all numbers before
+  std::size_t made = before.size();  // above all earlier numbers
   for (const Result& r : step.results) {
     if (r.outside.defined())
       after.push_back({r.outside});
@@ -95,7 +95,7 @@ Places after_step(const Places& before, const BodyAliases& step) {
     else
       after.push_back({{}, made++});
   }
-  // Numbered anew, so that equal situations are equal.
+  // Renumbered, so that equal aliasings compare equal.
   std::vector<std::size_t> known;
   for (Place& p : after) {
     if (p.outside.defined()) continue;
@@ -120,7 +120,7 @@ BodyAliases aliases_at(const Places& places, const BodyAliases& step) {
     }
     out.results.push_back(std::move(r));
   }
-  // What values decide in a step, they decide in any of those before it.
+  // Aliases that depend on values may arise in any step.
   const auto decided = [](const Result& r) { return !r.may_be_outside.empty() || !r.may_be_result.empty(); };
   if (std::none_of(step.results.begin(), step.results.end(), decided)) return out;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -150,11 +150,11 @@ BodyAliases aliases_of(BodyTrace& body, std::span<const Tensor> results, std::sp
 }
 
 BodyAliases after_steps(const BodyAliases& step, std::int64_t steps) {
-  if (!step.any()) steps = 1;  // nothing is shared, then or later
+  if (!step.any()) steps = 1;  // without aliases all steps are alike
   Places places = beginning(step.results.size());
   for (std::int64_t i = 0; i < steps; ++i) {
     Places next = after_step(places, step);
-    if (i > 0 && next == places) break;  // as after each step from here on
+    if (i > 0 && next == places) break;  // a fixed point
     places = std::move(next);
   }
   return aliases_at(places, step);

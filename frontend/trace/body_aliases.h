@@ -30,7 +30,7 @@ struct BodyAliases {
     std::vector<Tensor> may_be_outside = {};
     std::vector<std::size_t> may_be_result = {};
 
-    /// Whether it aliases at most the state it was before.
+    /// Whether it aliases at most a state at the start of the step.
     bool is_alone() const {
       return !outside.defined() && !part && may_be_outside.empty() && may_be_result.empty();
     }

@@ -13,13 +13,13 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
-/// Whether the array of a variable holds another value. A version is an operator's update, which happens in
-/// training.
+/// Whether the array of a variable was written. A higher version is an operator's update, which happens in
+/// training only.
 bool holds_another(const TracedVariable& v) {
   return v.is_written() || (TensorAccess::array(v.traced)->value.version > 0 && is_training());
 }
 
-/// Whether the nodes of `recorded` that take random numbers stand in `kept` too, in the same order.
+/// Whether the nodes of `recorded` that draw random numbers are all in `kept`, in the same order.
 bool keeps_random_order(std::span<const ir::NodePtr> kept, std::span<const ir::NodePtr> recorded) {
   auto next = kept.begin();
   for (const ir::NodePtr& node : recorded) {
@@ -84,7 +84,7 @@ Tensor BodyTrace::resolve(const Tensor& t) {
   const Array& array = *TensorAccess::array(t);
   if (!array.traced()) return capture(t, "", /*parameter=*/false);
   if (owns(array)) return t;
-  // Through the bodies around this one, each of which gets a variable.
+  // Captured by the enclosing traces first: each body gets a variable.
   return bring_in(around() ? around()->resolve(t) : t);
 }
 
@@ -123,7 +123,7 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
         "or an output instead",
         written->name);
   body->nodes = ir::topological_order(body->outputs);
-  // The program draws in its own order, and what it does not use too.
+  // The program draws in its own order, and also for values that it does not use.
   if (shapes_known() && !keeps_random_order(body->nodes, nodes_))
     call()->run_eagerly(
         "a loop or branch draws random numbers that its results do not use, or use in another order");

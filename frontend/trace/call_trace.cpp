@@ -41,7 +41,7 @@ void CallTrace::check_escapes(std::span<const Tensor> results) {
     for (const Tensor& other : seen)
       if (TensorAccess::array(r) != TensorAccess::array(other) &&
           possible_aliases().may_be_one(*TensorAccess::array(r), *TensorAccess::array(other)))
-        run_eagerly("values decide whether a result is another array that the caller has");
+        run_eagerly("values decide whether a result aliases another array of the caller");
     seen.push_back(r);
   }
 }
@@ -66,7 +66,7 @@ ir::Graph CallTrace::finish(std::span<const Tensor> results) {
   check_escapes(results);
   for (const ir::NodePtr& node : nodes_)
     if (!node->subgraphs.empty() && ir::random_draws(*node, is_training()).overlaps())
-      run_eagerly("conditionals within a loop or branch take more random numbers than it takes itself");
+      run_eagerly("conditionals within a loop or branch draw more random numbers than are reserved for it");
   const auto add_input = [&](const TracedVariable& input, bool parameter) {
     if (input.is_written())
       graph.writes.push_back({graph.inputs.size(), TensorAccess::array(input.traced)->value});

@@ -38,7 +38,7 @@ Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& n
   const std::int64_t offset = TensorAccess::offset(concrete);
   const Captured* captured = find(array.get());
   if (!captured) {
-    // The variable stands for the whole array, so that other views of it are views of the same variable.
+    // The variable is the whole array, so that other views of it are views of the same variable.
     const DType dtype = TensorAccess::dtype(concrete);
     const auto elements = static_cast<std::int64_t>(array->bytes() / size_of(dtype));
     const bool all = offset == 0 && shape.elements() == elements;

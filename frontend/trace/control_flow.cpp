@@ -1,4 +1,4 @@
-// Loops and branches of a program: run as they are, or recorded as one node with subgraphs.
+// Loops and branches of a program: run directly, or recorded as one node with subgraphs.
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/random_state.h"
@@ -24,10 +24,10 @@ using detail::Array;
 using detail::TensorAccess;
 using Tensors = F::Tensors;
 using Results = struct F::contrib::Results;
-/// Of inputs and variables: what the attributes of a node with bodies say.
+/// Positions of inputs and variables, as in the attributes of a node with bodies.
 using Positions = std::vector<std::int64_t>;
 
-/// Whether the program is being recorded: within a trace, or on Symbols.
+/// Whether to record: within a trace, or on Symbols.
 bool recording(std::initializer_list<const Tensors*> lists, std::source_location where) {
   bool symbols = false, arrays = false;
   for (const Tensors* list : lists)
@@ -45,7 +45,7 @@ Shape row_shape(const Shape& stacked) {
   return Shape(stacked.dims().subspan(1));
 }
 
-/// As a value of the trace around, if there is one.
+/// As a value of the enclosing trace, if there is one.
 Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
 
 void check_defined(const Tensors& results, std::source_location where) {
@@ -53,14 +53,14 @@ void check_defined(const Tensors& results, std::source_location where) {
     if (!t.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where));
 }
 
-/// A body under construction and how its variables are fed from outside.
+/// Records a body, and keeps which outside value feeds each of its variables.
 class Recorder {
  public:
   explicit Recorder(std::string subgraph_name) : trace_(std::in_place, std::move(subgraph_name)) {}
 
   bool shapes_known() const { return trace_->shapes_known(); }
 
-  /// A variable for `outer`, or with `row` for a step of it.
+  /// A variable for `outer` or, with `row`, for one step's slice of it.
   Tensor variable(const Tensor& outer, bool row) {
     const ir::Entry& value = TensorAccess::array(outer)->value;
     const std::string name = fmt::format("{}-{}", value.node->name, value.output);
@@ -76,8 +76,8 @@ class Recorder {
   }
   void abandon() { trace_.reset(); }
 
-  /// Ends the body. A result that is a variable itself, stands for a value from outside, or was returned
-  /// before is copied: heads of a subgraph are nodes of their own, as MXNet makes them.
+  /// Finishes the body. A result is copied if it is a variable, a captured value or an earlier result: each
+  /// head of a subgraph is a node of its own, as in MXNet.
   ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true) {
     Tensors heads;
     std::vector<ir::Entry> seen;
@@ -90,8 +90,11 @@ class Recorder {
       });
       if (value.node->is_variable() || known) {
         const Tensor* inputs[] = {&head};
-        head = record_node(
-            {.op = row("_copy"), .inputs = inputs, .given = {}, .where = where, .hint = "identity"})[0];
+        head = record_node({.op = find_op_or_throw("_copy"),
+                            .inputs = inputs,
+                            .given = {},
+                            .where = where,
+                            .hint = "identity"})[0];
       }
       seen.push_back(value_of(head, where));
       heads.push_back(head);
@@ -105,7 +108,7 @@ class Recorder {
 
   const ir::SubgraphPtr& subgraph() const { return subgraph_; }
   const std::vector<ir::NodePtr>& variables() const { return variables_; }
-  /// The value from outside that a variable stands for; undefined for one of variables().
+  /// The captured value behind a variable; undefined for one of variables().
   Tensor outside(const ir::NodePtr& variable) const {
     const auto found = outside_.find(variable.get());
     return found == outside_.end() ? Tensor() : found->second;
@@ -129,7 +132,7 @@ class ControlNode {
     inputs_.push_back(t);
     return static_cast<std::int64_t>(inputs_.size()) - 1;
   }
-  /// A value that a body uses from outside. Variables are shared by the bodies, results are not: so does
+  /// An input for a captured value. Bodies share inputs for variables but not for computed values, as in
   /// MXNet.
   std::int64_t input(const Tensor& t) {
     const ir::NodePtr& node = TensorAccess::array(t)->value.node;
@@ -147,8 +150,11 @@ class ControlNode {
     set("num_args", static_cast<std::int64_t>(inputs_.size() + bodies.size()));
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs_) pointers.push_back(&t);
-    Tensors out = invoke_all(
-        {.op = row(op), .inputs = pointers, .given = given_.items(), .where = where, .bodies = bodies});
+    Tensors out = invoke_all({.op = find_op_or_throw(op),
+                              .inputs = pointers,
+                              .given = given_.items(),
+                              .where = where,
+                              .bodies = bodies});
     // MXNet writes lists of positions in brackets.
     ir::Node& node = *TensorAccess::array(out.at(0))->value.node;
     for (const auto& [name, list] : positions_) {
@@ -207,8 +213,8 @@ Tensors copies(const Tensors& list) {
   return out;
 }
 
-/// While it lives, an error that leaves the recording of a loop or branch is noted: a program that catches it
-/// has run a part of the body, which no node stands for.
+/// Rejects the recording if an error leaves a loop or branch during its lifetime: a program that catches it
+/// has run a part of the body, which no node represents.
 class CaughtErrors {
  public:
   CaughtErrors() = default;
@@ -217,7 +223,7 @@ class CaughtErrors {
       call_->run_eagerly("it catches an error of the body of a loop or branch");
   }
   CaughtErrors(const CaughtErrors&) = delete;
-  /// The call that is recorded; null where Symbols are composed.
+  /// The recorded call; null while Symbols are composed.
   CallTrace* call() const { return call_; }
 
  private:
@@ -225,7 +231,7 @@ class CaughtErrors {
   const int errors_ = std::uncaught_exceptions();
 };
 
-/// foreach as it is written, on arrays or in a trace that knows shapes.
+/// Runs foreach step by step, on arrays or in a trace with shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                    std::source_location where) {
   for (const Tensor& t : data)
@@ -238,7 +244,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     Tensors rows;
     for (const Tensor& t : data) {
       const Shape shape = row_shape(t.shape());
-      // A copy: what a body writes into its arguments stays in it.
+      // A copy: writes of the body to its arguments must not be visible outside.
       rows.push_back(view_of(t, TensorAccess::offset(t) + i * shape.elements(), shape).copy());
     }
     Results step = body(rows, now);
@@ -263,8 +269,8 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   const Results step = body(rows, carried);
   check_states(carried, step.states, "states", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
-  // What a body writes outside, or into a state that it shares, must be seen by the next step: then the steps
-  // are recorded one by one.
+  // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
+  // loops are recorded step by step.
   if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
@@ -303,7 +309,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   Tensors outer;
   for (const Tensor& t : variables) outer.push_back(resolved(t));
   ControlNode node;
-  std::vector<std::int64_t> inputs(variables.size(), -1);  // of the node, for each loop variable
+  std::vector<std::int64_t> inputs(variables.size(), -1);  // input of the node for each loop variable
   const auto feed = [&](const Recorder& recorder, Positions& positions) {
     for (const ir::NodePtr& variable : recorder.subgraph()->inputs) {
       const Tensor outside = recorder.outside(variable);
@@ -406,7 +412,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     now = std::move(step.states);
   }
   if (!outputs.empty()) return {outputs.stacked(), now};
-  // No step was taken: what the outputs would have been is known from a recording.
+  // No step ran: the types of the outputs follow from a recording.
   CallTrace trace;
   Tensors own, zeros;
   for (const Tensor& t : variables) own.push_back(trace.input("variable", {t.dtype(), t.shape()}));

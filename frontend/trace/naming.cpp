@@ -9,7 +9,7 @@ namespace {
 
 thread_local NameScope* innermost = nullptr;
 
-// Counts for a thread that is in no scope. Made on first use; not in the stack.
+// The counters of a thread outside of all scopes. Created on first use; not in the stack of scopes.
 NameScope& base_scope() {
   thread_local std::unique_ptr<NameScope> base = [] {
     NameScope* outer = innermost;

@@ -1,4 +1,4 @@
-// The half of invoke() that records: a node for a trace, or for a Symbol outside of any trace.
+// Recording an operator call: a node of a trace, or of a Symbol outside of any trace.
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
@@ -14,7 +14,7 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
-// An operator that updates a variable counts the updates in the entry's version, as MXNet's files do.
+// An operator that updates a variable increments the entry's version, as in MXNet's files.
 void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tensor, ir::Entry& entry) {
   if (!entry.node->is_variable()) return;
   if (std::find(op.aux.begin(), op.aux.end(), static_cast<int>(input)) == op.aux.end()) return;
@@ -23,7 +23,7 @@ void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tens
   entry.version = ++array.value.version;
 }
 
-std::string_view hint_of(const Call& call) {
+std::string_view hint_of(const OpCall& call) {
   if (!NumpyScope::hint().empty()) return NumpyScope::hint();
   // Gluon's layers call npx in that mode: batch_flatten0, not flatten0.
   if (NumpyScope::program())
@@ -32,9 +32,9 @@ std::string_view hint_of(const Call& call) {
   return call.hint.empty() ? call.op.name : call.hint;
 }
 
-// An auxiliary state that is no variable but a view of one, or an array that the program made: what the
-// operator makes of it is written there.
-void write_computed_states(const Call& call, Trace* trace, const ir::NodePtr& node) {
+// If an auxiliary state is a view of a variable, or an array that the program made, the updated value is
+// written to it.
+void write_computed_states(const OpCall& call, Trace* trace, const ir::NodePtr& node) {
   const auto counted = static_cast<std::size_t>(call.op.outputs_counted(node->attrs));
   for (std::size_t k = 0; counted + k < node->types.size(); ++k) {
     const auto input = static_cast<std::size_t>(call.op.aux[k]);
@@ -58,7 +58,7 @@ bool infer(const ir::NodePtr& node) {
 
 }  // namespace
 
-std::vector<Tensor> record_node(const Call& call) {
+std::vector<Tensor> record_node(const OpCall& call) {
   Trace* const trace = Trace::current();
   const ir::Attrs given = given_attrs(call);
   auto node = std::make_shared<ir::Node>();

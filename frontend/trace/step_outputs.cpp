@@ -18,7 +18,7 @@ namespace {
 
 TensorType type_of(const Tensor& t) { return {TensorAccess::dtype(t), TensorAccess::shape(t)}; }
 
-/// A handle to what `t` is now.
+/// A handle to the current value of `t`.
 Tensor value_now(Trace& trace, const Tensor& t, std::source_location where) {
   const Tensor own = trace.resolve(t);
   const Shape& shape = TensorAccess::shape(own);

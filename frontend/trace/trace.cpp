@@ -31,8 +31,7 @@ Trace* Trace::current() { return current_trace(); }
 
 void Trace::will_write(const detail::Array& array) {
   if (possible_aliases_.has_another(array))
-    call()->compute_other_values(
-        "it writes into an array of which values decide whether it is another one too");
+    call()->compute_other_values("it writes into an array that may alias another one, depending on values");
 }
 
 TracePause::TracePause() : paused_(std::exchange(current_trace(), nullptr)) {}

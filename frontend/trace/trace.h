@@ -15,13 +15,13 @@ namespace kiln {
 /// Applies an operator to tensors; the only entry point for F, the operators of Tensor and the layers.
 /// With concrete inputs and no trace, it is compiled as a graph of one node (or found in the cache) and run.
 /// With a traced input, or a trace on this thread, a node is recorded. Returns the visible outputs. `given`
-/// are the attributes in the program, which exported files show; the row's defaults complete them. `bodies`
-/// are a control flow operator's subgraphs. The default `name` is the operator's name in lower case with a
-/// number. `np_shape` is as in ir::Node.
+/// are the attributes in the program, which exported files show; the operator's defaults complete them.
+/// `bodies` are a control flow operator's subgraphs. The default `name` is the operator's name in lower case
+/// with a number. `np_shape` is as in ir::Node.
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
                            std::source_location where, std::string name = {},
                            std::span<const ir::SubgraphPtr> bodies = {}, bool np_shape = false);
-/// The same, returning the first output. `op_name` must be the name of a row.
+/// The same, returning the first output. `op_name` must be the name of an operator.
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
               std::source_location where, std::string name = {});
 

@@ -15,7 +15,7 @@ using namespace kiln;
 namespace {
 
 /// Most arrays stay small: structure is looked for. Pictures have room for every way to convolve them, arrays
-/// of a large graph for strips of rows.
+/// of a large graph for row fusion.
 constexpr std::int64_t most_of_arrays = 600, most_of_pictures = 5000, most_of_large = 90000;
 
 /// Where nearly all is NaN or infinite nothing can be seen.

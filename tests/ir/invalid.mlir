@@ -210,7 +210,7 @@ func.func @fusion_pack(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @fusion_roots(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{holds more than one reduction or product}}
+  // expected-error @+1 {{contains more than one reduction or contraction}}
   %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<f32> {
     %1 = kiln.reduce sum %a [1] : tensor<4x4xf32> -> tensor<4xf32>
     %2 = kiln.reduce sum %1 [0] : tensor<4xf32> -> tensor<f32>

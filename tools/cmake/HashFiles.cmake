@@ -1,4 +1,4 @@
-# cmake "-DFILES=a;b" -DNAME=MACRO -DOUT=header -P HashFiles.cmake: a header with a hash of what the files hold.
+# cmake "-DFILES=a;b" -DNAME=MACRO -DOUT=header -P HashFiles.cmake: a header with a hash of the files' contents.
 set(all "")
 foreach(file IN LISTS FILES)
   file(SHA256 "${file}" hash)

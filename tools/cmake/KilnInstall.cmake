@@ -1,8 +1,8 @@
 # `cmake --install`: the library, its public headers, the CMake package and kiln.pc. A program needs nothing else to compile
-# and link: what Kiln itself uses is linked privately.
+# and link: Kiln links its own dependencies privately.
 include(CMakePackageConfigHelpers)
 
-# LLVM is not where the loader looks by itself.
+# LLVM is outside of the loader's default paths.
 set_target_properties(kiln PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
 install(TARGETS kiln EXPORT kiln-targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 foreach(folder runtime frontend)
@@ -15,7 +15,7 @@ install(EXPORT kiln-targets NAMESPACE kiln:: FILE kiln-config.cmake DESTINATION 
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/kiln-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/kiln-config-version.cmake" DESTINATION "${package_dir}")
 
-# The installed tree may be moved: its place is told from the file itself.
+# The installed tree is relocatable: paths are relative to the file.
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/kiln.pc.in" "${PROJECT_BINARY_DIR}/kiln.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/kiln.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,7 +1,7 @@
-# The few rules that every folder's CMakeLists shares: what a layer is, and how the layers become one library.
+# Rules shared by all folders: a layer, and the library of all layers.
 include(GNUInstallDirs)
 
-# Flags that are Kiln's own; nothing of this reaches a program that links it.
+# Flags of Kiln's own build; none is a usage requirement.
 add_library(kiln_flags INTERFACE)
 target_compile_features(kiln_flags INTERFACE cxx_std_20)
 target_compile_options(kiln_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
@@ -40,9 +40,9 @@ function(kiln_layer name)
     target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
     target_include_directories(kiln_${name} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}")
     add_dependencies(kiln_${name} kiln_ods)
-    # These files are mostly MLIR's templates: more than -O1 doubles the build and gains nothing in what they do.
+    # These files are mostly MLIR's templates: more than -O1 doubles the build time without a gain.
     target_compile_options(kiln_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    # Their headers are parsed once, with the first of these layers: that is most of the time that a file takes.
+    # A precompiled header, built with the first of these layers: parsing the headers is most of a file's compile time.
     get_property(parsed GLOBAL PROPERTY kiln_mlir_headers)
     if(parsed)
       target_precompile_headers(kiln_${name} REUSE_FROM ${parsed})

@@ -1,4 +1,4 @@
-// kiln bench: how long a call takes, eager and compiled, and what it holds.
+// kiln bench: times of eager and compiled calls, and their memory.
 #include "codegen/driver/target.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
@@ -31,7 +31,7 @@ struct Result {
   int threads;
   double median_us, min_us, compile_ms;
   std::size_t kernels, arena_bytes, arena_lower_bound, peak_bytes;
-  std::vector<Profile::Kernel> profile;  ///< of one call, when asked for
+  std::vector<Profile::Kernel> profile;  ///< of one call, with --kernels
 };
 
 double microseconds(Clock::time_point since) {
@@ -44,7 +44,7 @@ double timed_call(PreparedModel& model) {
   return microseconds(start);
 }
 
-/// Calls for a tenth of the time to warm up, then for the time given: at least 5 calls, at most a million.
+/// Warms up for a tenth of the time, then calls for the given time: at least 5 calls, at most a million.
 Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, const Arguments& a,
                const std::string& mode) {
   RunOptions options;
@@ -72,7 +72,7 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   std::sort(times.begin(), times.end());
   double median = times[times.size() / 2];
   const PrepareStats& stats = prepared.stats();
-  // Eager code is made by the first call.
+  // The first call compiles eager code.
   double compile_ms = options.mode == RunMode::eager ? std::max(0.0, first - median) / 1e3 : stats.compile_ms;
   return {mode,
           a.threads > 0 ? a.threads : num_threads(),
@@ -115,7 +115,7 @@ std::string size_text(std::size_t bytes) {
   return n < 1e9 ? fmt::format("{:.1f}M", n / 1e6) : fmt::format("{:.1f}G", n / 1e9);
 }
 
-/// The kernels in the order of their time, with their share of it and the first of their lines.
+/// The kernels by decreasing time, with their share and the first of their lines.
 void print_profile(const Result& r) {
   double all = 0;
   for (const Profile::Kernel& k : r.profile) all += k.seconds;
@@ -157,10 +157,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
-  c->add_option("--seconds", a->seconds, "Measure each mode for so long (0.5)")
+  c->add_option("--seconds", a->seconds, "Seconds of measurement per mode (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
-  c->add_flag("--kernels", a->kernels, "Time each kernel, too");
+  c->add_flag("--kernels", a->kernels, "Also time each kernel");
   c->add_flag("--json", a->json, "Print JSON");
   c->add_flag_callback(
        "--target",
@@ -168,7 +168,7 @@ void add_bench(CLI::App& app, Action& action) {
          fmt::print("{}", codegen::describe_target());
          throw CLI::Success();
        },
-       "Print the model of this machine, and end")
+       "Print the model of this machine and exit")
       ->trigger_on_parse();
   c->callback([a, &action] { action = [a] { return bench(*a); }; });
 }

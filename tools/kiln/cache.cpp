@@ -1,4 +1,4 @@
-// kiln cache: the compiled kernels that are kept on disk.
+// kiln cache: the disk cache of kernels.
 #include "tools/kiln/command.h"
 
 #include <kiln/cache.h>
@@ -11,7 +11,7 @@
 namespace kiln::tool {
 namespace {
 
-/// A folder, or an error that says why there is none.
+/// The cache's folder. Throws the reason if there is none.
 std::string folder() {
   std::string path = cache::path();
   if (path.empty())
@@ -44,7 +44,7 @@ int check() {
 }  // namespace
 
 void add_cache(CLI::App& app, Action& action) {
-  CLI::App* c = app.add_subcommand("cache", "Look at and clean the cache of compiled kernels");
+  CLI::App* c = app.add_subcommand("cache", "List and clean the disk cache of kernels");
   c->require_subcommand(1);
   auto add = [&](const char* name, const char* help, Action what) {
     CLI::App* sub = c->add_subcommand(name, help);
@@ -63,13 +63,13 @@ void add_cache(CLI::App& app, Action& action) {
     return ok;
   });
   auto size = std::make_shared<std::uint64_t>(0);
-  add("prune", "Remove what was not used for longest",
+  add("prune", "Remove the least recently used kernels",
       [size] {
         folder();
         fmt::print("{} bytes freed\n", cache::prune(*size));
         return ok;
       })
-      ->add_option("--max-size", *size, "Bytes to keep at most: 500M, 1G")
+      ->add_option("--max-size", *size, "Maximum size to keep: 500M, 1G")
       ->option_text("SIZE (required)")
       ->required()
       ->transform(CLI::AsSizeValue(false));

@@ -2,11 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-/// The subcommands of `kiln`. Each add_...() declares one: its options and, for when it was asked for, what
-/// to do.
+/// The subcommands of `kiln`. Each add_...() declares one: its options and its action.
 namespace kiln::tool {
 
-/// What a subcommand does; returns the exit status. Set by the callback of the one that was given.
+/// The action of a subcommand; returns the exit status. Set by the callback of the selected subcommand.
 using Action = std::function<int()>;
 
 void add_run(CLI::App& app, Action& action);
@@ -17,7 +16,7 @@ void add_convert(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 
-/// Exit status of every subcommand.
+/// Exit statuses of all subcommands.
 enum Exit { ok = 0, bad_input = 1, usage = 2, internal_error = 3 };
 
 }  // namespace kiln::tool

@@ -1,4 +1,4 @@
-// kiln convert: any symbol file, as MXNet 1.9.1 would write it.
+// kiln convert: rewrites any symbol file in the form of MXNet 1.9.1.
 #include "tools/kiln/command.h"
 
 #include <kiln/model.h>
@@ -17,7 +17,7 @@ void add_convert(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("convert", "Rewrite a symbol file of any version as MXNet 1.9.1 would");
   c->add_option("MODEL", a->symbol, "The network: a -symbol.json file")->required()->option_text(" ");
-  c->add_option("PREFIX", a->prefix, "Where to: PREFIX-symbol.json, PREFIX-0000.params")
+  c->add_option("PREFIX", a->prefix, "Output: PREFIX-symbol.json, PREFIX-0000.params")
       ->required()
       ->option_text(" ");
   c->add_option("--params", a->params, "Parameters to convert too")->option_text("FILE");

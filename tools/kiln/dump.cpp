@@ -1,4 +1,4 @@
-// kiln dump: what a network looks like on its way to machine code.
+// kiln dump: a network at each stage of compilation.
 #include "codegen/driver/stage_names.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
@@ -63,7 +63,7 @@ void add_dump(CLI::App& app, Action& action) {
   auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm, asm or plan")
                     ->check(CLI::IsMember(names))
                     ->option_text("STAGE");
-  auto* all = c->add_flag("--all", a->all, "Every stage, a file each, in the folder -o")
+  auto* all = c->add_flag("--all", a->all, "Write every stage to a file in the folder -o")
                   ->option_text(" ")
                   ->excludes(stage);
   c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")

@@ -19,9 +19,8 @@ class Bisection {
   std::optional<Difference> from(const std::string& output) {
     std::optional<Difference> found;
     std::vector<std::string> nodes = needed_by(output);
-    // Inner values may part ways and meet again, so that bisection over a list that is no chain can pass an
-    // earlier difference by: what comes before the node that was found is looked at once more, all of it at
-    // once.
+    // Inner values may differ and agree again, so that bisection over a list that is no chain can miss an
+    // earlier difference: the ancestors of the found node are checked once more, all in one run.
     while (!nodes.empty()) {
       auto here = bisect(nodes);
       if (!here) return found;
@@ -38,7 +37,7 @@ class Bisection {
   }
 
  private:
-  /// Operator outputs that `output` is computed from, in order, itself last.
+  /// Operator outputs on which `output` depends, in order, itself last.
   std::vector<std::string> needed_by(const std::string& output) const {
     std::vector<std::string> all = model_.internals();
     std::set<std::string> known(all.begin(), all.end());
@@ -48,7 +47,7 @@ class Bisection {
     return nodes;
   }
 
-  /// Which of these nodes differ when all of them are outputs.
+  /// The nodes that differ when all of them are outputs.
   std::vector<Difference> differences(const std::vector<std::string>& nodes) {
     if (nodes.empty()) return {};
     std::vector<Tensor> expected = values(reference_, nodes), got = values(options_, nodes);
@@ -66,7 +65,8 @@ class Bisection {
     return {all.end() - static_cast<std::ptrdiff_t>(nodes.size()), all.end()};
   }
 
-  /// The last node of the list differs; finds one that does while the one before it does not.
+  /// Requires that the last node of the list differs; finds a differing node whose predecessor in the list is
+  /// equal.
   std::optional<Difference> bisect(const std::vector<std::string>& nodes) {
     std::vector<Difference> last = differences({nodes.back()});
     if (last.empty()) return {};
@@ -97,7 +97,7 @@ std::optional<Difference> first_differing_node(const Model& model,
                                                const std::map<std::string, Tensor>& inputs,
                                                RunOptions reference, RunOptions options,
                                                const std::string& output) {
-  // An auxiliary state is no node's output; its differences come from some node of the model.
+  // An auxiliary state is no node's output; its differences come from any node of the model.
   std::vector<std::string> outputs = model.internals();
   std::string end = std::find(outputs.begin(), outputs.end(), output) != outputs.end()
                         ? output

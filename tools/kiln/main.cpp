@@ -1,4 +1,4 @@
-// The command `kiln`: finds the subcommand, turns what is thrown into a line on stderr and an exit status.
+// The command `kiln`: selects the subcommand, and turns exceptions into a line on stderr and an exit status.
 #include "codegen/driver/opt_main.h"
 #include "tools/kiln/command.h"
 
@@ -37,8 +37,8 @@ std::string complaint(const CLI::App* app, const CLI::Error& e) {
     for (const CLI::App* c : commands) names.push_back(c->get_name());
     const std::vector<std::string> unknown = app->remaining();
     what = fmt::format(
-        "{}; there are {}",
-        unknown.empty() ? "a command is needed" : fmt::format("there is no command '{}'", unknown.front()),
+        "{}; the commands are {}",
+        unknown.empty() ? "a command is needed" : fmt::format("unknown command '{}'", unknown.front()),
         fmt::join(names, ", "));
   }
   return fmt::format("{0}: {1}\nTry {0} --help.\n", path_of(*app), what);
@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
     return opt_main(argc - 1, argv + 1);
   }
 
-  CLI::App app("Runs, checks, times and shows networks that MXNet or Kiln exported.", "kiln");
+  CLI::App app("Runs, checks, times and shows networks exported by MXNet or Kiln.", "kiln");
   app.set_version_flag("--version", [] {
     return fmt::format("kiln {} (LLVM {}, {})", version(), llvm_version(), host_isa());
   });

@@ -14,7 +14,7 @@ std::optional<std::int64_t> parse_extent(std::string_view text) {
   return value;
 }
 
-/// Nothing when the text is no NAME=EXTENT,EXTENT,...; "x=" is a scalar.
+/// Nothing if the text is not of the form NAME=EXTENT,EXTENT,...; "x=" is a scalar.
 std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return {};
@@ -41,7 +41,7 @@ void ModelArguments::add_model(CLI::App& command) {
 
 void ModelArguments::add_inputs(CLI::App& command) {
   auto* from_file = command.add_option("--input", input, input_help)->option_text("FILE");
-  command.add_option("--shape", shapes, "Made-up numbers instead: data=1,3,224,224")
+  command.add_option("--shape", shapes, "Generate inputs of these shapes: data=1,3,224,224")
       ->option_text("NAME=N,...")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {
@@ -71,7 +71,7 @@ Fed ModelArguments::load_fed() const {
     fed.model = Model::from_symbol(fed.model.symbol(), made_up);
   } else if (!params.empty()) {
     for (const NamedArray& array : made_up)
-      fmt::print(stderr, "kiln: note: {} has no '{}', made-up numbers of shape {} stand for it\n", params,
+      fmt::print(stderr, "kiln: note: {} has no '{}'; generated numbers of shape {} replace it\n", params,
                  array.name, array.array.shape().str());
   }
   return fed;
@@ -101,7 +101,7 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
 }
 
 void add_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Compute on at most so many threads")
+  command.add_option("--threads", threads, "Maximum number of threads")
       ->option_text("N")
       ->check(CLI::Range(1, 4096));
 }

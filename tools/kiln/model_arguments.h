@@ -8,13 +8,13 @@
 
 namespace kiln::tool {
 
-/// A model and what to feed it.
+/// A model and its inputs.
 struct Fed {
   Model model;
   std::map<std::string, Tensor> inputs;
 };
 
-/// The arguments by which most subcommands name a model and what to feed it.
+/// The arguments of most subcommands for a model and its inputs.
 struct ModelArguments {
   std::string symbol;
   std::string params;
@@ -23,25 +23,25 @@ struct ModelArguments {
 
   /// Declares MODEL-symbol.json and --params.
   void add_model(CLI::App& command);
-  /// Declares --input and --shape, of which at most one is given.
+  /// Declares --input and --shape, which exclude each other.
   void add_inputs(CLI::App& command);
 
   Model load() const;
-  /// The model, and the arrays `in:NAME` of the file or made-up numbers in the given shapes. Variables that
-  /// neither the parameters nor --shape name are made up too, and stand for parameters where no file gives
-  /// any.
+  /// The model, and the arrays `in:NAME` of the file or generated numbers of the given shapes. Variables in
+  /// neither the parameters nor --shape are generated too; without a params file they stand for the
+  /// parameters.
   Fed load_fed() const;
 };
 
-/// What to feed `model` from a file of arrays: those called `in:NAME`; where none is called so, those with
-/// the names of the model's inputs; and a lone array without a name (.npy) where the model has one input.
-/// Throws kiln::Error when there is none.
+/// The inputs of `model` in a file of arrays: those named `in:NAME`; if there are none, those with the names
+/// of the model's inputs; or a single unnamed array (.npy) if the model has one input. Throws kiln::Error if
+/// there is none.
 std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
 
-/// "data=1,3,224,224"; the validator of --shape has seen it.
+/// "data=1,3,224,224", already checked by the validator of --shape.
 std::pair<std::string, Shape> parse_shape(const std::string& text);
 
-/// What --input is, in the help of the subcommands that have it.
+/// The help text of --input.
 inline constexpr const char* input_help = "Inputs: in:NAME or NAME in .params, .npz, .safetensors; .npy";
 
 /// Declares --threads, at least 1.

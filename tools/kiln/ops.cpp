@@ -1,4 +1,4 @@
-// kiln ops: the operators there are, or all about one.
+// kiln ops: lists the operators, or describes one.
 #include "tools/kiln/command.h"
 
 #include <kiln/op_docs.h>

@@ -1,4 +1,4 @@
-// kiln run: the outputs of a network for the inputs of a file.
+// kiln run: the outputs of a network for inputs from a file.
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
 #include "tools/kiln/tolerance.h"

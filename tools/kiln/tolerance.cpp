@@ -29,7 +29,7 @@ bool compare(const std::string& name, const Tensor& got, const Tensor& expected,
   }
   fmt::print("{}: {} {}, largest difference {:.3g}", name, got.shape().str(), name_of(got.dtype()), largest);
   if (off != 0)
-    fmt::print("; {} of {} elements are off, first {}: {} expected {}", off, g.size(), first, g[first],
+    fmt::print("; {} of {} elements differ, first {}: {} expected {}", off, g.size(), first, g[first],
                e[first]);
   fmt::print("\n");
   return off == 0;

@@ -1,4 +1,4 @@
-// kiln verify: whether eager and compiled runs agree bit by bit, and if not, from which node on.
+// kiln verify: compares eager and compiled runs bit by bit, and finds the first differing node.
 #include "frontend/tensor/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
@@ -60,7 +60,7 @@ int verify(const Arguments& a) {
         if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
           report(*first, "first node that differs:");
         else
-          fmt::print("no node differs where inner values are kept: what is fused matters\n");
+          fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
         return bad_input;
       }
     }

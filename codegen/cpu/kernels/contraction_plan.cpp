@@ -142,7 +142,7 @@ std::string ContractionPlan::key() const {
       one_chunk    ? ""
       : copies_lhs ? "+copied"
                    : "+",
-      outer_count, collapses_outer ? " runs-on" : "", column_block_outer ? " by-strip" : "",
+      outer_count, collapses_outer ? " runs-on" : "", column_block_outer ? " by-block" : "",
       prefetch_rhs ? " shares" : "", prefetch_lhs ? " streams" : "", prefetch_epilogue ? " end" : "");
 }
 

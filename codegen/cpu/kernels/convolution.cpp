@@ -12,7 +12,7 @@ namespace kiln::codegen {
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
   const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
-  if (!w.is_contiguous()) fail_internal("a packed operand is looked at through a window");
+  if (!w.is_contiguous()) fail_internal("a packed operand is read through a window");
   const bool channels_first = root.getChannelsFirst();
   const std::size_t channel = channels_first ? 1 : result.size() - 1;
   const auto spatial = llvm::ArrayRef(x.strides).slice(channels_first ? 2 : 1, root.getKernel().size());
@@ -23,7 +23,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   }
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
   if (channels_first) {
-    if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not neighbours");
+    if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not contiguous");
     lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels share the input
     return launch_line_convolution(
         fusion, root.getResult(),
@@ -36,7 +36,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
         target);
   }
   if (is_depthwise(root)) {
-    if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not neighbours");
+    if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not contiguous");
     return launch_depthwise(fusion, root.getResult(),
                             {.lhs = x,
                              .rhs = rhs,

@@ -8,7 +8,7 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   const auto packed = ir::ranked(root.getRhs()).getShape();
   auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
   const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
-  if (!rhs.is_contiguous()) fail_internal("a packed operand is looked at through a window");
+  if (!rhs.is_contiguous()) fail_internal("a packed operand is read through a window");
   const std::size_t batch = lhs.shape.size() - 2;
   const std::size_t row = batch + (root.getTransposeLhs() ? 1 : 0),
                     k = batch + (root.getTransposeLhs() ? 0 : 1);

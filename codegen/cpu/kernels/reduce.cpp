@@ -50,7 +50,7 @@ struct Accesses {
       return strides;
     };
     for (const Leaf& leaf : before.leaves()) {
-      if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads something that is not in memory");
+      if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads a value that is not in memory");
       all.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
       strides.push_back(leaf.view.strides);
     }
@@ -58,7 +58,7 @@ struct Accesses {
       after_access.push_back(all.size());
       if (leaf.kind == Leaf::Kind::root) continue;
       if (leaf.kind != Leaf::Kind::memory)
-        fail_internal("the end of a reduction reads something that is not in memory");
+        fail_internal("the epilogue of a reduction reads a value that is not in memory");
       all.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset});
       strides.push_back(over_operand(leaf.view.strides));
     }
@@ -88,7 +88,7 @@ struct Axes {
     kept.collapse(strides.size());
     inner.collapse(strides.size());
     if (inner.extents.size() > 1)
-      fail_internal("a reduction over axes that do not join reached code generation");
+      fail_internal("a reduction over axes that cannot be merged reached code generation");
   }
 };
 

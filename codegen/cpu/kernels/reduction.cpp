@@ -59,7 +59,7 @@ mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std
   const Leaf& leaf = red.before.leaves()[i];
   int step_class = stride_class(red.steps[i]);
   if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
-    fail_internal("a reduction was given numbers instead of elements");
+    fail_internal("a reduction got scalars instead of elements");
   mlir::Value base = at.address(i);
   if (!red.along_reduced) {  // r only moves the address
     mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);

@@ -38,7 +38,7 @@ struct Part {
 /// The fused kernel is a loop over row blocks whose body is the kernels' code in sequence. The parameter at
 /// `block_at`, after those of all kernels, is the number of rows of a block.
 KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::Location location) {
-  std::string key = fmt::format("strip {}", block_at);
+  std::string key = fmt::format("row fusion {}", block_at);
   for (const Part& p : parts) {
     key += fmt::format(" [{} {} {}: {}", p.operands_at, p.params_at, p.per_row, p.request.key);
     for (auto [operand, distance_at] : p.next_blocks) key += fmt::format(" next {} {}", operand, distance_at);

@@ -373,7 +373,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
   Launch launch{
       {name_of_location(fusion.getLoc()),
        fmt::format(
-           "winograd{}{} strip={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
+           "winograd{}{} block={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
            plan.streams_weights ? " far" : "", plan.pooled ? " pooled" : "", plan.tile_block,
            plan.split.rows.key(), plan.vectors_per_panel, plan.lanes,
            plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),

@@ -19,7 +19,7 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns,
       continue;
     }
     if (leaf.kind != Leaf::Kind::memory)
-      fail_internal("the end of a product reads something that is not in memory");
+      fail_internal("the epilogue of a contraction reads a value that is not in memory");
     leaf_access_.push_back(static_cast<int>(accesses_.size()));
     add(leaf.dtype, static_cast<int>(leaf.argument), leaf.view.offset, leaf.view.strides);
   }

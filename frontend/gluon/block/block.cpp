@@ -1,4 +1,4 @@
-// Blocks: names, children, calls. What a HybridBlock adds is in hybrid_block.cpp.
+// Blocks: names, children, calls. hybrid_block.cpp has the additions of HybridBlock.
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
@@ -28,7 +28,7 @@ struct BlockScope::Impl {
 
 namespace {
 
-/// The open scopes of this thread, the innermost last.
+/// The open scopes of this thread, innermost last.
 std::vector<std::shared_ptr<BlockState>>& scopes() {
   thread_local std::vector<std::shared_ptr<BlockState>> list;
   return list;
@@ -40,7 +40,7 @@ std::string numbered(std::map<std::string, int, std::less<>>& counts, std::strin
   return it->first + std::to_string(it->second++) + "_";
 }
 
-/// Outside of all scopes blocks are numbered over the life of the process.
+/// Outside of all scopes, block numbers are counted per process.
 std::string process_wide(std::string_view kind) {
   static Mutex mutex;
   static std::map<std::string, int, std::less<>> counts;
@@ -82,7 +82,7 @@ void BlockState::rename(const std::string& from, const std::string& to) {
 
 namespace {
 
-/// The block and what it made itself, of which the program gave no prefix.
+/// The block and those descendants that it created, if their prefixes are generated.
 void collect_made(BlockState& block, std::uint64_t since, std::vector<BlockState*>& out) {
   if (!block.kind.empty()) out.push_back(&block);
   for (const auto& [key, child] : block.children)
@@ -97,7 +97,8 @@ void Block::number_in_order(const std::vector<const Block*>& arguments) {
     if (b) roots.push_back(&b->state());
   const auto later = [](const BlockState* a, const BlockState* b) { return a->serial > b->serial; };
   if (roots.size() < 2 || !std::is_sorted(roots.begin(), roots.end(), later)) return;
-  // The compiler made them last to first. Blocks of one kind and scope exchange their prefixes.
+  // The compiler evaluated the arguments from last to first. Blocks of one kind and scope exchange their
+  // prefixes.
   std::vector<BlockState*> rest;
   for (BlockState* root : roots) collect_made(*root, root->serial, rest);
   while (!rest.empty()) {
@@ -158,7 +159,7 @@ Block::~Block() = default;
 void Block::leave_for(const Block& o) {
   if (!state_ || !o.state_ || state_ == o.state_) return;
   state_->structure->left_for = o.state_->structure;
-  // While recording, handles are hybrid_forward's own variables.
+  // While recording, handles are local variables of hybrid_forward.
   if (!Trace::current()) state_->structure->changed();
 }
 bool Block::left_for(const Block& o) const {
@@ -198,7 +199,7 @@ BlockScope Block::name_scope() const {
 
 void Block::register_child(std::shared_ptr<Block> block, const std::string& name) {
   if (!block) fail("A null pointer cannot be a child");
-  BlockState& s = *state_;  // not state(): a member that is a child only has a part of this object
+  BlockState& s = *state_;  // not state(), which needs the class: this object may be under construction
   if (s.hybrid && !block->is_hybrid())
     fail(
         "Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using Sequential, "
@@ -352,7 +353,7 @@ void HookHandle::detach() {
 
 namespace {
 
-/// Whether these are symbols (and not values of a trace, which no other than that trace can use).
+/// Whether an input is a symbol, not a value of a trace.
 bool is_symbolic(std::span<const Tensor> inputs) {
   return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
     const detail::Array& array = *detail::TensorAccess::array(t);
@@ -377,13 +378,13 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
     for (Tensor& t : out) t = detail::symbol_tensor(detail::TensorAccess::array(t)->value, t.dtype());
     return out;
   }
-  // A program's own forward gives its operators their own lines; those of the library's belong to the
+  // Operators in a program's own forward have their own lines; those in the library's blocks get the
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
   const Tensors in(inputs.begin(), inputs.end());
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
-    return forward(in);  // no hooks while shapes are inferred, and once for a call and its checks
+    return forward(in);  // no hooks during shape inference, and only once for a call with checks
   const auto hooks = s.hooks;
   for (const auto& h : hooks)
     if (h.before) h.before(*this, in);

@@ -56,15 +56,14 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
   for (const auto& p : params) by_path[p.path] = &p.parameter;
   if (!options.allow_missing) {
     for (const auto& p : params) {
-      // A parameter that several blocks share may stand in the file under one of its paths only.
+      // A parameter shared by several blocks may be in the file under one of its paths only.
       const bool found = std::any_of(params.begin(), params.end(), [&](const PathParameter& o) {
         return o.parameter == p.parameter && in_file.contains(o.path);
       });
       if (!found)
         fail(
-            "{}: there are no values for parameter '{}', but for {}; load with {{.allow_missing = true}} to "
-            "keep those "
-            "that it has",
+            "{}: there are no values for parameter '{}', only for {}; load with {{.allow_missing = true}} to "
+            "keep its current values",
             path, p.path, detail::brief_list(names));
     }
   }
@@ -80,7 +79,7 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
     } else if (!options.ignore_extra) {
       std::vector<std::string> known;
       for (const auto& p : params) known.push_back(p.path);
-      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out", path,
+      fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it", path,
            a.name, detail::brief_list(known));
     }
   }

@@ -35,26 +35,24 @@ Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1},
 
 namespace {
 
-/// Throws where the call did more than a file can say.
+/// Throws if the call has effects that a symbol file cannot express.
 void require_pure(const detail::TracedCall& call) {
   for (const ir::Graph::Write& w : call.graph.writes) {
     const std::string line = w.value.node->location.str();
     fail(
-        "{}{}hybrid_forward writes into '{}', and a symbol file has nowhere to put that: it computes results "
-        "only. "
-        "Compute a new tensor in place of the write (y = x + 1 for x += 1), call the network and export "
+        "{}{}hybrid_forward writes into '{}', and a symbol file cannot express writes. Compute a new tensor "
+        "instead of the write (y = x + 1 for x += 1), call the network and export "
         "again",
         line, line.empty() ? "" : ": ", call.graph.inputs[w.input]->name);
   }
   if (call.other_values)
     fail(
-        "hybrid_forward ran operator by operator in the latest call, since {}: its recording, and so a file, "
-        "computes "
-        "something else. Compute a new tensor in place of the write, call the network and export again",
+        "the latest call of hybrid_forward ran eagerly, because {}: its recording, and so a file, computes "
+        "other values. Compute a new tensor instead of the write, call the network and export again",
         call.eager_because);
 }
 
-/// The lines of the warning.
+/// The text of the warning.
 std::string describe(const SizeDependence& sizes) {
   constexpr std::size_t most = 10;
   std::string text;
@@ -63,7 +61,7 @@ std::string describe(const SizeDependence& sizes) {
   return text;
 }
 
-/// The file's text; its inputs declare the extents that the graph is for.
+/// The text of the file; its inputs declare the extents that the graph is limited to.
 std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
   FileGraph file = to_file_graph({without_amp_casts(call.graph.outputs)});
   for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
@@ -92,9 +90,9 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
   const std::string symbol_path = path_prefix + "-symbol.json";
   if (sizes.any()) {
     const std::string text = fmt::format(
-        "{}{} is for inputs of these sizes only, since {} computes with sizes. In place of x.shape() use "
-        "what follows "
-        "the input: 0 and -1 in reshape, open slices, zeros_like, broadcast_like, slice_like.{}",
+        "{}{} is valid for inputs of these sizes only, because {} computes with sizes. Instead of x.shape() "
+        "use forms that follow the input: 0 and -1 in reshape, open slices, zeros_like, broadcast_like, "
+        "slice_like.{}",
         line_prefix(where), symbol_path, name(), describe(sizes));
     warn_once(text, text);
   }
@@ -111,7 +109,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
       arrays.push_back({"aux:" + name, values});
   };
   for (const Parameter& p : collect_params()) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
-  // Other tensors that hybrid_forward used are parameters to whoever reads the file.
+  // In the file, other tensors captured by hybrid_forward are parameters.
   for (const auto& c : latest->captures)
     if (!c.parameter) add(c.name, c.whole());
   write_file(symbol_path, symbol_text(*latest, sizes), "symbol file");

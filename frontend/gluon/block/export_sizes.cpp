@@ -30,7 +30,7 @@ struct Axis {
 };
 using Axes = std::set<Axis>;
 
-/// A graph's nodes in the order of a file, and the arrays that its program made in C++ while it was recorded.
+/// A graph's nodes in the order of a file, and the arrays that the program created during the recording.
 struct Recording {
   std::vector<ir::NodePtr> nodes;
   std::vector<ir::Entry> outputs;
@@ -39,7 +39,7 @@ struct Recording {
 
 Recording listed(const ir::Graph& graph) { return {ir::topological_order(graph.outputs), graph.outputs, {}}; }
 
-/// "net.cpp:12: Reshape 'reshape0': shape" and its two values.
+/// "net.cpp:12: Reshape 'reshape0': shape" and its values in both recordings.
 struct Difference {
   std::string what, here, there;
 };
@@ -49,7 +49,7 @@ class Comparison {
  public:
   Comparison(const Recording& a, const Recording& b) : a_(a), b_(b) {}
 
-  /// Each attribute that differs. The walk ends at the first node that is another one.
+  /// All differing attributes, up to the first node that differs in its operator or inputs.
   std::vector<Difference> run() {
     nodes(a_.nodes, b_.nodes, a_.outputs, b_.outputs);
     return std::move(found_);
@@ -81,8 +81,8 @@ class Comparison {
   static bool same_operator(const ir::Node& a, const ir::Node& b) {
     if (a.is_variable() != b.is_variable() || a.subgraphs.size() != b.subgraphs.size()) return false;
     if (a.is_variable()) return a.name == b.name;
-    // Equal extents take the first of such a pair, and then no other extents; the second computes what it
-    // does.
+    // For equal extents the first of such a pair is recorded, for others the second, which computes the same
+    // for equal extents.
     return a.op_name == b.op_name || broadcasting_form(a.op_name) == broadcasting_form(b.op_name);
   }
 
@@ -95,7 +95,7 @@ class Comparison {
   void attributes(const ir::Node& a, const ir::Node& b) {
     if (a.is_variable()) return;
     const auto differ = [&](const std::string& key, const std::string& here, const std::string& there) {
-      // `__x__` is what no operator reads: the name of a body, say, which is another in each recording.
+      // No operator reads `__x__`: for example the name of a body, which differs between recordings.
       if (here != there && !legacy::is_hidden_attribute(key))
         found_.push_back({place(a) + ": " + key, "= " + here, there});
     };
@@ -107,7 +107,7 @@ class Comparison {
       if (!a.attr_text.contains(key)) differ(key, "not given", text);
   }
 
-  /// Whether an array that the program made in C++ has the same elements.
+  /// Whether an array created by the program has the same elements.
   bool constant(const ir::Node& a, const ir::Node& b) const {
     const auto x = a_.constants.find(a.name), y = b_.constants.find(b.name);
     if (!a.is_variable() || x == a_.constants.end() || y == b_.constants.end()) return true;
@@ -158,8 +158,8 @@ class Prober {
  private:
   std::int64_t extent(const Axis& a) const { return signature_.inputs[a.input].shape[a.axis]; }
 
-  /// Whether the graph is another one when this axis grows: alone, or with as few others as the network
-  /// takes. An axis that it takes at one size only (channels) is for the operators to check.
+  /// Whether the graph changes when this axis grows: alone, or with as few other axes as the network accepts.
+  /// If the network accepts a single extent only (channels), its operators check it at run time.
   bool depends_on(const Axis& axis) {
     Axes same_place, same_extent;
     for (std::size_t i = 0; i < signature_.inputs.size(); ++i)
@@ -176,9 +176,11 @@ class Prober {
     return false;
   }
 
-  /// Whether the recording moves when these axes grow; nothing where the network does not run then.
+  /// Whether the recording changes when these axes grow; nothing if the network does not accept these
+  /// extents.
   std::optional<bool> probe(const Axes& axes) {
-    // Twice and one more: another number by most rules, and odd where the extent was even.
+    // Twice the extent, plus one if accepted: by most rules a different number, and odd if the extent was
+    // even.
     for (const std::int64_t more : {1, 0}) {
       std::vector<TensorType> types;
       for (const auto& in : signature_.inputs) types.push_back({in.dtype, in.shape});
@@ -220,7 +222,7 @@ class Prober {
   std::span<const ir::NodePtr> inputs_;
   Recording recorded_;
   std::map<Axes, std::optional<bool>> answers_;
-  std::set<std::string> named_;  // each node once
+  std::set<std::string> named_;  // nodes already reported
   std::vector<std::string> reasons_;
 };
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-/// Finds the input extents that a recorded graph depends on, by recording hybrid_forward again at larger
-/// extents and comparing the recordings. Detects arithmetic with `x.shape()`; a condition that none of these
-/// extents changes is not detected.
+/// Finds the input extents that a recorded graph depends on: records hybrid_forward again at larger extents
+/// and compares the recordings. Detects arithmetic with `x.shape()`, but no condition whose outcome is the
+/// same at all these extents.
 namespace kiln {
 
 /// The dependence of a recording on extents.

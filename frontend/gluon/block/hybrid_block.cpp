@@ -57,7 +57,7 @@ std::string shapes_of(const Tensors& inputs) {
   return out;
 }
 
-/// A call with a number of tensors that the block has no form for: no shape would help.
+/// A call with a number of tensors for which the block has no hybrid_forward: no shape would help.
 class NoForm final : public Error {
  public:
   using Error::Error;
@@ -131,7 +131,7 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
     F f;
     hybrid_forward(f, traced);
   }
-  // Node by node the shapes of most weights were told; those of others follow from the whole.
+  // Recording infers most shapes node by node; the others follow from inference on the whole graph.
   const auto open = [&](const Parameter& p) {
     const ir::NodePtr node = variables.find(p);
     return node && node->types.empty();

@@ -31,14 +31,14 @@ struct SymbolBlock::State {
   std::vector<std::string> inputs;
   std::vector<ir::NodePtr> order;
   std::vector<ir::Entry> outputs;
-  bool has_open = false;                                      // whether shapes in it depend on the inputs
-  std::unordered_map<const ir::Node*, std::size_t> input_of;  // variable -> number of the input
+  bool has_open = false;                                      // whether some shapes depend on the inputs
+  std::unordered_map<const ir::Node*, std::size_t> input_of;  // variable -> input index
   std::unordered_map<const ir::Node*, Parameter> parameter_of;
 
   void check_count(const Tensors& tensors) const;
-  /// The graph with types for inputs of such shapes and dtypes.
+  /// The graph with types inferred for these inputs.
   std::shared_ptr<const TypedGraph> typed(const Tensors& tensors) const;
-  /// The same, kept from the call before where that one's inputs were alike.
+  /// The same, cached for inputs of the same types as in the previous call.
   std::shared_ptr<const TypedGraph> typed_once(const Tensors& tensors);
 
  private:
@@ -66,10 +66,10 @@ Parameter make_parameter(const ParameterDict& params, const ir::Node& variable, 
   options.dtype_by_name = true;
   if (auxiliary) options.grad_req = GradReq::null;
   const bool known = params.contains(variable.name);
-  // Parameters know no other sign of an unknown extent than 0.
+  // In a parameter's shape, an unknown extent is 0 in all modes.
   const Shape declared = mxnet_shape(ir::declared_shape(variable), /*np_shape=*/false);
   Parameter p = params.get(variable.name, declared, options);
-  // An exported file shows the variable as this one's file did.
+  // An exported file has the variable's attributes of this file.
   if (!known) ParameterAccess::state(p).variable_attrs = variable.attr_text;
   return p;
 }
@@ -141,7 +141,7 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   SymbolBlock block(Symbol::load(symbol_file), input_names, nullptr, symbol_file);
   if (param_file.empty()) return block;
   const ParameterDict params = block.params();
-  // The values keep the dtype they were saved in.
+  // The values keep the dtype of the params file.
   for (const NamedArray& a : load_arrays(param_file)) {
     const bool has_kind = a.name.starts_with("arg:") || a.name.starts_with("aux:");
     const std::string name = has_kind ? a.name.substr(4) : a.name;
@@ -219,12 +219,12 @@ void SymbolBlock::infer_shape(const Tensors& inputs) {
 Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
   State& s = *state_;
   s.check_count(inputs);
-  // An extent that the file leaves open follows from the inputs of this call.
+  // Extents left open in the file follow from the inputs of this call.
   const bool known = std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
     return t.defined() && (!t.is_traced() || TensorAccess::array(t)->shape_known);
   });
   const std::shared_ptr<const TypedGraph> typed = s.has_open && known ? state_->typed_once(inputs) : nullptr;
-  const NameScope names("");  // nodes are called what they are called in the file, wherever the block stands
+  const NameScope names("");  // nodes keep their names of the file, in any scope
   std::unordered_map<const ir::Node*, Tensors> values;
   const auto value = [&](const ir::Entry& e) -> const Tensor& {
     const Tensors& outputs = values.at(e.node.get());
@@ -255,7 +255,7 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
       if (e.kind() != Error::Kind::user) throw;
       fail("{}{}{}: {}", s.file, s.file.empty() ? "" : ": ", describe(*node), e.what());
     }
-    // The recording shows the attributes as this one's file did, and where the node stands in it.
+    // Recorded nodes have the attribute texts and the locations of this file.
     if (!outputs.empty() && outputs[0].is_traced()) {
       ir::Node& recorded = *TensorAccess::array(outputs[0])->value.node;
       recorded.attr_text = node->attr_text;

@@ -24,16 +24,16 @@ struct BoundCall::State {
   std::string block;
   std::shared_ptr<const TracedCall> call;
   std::shared_ptr<const detail::Revision> origin;  // of the block
-  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found to hold
+  std::uint64_t confirmed = 0;                     // the epoch in which the call was last found valid
   Tensors inputs;
   Tensors results;
-  std::vector<std::shared_ptr<Array>> arrays;  // that a run makes
+  std::vector<std::shared_ptr<Array>> arrays;  // written by each run
   CallFrame frame;
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
   }
-  /// Whether the block computes the same as when the call was bound. A block that is gone changes no more.
+  /// Whether the block still computes the same as at the time of bind(). A destroyed block no longer changes.
   bool current() {
     const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
     if (confirmed != epoch && !call->dependencies.unchanged()) return false;
@@ -90,11 +90,10 @@ void BoundCall::set_inputs(const Tensors& inputs, Where where) {
   if (!bound.matches(inputs, bound.train)) {
     const std::string given = CallSignature(inputs, bound.train).str();
     fail("{}The call of {} is bound to {} and cannot take {}{}", line_prefix(where), s.block, bound.str(),
-         given, given == bound.str() ? ", which share memory in another way" : "");
+         given, given == bound.str() ? ", which alias each other differently" : "");
   }
   if (s.call->overlaps(inputs))
-    fail("{}The block {} writes to an array that it would also see as another one", line_prefix(where),
-         s.block);
+    fail("{}The block {} writes to an array that is also another argument", line_prefix(where), s.block);
   if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return s.owns(t); }))
     fail("{}A bound call of {} cannot read the array of its own result: copy() it", line_prefix(where),
          s.block);
@@ -123,7 +122,7 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
   const TracedCall& call = *prepared;
   if (!call.executable || call.overlaps(inputs))
     fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
-         call.executable ? "it writes to an array that it also sees as another one" : call.eager_because);
+         call.executable ? "it writes to an array that is also another argument" : call.eager_because);
   auto bound = std::make_shared<BoundCall::State>(prepared);
   bound->block = name();
   bound->origin = s.structure;

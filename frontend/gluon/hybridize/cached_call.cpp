@@ -29,7 +29,7 @@ struct Place {
   std::int64_t distance = 0;
 };
 
-/// Input i's place in the arrays of the call.
+/// Position of input i among the arrays of the call.
 Place place_of(std::span<const Tensor> inputs, std::size_t i) {
   for (std::size_t j = 0; j < i; ++j)
     if (TensorAccess::array(inputs[j]) == TensorAccess::array(inputs[i]))
@@ -204,8 +204,8 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   const bool just_recorded = !held;
   if (just_recorded) held = find_or_trace(block, inputs, is_training());
   const TracedCall& c = *held;
-  // The recording assumes that what is written is seen through one argument only; else each operator runs by
-  // itself.
+  // The recording assumes that each written array is visible through one argument only; otherwise the call
+  // runs eagerly.
   if (!c.executable || c.overlaps(inputs))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
   if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);
@@ -233,7 +233,7 @@ std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
     if (!busy()) break;
     done_.wait(lock);
   }
-  const ForkGuard guard;  // a child of fork() would wait for ever for what is in progress
+  const ForkGuard guard;  // a child of fork() would wait for the recordings in progress for ever
   RecordingTable::Calls calls = published_calls();
   const bool first = calls.empty();
   const std::size_t stale = std::erase_if(calls, [](const auto& c) { return !c->current(); });

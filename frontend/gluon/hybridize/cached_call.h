@@ -20,14 +20,14 @@
 
 namespace kiln {
 
-/// What one recording of hybrid_forward was for: shapes, dtypes, which inputs share an array and how, and the
-/// mode.
+/// The signature of a recording of hybrid_forward: shapes, dtypes, mode, and which inputs are views of the
+/// same array.
 struct CallSignature {
   struct Input {
     DType dtype;
     Shape shape;
-    /// The first input of the same array (itself where there is none), and how many elements further this one
-    /// begins.
+    /// The first input with the same array (possibly this one), and the distance from its first element in
+    /// elements.
     std::uint32_t array;
     std::int64_t distance;
     bool operator==(const Input&) const = default;
@@ -38,7 +38,7 @@ struct CallSignature {
   bool operator==(const CallSignature&) const = default;
 
   CallSignature(std::span<const Tensor> inputs, bool train);
-  /// The comparison of a hit: no allocation.
+  /// Compares without allocating: the hot path of a hit.
   bool matches(std::span<const Tensor> inputs, bool train) const;
   bool shares_arrays() const;
   /// "float32 (1, 512)"
@@ -57,7 +57,7 @@ struct RecordingCounts {
 };
 inline constinit RecordingCounts recording_counts;
 
-/// A recording and its code. Immutable once it is published, but for `confirmed` and `used_in`.
+/// A recording and its code. Immutable after publication, except `confirmed` and `used_in`.
 struct TracedCall : std::enable_shared_from_this<TracedCall> {
   TracedCall(CallSignature s, const HybridizeOptions& o)
       : signature(std::move(s)), options(o), checked(o.check != Check::none) {
@@ -69,60 +69,61 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   CallSignature signature;
   HybridizeOptions options;
   bool checked;
-  ir::Graph graph;  // as recorded: what export_model() writes
-  /// The arrays that hybrid_forward used besides its inputs, bound to the executable's inputs after those.
+  ir::Graph graph;  // as recorded; export_model() writes it
+  /// A captured array: used by hybrid_forward besides its inputs. Bound to the executable's inputs after
+  /// those of the call.
   struct Capture {
-    std::shared_ptr<ParameterState> parameter;  // null for any other tensor
+    std::shared_ptr<ParameterState> parameter;  // null if it is no parameter
     KeptArray array;
     Shape shape;
     DType dtype;
     std::string name;
-    /// Whether the program had a handle when hybrid_forward was through; else hybrid_forward made the array.
+    /// Whether the program had a handle after hybrid_forward; else hybrid_forward created the array.
     bool watched = false;
     Tensor whole() const { return TensorAccess::make(array.get(), 0, shape, dtype); }
   };
   std::vector<Capture> captures;
   std::size_t watched_captures = 0;
 
-  /// Null where the recording cannot stand for the call. Such calls run eagerly.
+  /// Null if a graph cannot express the call. Such calls run eagerly.
   std::shared_ptr<const Executable> executable;
-  /// Then: why.
+  /// The reason if `executable` is null.
   std::string eager_because;
-  /// Whether that is because the recording computes other values than the call did.
+  /// Whether the reason is that the recording computes other values than the program.
   bool other_values = false;
-  /// The arrays that the executable makes, and their sizes.
+  /// Types and bytes of the arrays that a run allocates for results.
   std::vector<TensorType> fresh;
   std::vector<std::size_t> fresh_bytes;
-  /// One result of the block: a view of an array it made, or of one it was given, as eagerly.
+  /// One result of the block: as in eager mode, a view of a new array, of an input or of a captured array.
   struct Result {
     enum class Of : std::uint8_t { fresh, input, capture } of;
     std::uint32_t index;
     std::int64_t offset;
     Shape shape;
     DType dtype;
-    bool last = true;  ///< no later result is of the same fresh array
+    bool last = true;  ///< no later result is a view of the same new array
     bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;
-  /// Arrays other than inputs that a call writes (running statistics): none may be an input at the same time.
+  /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
 
-  /// What else hybrid_forward read, and the hybridize() of its block.
+  /// All other state that hybrid_forward read, and the hybridize() of its block.
   Dependencies dependencies, hybridized;
   /// The epoch in which the dependencies were last found unchanged.
   mutable std::atomic<std::uint64_t> confirmed{0};
   /// The number of the RecordingTable in which a call last found it.
   mutable std::atomic<std::uint64_t> used_in{0};
 
-  /// Whether hybrid_forward would still read the same. Takes no lock; after a change of anything that any
-  /// recording depends on, it looks at its dependencies once.
+  /// Whether the dependencies are unchanged. Takes no lock. Checks them once after a change of any dependency
+  /// of any recording.
   bool current() const {
     return (confirmed.load(std::memory_order_relaxed) == structure_epoch.load(std::memory_order_relaxed) ||
             confirm()) &&
            captures_in_use();
   }
-  /// Goes through the dependencies.
+  /// Checks the dependencies.
   bool confirm() const;
   /// Whether the program still has a handle of each captured array.
   bool captures_in_use() const {
@@ -130,17 +131,17 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
              return !c.watched || c.array.in_use();
            });
   }
-  /// Whether this call's arguments overlap in a way that the code does not allow for.
+  /// Whether a written argument overlaps another in a way that the code does not allow for.
   bool overlaps(std::span<const Tensor> inputs) const {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
-  // The parts of run().
-  /// The frame's results are the fresh arrays.
+  // Steps of run().
+  /// Sets the arguments of the frame.
   void fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const;
-  /// The results take the fresh arrays, or share them with the caller who keeps them.
+  /// Fills the results. They take over the fresh arrays (`taken`), or share them with the caller (`kept`).
   enum class Made : bool { taken, kept };
   void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,
                     std::span<Tensor> outputs) const;
@@ -148,44 +149,45 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
 }  // namespace detail
 
-/// The checks that KILN_CHECK names. An unknown word is a warning.
+/// The checks named in KILN_CHECK. An unknown word is a warning.
 Check check_from_environment();
 
-/// The recordings of one block object, one per signature. A hit compares signatures and takes no lock; a miss
-/// records and compiles while threads with the same signature wait and others go on. The table keeps as many
-/// as HybridizeOptions::max_recordings, those that were called last. Copies of the block share code where
-/// their recordings are the same.
+/// The recordings of one block object, one per signature. A hit compares signatures and takes no lock. A miss
+/// records and compiles, while threads with the same signature wait and others continue. The table keeps the
+/// HybridizeOptions::max_recordings recordings that were called last. Copies of the block share code if their
+/// recordings are equal.
 class CachedCall {
  public:
   CachedCall() = default;
   ~CachedCall();
   CachedCall(const CachedCall&) = delete;
 
-  /// Runs a block of one result if code for the call is there.
+  /// Runs the call if its code exists. For blocks of one result.
   bool hit(std::span<const Tensor> inputs, bool train, Tensor& out) const;
   /// The same for any number of results.
   bool hit(std::span<const Tensor> inputs, bool train, Tensors& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
-  /// What such a call runs; recorded and compiled if it is not there.
+  /// The recording of such a call; recorded and compiled if it does not exist.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
 
  private:
-  /// Good while the caller's section of Domain::recordings lasts, or under the lock.
+  /// Valid during the caller's section of Domain::recordings, or under the lock.
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
-  /// The recording whose code these inputs can run as it is.
+  /// The recording, if its code can run with these inputs without checks or an eager fallback.
   const detail::TracedCall* ready(std::span<const Tensor> inputs, bool train) const;
   /// Null if there is none. The reference keeps it alive without a section.
   std::shared_ptr<const detail::TracedCall> hold(std::span<const Tensor> inputs, bool train) const;
   std::shared_ptr<const detail::TracedCall> find_or_trace(HybridBlock& block, std::span<const Tensor> inputs,
                                                           bool train);
-  // Under the lock: the published recordings, and the number of the table that comes next.
+  // Under the lock: the published recordings, and the number of the next table.
   std::vector<std::shared_ptr<const detail::TracedCall>> published_calls() const;
   std::uint64_t next_number() const;
   /// Under the lock: publishes a table of these recordings. Returns the previous one, to be retired without
   /// the lock.
   std::unique_ptr<detail::RecordingTable> replace(
       std::vector<std::shared_ptr<const detail::TracedCall>> calls);
-  /// Under the lock: the same for one recording more, in place of another if there are too many.
+  /// Under the lock: publishes one more recording, replacing the least recently called one if the table is
+  /// full.
   std::unique_ptr<detail::RecordingTable> publish(std::shared_ptr<const detail::TracedCall> call);
 
   std::atomic<detail::RecordingTable*> published_{nullptr};
@@ -196,24 +198,24 @@ class CachedCall {
 
 namespace detail {
 
-/// hybrid_forward recorded for `signature`, with its code; the code of an earlier recording of the block that
-/// is the same is taken.
+/// Records hybrid_forward for `signature` and compiles it, or takes the code of an equal recording of the
+/// block.
 std::shared_ptr<TracedCall> trace_call(HybridBlock& block, CallSignature signature,
                                        std::span<const Tensor> inputs);
-/// The same without code.
+/// A recording without code.
 struct Recorded {
   std::shared_ptr<TracedCall> call;
-  ir::Graph to_compile;  // the graph, with the arrays that the call makes as outputs
+  ir::Graph to_compile;  // the graph whose outputs are the arrays that a run allocates
 };
 Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs);
 
-/// Runs a call together with the checks of its options. Throws where a check finds a difference.
+/// Runs a call with the checks of its options. Throws if a check finds a difference.
 Tensors run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
                     std::span<const Tensor> inputs);
 
 }  // namespace detail
 
-/// While it lives, this thread runs a block for a check: without hooks, and children as they are.
+/// During its lifetime, this thread runs a block for a check: without hooks, children not hybridized.
 class CheckScope {
  public:
   CheckScope();

@@ -1,4 +1,4 @@
-// The checks of a hybridized call (Check): recorded again, and run eagerly beside its code.
+// The checks of a hybridized call (Check): recording it again, and running it eagerly.
 #include "codegen/driver/compile.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
@@ -31,7 +31,7 @@ thread_local bool checking = false;
 bool asks_for(const TracedCall& call, Check check) { return (call.options.check & check) != Check::none; }
 
 constexpr const char* remedy =
-    "hybrid_forward reads something whose change Kiln does not see. Make a number or a flag an Attr<T> "
+    "hybrid_forward reads state that Kiln does not track. Make a number or a flag an Attr<T> "
     "member, an array a Parameter, a layer a Child; or call hybridize() after the change";
 
 std::string line_of(const std::string& line) { return line.empty() ? line : line + ": "; }
@@ -56,8 +56,8 @@ Tensor duplicate(const Tensor& t) {
   return out;
 }
 
-/// All arrays that a call can reach, whole, and copies of what they held. An eager run may thus write to them
-/// as it likes, and the compiled one finds them as they were.
+/// All arrays that a call can reach, and copies of their contents. The eager run may write to them; restore()
+/// resets them for the compiled run.
 class Arguments {
  public:
   Arguments(const TracedCall& call, std::span<const Tensor> inputs) {
@@ -70,14 +70,14 @@ class Arguments {
     for (const TracedCall::Capture& c : call.captures) add("'" + c.name + "'", c.whole());
   }
 
-  /// Puts back what the arrays held, and keeps what they hold now.
+  /// Restores the previous contents, and keeps the current ones for the comparison.
   void restore() {
     for (Held& h : held_) {
       Array& array = *TensorAccess::array(h.whole);
       if (array.bytes() == 0) continue;
       const void* const before = TensorAccess::array(h.before)->host_data();
       if (std::memcmp(array.host_data(), before, array.bytes()) == 0)
-        continue;  // maybe read by other threads
+        continue;  // no write: other threads may read it
       h.after = duplicate(h.whole);
       std::memcpy(array.host_data(), before, array.bytes());
       array.bump_version();
@@ -89,7 +89,7 @@ class Arguments {
     std::int64_t element;
     Tensor eager, compiled;
   };
-  /// An array that does not hold what it held at restore().
+  /// The first array whose contents differ from those before restore().
   std::optional<Difference> first_difference() const {
     for (const Held& h : held_) {
       const Tensor& eager = h.after.defined() ? h.after : h.before;
@@ -99,7 +99,7 @@ class Arguments {
     return {};
   }
 
-  /// The copy of the array behind `t`, and t's view of it.
+  /// The same view as `t` of the copy of its array.
   Tensor copy_of(const Tensor& t) const {
     for (const Held& h : held_)
       if (TensorAccess::array(h.whole) == TensorAccess::array(t))
@@ -123,13 +123,13 @@ class Arguments {
   std::vector<Held> held_;
 };
 
-/// A call run both ways.
+/// A call, run eagerly and compiled.
 struct Runs {
   HybridBlock& block;
   const TracedCall& call;
   std::span<const Tensor> inputs;
   Arguments arguments;
-  RandomState random;  // the counters that both draw
+  RandomState random;  // random counters of both runs
   Tensors eager, compiled;
 };
 
@@ -139,7 +139,7 @@ void run_both(Runs& r) {
     const RandomBlock draws(r.random);
     try {
       for (const Tensor& t : BlockAccess::run(r.block, {r.inputs.begin(), r.inputs.end()}))
-        r.eager.push_back(duplicate(t));  // it may be a view of an argument
+        r.eager.push_back(duplicate(t));  // a result may be a view of an argument
     } catch (...) {
       r.arguments.restore();
       throw;
@@ -151,8 +151,8 @@ void run_both(Runs& r) {
   r.call.run(r.inputs, r.compiled);
 }
 
-/// The values of all nodes of the recording, in its order: by code made for all of them at once, and node by
-/// node. Both read copies of the arguments. Names the first node that differs.
+/// Computes all nodes of the recording twice, on copies of the arguments: compiled with all of them as
+/// outputs, and node by node. Returns the first node that differs.
 std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   ir::Graph graph = r.call.graph;
   graph.writes.clear();
@@ -167,7 +167,7 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   for (const TracedCall::Capture& c : r.call.captures) given.push_back(r.arguments.copy_of(c.whole()));
   std::unordered_map<const ir::Node*, Tensors> values;
   CallFrame frame(*executable);
-  Tensors copies;  // each way its own: operators that keep statistics write to them
+  Tensors copies;  // separate for each run: operators that keep statistics write to them
   for (std::size_t i = 0; i < given.size(); ++i) {
     copies.push_back(duplicate(given[i]));
     frame.set_argument(i, *TensorAccess::array(copies.back()));
@@ -202,7 +202,7 @@ std::string value_text(const Tensor& t, std::int64_t element) {
   return element < 0 ? TensorType{t.dtype(), t.shape()}.str() : detail::element_text(t, element);
 }
 
-/// Throws the error that helps most with a result that differs.
+/// Throws the most specific error for a differing result: a stale recording, a node, or the result itself.
 [[noreturn]] void fail_bits(const Runs& r, const std::string& where, const std::string& line,
                             std::int64_t element, const Tensor& eager, const Tensor& compiled) {
   check_recording(r.block, r.call, r.inputs);
@@ -212,8 +212,8 @@ std::string value_text(const Tensor& t, std::int64_t element) {
   fail(
       "{}{} computes other values eagerly than compiled: {}{} is {} eagerly and {} compiled. Its recording "
       "is "
-      "up to date, so hybrid_forward computes otherwise while it is recorded: it must not ask is_traced() "
-      "for what it computes, nor count its runs",
+      "up to date, so hybrid_forward computes differently while it is recorded: its results must not depend "
+      "on is_traced() or on the number of its runs",
       line_of(line), r.block.name(), where, element < 0 ? "" : fmt::format(", element {},", element),
       value_text(eager, element), value_text(compiled, element));
 }
@@ -222,7 +222,7 @@ void compare(const Runs& r) {
   const ir::Graph& graph = r.call.graph;
   if (r.eager.size() != r.compiled.size()) {
     check_recording(r.block, r.call, r.inputs);
-    fail("{} gives {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
+    fail("{} returns {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
   }
   for (std::size_t i = 0; i < r.eager.size(); ++i) {
     const auto element = detail::first_difference(r.eager[i], r.compiled[i]);
@@ -254,7 +254,7 @@ Check check_from_environment() {
         all = all | Check::bits;
       else if (!word.empty())
         warn_once("KILN_CHECK",
-                  fmt::format("KILN_CHECK: no check is called \"{}\"; there are recording and bits", word));
+                  fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording and bits", word));
     }
     return all;
   }();

@@ -20,13 +20,13 @@ using detail::TracedCall;
 
 namespace {
 
-/// Which tensor of the recording each result is a view of. A result that is (a view of) an input, a parameter
-/// or another result shares its memory eagerly; it does so here too.
+/// Maps each result to the tensor that it is a view of. As in eager mode, a result that is (a view of) an
+/// input, a parameter or another result shares its memory.
 class ResultViews {
  public:
   ResultViews(CallTrace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
 
-  /// Fills results and fresh, and returns the values that the executable has to make.
+  /// Fills results and fresh, and returns the values that the executable computes.
   std::vector<ir::Entry> place(std::span<const Tensor> results, TracedCall& out) {
     std::vector<ir::Entry> made;
     std::vector<const Array*> arrays;
@@ -76,7 +76,7 @@ class ResultViews {
   std::span<const Tensor> inputs_;
 };
 
-/// Which arguments a call writes: in-place operators, and the states that operators update while training.
+/// Finds the arguments that a call writes: in-place operators, and operators that update states in training.
 void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   std::vector<bool> written(graph.inputs.size());
   const auto mark = [&](std::size_t input) {
@@ -100,7 +100,7 @@ void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   }
 }
 
-/// The parameters of a block by the arrays that they have now.
+/// The parameters of a block, keyed by their current arrays.
 std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& block) {
   std::unordered_map<const Array*, Parameter> out;
   for (const Parameter& p : block.collect_params())
@@ -126,8 +126,8 @@ Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::s
 
 namespace {
 
-/// Runs hybrid_forward on values to come. Fills graph, results and captures; returns the graph to compile,
-/// whose outputs are the arrays that the call makes.
+/// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
+/// whose outputs are the arrays that a run allocates.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
   CallTrace trace;
   std::vector<TensorType> types;
@@ -148,14 +148,14 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
                                 c.variable->name};
     if (const auto p = parameters.find(capture.array.get().get()); p != parameters.end())
       capture.parameter = detail::ParameterAccess::handle(p->second);
-    // Whether hybrid_forward named the parameter or took its array.
+    // A parameter's array is a parameter, also if hybrid_forward captured it as a tensor.
     if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
     out.captures.push_back(std::move(capture));
   }
   return compiled;
 }
 
-/// Code for the recording: that of an earlier one of the block if it is the same.
+/// The code of the recording, or of an equal one of the block.
 std::shared_ptr<const Executable> code_of(detail::BlockState& block, const TracedCall& call,
                                           const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;
@@ -202,7 +202,7 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
   const auto [call, graph] = record_call(block, std::move(signature), inputs);
   BlockState& state = BlockAccess::state(block);
   if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
-    call->eager_because = "it writes to an array that it also sees as another one";
+    call->eager_because = "it writes to an array that is also another argument";
     call->other_values = true;
   }
   if (call->eager_because.empty())

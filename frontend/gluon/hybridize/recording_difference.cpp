@@ -30,7 +30,7 @@ Found at(const ir::Node& node, std::string what, std::string was, std::string no
                              std::move(now)};
 }
 
-/// The nodes of one graph or body, by their place in it.
+/// The nodes of one graph or body, by position.
 class Places {
  public:
   Places(const std::vector<ir::NodePtr>& inputs, const std::vector<ir::NodePtr>& nodes) {
@@ -50,7 +50,7 @@ std::string name_of(const ir::Entry& e) {
   return e.output == 0 ? e.node->name : fmt::format("{}[{}]", e.node->name, e.output);
 }
 
-/// Two graphs, or two bodies of loops and branches.
+/// Compares two graphs, or two bodies of loops and branches.
 class Comparison {
  public:
   Comparison(const std::vector<ir::NodePtr>& inputs_a, const std::vector<ir::NodePtr>& nodes_a,
@@ -154,7 +154,7 @@ Found captured_arrays(const TracedCall& was, const TracedCall& now) {
     if (a.watched || b.watched || a.parameter || b.parameter)
       return at(variable, "the memory", a.parameter ? a.parameter->name : "one array",
                 b.parameter ? b.parameter->name : "another array");
-    // hybrid_forward makes the array anew each time.
+    // hybrid_forward creates the array anew each time.
     const Tensor x = a.whole(), y = b.whole();
     if (const auto element = first_difference(x, y))
       return at(variable, fmt::format("element {}", *element), element_text(x, *element),

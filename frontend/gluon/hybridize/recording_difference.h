@@ -6,7 +6,7 @@
 
 namespace kiln::detail {
 
-/// Where two recordings of one block for one signature part.
+/// A difference between two recordings of one block for one signature.
 struct RecordingDifference {
   std::string node;      ///< "net0_dense0_fwd (FullyConnected)", or what else differs
   std::string line;      ///< "net.cpp:12" of the node; may be empty
@@ -14,10 +14,11 @@ struct RecordingDifference {
   std::string was, now;  ///< both values
 };
 
-/// The first difference, in program order, that leads to other code; nothing where the code of one computes
-/// what the code of the other does. Names and lines do not count.
+/// The first difference, in program order, that changes the code; nothing if both compute the same. Names and
+/// lines do not count.
 std::optional<RecordingDifference> code_difference(const TracedCall& was, const TracedCall& now);
-/// The same, and arrays that hybrid_forward captured: another one, or one that it made with other elements.
+/// The same, and differences in captured arrays: another array, or one created by hybrid_forward with other
+/// elements.
 std::optional<RecordingDifference> recording_difference(const TracedCall& was, const TracedCall& now);
 
 }  // namespace kiln::detail

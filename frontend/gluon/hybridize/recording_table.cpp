@@ -9,7 +9,7 @@
 namespace kiln::detail {
 namespace {
 
-/// Of shapes, dtypes and mode. Which inputs share an array is left to the comparison.
+/// Hash of shapes, dtypes and mode. The comparison covers aliasing of inputs.
 class SignatureHash {
  public:
   explicit SignatureHash(bool train) : hash_(train) {}
@@ -58,7 +58,7 @@ const TracedCall* RecordingTable::find_by_hash(std::span<const Tensor> inputs, b
 
 RecordingTable::Calls most_recently_used(RecordingTable::Calls calls, std::size_t limit) {
   if (calls.size() <= limit) return calls;
-  // The times are read once: other threads raise them while this one compares.
+  // Read once: other threads may change them during the sort.
   std::vector<std::pair<std::uint64_t, std::size_t>> by_use;
   for (std::size_t i = 0; i < calls.size(); ++i)
     by_use.emplace_back(calls[i]->used_in.load(std::memory_order_relaxed), i);

@@ -10,20 +10,20 @@
 namespace kiln::detail {
 
 /// The recordings of one block object at one moment, oldest first. Immutable: a new recording means a new
-/// table, and the old one is retired (runtime/reclaim.h). A hit thus takes no lock, and a recording that a
-/// newer table lacks stays alive while a call runs it. Few signatures are compared one by one, newest first;
-/// many are found by a hash.
+/// table, and the old one is retired (runtime/reclaim.h). A hit thus takes no lock, and a recording that is
+/// not in a newer table stays alive while a call runs it. Few signatures are compared one by one, newest
+/// first; many are found by a hash.
 class RecordingTable final : public Retirable {
  public:
   using Calls = std::vector<std::shared_ptr<const TracedCall>>;
 
-  /// `number`: one more than the table's that this one replaces.
+  /// `number`: the number of the replaced table plus one.
   RecordingTable(Calls calls, std::uint64_t number);
 
   const Calls& calls() const { return calls_; }
   std::uint64_t number() const { return number_; }
-  /// The recording for the inputs, whether or not it still holds; null if there is none. Marks it as used in
-  /// the time of this table: a store, and none when it is marked already.
+  /// The recording for the inputs, valid or stale; null if there is none. Marks it as used in this table, by
+  /// a store unless it is marked already.
   const TracedCall* find(std::span<const Tensor> inputs, bool train) const {
     for (const TracedCall* const* c = few_; *c != nullptr; ++c)
       if ((*c)->signature.matches(inputs, train)) return mark(*c);
@@ -42,16 +42,15 @@ class RecordingTable final : public Retirable {
     return call;
   }
 
-  /// Comparing so many signatures takes about as long as hashing one.
+  /// The number of signatures whose comparison takes about as long as hashing one.
   static constexpr std::size_t few = 8;
   std::uint64_t number_;
-  const TracedCall* few_[few + 1] = {};  // newest first, and then null; none where there are more
-  std::vector<Slot> slots_;              // open addressing, half empty; none for few calls
+  const TracedCall* few_[few + 1] = {};  // newest first, null-terminated; empty if there are more
+  std::vector<Slot> slots_;              // open addressing, half full; empty for few calls
   Calls calls_;
 };
 
-/// At most `limit` of the calls: those that were used longest ago are left out, and of those that were used
-/// at the same time the older ones.
+/// At most `limit` of the calls: drops the least recently used, among those the oldest.
 RecordingTable::Calls most_recently_used(RecordingTable::Calls calls, std::size_t limit);
 
 }  // namespace kiln::detail

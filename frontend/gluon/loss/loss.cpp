@@ -1,4 +1,5 @@
-// Losses of a prediction and a label. Operators and their order are MXNet's, so that files come out the same.
+// Losses of a prediction and a label, with MXNet's operators in MXNet's order, so that exported files are
+// equal.
 #include "frontend/tensor/array.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"
@@ -13,7 +14,7 @@ namespace {
 
 bool shape_known(const Tensor& t) { return TensorAccess::array(t)->shape_known; }
 
-/// The third tensor of a call, if there is one.
+/// The optional third tensor of a call.
 Tensor third(const Tensors& inputs) { return inputs.size() > 2 ? inputs[2] : Tensor(); }
 
 BlockOptions named(const std::optional<std::string>& prefix) { return {.prefix = prefix}; }
@@ -64,7 +65,7 @@ constexpr std::initializer_list<const char*> usual = {"pred", "label", "sample_w
 /// log(1 + exp(-|x|))
 Tensor log_sum(const Tensor& x) { return F::Activation(-F::abs(x), {.act_type = "softrelu"}); }
 
-/// Of a logit x and a label z in [0, 1]: max(x, 0) - x z + log(1 + exp(-|x|)), which cannot overflow.
+/// For a logit x and a label z in [0, 1]: max(x, 0) - x z + log(1 + exp(-|x|)), which cannot overflow.
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& z) {
   const Tensor positive = F::relu(x);
   const Tensor rest = positive - x * z;

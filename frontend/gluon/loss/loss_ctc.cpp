@@ -36,11 +36,11 @@ Tensors CTCLoss::hybrid_forward(F& F, const Tensors& inputs) {
   const Tensor label = batch_axis_ == 1 ? turned(inputs[1]) : inputs[1];
   std::vector<const Tensor*> in{&pred, &label};
   for (std::size_t i = 2; i < next; ++i) in.push_back(&inputs[i]);
-  Given<3> given;
+  CallAttributes<3> given;
   given.set("use_data_lengths", ir::AttrValue(pred_lengths));
   given.set("use_label_lengths", ir::AttrValue(label_lengths));
   given.set("blank_label", ir::AttrValue(std::string("last")));
-  const Tensor loss = invoke_one({.op = row("CTCLoss"),
+  const Tensor loss = invoke_one({.op = find_op_or_throw("CTCLoss"),
                                   .inputs = in,
                                   .given = given.items(),
                                   .where = std::source_location::current(),

@@ -1,4 +1,4 @@
-// Losses that compare vectors with one another.
+// Losses that compare vectors with each other.
 #include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 Tensor column(const Tensor& x) { return F::reshape(x, {-1, 1}); }
 
-/// x . y / max(|x| |y|, 1e-12) of rows
+/// x . y / max(|x| |y|, 1e-12) per row
 Tensor cosine(const Tensor& x, const Tensor& y) {
   const Tensor x_norm = column(F::norm(x, {.axis = -1}));
   const Tensor y_norm = column(F::norm(y, {.axis = -1}));
@@ -49,7 +49,7 @@ Tensors CosineEmbeddingLoss::hybrid_forward(F& F, const Tensors& in) {
   const Tensor beyond = margin_.integral() ? similarity - static_cast<std::int64_t>(margin_.value())
                                            : similarity - margin_.value();
   const Tensor far = F.broadcast_maximum(zero, different * beyond);
-  // MXNet's layer writes this attribute, which its operator does not read.
+  // MXNet's layer writes this attribute; its operator ignores it.
   if (const ir::NodePtr& node = TensorAccess::array(far)->value.node) node->attr_text["axis"] = "1";
   return {weighted(near + far, in.size() > 3 ? in[3] : Tensor())};
 }

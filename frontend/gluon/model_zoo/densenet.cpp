@@ -9,7 +9,7 @@ void add_norm_relu_conv(nn::HybridSequential& out, std::int64_t channels, int ke
   out.add(nn::Conv2D(channels, {.kernel_size = kernel, .padding = padding, .use_bias = false}));
 }
 
-/// The input with `growth_rate` channels more.
+/// The input concatenated with `growth_rate` new channels.
 nn::HybridConcurrent dense_layer(std::int64_t growth_rate, const ModelOptions& o) {
   nn::HybridSequential more = sequence();
   add_norm_relu_conv(more, o.bn_size * growth_rate, 1, 0);
@@ -29,7 +29,7 @@ nn::HybridSequential dense_block(std::size_t stage, int layers, std::int64_t gro
   return out;
 }
 
-/// Half of everything: `channels`, rows and columns.
+/// Halves the spatial extents; `channels` outputs.
 nn::HybridSequential transition(std::int64_t channels) {
   nn::HybridSequential out = sequence();
   add_norm_relu_conv(out, channels, 1, 0);

@@ -13,7 +13,7 @@ namespace {
 using detail::lower;
 using Make = std::function<VisionModel(const ModelOptions&)>;
 
-/// How to make each network.
+/// The factory of each network.
 std::map<std::string, Make> make_table() {
   std::map<std::string, Make> table;
   table["alexnet"] = [](const ModelOptions& o) { return AlexNet(o); };
@@ -76,7 +76,7 @@ const std::map<std::string, Make>& models() {
   return table;
 }
 
-/// An option of another family would change nothing: most likely it is a mistake.
+/// An option of another family has no effect here: it is rejected as a probable mistake.
 void check_options(const std::string& name, const ModelOptions& o) {
   const ModelOptions plain;
   const auto only_of = [&](bool given, const char* option, const char* family) {

@@ -11,7 +11,7 @@ struct ConvSize {
 };
 enum class Pooled { no, average, maximum };
 
-/// The convolutions that do not change the number of rows and columns: 1x1, square, and of one row or column.
+/// Convolutions that keep the spatial extents: 1x1, square, and of one row or column.
 ConvSize point(std::int64_t channels) { return {.channels = channels}; }
 ConvSize square(std::int64_t channels, int kernel) {
   return {.channels = channels, .kernel = kernel, .padding = kernel / 2};
@@ -87,7 +87,7 @@ nn::HybridConcurrent block_d(const std::string& prefix) {
   return out;
 }
 
-/// A branch whose end is a row and a column convolution, joined.
+/// A branch that ends in a row and a column convolution, concatenated.
 nn::HybridSequential forked(std::initializer_list<ConvSize> convs) {
   nn::HybridSequential out = sequence();
   out.add(branch(convs));

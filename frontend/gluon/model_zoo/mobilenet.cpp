@@ -20,7 +20,7 @@ struct ConvSize {
   std::int64_t groups = 1;
 };
 
-/// A convolution without a bias, which keeps rows and columns at stride 1, and BatchNorm.
+/// A convolution without bias that keeps the spatial extents at stride 1, and BatchNorm.
 void add_conv(nn::HybridSequential& out, const ConvSize& c) {
   out.add(nn::Conv2D(c.channels, {.kernel_size = c.kernel,
                                   .strides = c.stride,
@@ -30,8 +30,8 @@ void add_conv(nn::HybridSequential& out, const ConvSize& c) {
   out.add(nn::BatchNorm());
 }
 
-/// 1x1 to `expansion` times the channels, 3x3 on each channel, 1x1 to `channels`; plus the input where that
-/// has the same shape.
+/// 1x1 convolution to `expansion` times the channels, 3x3 depthwise, 1x1 to `channels`; the input is added if
+/// the shapes agree.
 class LinearBottleneck : public HybridBlock {
  public:
   LinearBottleneck(std::int64_t in_channels, std::int64_t channels, int expansion, int stride)
@@ -57,11 +57,11 @@ class LinearBottleneck : public HybridBlock {
   Child<nn::HybridSequential> out_{this, "out"};
 };
 
-/// Numbers of channels times the network's multiplier, rounded down.
+/// Channel counts times the network's multiplier, rounded down.
 class Scaled {
  public:
   explicit Scaled(double multiplier) : multiplier_(multiplier) {
-    if (!(multiplier >= 0.03125 && multiplier <= 1000))  // below it 32 channels would be none
+    if (!(multiplier >= 0.03125 && multiplier <= 1000))  // below this, 32 channels would become none
       fail("The multiplier of a MobileNet must be between 1/32 and 1000, not {}", multiplier);
   }
   std::int64_t operator()(int channels) const { return static_cast<std::int64_t>(channels * multiplier_); }

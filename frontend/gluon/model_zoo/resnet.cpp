@@ -13,7 +13,7 @@ nn::Conv2D conv(std::int64_t channels, int kernel, int stride, std::int64_t in_c
            .in_channels = in_channels}};
 }
 
-/// A block of a ResNet: the shapes of both versions, and the name that prints.
+/// A block of a ResNet: the data of both versions, and its printed name.
 class Residual : public HybridBlock {
  public:
   std::string class_name() const override { return class_name_; }
@@ -26,7 +26,7 @@ class Residual : public HybridBlock {
   const char* class_name_;
 };
 
-/// relu(x + body(x)); x goes through a convolution where its shape is another than the body's.
+/// relu(x + body(x)); a convolution is applied to x if its shape differs from the body's.
 class ResidualV1 : public Residual {
  public:
   ResidualV1(ResNetBlock kind, std::int64_t channels, int stride, std::int64_t in_channels)
@@ -55,7 +55,7 @@ class ResidualV1 : public Residual {
   Tensor hybrid_forward(F& F, const Tensor& x) override {
     const Tensor y = body_(x);
     const Tensor shortcut = downsample_.defined() ? downsample_(x) : x;
-    // The order shows in exported files, and not in the sum.
+    // The order is visible in exported files, not in the sum.
     const Tensor sum = kind_ == ResNetBlock::basic ? shortcut + y : y + shortcut;
     return F.Activation(sum, {.act_type = "relu"});
   }
@@ -65,8 +65,8 @@ class ResidualV1 : public Residual {
   Child<nn::HybridSequential> body_{this, "body"}, downsample_{this, "downsample"};
 };
 
-/// x plus convolutions, each after BatchNorm and activation; where the shape changes x is what a convolution
-/// makes of the first activation.
+/// x plus convolutions, each after BatchNorm and activation. If the shape changes, x is replaced by a
+/// convolution of the first activation.
 class ResidualV2 : public Residual {
  public:
   ResidualV2(ResNetBlock kind, std::int64_t channels, int stride, std::int64_t in_channels)

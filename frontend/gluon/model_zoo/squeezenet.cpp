@@ -11,7 +11,7 @@ nn::HybridSequential conv_relu(std::int64_t channels, int kernel, int padding) {
   return out;
 }
 
-/// A few channels by a 1x1 convolution, and from them `expand` ones each by 1x1 and 3x3.
+/// A 1x1 convolution to few channels, then 1x1 and 3x3 convolutions to `expand` channels each, concatenated.
 nn::HybridSequential fire(std::int64_t squeeze, std::int64_t expand) {
   nn::HybridSequential out = sequence();
   out.add(conv_relu(squeeze, 1, 0));
@@ -27,7 +27,7 @@ nn::HybridSequential fire(std::int64_t squeeze, std::int64_t expand) {
 SqueezeNet::SqueezeNet(std::string_view version, const ModelOptions& o) : VisionModel("SqueezeNet", o) {
   const bool first = version == "1.0";
   if (!first && version != "1.1") fail("There is no SqueezeNet '{}'; the versions are 1.0 and 1.1", version);
-  // Squeezed channels of the fires (they expand to 4 times as many on each path); 0 is a pooling layer.
+  // Squeezed channels of the fire blocks (each path expands to 4 times as many); 0 is a pooling layer.
   const std::vector<int> layers = first ? std::vector{0, 16, 16, 32, 0, 32, 48, 48, 64, 0, 64}
                                         : std::vector{0, 16, 16, 0, 32, 32, 0, 48, 48, 64, 64};
   const auto scope = name_scope();

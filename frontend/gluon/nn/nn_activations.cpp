@@ -24,7 +24,7 @@ Tensor PReLU::hybrid_forward(F&, const Tensor& x) { return apply_op({x, alpha});
 ELU::ELU(double alpha, const BlockOptions& options)
     : Layer(options, "elu", layer_config("LeakyReLU", {{"act_type", word("elu")}, {"slope", alpha}})) {}
 Tensor ELU::hybrid_forward(F&, const Tensor& x) {
-  const Tensor* input = &x;  // MXNet's layer leaves the node's name to the operator
+  const Tensor* input = &x;  // MXNet's layer gives the node no name of its own
   return invoke_one({.op = *config_->op,
                      .inputs = {&input, 1},
                      .given = config_->attrs.items(),
@@ -42,7 +42,7 @@ Tensor GELU::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }
 Tensor Swish::hybrid_forward(F&, const Tensor& x) {
   const Tensor scaled = x * beta_;
   const Tensor* input = &scaled;
-  return x * invoke_one({.op = row("sigmoid"),
+  return x * invoke_one({.op = find_op_or_throw("sigmoid"),
                          .inputs = {&input, 1},
                          .given = {},
                          .where = std::source_location::current(),

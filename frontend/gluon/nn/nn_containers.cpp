@@ -17,11 +17,11 @@ namespace {
 void require_operator(std::string_view kind, const std::string& name) {
   if (ir::find_op(name)) return;
   const std::string_view nearest = ir::nearest_op(name);
-  fail("{}: there is no operator '{}'{}; `kiln ops` lists those that there are", kind, name,
+  fail("{}: there is no operator '{}'{}; `kiln ops` lists the operators", kind, name,
        nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
 }
 
-/// The children that a slice means, with the lines that added them.
+/// The children selected by a slice, with the lines that added them.
 std::vector<detail::Added> sliced(const Block& block, Slice s) {
   const auto children = block.children();
   const auto& lines = detail::BlockAccess::state(block).added_at;
@@ -43,8 +43,8 @@ std::vector<detail::Added> sliced(const Block& block, Slice s) {
   return out;
 }
 
-/// Calls `run` with each child. A child may change the children: it lives as long as its call, and those
-/// added behind it are run too.
+/// Calls `run` with each child. A child may change the list of children: the running child is kept alive, and
+/// children appended meanwhile run too.
 template <class Run>
 void for_each_child(const Block& block, Run run) {
   const auto& children = detail::BlockAccess::state(block).children;
@@ -54,8 +54,8 @@ void for_each_child(const Block& block, Run run) {
   }
 }
 
-/// The child's operators belong to the line that added it to the container. Where one of Kiln's own blocks
-/// runs the container (a network of the model zoo), they belong to the line that called that one.
+/// The child's operators have the line that added it to the container. If a block of the library runs the
+/// container (a network of the model zoo), they have the line that called that block.
 Tensors call_child(const Block& container, Block& child, const Tensors& inputs) {
   const auto& added = detail::BlockAccess::state(container).added_at;
   const auto line = added.find(&child);
@@ -141,7 +141,7 @@ Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
   }
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_all({.op = row(op_name_),
+  return invoke_all({.op = find_op_or_throw(op_name_),
                      .inputs = pointers,
                      .given = {},
                      .where = std::source_location::current(),

@@ -71,8 +71,7 @@ std::string PixelShuffle::str() const {
                      factors_.rank() == 1 ? std::to_string(factors_[0]) : factors_.str());
 }
 
-// The codes of reshape keep batch and channels open, as in MXNet's files: -4 splits an extent in two, -3
-// merges two.
+// Reshape codes keep batch and channels open, as in MXNet's files: -4 splits an extent in two, -3 merges two.
 
 Tensor PixelShuffle1D::hybrid_forward(F& F, const Tensor& x) {
   Tensor y = F.reshape(x, {0, -4, -1, factors_[0], 0});  // (N, C, f, W)
@@ -89,7 +88,7 @@ Tensor PixelShuffle2D::hybrid_forward(F& F, const Tensor& x) {
 }
 
 Tensor PixelShuffle3D::hybrid_forward(F& F, const Tensor& x) {
-  // One axis after the other: MXNet transposes at most six.
+  // One axis after the other: MXNet's transpose takes at most six axes.
   const std::int64_t f1 = factors_[0], f2 = factors_[1], f3 = factors_[2];
   Tensor y = F.reshape(x, {0, -4, -1, f1 * f2 * f3, 0, 0, 0});  // (N, C, f1 f2 f3, D, H, W)
   y = F.swapaxes(y, {.dim1 = 2, .dim2 = 3});

@@ -20,7 +20,7 @@ Tensor Layer::apply_op(std::initializer_list<Tensor> inputs) const {
 Activation::Activation(const std::string& act_type, const BlockOptions& options, Where where) try
     : Layer(options, act_type, layer_config("Activation", {{"act_type", word(act_type)}})),
       act_type_(act_type) {
-  config_->op->complete(config_->attrs);  // an unknown activation is refused here, and not at the first call
+  config_->op->complete(config_->attrs);  // rejects an unknown activation here, not at the first call
 } catch (const Error&) {
   rethrow_at_line(where);
 }

@@ -16,7 +16,7 @@ struct LayerConfig {
 };
 
 inline std::shared_ptr<const LayerConfig> layer_config(std::string_view op_name, ir::Attrs attrs) {
-  return std::make_shared<const LayerConfig>(LayerConfig{&row(op_name), std::move(attrs)});
+  return std::make_shared<const LayerConfig>(LayerConfig{&find_op_or_throw(op_name), std::move(attrs)});
 }
 
 inline ir::AttrValue word(std::string_view text) { return std::string(text); }

@@ -9,7 +9,7 @@ namespace {
 
 const char* python(bool b) { return b ? "True" : "False"; }
 
-/// A parameter of one value per channel, whose number the first call may tell.
+/// A parameter with one value per channel; the first call may determine their number.
 Parameter per_channel(const Block& layer, const char* name, std::int64_t channels, const Initializer& init,
                       bool learnt, bool differentiable) {
   return layer.params().get(

@@ -68,7 +68,7 @@ void fill_uniform(std::span<double> out, double scale, const std::function<doubl
   for (double& v : out) v = (2 * uniform() - 1) * scale;
 }
 
-/// Box and Muller's transform: two uniform numbers give two normal ones.
+/// Box-Muller transform: two uniform numbers give two normal ones.
 void fill_normal(std::span<double> out, double sigma, const std::function<double()>& uniform) {
   for (std::size_t i = 0; i < out.size(); i += 2) {
     const double radius = sigma * std::sqrt(-2 * std::log(1 - uniform()));

@@ -21,15 +21,15 @@ using detail::ParameterAccess;
 using detail::ParameterState;
 
 bool detail::ParameterState::shape_known() const {
-  // One that has values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
+  // A parameter with values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
   if (ready.load(std::memory_order_acquire)) return true;
   return !shape.empty() && std::all_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 0; });
 }
 
 namespace {
 
-/// Counter-based numbers in [0, 1) for one initialisation: splitmix64 (Steele, Lea, Flood 2014) of key and
-/// index.
+/// Counter-based random numbers in [0, 1) for one initialisation: splitmix64 (Steele, Lea, Flood 2014) of key
+/// and index.
 class InitializerStream {
  public:
   InitializerStream() {
@@ -98,7 +98,7 @@ const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
   return *p.variable_attrs;
 }
 
-/// `shape` with the extents that it leaves open taken from `other`; nothing when they differ.
+/// `shape` with its unknown extents taken from `other`; nothing if the shapes are incompatible.
 std::optional<Shape> merged(const Shape& shape, const Shape& other) {
   if (shape.empty()) return other;
   if (other.empty()) return shape;
@@ -183,7 +183,8 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
     : state_(std::make_shared<ParameterState>()) {
   for (std::int64_t d : shape)
     if (d < 0)
-      fail("Parameter '{}' has a negative extent in its shape {}; 0 is one that the first call tells", name,
+      fail("Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call determines",
+           name,
            shape.str());
   state_->name = name;
   state_->shape = shape;
@@ -193,7 +194,7 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
 
 Parameter& Parameter::operator=(const Parameter& o) { return *this = Parameter(o); }
 Parameter& Parameter::operator=(Parameter&& o) {
-  // While recording, handles are hybrid_forward's own variables.
+  // While recording, handles are local variables of hybrid_forward.
   if (state_ && state_ != o.state_ && !Trace::current()) state_->revision->changed();
   state_ = std::move(o.state_);
   return *this;
@@ -249,9 +250,8 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   if (!s.shape_known()) {
     if (!s.options.allow_deferred_init)
       fail(
-          "Parameter '{}' cannot be initialized: its shape {} has extents that are not known. Give them "
-          "where it is "
-          "made, or make it with {{.allow_deferred_init = true}}",
+          "Parameter '{}' cannot be initialized: its shape {} has unknown extents. Give them in its "
+          "constructor, or construct it with {{.allow_deferred_init = true}}",
           s.name, s.shape.str());
     s.deferred = chosen;
     return;
@@ -259,7 +259,7 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   Tensor values = initial_values(s, chosen);
   if (!s.ready) return publish(s, std::move(values));
   lock.unlock();
-  set_data(values);  // into the same array: compiled code sees it
+  set_data(values);  // into the same array, so that compiled code reads the new values
 }
 
 bool Parameter::is_initialized() const { return state_->ready.load(std::memory_order_acquire); }
@@ -329,7 +329,7 @@ std::string Parameter::str() const {
   const std::string dtype =
       o.dtype_by_name ? std::string(name_of(o.dtype)) : fmt::format("<class 'numpy.{}'>", name_of(o.dtype));
   Shape shown = shape();
-  // An extent that is not known yet, as numpy mode writes it.
+  // An unknown extent in the notation of numpy mode.
   if (NumpyScope::program()) std::replace(shown.begin(), shown.end(), std::int64_t{0}, std::int64_t{-1});
   return fmt::format("{} {} (shape={}, dtype={})", state_->constant ? "Constant" : "Parameter", name(),
                      shown.str(), dtype);

@@ -46,7 +46,7 @@ bool agree(const Shape& a, const Shape& b) {
   return true;
 }
 
-/// What is asked for must be what is there; a default asks for nothing.
+/// A requested property must match the existing parameter; defaults request nothing.
 void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOptions& o) {
   ParameterOptions& stored = detail::ParameterAccess::state(p).options;
   const ParameterOptions plain;
@@ -70,7 +70,7 @@ void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOp
 constexpr const char* naming_advice =
     ". Names begin with the prefixes of their blocks: give both networks the same, or use save_parameters() "
     "and "
-    "load_parameters(), which go by the place in the network";
+    "load_parameters(), which identify a parameter by its position in the network";
 
 }  // namespace
 
@@ -174,9 +174,8 @@ void ParameterDict::save(const std::string& path, const std::string& strip_prefi
   for (const Parameter& p : items()) {
     if (!p.name().starts_with(strip_prefix))
       fail(
-          "save() is to strip '{}' from the names of parameters, and '{}' does not begin with it: it is "
-          "shared from "
-          "another block, or its block was made outside of name_scope()",
+          "save() cannot strip '{}' from the name '{}', which does not begin with it: the parameter is "
+          "shared from another block, or its block was made outside of name_scope()",
           strip_prefix, p.name());
     arrays.push_back({p.name().substr(strip_prefix.size()), p.data({})});
   }
@@ -190,7 +189,7 @@ void ParameterDict::load(const std::string& path, const LoadOptions& options,
   std::vector<std::string> names;
   for (NamedArray& a : loaded) {
     if (a.name.starts_with("arg:") || a.name.starts_with("aux:")) a.name.erase(0, 4);
-    // A file that has full names already gets no second prefix.
+    // Full names in a file do not get the prefix a second time.
     if (!state_->index.contains(a.name)) a.name = restore_prefix + a.name;
     by_name[a.name] = &a.array;
     names.push_back(a.name);
@@ -198,15 +197,15 @@ void ParameterDict::load(const std::string& path, const LoadOptions& options,
   if (!options.allow_missing)
     for (const Parameter& p : items())
       if (!by_name.contains(p.name()))
-        fail("{}: there are no values for parameter '{}', but for {}{}", path, p.name(),
+        fail("{}: there are no values for parameter '{}', only for {}{}", path, p.name(),
              detail::brief_list(names), naming_advice);
   for (const NamedArray& a : loaded) {
     const auto it = state_->index.find(a.name);
     if (it != state_->index.end()) {
       detail::ParameterAccess::load(state_->items[it->second], a.array, options.cast_dtype);
     } else if (!options.ignore_extra) {
-      fail("{}: there is no parameter '{}', but {}; load with {{.ignore_extra = true}} to leave it out{}",
-           path, a.name, detail::brief_list(keys()), naming_advice);
+      fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it{}", path,
+           a.name, detail::brief_list(keys()), naming_advice);
     }
   }
 }

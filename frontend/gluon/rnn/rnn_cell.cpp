@@ -1,4 +1,4 @@
-// What all recurrent cells share: calls, first states, unrolling, and what they keep between steps.
+// Shared by all recurrent cells: calls, initial states, unrolling, state between steps.
 #include "frontend/gluon/rnn/rnn_cell.h"
 
 #include "frontend/api/f_call.h"
@@ -71,7 +71,7 @@ UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, 
       kiln::detail::check_length(length, inputs, options);
       return unroll_steps(length, inputs, options);
     } catch (const DeferredInitializationError&) {
-      throw;  // names the cell and keeps its type
+      throw;  // already names the cell; rethrown to keep its type
     } catch (const Error& e) {
       const std::string prefix = line_prefix(line);
       if (e.kind() != Error::Kind::user || prefix.empty() ||
@@ -108,7 +108,7 @@ UnrollOutput RecurrentCell::unroll_steps(std::int64_t length, const Sequence& in
   Tensors states = kiln::detail::first_states(*this, inputs, options);
   const bool ends_early = options.valid_length.defined();
   Tensors outputs;
-  std::vector<Tensors> history(states.size());  // of each state, the value after each step
+  std::vector<Tensors> history(states.size());  // per state, its value after each step
   for (const Tensor& x : steps) {
     StepOutput out = (*this)(x, states);
     outputs.push_back(std::move(out.output));
@@ -162,7 +162,7 @@ CellMemory& CellAccess::memory(const rnn::RecurrentCell& cell) {
     std::weak_ptr<CellState> owner;
     CellMemory memory;
   };
-  // By thread: threads that unroll one cell do not see each other's steps.
+  // Per thread: threads that unroll one cell do not see each other's steps.
   thread_local std::unordered_map<const CellState*, Entry> entries;
   const auto found = entries.find(cell.cell_.get());
   if (found != entries.end() && !found->second.owner.expired()) return found->second.memory;
@@ -231,7 +231,7 @@ std::vector<Tensor> make_states(const rnn::RecurrentCell& cell, const Block& blo
     if (options.batch_size < 0 || (batch_needed && options.batch_size == 0))
       fail("begin_state() of {} {} needs the size of the batch, as in begin_state(x.shape()[0]), not {}",
            block.class_name(), block.name(), options.batch_size);
-    Given<2> given;
+    CallAttributes<2> given;
     given.set("shape", ir::AttrValue(options.batch_size == 0 ? open_shape(info) : info.shape));
     given.set("dtype", options.dtype);
     const Tensor zeros = call<"_zeros">({}, given, std::source_location::current(), name);

@@ -1,4 +1,4 @@
-// The cells that compute: dense products and gates. Nodes have the names that MXNet gives them, "t0_i2h".
+// The computing cells: dense contractions and gates. Nodes have MXNet's names, such as "t0_i2h".
 #include "frontend/api/f_call.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "runtime/fail.h"
@@ -18,34 +18,35 @@ Tensor dense(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int
   return F::FullyConnected(x, weight, bias, {.num_hidden = units, .name = name}, here());
 }
 Tensor add(const Tensor& a, const Tensor& b, const std::string& name) {
-  return call<"elemwise_add">({&a, &b}, Given<1>(), here(), name);
+  return call<"elemwise_add">({&a, &b}, CallAttributes<1>(), here(), name);
 }
 Tensor sub(const Tensor& a, const Tensor& b, const std::string& name) {
-  return call<"elemwise_sub">({&a, &b}, Given<1>(), here(), name);
+  return call<"elemwise_sub">({&a, &b}, CallAttributes<1>(), here(), name);
 }
 Tensor mul(const Tensor& a, const Tensor& b, const std::string& name) {
-  return call<"elemwise_mul">({&a, &b}, Given<1>(), here(), name);
+  return call<"elemwise_mul">({&a, &b}, CallAttributes<1>(), here(), name);
 }
 Tensors slices(const Tensor& x, std::int64_t parts, const std::string& name) {
   return F::split(x, {.num_outputs = parts, .name = name}, here());
 }
 
-/// Those that have an operator of their own are written as that.
+/// Activations with an operator of their own are recorded as that operator.
 Tensor activate(const Tensor& x, const std::string& activation, const std::string& name) {
-  if (activation == "tanh") return call<"tanh">({&x}, Given<1>(), here(), name);
-  if (activation == "relu") return call<"relu">({&x}, Given<1>(), here(), name);
-  if (activation == "sigmoid") return call<"sigmoid">({&x}, Given<1>(), here(), name);
-  if (activation == "softsign") return call<"softsign">({&x}, Given<1>(), here(), name);
+  if (activation == "tanh") return call<"tanh">({&x}, CallAttributes<1>(), here(), name);
+  if (activation == "relu") return call<"relu">({&x}, CallAttributes<1>(), here(), name);
+  if (activation == "sigmoid") return call<"sigmoid">({&x}, CallAttributes<1>(), here(), name);
+  if (activation == "softsign") return call<"softsign">({&x}, CallAttributes<1>(), here(), name);
   return F::Activation(x, {.act_type = activation, .name = name}, here());
 }
 
 std::string or_default(const std::string& activation, const char* otherwise) {
   const std::string name = activation.empty() ? otherwise : activation;
-  row("Activation").complete({{"act_type", name}});  // an unknown one is refused here, not at the first step
+  find_op_or_throw("Activation")
+      .complete({{"act_type", name}});  // rejects an unknown activation here, not at the first step
   return name;
 }
 
-/// What a cell's weights are made from: "3 -> 12".
+/// The shape of a cell's weights as text: "3 -> 12".
 std::string mapping(const Parameter& i2h_weight) {
   const Shape shape = i2h_weight.shape();
   return fmt::format("{} -> {}", shape[1] ? std::to_string(shape[1]) : "None", shape[0]);
@@ -145,7 +146,7 @@ StepOutput GRUCell::hybrid_forward(F& F, const Tensor& x, const Tensors& states)
   const Tensor update = gate(1, "plus1", "z_act");
   const Tensor next = F.Activation(add(from_input[2], mul(reset, from_state[2], t + "mul0"), t + "plus2"),
                                    {.act_type = "tanh", .name = t + "h_act"});
-  const Tensor ones = kiln::call<"ones_like">({&update}, Given<1>(), here(), t + "ones_like0");
+  const Tensor ones = kiln::call<"ones_like">({&update}, CallAttributes<1>(), here(), t + "ones_like0");
   const Tensor fresh = mul(sub(ones, update, t + "minus0"), next, t + "mul1");
   const Tensor output = add(fresh, mul(update, h, t + "mul20"), t + "out");
   return {output, {output}};

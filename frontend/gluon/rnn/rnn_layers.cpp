@@ -1,4 +1,5 @@
-// The recurrent layers over whole sequences: their weights as the one vector that the operator RNN takes.
+// Recurrent layers over whole sequences. Their weights are joined to the one vector that the operator RNN
+// takes.
 #include "frontend/api/f_call.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/trace/naming.h"
@@ -93,7 +94,7 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
       states.push_back(o.func(name, info));
       continue;
     }
-    Given<2> given;
+    CallAttributes<2> given;
     given.set("shape", ir::AttrValue(o.batch_size == 0 ? kiln::detail::open_shape(info) : info.shape));
     given.set("dtype", o.dtype);
     states.push_back(kiln::call<"_zeros">({}, given, here(), name));
@@ -103,9 +104,9 @@ Tensors Layer::begin_state(const BeginStateOptions& o) const {
   return states;
 }
 
-/// The first states where none are given, for any batch.
+/// The default initial states, for any batch.
 Tensors Layer::zero_states(const Tensor& x) const {
-  // MXNet makes them before it enters the layer, so that they are named by what is around it.
+  // MXNet creates them before it enters the layer's scope: their names have the enclosing prefix.
   const NameScope around(NameScope::outer_prefix());
   BeginStateOptions begin{.dtype = options_.dtype};
   if (TensorAccess::array(x)->shape_known) {
@@ -120,7 +121,7 @@ Tensors Layer::zero_states(const Tensor& x) const {
 Tensor Layer::parameters(F& F) const {
   Tensors flat;
   const auto add = [&](const Tensor& p) {
-    Given<1> given;
+    CallAttributes<1> given;
     given.set("shape", ir::AttrValue(std::int64_t{-1}));
     flat.push_back(kiln::call<"reshape">({&p}, given, here()));
   };
@@ -133,7 +134,7 @@ Tensor Layer::parameters(F& F) const {
     add(w.i2h_bias);
     add(w.h2h_bias);
   }
-  Given<1> given;
+  CallAttributes<1> given;
   given.set("dim", ir::AttrValue(std::int64_t{0}));
   return kiln::call_list<"_rnn_param_concat">(flat, given, here());
 }
@@ -161,13 +162,13 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   in.insert(in.end(), zeros.begin(), zeros.end());
   in.insert(in.end(), inputs.begin() + 1, inputs.end());
 
-  Given<11> given;
+  CallAttributes<11> given;
   given.set("use_sequence_length", ir::AttrValue(options_.use_sequence_length));
   given.set("state_size", ir::AttrValue(hidden_size_));
   given.set("projection_size", or_none(options_.projection_size));
   given.set("num_layers", ir::AttrValue(options_.num_layers));
   given.set("bidirectional", ir::AttrValue(options_.bidirectional));
-  // A probability of nothing is written as Python writes the integer.
+  // A probability of zero is written as Python's integer 0.
   given.set("p", options_.dropout == 0 ? Number(0) : Number(options_.dropout));
   given.set("state_outputs", ir::AttrValue(true));
   given.set("mode", ir::AttrValue(mode_));
@@ -176,7 +177,8 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   given.set("lstm_state_clip_nan", ir::AttrValue(options_.state_clip_nan));
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : in) pointers.push_back(&t);
-  Tensors out = invoke_all({.op = row("RNN"), .inputs = pointers, .given = given.items(), .where = here()});
+  Tensors out = invoke_all(
+      {.op = find_op_or_throw("RNN"), .inputs = pointers, .given = given.items(), .where = here()});
   if (batch_first) out[0] = swapped(out[0]);
   if (begins) out.resize(1);
   return out;

@@ -17,7 +17,7 @@ double probability(double p, const char* what) {
   return p;
 }
 
-/// Ones, of which training zeroes some with probability p and scales up the rest.
+/// A mask of ones: in training, zero with probability p, the rest scaled up.
 Tensor dropout_mask(const Tensor& like, double p) { return F::Dropout(F::ones_like(like), {.p = p}); }
 
 void refuse_bidirectional(const rnn::HybridRecurrentCell& base, const char* modifier, const char* what) {
@@ -43,7 +43,7 @@ std::string DropoutCell::str() const {
 }
 StepOutput DropoutCell::hybrid_forward(F& F, const Tensor& x, const Tensors& states) {
   if (rate_ == 0) return {x, states};
-  Given<2> given;
+  CallAttributes<2> given;
   given.set("p", ir::AttrValue(rate_));
   given.set("axes", ir::AttrValue(axes_));
   const std::string name = fmt::format("t{}_fwd", CellAccess::memory(*this).step);
@@ -88,7 +88,8 @@ ResidualCell::ResidualCell(std::shared_ptr<HybridRecurrentCell> base)
 StepOutput ResidualCell::hybrid_forward(F&, const Tensor& x, const Tensors& states) {
   StepOutput out = (*base_)(x, states);
   const std::string name = fmt::format("t{}_fwd", CellAccess::memory(*this).step);
-  return {kiln::call<"elemwise_add">({&out.output, &x}, Given<1>(), std::source_location::current(), name),
+  return {kiln::call<"elemwise_add">({&out.output, &x}, CallAttributes<1>(), std::source_location::current(),
+                                     name),
           std::move(out.states)};
 }
 UnrollOutput ResidualCell::unroll_steps(std::int64_t length, const Sequence& inputs, const UnrollOptions& o) {
@@ -166,7 +167,7 @@ Tensor VariationalDropoutCell::masked(std::size_t place, const Tensor& x, double
 }
 StepOutput VariationalDropoutCell::hybrid_forward(F&, const Tensor& x, const Tensors& states) {
   Tensors dropped = states;
-  if (!dropped.empty()) dropped[0] = masked(0, states[0], states_);  // h, and not c
+  if (!dropped.empty()) dropped[0] = masked(0, states[0], states_);  // h, not c
   StepOutput out = (*base_)(masked(1, x, inputs_), dropped);
   out.output = masked(2, out.output, outputs_);
   return out;
@@ -174,7 +175,7 @@ StepOutput VariationalDropoutCell::hybrid_forward(F&, const Tensor& x, const Ten
 UnrollOutput VariationalDropoutCell::unroll_steps(std::int64_t length, const Sequence& inputs,
                                                   const UnrollOptions& o) {
   if (states_ != 0) return ModifierCell::unroll_steps(length, inputs, o);
-  // Without dropout of states one mask for all steps is a mask along the axis of time.
+  // Without dropout of states, one mask for all steps is a mask that broadcasts along the time axis.
   reset();
   const int axis = kiln::detail::SequenceLayout(o.layout).time;
   Tensor x = kiln::detail::to_tensor(inputs, axis);

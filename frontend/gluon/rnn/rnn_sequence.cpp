@@ -1,4 +1,4 @@
-// Sequences: one tensor with an axis of time, or a list of steps, and the ways between them.
+// Sequences as one tensor with a time axis or as a list of steps, and conversions between them.
 #include "frontend/api/f_call.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/trace/trace.h"
@@ -35,10 +35,10 @@ namespace {
 
 bool shape_known(const Tensor& t) { return t.defined() && TensorAccess::array(t)->shape_known; }
 
-/// `squeeze_axis` is 1 or True in files of MXNet, depending on who splits.
+/// In MXNet's files `squeeze_axis` is 1 or True, depending on the caller.
 Tensors split(const Tensor& x, std::int64_t parts, int axis, ir::AttrValue squeeze_axis) {
-  static const ir::OpDef& op = row("split");
-  Given<3> given;
+  static const ir::OpDef& op = find_op_or_throw("split");
+  CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{axis}));
   given.set("num_outputs", ir::AttrValue(parts));
   given.set("squeeze_axis", std::move(squeeze_axis));

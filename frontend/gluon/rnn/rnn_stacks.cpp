@@ -1,4 +1,4 @@
-// Cells made of cells: one above the other, and one in each direction.
+// Composite cells: stacked, and bidirectional.
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
@@ -32,7 +32,7 @@ std::string list(const Block& block) {
   return block.class_name() + "(\n" + lines + "\n)";
 }
 
-/// The states in order, a part for each cell.
+/// The states divided among the cells, in order.
 class Shares {
  public:
   explicit Shares(const Tensors& states) : states_(states) {}

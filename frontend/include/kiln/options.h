@@ -47,9 +47,9 @@ struct HybridizeOptions {
   /// Checks of every call. A difference throws an Error with the first differing node, its line, both values
   /// and the remedy. Hooks still run once. Bound calls are not checked.
   Check check = Check::none;
-  /// Recordings that each block object keeps; for a further signature the one that was called longest ago
-  /// goes, and is made again if it is called again. 0: KILN_RECORDINGS_MAX_COUNT, which is 256 if it is not
-  /// set.
+  /// Maximum number of recordings per block object. A further signature replaces the recording that was
+  /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
+  /// 256.
   int max_recordings = 0;
 };
 

@@ -5,19 +5,19 @@
 
 namespace kiln {
 
-/// What Kiln keeps so that calls find it, and how often it made and dropped some. None of it grows without
-/// end: kernels that nothing uses stay in memory up to KILN_KERNELS_MAX_COUNT of all kernels (8192), and a
-/// block object keeps HybridizeOptions::max_recordings recordings, or KILN_RECORDINGS_MAX_COUNT (256). The
-/// least recently used go first, and come back when they are called: a kernel from the disk cache.
+/// The contents of Kiln's caches, and how often entries were made and dropped. All caches are bounded: unused
+/// kernels stay in memory up to a total of KILN_KERNELS_MAX_COUNT kernels (8192); a block object keeps
+/// HybridizeOptions::max_recordings recordings, or KILN_RECORDINGS_MAX_COUNT (256). The least recently used
+/// entries are dropped first. A later call makes them again, with kernels from the disk cache.
 struct Stats {
-  std::uint64_t kernels = 0;             ///< in memory now
+  std::uint64_t kernels = 0;             ///< currently in memory
   std::uint64_t kernels_compiled = 0;    ///< through LLVM, since the process started
   std::uint64_t kernels_loaded = 0;      ///< from the disk cache
-  std::uint64_t kernels_dropped = 0;     ///< unloaded, since there were too many
-  std::uint64_t recordings = 0;          ///< alive now, those that bound calls keep among them
-  std::uint64_t recordings_made = 0;     ///< one for each signature of a hybridized block's calls
-  std::uint64_t recordings_dropped = 0;  ///< since there were too many, or the network has changed
-  std::uint64_t prepacked = 0;           ///< layouts kept beside parameters now
+  std::uint64_t kernels_dropped = 0;     ///< unloaded because there were too many
+  std::uint64_t recordings = 0;          ///< currently alive, including those of bound calls
+  std::uint64_t recordings_made = 0;     ///< one per signature of a hybridized block
+  std::uint64_t recordings_dropped = 0;  ///< because there were too many, or the network changed
+  std::uint64_t prepacked = 0;           ///< prepacked constants currently kept
   std::uint64_t prepacked_bytes = 0;     ///< their part of MemoryReport::live_bytes
 };
 

@@ -7,10 +7,10 @@
 namespace kiln {
 namespace {
 
-// Control flow inside control flow; deeper than any program, shallower than any stack.
+// The nesting depth of control flow: deeper than any program, small enough for any stack.
 constexpr int max_subgraph_depth = 32;
 
-// "node 3 'fc1' (FullyConnected)", as far as it is known.
+// "node 3 'fc1' (FullyConnected)", as far as known.
 std::string describe(std::size_t number, const FileNode& node) {
   std::string text = fmt::format("node {}", number);
   if (!node.name.empty()) text += fmt::format(" '{}'", node.name);

@@ -1,4 +1,4 @@
-// How MXNet prints a graph: FileGraph to text.
+// Prints a graph as MXNet does: FileGraph to text.
 #include "frontend/symbol/json/symbol_file.h"
 
 #include <fmt/format.h>
@@ -118,7 +118,7 @@ class Printer {
     first_ = true;
     ++depth_;
   }
-  // Before an item: the comma of the last one, always with a blank, and the new line.
+  // Before an item: a comma and a blank after the previous one, and a line break.
   void separate(bool spread) {
     if (!first_) out_ += ", ";
     first_ = false;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 5> hidden_keys = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring",
                                                          "mirror_stage"};
 
-// The hidden key that `key` begins or ends with.
+// The old hidden key at the start or end of `key`.
 std::string_view hidden_part(std::string_view key) {
   for (const std::string_view hidden : hidden_keys)
     if (key.starts_with(hidden) || key.ends_with(hidden)) return hidden;
@@ -19,7 +19,7 @@ std::string_view hidden_part(std::string_view key) {
 
 std::string in_underscores(std::string_view key) { return "__" + std::string(key) + "__"; }
 
-// The variable that the key `weight_lr_mult` of an operator speaks of.
+// The variable meant by an operator's key such as `weight_lr_mult`.
 ir::Node* variable_of(const ir::Node& node, std::string_view key, std::string_view hidden) {
   if (!node.op || key.size() < hidden.size() + 2) return nullptr;
   const std::string_view input = key.substr(0, key.size() - hidden.size() - 1);
@@ -63,7 +63,7 @@ void add_missing_variables(ir::Node& node) {
     auto variable = std::make_shared<ir::Node>();
     const std::string input(node.op->inputs[i]);
     variable->name = node.name.empty() ? input : node.name + "_" + input;
-    // MXNet gives the variable the operator's attributes, and so they stand in files that it converted.
+    // MXNet copies the operator's attributes to the variable; files converted by it contain them.
     variable->attr_text = node.attr_text;
     variable->location = node.location;
     node.inputs.push_back({std::move(variable), 0, 0});
