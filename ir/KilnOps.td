@@ -415,7 +415,7 @@ def ReduceWindowOp : Kiln_Op<"reduce_window"> {
 def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
   let summary = "a loop with loop-carried values, scanned inputs and stacked outputs";
   let description = [{
-    `carries` are the initial loop-carried values, `rows` the scanned inputs, `go_on` the condition of the first step. The arguments of
+    `carries` are the initial loop-carried values, `rows` the scanned inputs, `condition` that of the first step. The arguments of
     the body are the loop-carried values, then slice i along the first axis of each scanned input, for step i of 0 .. `steps` - 1. The
     body yields the loop-carried values of the next step, its outputs and, in a loop with a condition, whether there is a next step.
     It may use values from outside.
@@ -425,11 +425,11 @@ def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
     The counter offset of a draw in step i is its `draw` + i * `draws`.
   }];
   let arguments = (ins I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws, Variadic<Kiln_Tensor>:$carries,
-                       Variadic<Kiln_Tensor>:$rows, Optional<Kiln_Tensor>:$go_on);
+                       Variadic<Kiln_Tensor>:$rows, Optional<Kiln_Tensor>:$condition);
   let results = (outs Variadic<Kiln_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $steps (`carries` $carries^ `:` type($carries))? (`rows` $rows^ `:` type($rows))? (`while` $go_on^ `:` type($go_on))?
+    $steps (`carries` $carries^ `:` type($carries))? (`rows` $rows^ `:` type($rows))? (`while` $condition^ `:` type($condition))?
     attr-dict-with-keyword `->` type($results) $body
   }];
   let hasVerifier = 1;
@@ -455,11 +455,11 @@ def RunLoopOp : Kiln_Op<"run_loop", [AttrSizedOperandSegments]> {
   let summary = "a loop whose body is a function of loop-carried values, scanned inputs and loop invariants";
   let arguments = (ins FlatSymbolRefAttr:$body, I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws,
                        Variadic<Kiln_Tensor>:$carries, Variadic<Kiln_Tensor>:$rows, Variadic<Kiln_Tensor>:$invariants,
-                       Optional<Kiln_Tensor>:$go_on);
+                       Optional<Kiln_Tensor>:$condition);
   let results = (outs Variadic<Kiln_Tensor>:$results);
   let assemblyFormat = [{
     $body $steps (`carries` $carries^ `:` type($carries))? (`rows` $rows^ `:` type($rows))?
-    (`invariants` $invariants^ `:` type($invariants))? (`while` $go_on^ `:` type($go_on))? attr-dict `->` type($results)
+    (`invariants` $invariants^ `:` type($invariants))? (`while` $condition^ `:` type($condition))? attr-dict `->` type($results)
   }];
 }
 

@@ -183,11 +183,11 @@ class DialectBuilder final : public Primitives {
     draws_.end_body();
   }
   void emit_loop(const Loop& l, std::span<const Value> results) override {
-    const std::int64_t draws = draws_.loop(l.steps, l.go_on.valid());
+    const std::int64_t draws = draws_.loop(l.steps, l.condition.valid());
     check_draws();
     auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
                                static_cast<std::uint64_t>(draws), unwrapped(l.carries), unwrapped(l.rows),
-                               l.go_on.valid() ? unwrap(l.go_on) : mlir::Value());
+                               l.condition.valid() ? unwrap(l.condition) : mlir::Value());
     loop.getBody().takeBody(*take_closed());
     set_all(results, loop);
   }

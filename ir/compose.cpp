@@ -43,7 +43,9 @@ DrawCounter random_draws(const Node& node, bool train) {
     }
     void begin_body(std::span<const Value>) override { draws.begin_body(); }
     void end_body(std::span<const Value>) override { draws.end_body(); }
-    void emit_loop(const Loop& l, std::span<const Value>) override { draws.loop(l.steps, l.go_on.valid()); }
+    void emit_loop(const Loop& l, std::span<const Value>) override {
+      draws.loop(l.steps, l.condition.valid());
+    }
     void emit_branch(Value, std::span<const Value>) override { draws.branch(); }
   };
   Watch watch(train);

@@ -49,9 +49,9 @@ mlir::LogicalResult LoopOp::verify() {
     if (!stacked(type)) return emitOpError() << "needs outputs of extent " << steps << ", not " << type;
     yielded.push_back(row_type(type));
   }
-  if (getGoOn()) {
-    if (!is_one_bool(getGoOn())) return emitOpError("goes on by one bool");
-    yielded.push_back(getGoOn().getType());
+  if (getCondition()) {
+    if (!is_one_bool(getCondition())) return emitOpError("needs a condition of one bool");
+    yielded.push_back(getCondition().getType());
   }
   return expect_signature(*this, getBody(), arguments, yielded);
 }

@@ -136,7 +136,7 @@ bool is_pointwise(mlir::Operation* op) {
   return llvm::isa<UnaryOp, BinaryOp, FmaOp, CompareOp, SelectOp, CastOp>(op);
 }
 
-bool is_movement(mlir::Operation* op) {
+bool is_view_op(mlir::Operation* op) {
   return llvm::isa<BroadcastOp, TransposeOp, SliceOp, ReverseOp, ReshapeOp>(op);
 }
 

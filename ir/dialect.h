@@ -53,7 +53,7 @@ mlir::SplatElementsAttr splat_of(mlir::Value v);
 /// Whether each element of the result depends only on the operands' elements at the same index.
 bool is_pointwise(mlir::Operation* op);
 /// A view (layout) operation: broadcast, transpose, slice, reverse or reshape.
-bool is_movement(mlir::Operation* op);
+bool is_view_op(mlir::Operation* op);
 
 /// The type of `scratch`, the second result of a sort of x.
 mlir::RankedTensorType sort_scratch(mlir::Value x);

@@ -63,7 +63,7 @@ mlir::LogicalResult FusionOp::verify() {
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
     roots += root;
-    if (root && llvm::any_of(op.getUsers(), is_movement) && !pooled_windows(&op))
+    if (root && llvm::any_of(op.getUsers(), is_view_op) && !pooled_windows(&op))
       return emitOpError() << "moves the result of its " << op.getName()
                            << ", and not as the windows of a pooling";
     if (llvm::isa<PadOp, InsertOp>(op)) {
@@ -76,7 +76,7 @@ mlir::LogicalResult FusionOp::verify() {
       if (!op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
           !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
         return emitOpError("may pack an operand for its own packed_dot, and no other");
-    } else if (!root && !is_pointwise(&op) && !is_movement(&op) &&
+    } else if (!root && !is_pointwise(&op) && !is_view_op(&op) &&
                !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
       return emitOpError() << "cannot hold " << op.getName();
     }

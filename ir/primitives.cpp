@@ -214,7 +214,7 @@ Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
 }
 
 std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> carries,
-                                    std::span<const Value> rows, Value go_on, const LoopBody& body) {
+                                    std::span<const Value> rows, Value condition, const LoopBody& body) {
   require_existing(carries);
   require_existing(rows);
   if (steps < 0) fail("a loop cannot take {} steps", steps);
@@ -231,7 +231,7 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
   const LoopStep step = body(arguments, row_arguments);
   std::vector<Value> yielded = step.carries;
   yielded.insert(yielded.end(), step.outputs.begin(), step.outputs.end());
-  if (go_on.valid()) yielded.push_back(step.go_on);
+  if (condition.valid()) yielded.push_back(step.condition);
   require_existing(yielded);
   if (step.carries.size() != carries.size())
     fail("a loop has {} initial carried values, but its body returns {}", carries.size(),
@@ -244,10 +244,10 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
     if (dtype(v) != DType::boolean || type(v).elements() != 1)
       fail("the condition of a loop must be one bool, got {}", type(v).str());
   };
-  if (go_on.valid()) {
-    check_condition(go_on);
-    check_condition(step.go_on);
-    if (shape(go_on) != shape(step.go_on)) fail_internal("the conditions of a loop differ in shape");
+  if (condition.valid()) {
+    check_condition(condition);
+    check_condition(step.condition);
+    if (shape(condition) != shape(step.condition)) fail_internal("the conditions of a loop differ in shape");
   }
   end_body(yielded);
   for (Value v : carries) results.push_back(add_value(TensorType(type(v))));
@@ -256,7 +256,7 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
     for (std::int64_t d : shape(v)) stacked.push_back(d);
     results.push_back(add_value({dtype(v), stacked}));
   }
-  emit_loop({steps, carries, rows, go_on}, results);
+  emit_loop({steps, carries, rows, condition}, results);
   return results;
 }
 

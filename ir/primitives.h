@@ -101,7 +101,7 @@ class ResultType;
 struct LoopStep {
   std::vector<Value> carries;
   std::vector<Value> outputs;
-  Value go_on;
+  Value condition;
 };
 using LoopBody = std::function<LoopStep(std::span<const Value> carries, std::span<const Value> rows)>;
 using BranchBody = std::function<std::vector<Value>()>;
@@ -187,12 +187,12 @@ class Primitives {
   // Control flow. A body function is called once, to compose the body; it may use any value that exists
   // already. A branch, and a loop with a condition, always takes `control_draws` random counters.
   static constexpr std::int64_t control_draws = std::int64_t{1} << 32;
-  /// Runs `body` `steps` times; with the condition `go_on` (a bool of one element) while it holds, and at
+  /// Runs `body` `steps` times; with `condition` (a bool of one element) while it holds, and at
   /// most `steps` times. `carries` are the initial loop-carried values, `rows` the scanned inputs: step i
   /// gets their slice i along the first axis. Returns the final loop-carried values, then each output stacked
   /// along a new first axis, with zeros for steps that did not run.
   std::vector<Value> loop(std::int64_t steps, std::span<const Value> carries, std::span<const Value> rows,
-                          Value go_on, const LoopBody& body);
+                          Value condition, const LoopBody& body);
   /// The results of `then` if `condition` (a bool of one element) holds, else those of `otherwise` (the else
   /// body). Both return values of the same types; only one of them runs.
   std::vector<Value> branch(Value condition, const BranchBody& then, const BranchBody& otherwise);
@@ -273,7 +273,7 @@ class Primitives {
   struct Loop {
     std::int64_t steps;
     std::span<const Value> carries, rows;
-    Value go_on;
+    Value condition;
   };
   virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
   virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}

@@ -81,7 +81,7 @@ bool View::is_contiguous() const {
   return elements == ranked(base).getNumElements();
 }
 
-std::optional<View> apply_movement(mlir::Operation* op, const View& view) {
+std::optional<View> apply_view_op(mlir::Operation* op, const View& view) {
   View out;
   out.base = view.base;
   out.offset = view.offset;
@@ -125,14 +125,14 @@ std::optional<View> apply_movement(mlir::Operation* op, const View& view) {
 
 View view_of(mlir::Value v) {
   llvm::SmallVector<mlir::Operation*, 4> chain;  // the last operation first
-  for (mlir::Operation* op = v.getDefiningOp(); op && is_movement(op) && chain.size() < max_view_chain;
+  for (mlir::Operation* op = v.getDefiningOp(); op && is_view_op(op) && chain.size() < max_view_chain;
        op = v.getDefiningOp()) {
     chain.push_back(op);
     v = op->getOperand(0);
   }
   View view = View::whole(v);
   for (mlir::Operation* op : llvm::reverse(chain)) {
-    auto moved = apply_movement(op, view);
+    auto moved = apply_view_op(op, view);
     view = moved ? *std::move(moved) : View::whole(op->getResult(0));
   }
   return view;

@@ -51,7 +51,7 @@ class AliasRoots {
 
 /// Applies view operation `op` to `view`, a view of its operand; nothing if strides cannot express the result
 /// (a reshape that merges non-contiguous axes).
-std::optional<View> apply_movement(mlir::Operation* op, const View& view);
+std::optional<View> apply_view_op(mlir::Operation* op, const View& view);
 
 /// Collapses adjacent axes that are contiguous under every list of `strides`, and drops extents of 1.
 /// `strides[k]` and `extents` are outermost first and of one length. Axes preceding `boundary` (0: none) are

@@ -9,7 +9,7 @@ namespace kiln::passes {
 /// padded array, of which only the border is left to fill, or the kernel's part of a concatenated array,
 /// which begins as `kiln.empty` and passes from kernel to kernel. Only results without another use.
 ///
-/// Why here: after fuse, which decides what a kernel computes; before strip-mine and plan-buffers, which see
+/// Why here: after fuse, which decides what a kernel computes; before fuse-rows and plan-buffers, which see
 /// the arrays that remain. Needs: fuse. Guarantees: no value changes.
 std::unique_ptr<mlir::Pass> create_absorb_copies_pass();
 

@@ -50,7 +50,7 @@ class ConstantPart {
       all_splats &= splats_.contains(def);
     }
     bool splat = ir::splat_of(op->getResult(0)) ||
-                 (op->getNumOperands() > 0 && all_splats && (ir::is_pointwise(op) || ir::is_movement(op)));
+                 (op->getNumOperands() > 0 && all_splats && (ir::is_pointwise(op) || ir::is_view_op(op)));
     if (!splat && !llvm::isa<ir::ConstantOp>(op)) {
       if (ir::bytes_of(op->getResult(0)) > max_bytes) return;
       for (mlir::Value v : op->getOperands())
@@ -72,7 +72,7 @@ class ConstantPart {
 
   bool worth(mlir::Operation* op) const {
     if (is_splat(op)) return true;
-    if (ir::is_movement(op)) return false;
+    if (ir::is_view_op(op)) return false;
     if (ir::bytes_of(op->getResult(0)) <= max_growth) return true;
     llvm::DenseSet<mlir::Operation*> slice;
     collect(op, slice);
@@ -133,7 +133,7 @@ class Outliner {
     } else if (auto constant = llvm::dyn_cast<ir::ConstantOp>(op)) {
       auto value = llvm::cast<mlir::DenseElementsAttr>(constant.getValue()).resizeSplat(one_element(result));
       one_[result] = ir::ConstantOp::create(builder_, op->getLoc(), value.getType(), value);
-    } else if (ir::is_movement(op)) {
+    } else if (ir::is_view_op(op)) {
       one_[result] = one_.lookup(op->getOperand(0));
     } else {
       mlir::IRMapping map;

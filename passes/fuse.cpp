@@ -20,9 +20,10 @@ bool stays(mlir::Operation* op) {
 /// Emits the groups after the block's old operations, one new operation per group.
 class Emitter {
  public:
-  Emitter(mlir::Block& block, const Movement& movement, const llvm::DenseSet<mlir::Operation*>& prepackable)
+  Emitter(mlir::Block& block, const ViewAnalysis& view_analysis,
+          const llvm::DenseSet<mlir::Operation*>& prepackable)
       : builder_(block.getTerminator()),
-        movement_(movement),
+        view_analysis_(view_analysis),
         prepackable_(prepackable),
         terminator_(block.getTerminator()) {}
 
@@ -50,7 +51,7 @@ class Emitter {
   /// The whole array `v` in the new program. Emits a reshape that only renames one.
   mlir::Value buffer(mlir::Value v) {
     if (mlir::Value known = buffers_.lookupOrNull(v)) return known;
-    mlir::Value base = movement_.base(v), result = base;
+    mlir::Value base = view_analysis_.base(v), result = base;
     if (base != v) {
       result = buffer(base);
       if (result.getType() != v.getType())
@@ -78,9 +79,9 @@ class Emitter {
 
     auto fusion = ir::FusionOp::create(builder_, loc, types, inside.operands);
     fusion.getBody().takeBody(*body);
-    if (!group.refused.empty()) {
-      llvm::SmallVector<llvm::StringRef> reasons(group.refused.begin(), group.refused.end());
-      fusion->setAttr(refused_attr, builder_.getStrArrayAttr(reasons));
+    if (!group.missed.empty()) {
+      llvm::SmallVector<llvm::StringRef> reasons(group.missed.begin(), group.missed.end());
+      fusion->setAttr(missed_fusion_attr, builder_.getStrArrayAttr(reasons));
     }
     mark_prepacked(fusion, group);
     for (auto [op, result] : llvm::zip(group.results, fusion.getResults()))
@@ -97,10 +98,10 @@ class Emitter {
   };
 
   void put_in(Inside& inside, mlir::Block& block, mlir::Operation* op) {
-    auto is_made = [&](mlir::Value v) { return makes_operand(op, v.getDefiningOp()); };
+    auto is_made = [&](mlir::Value v) { return rematerializes(op, v.getDefiningOp()); };
     for (mlir::OpOperand& use : op->getOpOperands()) {
       if (is_made(use.get()) || inside.map.contains(use.get())) continue;
-      if (takes_view(use) || ir::is_movement(op))
+      if (takes_view(use) || ir::is_view_op(op))
         bring_in(inside, block, use.get());
       else
         bring_in_buffer(inside, block, use.get());
@@ -119,7 +120,7 @@ class Emitter {
   void bring_in(Inside& inside, mlir::Block& block, mlir::Value v) {
     if (inside.map.contains(v)) return;
     mlir::Operation* op = v.getDefiningOp();
-    if (!op || !ir::is_movement(op) || movement_.is_buffer(op)) return bring_in_buffer(inside, block, v);
+    if (!op || !ir::is_view_op(op) || view_analysis_.is_buffer(op)) return bring_in_buffer(inside, block, v);
     bring_in(inside, block, op->getOperand(0));
     inside.builder.clone(*op, inside.map);
   }
@@ -133,7 +134,7 @@ class Emitter {
   }
 
   mlir::OpBuilder builder_;
-  const Movement& movement_;
+  const ViewAnalysis& view_analysis_;
   const llvm::DenseSet<mlir::Operation*>& prepackable_;
   mlir::Operation* terminator_;
   mlir::IRMapping buffers_;
@@ -153,12 +154,12 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();
     erase_dead(block);
-    Movement movement(block, fuse_);
-    const auto prepackable = find_prepackable(block, movement);
-    std::vector<FusionGroup> groups = form_groups(block, movement, prepackable, target_, fuse_);
+    ViewAnalysis view_analysis(block, fuse_);
+    const auto prepackable = find_prepackable(block, view_analysis);
+    std::vector<FusionGroup> groups = form_groups(block, view_analysis, prepackable, target_, fuse_);
     llvm::SmallVector<mlir::Operation*> old;
     for (mlir::Operation& op : block.without_terminator()) old.push_back(&op);
-    Emitter emitter(block, movement, prepackable);
+    Emitter emitter(block, view_analysis, prepackable);
     for (const FusionGroup& group : groups) emitter.emit(group);
     for (mlir::Operation* op : llvm::reverse(old)) op->erase();
   }

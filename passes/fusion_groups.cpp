@@ -33,10 +33,10 @@ std::string describe(mlir::Operation* op) {
 
 std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(0)).getNumElements(); }
 
-class Former {
+class FusionPlanner {
  public:
-  Former(mlir::Block& block, const Movement& movement, const TargetModel& target)
-      : movement_(movement), max_window_points_(target.max_window_points()) {
+  FusionPlanner(mlir::Block& block, const ViewAnalysis& view_analysis, const TargetModel& target)
+      : view_analysis_(view_analysis), max_window_points_(target.max_window_points()) {
     for (mlir::Operation& op : block)
       if (is_node(&op)) {
         index_[&op] = nodes_.size();
@@ -46,8 +46,8 @@ class Former {
       }
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       for (mlir::Value v : nodes_[i].op->getOperands()) {
-        if (makes_operand(nodes_[i].op, v.getDefiningOp())) continue;
-        mlir::Value base = movement_.base(v);
+        if (rematerializes(nodes_[i].op, v.getDefiningOp())) continue;
+        mlir::Value base = view_analysis_.base(v);
         if (mlir::Operation* def = base.getDefiningOp()) {
           std::size_t from = index_.lookup(def);
           const bool direct = base == v || is_point_of_window(v);
@@ -63,7 +63,7 @@ class Former {
                                           [this](std::size_t g) { return producer_edges(g); }});
   }
 
-  Former(const Former&) = delete;
+  FusionPlanner(const FusionPlanner&) = delete;
 
   /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one
   /// takes it.
@@ -81,9 +81,9 @@ class Former {
       // No value between them can come from another kernel: all of the group needs the pack.
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
-        refuse(group, node, "its value is used elsewhere");
+        remark(group, node, "its value has other users");
       else if (ir::ranked(pack.getX()).getRank() > 2)
-        refuse(group, node, "a batch has many");
+        remark(group, node, "it packs a batch of matrices");
       else
         merge(group_of_[node], group);
     }
@@ -105,8 +105,8 @@ class Former {
           continue;
         Members both = groups_[from].members;
         both.append(groups_[to].members.begin(), groups_[to].members.end());
-        if (const char* why = refuses(from, to, both))
-          refuse(to, found->second, why);
+        if (const char* why = reason_against(from, to, both))
+          remark(to, found->second, why);
         else
           merge(from, to);
       }
@@ -144,7 +144,7 @@ class Former {
   using Members = llvm::SmallVector<std::size_t, 4>;
   struct Edge {
     std::size_t node;  // at the other end
-    bool direct;       // element by element, or window by window, not through other movement
+    bool direct;       // element by element, or window by window, not through other view operations
   };
   struct Node {
     mlir::Operation* op;
@@ -152,14 +152,14 @@ class Former {
   };
   struct Group {
     Members members;
-    std::vector<std::string> refused;
+    std::vector<std::string> missed;
   };
 
   /// Everything but views and what is cloned into its users.
   bool is_node(mlir::Operation* op) const {
-    if (ir::is_movement(op)) return movement_.is_buffer(op);
+    if (ir::is_view_op(op)) return view_analysis_.is_buffer(op);
     if (!is_nullary(op)) return true;
-    return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !makes_operand(user, op); });
+    return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !rematerializes(user, op); });
   }
 
   /// Whether `v` is a name for some of the results that a product's kernel has in registers.
@@ -247,21 +247,21 @@ class Former {
   }
 
   /// Why two groups cannot be one, or null.
-  const char* refuses(std::size_t a, std::size_t b, const Members& both) const {
+  const char* reason_against(std::size_t a, std::size_t b, const Members& both) const {
     if (has_root(a)) {
       mlir::Operation* op = nodes_[groups_[b].members.front()].op;
-      if (needs_iota(op)) return "it numbers elements";
+      if (needs_iota(op)) return "iota is only generated in pointwise kernels";
     }
-    if (both.size() > max_ops) return "the kernel has enough operations";
-    if (streams(both) > max_streams) return "the kernel has enough operands";
-    if (escaping(both).size() > max_results) return "the kernel has enough results";
-    if (moved_between(a, b)) return "its value is moved within the kernel";
-    if (order_->has_path_through_another(a, b)) return "a value between them comes from another kernel";
+    if (both.size() > max_ops) return "the kernel has the maximum number of operations";
+    if (streams(both) > max_streams) return "the kernel has the maximum number of operands";
+    if (escaping(both).size() > max_results) return "the kernel has the maximum number of results";
+    if (moved_between(a, b)) return "it needs a view of a value computed in this kernel";
+    if (order_->has_path_through_another(a, b)) return "a path between them goes through another kernel";
     return nullptr;
   }
 
-  void refuse(std::size_t group, std::size_t node, llvm::StringRef why) {
-    groups_[group].refused.push_back(describe(nodes_[node].op) + ": " + why.str());
+  void remark(std::size_t group, std::size_t node, llvm::StringRef why) {
+    groups_[group].missed.push_back(describe(nodes_[node].op) + ": " + why.str());
   }
 
   /// The users of node `i`, and of what pads it.
@@ -279,10 +279,10 @@ class Former {
       if (llvm::isa<ir::PadOp>(user))
         pads.push_back(j);
       else if (llvm::isa<ir::ReduceOp>(user) && has_root(group))
-        refuse(group, j, "it makes one element of many that the kernel computes");
+        remark(group, j, "a reduction cannot follow another root in one kernel");
       else if ((!direct || of != i) && ir::is_pointwise(user) &&
                elements_of(user) <= elements_of(nodes_[i].op))
-        refuse(group, j, "it reads other elements than the one just computed");
+        remark(group, j, "it does not read the result element by element");
     }
   }
 
@@ -290,7 +290,7 @@ class Former {
     order_->merge(from, into);
     for (std::size_t i : groups_[from].members) group_of_[i] = into;
     groups_[into].members.append(groups_[from].members);
-    llvm::append_range(groups_[into].refused, groups_[from].refused);
+    llvm::append_range(groups_[into].missed, groups_[from].missed);
     groups_[from] = {};
   }
 
@@ -315,8 +315,8 @@ class Former {
       Members both = members;
       both.push_back(next);
       // The next candidate's paths lead from all members, so this one joins before it is known to stay.
-      if (const char* why = refuses(group, group_of_[next], both)) {
-        refuse(group, next, why);
+      if (const char* why = reason_against(group, group_of_[next], both)) {
+        remark(group, next, why);
         continue;
       }
       merge(group_of_[next], group);
@@ -330,7 +330,7 @@ class Former {
       groups_[i].members = {i};  // group i is where node i began, and is empty since
       group_of_[i] = i;
       alone.push_back(i);
-      refuse(group, i, "more than one value would leave the kernel");
+      remark(group, i, "the kernel would have more than one result");
     }
     groups_[group].members = best;
     llvm::sort(alone);  // each uses values of the group, and none of a later one
@@ -364,11 +364,11 @@ class Former {
       longer.push_back(op);
       if (!llvm::all_of(op->getUsers(),
                         [&](mlir::Operation* user) { return llvm::is_contained(front, user); })) {
-        refuse(group, next, "its value is used elsewhere");
-      } else if (!reduces_one_axis(reduce, outside(longer), movement_)) {
-        refuse(group, next, "its operands do not walk the reduced axes as one");
-      } else if (const char* why = refuses(group, group_of_[next], both)) {
-        refuse(group, next, why);
+        remark(group, next, "its value has other users");
+      } else if (!reduces_one_axis(reduce, outside(longer), view_analysis_)) {
+        remark(group, next, "the reduced axes are not one axis of all its operands");
+      } else if (const char* why = reason_against(group, group_of_[next], both)) {
+        remark(group, next, why);
       } else {
         merge(group_of_[next], group);
         front = longer;
@@ -390,13 +390,13 @@ class Former {
     llvm::sort(members);
     for (std::size_t i : members) group.ops.push_back(nodes_[i].op);
     for (std::size_t i : escaping(members)) group.results.push_back(nodes_[i].op);
-    group.refused = groups_[g].refused;
-    llvm::sort(group.refused);
-    group.refused.erase(llvm::unique(group.refused), group.refused.end());
+    group.missed = groups_[g].missed;
+    llvm::sort(group.missed);
+    group.missed.erase(llvm::unique(group.missed), group.missed.end());
     return group;
   }
 
-  const Movement& movement_;
+  const ViewAnalysis& view_analysis_;
   std::int64_t max_window_points_;
   llvm::DenseMap<mlir::Operation*, bool> is_pooled_;  // whether a product's kernel has whole windows
   std::vector<Node> nodes_;
@@ -408,18 +408,18 @@ class Former {
 
 }  // namespace
 
-std::vector<FusionGroup> form_groups(mlir::Block& block, const Movement& movement,
+std::vector<FusionGroup> form_groups(mlir::Block& block, const ViewAnalysis& view_analysis,
                                      const llvm::DenseSet<mlir::Operation*>& prepackable,
                                      const TargetModel& target, bool fuse) {
-  Former former(block, movement, target);
+  FusionPlanner planner(block, view_analysis, target);
   if (fuse) {
-    former.grow_epilogues();
-    former.take_packs(prepackable);
-    former.grow_reductions();
-    former.join_pointwise();
-    former.explain();
+    planner.grow_epilogues();
+    planner.take_packs(prepackable);
+    planner.grow_reductions();
+    planner.join_pointwise();
+    planner.explain();
   }
-  return former.schedule();
+  return planner.schedule();
 }
 
 }  // namespace kiln::passes

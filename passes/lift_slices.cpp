@@ -2,8 +2,8 @@
 
 #include "ir/views.h"
 #include "ir/windows.h"
-#include "passes/movement.h"
 #include "passes/sweep.h"
+#include "passes/view_analysis.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -127,7 +127,7 @@ class LiftSlices final : public mlir::PassWrapper<LiftSlices, mlir::OperationPas
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LiftSlices)
   explicit LiftSlices(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-lift-slices"; }
-  llvm::StringRef getDescription() const override { return "Move windows of poolings up to products"; }
+  llvm::StringRef getDescription() const override { return "Move windows of poolings up to contractions"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }

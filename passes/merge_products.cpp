@@ -125,7 +125,7 @@ class Merger {
     }
     while (!changed.empty())
       for (mlir::Operation* user : changed.pop_back_val().getUsers()) {
-        if (ir::is_movement(user)) changed.push_back(user->getResult(0));
+        if (ir::is_view_op(user)) changed.push_back(user->getResult(0));
         if (const auto dot = index_.find(user); dot != index_.end()) classify(dot->second);
       }
   }
@@ -142,9 +142,7 @@ class MergeProducts final : public mlir::PassWrapper<MergeProducts, mlir::Operat
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergeProducts)
   explicit MergeProducts(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-merge-products"; }
-  llvm::StringRef getDescription() const override {
-    return "Make one product of several with the same weights";
-  }
+  llvm::StringRef getDescription() const override { return "Merge contractions that have the same B"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }

@@ -1,7 +1,7 @@
 #include "passes/outline.h"
 
-#include "passes/movement.h"
 #include "passes/sweep.h"
+#include "passes/view_analysis.h"
 
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/PatternMatch.h>
@@ -56,7 +56,7 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
     return captured.takeVector();
   }
 
-  static bool is_cheap(mlir::Operation* op) { return op && (is_nullary(op) || ir::is_movement(op)); }
+  static bool is_cheap(mlir::Operation* op) { return op && (is_nullary(op) || ir::is_view_op(op)); }
 
   /// Clones splats, iota and views from outside, chains of views included.
   static void bring_in_cheap(mlir::IRRewriter& rewriter, mlir::Region& body) {
@@ -98,7 +98,7 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
     mlir::OpBuilder builder(loop);
     auto run = ir::RunLoopOp::create(builder, loop.getLoc(), loop.getResultTypes(), body, loop.getStepsAttr(),
                                      loop.getDrawsAttr(), loop.getCarries(), loop.getRows(), invariants,
-                                     loop.getGoOn());
+                                     loop.getCondition());
     loop->replaceAllUsesWith(run.getResults());
     loop.erase();
   }

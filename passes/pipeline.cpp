@@ -5,6 +5,7 @@
 #include "passes/expand.h"
 #include "passes/fold.h"
 #include "passes/fuse.h"
+#include "passes/fuse_rows.h"
 #include "passes/hoist.h"
 #include "passes/layout.h"
 #include "passes/lift_slices.h"
@@ -12,10 +13,9 @@
 #include "passes/outline.h"
 #include "passes/pass_observer.h"
 #include "passes/plan_buffers.h"
-#include "passes/recompute.h"
+#include "passes/rematerialize.h"
 #include "passes/sink_reshapes.h"
 #include "passes/sink_transposes.h"
-#include "passes/strip_mine.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -65,7 +65,7 @@ void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& opt
 /// Common to all targets, which answer for its thresholds: operations become kernels.
 void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Normalised rows: x - mean(x) is cheaper than an array of it.
-  if (options.fuse) pm.addPass(create_recompute_pass());
+  if (options.fuse) pm.addPass(create_rematerialize_pass());
   // A reshape between a root and its epilogue would prevent their fusion.
   pm.addPass(create_sink_reshapes_pass());
   // Poolings are part of a contraction's epilogue where its tiles hold their windows.
@@ -75,7 +75,7 @@ void add_fusion(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Copies that only move values to where a kernel could have written them.
   if (options.fuse) pm.addPass(create_absorb_copies_pass());
   // Row fusion: values that would still pass through memory between kernels stay in L1 or L2.
-  if (options.fuse) pm.addPass(create_strip_mine_pass(*options.target));
+  if (options.fuse) pm.addPass(create_fuse_rows_pass(*options.target));
 }
 
 /// Common to all targets: values get places in memory.
@@ -173,12 +173,12 @@ void register_passes(const Evaluate& evaluate, const std::function<const TargetM
   mlir::registerPass([target] { return create_layout_pass(target()); });
   mlir::registerPass([] { return create_outline_pass(); });
   mlir::registerPass([] { return create_sink_transposes_pass(); });
-  mlir::registerPass([] { return create_recompute_pass(); });
+  mlir::registerPass([] { return create_rematerialize_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([target] { return create_lift_slices_pass(target()); });
   mlir::registerPass([target] { return create_fuse_pass(target()); });
   mlir::registerPass([] { return create_absorb_copies_pass(); });
-  mlir::registerPass([target] { return create_strip_mine_pass(target()); });
+  mlir::registerPass([target] { return create_fuse_rows_pass(target()); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
   mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",

@@ -3,7 +3,7 @@
 #include "ir/prepacked.h"
 #include "ir/views.h"
 #include "passes/arena.h"
-#include "passes/strip_mine.h"
+#include "passes/fuse_rows.h"
 #include "runtime/control.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -17,7 +17,7 @@ namespace {
 /// place only.
 bool used_in_place(mlir::Value v) {
   return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
-    if (ir::is_movement(user))
+    if (ir::is_view_op(user))
       return ir::view_of(user->getResult(0)).is_contiguous() && used_in_place(user->getResult(0));
     return ir::is_pointwise(user) || llvm::isa<ir::YieldOp>(user);
   });
@@ -68,16 +68,16 @@ class Planner {
 
   //===--- lifetimes ------------------------------------------------------===//
 
-  /// The kernels of a strip run interleaved: they are one step.
+  /// The kernels of a row fusion run interleaved: they are one step.
   void number_steps() {
     std::size_t step = 0;
-    std::optional<std::int64_t> strip;
+    std::optional<std::int64_t> row_fusion;
     for (mlir::Operation& op : block()) {
       if (!llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) && !ir::is_prepacked(&op)) {
-        auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(strip_attr);
+        auto attr = op.getAttrOfType<mlir::DenseI64ArrayAttr>(row_fusion_attr);
         auto number = attr ? std::optional(attr[0]) : std::nullopt;
-        if (!number || number != strip) ++step;
-        strip = number;
+        if (!number || number != row_fusion) ++step;
+        row_fusion = number;
       }
       for (mlir::Value v : op.getOperands()) {
         mlir::Value memory = roots_.of(v);
@@ -129,7 +129,7 @@ class Planner {
     auto loop = llvm::cast<ir::RunLoopOp>(op);
     std::int64_t bytes = arena_of(loop.getBodyAttr());
     for (mlir::Value v : loop.getCarries()) bytes += aligned_bytes(ir::bytes_of(v));
-    return loop.getGoOn() ? bytes + aligned_bytes(1) : bytes;
+    return loop.getCondition() ? bytes + aligned_bytes(1) : bytes;
   }
 
   /// The slot of an operand that the result may overwrite.
@@ -138,8 +138,8 @@ class Planner {
     for (mlir::Value v : fusion.getOperands()) {
       const mlir::Value memory = roots_.of(v);
       auto slot = slot_.find(memory);
-      // Another result of this kernel may have taken it. Its end does not tell: in a strip both may end in
-      // one step.
+      // Another result of this kernel may have taken it. Its end does not tell: in a row fusion both may end
+      // in one step.
       if (slot == slot_.end() || held_by_.lookup(slot->second) != memory) continue;
       if (may_overwrite(fusion, memory, result)) return slot->second;
     }
@@ -173,7 +173,7 @@ class Planner {
         ir::bytes_of(memory) != ir::bytes_of(result))
       return false;
     for (mlir::Operation& op : fusion.getBody().front().without_terminator())
-      if (!ir::is_pointwise(&op) && !ir::is_movement(&op) && !ir::is_product(&op) &&
+      if (!ir::is_pointwise(&op) && !ir::is_view_op(&op) && !ir::is_product(&op) &&
           !llvm::isa<ir::ConstantOp, ir::IotaOp, ir::RandomUniformOp, ir::PackOp>(op))
         return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
@@ -221,7 +221,7 @@ class Planner {
   llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
   llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories
-  // Another kernel of the last user's strip reads the memory too, and maybe other rows of it.
+  // Another kernel of the last user's row fusion reads the memory too, and maybe other rows of it.
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
@@ -234,7 +234,7 @@ class PlanBuffers final : public mlir::PassWrapper<PlanBuffers, mlir::OperationP
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanBuffers)
   llvm::StringRef getArgument() const override { return "kiln-plan-buffers"; }
-  llvm::StringRef getDescription() const override { return "Decide where every value lives"; }
+  llvm::StringRef getDescription() const override { return "Assign buffers to all values"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }

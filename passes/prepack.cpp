@@ -10,22 +10,22 @@ constexpr std::int64_t max_growth = 1 << 20;  // bytes of results beyond those o
 /// Whether equal operands always give equal results.
 bool is_function_of_operands(mlir::Operation* op) {
   return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::ReduceOp, ir::GatherOp>(op) || ir::is_pointwise(op) ||
-         ir::is_movement(op) || ir::is_product(op);
+         ir::is_view_op(op) || ir::is_product(op);
 }
 
-bool is_worth_memory(mlir::Operation* op, const Movement& movement) {
-  if (llvm::isa<ir::PackOp>(op) || (ir::is_movement(op) && !movement.is_buffer(op))) return true;
+bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
+  if (llvm::isa<ir::PackOp>(op) || (ir::is_view_op(op) && !view_analysis.is_buffer(op))) return true;
   std::int64_t read = 0;
-  for (mlir::Value v : op->getOperands()) read += ir::bytes_of(movement.base(v));
+  for (mlir::Value v : op->getOperands()) read += ir::bytes_of(view_analysis.base(v));
   return ir::bytes_of(op->getResult(0)) <= read + max_growth;
 }
 
 }  // namespace
 
-llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const Movement& movement) {
+llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const ViewAnalysis& view_analysis) {
   llvm::DenseSet<mlir::Operation*> returned, found;
   for (mlir::Value v : block.getTerminator()->getOperands())
-    returned.insert(movement.base(v).getDefiningOp());
+    returned.insert(view_analysis.base(v).getDefiningOp());
   for (mlir::Operation& op : block.without_terminator()) {
     bool reads_parameter = false;
     const bool derived = llvm::all_of(op.getOperands(), [&](mlir::Value v) {
@@ -35,7 +35,7 @@ llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const Move
       return maker ? found.contains(maker) : ir::is_unchanged_parameter(v);
     });
     if (derived && reads_parameter && !returned.contains(&op) && is_function_of_operands(&op) &&
-        is_worth_memory(&op, movement))
+        is_worth_memory(&op, view_analysis))
       found.insert(&op);
   }
   return found;

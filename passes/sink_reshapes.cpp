@@ -29,7 +29,7 @@ bool is_computed(mlir::Value v) {
 bool costs(ir::ReshapeOp reshape) {
   if (is_computed(reshape.getX())) return true;
   mlir::Operation* op = reshape.getX().getDefiningOp();
-  return op && ir::is_movement(op) && ir::view_of(reshape).base == reshape.getResult();
+  return op && ir::is_view_op(op) && ir::view_of(reshape).base == reshape.getResult();
 }
 
 /// `v` with another shape if that costs nothing; else null.
@@ -42,11 +42,11 @@ mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   }
   ir::View view = ir::view_of(v);
   mlir::Operation* op = v.getDefiningOp();
-  bool in_memory = !op || (ir::is_movement(op) && view.base != v) ||
+  bool in_memory = !op || (ir::is_view_op(op) && view.base != v) ||
                    llvm::isa<ir::ConstantOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp>(op);
   if (!in_memory || view.base.getDefiningOp<ir::IotaOp>()) return {};
   auto reshape = ir::ReshapeOp::create(builder, v.getLoc(), with_shape(v, shape), v);
-  if (ir::apply_movement(reshape, view)) return reshape;
+  if (ir::apply_view_op(reshape, view)) return reshape;
   reshape.erase();
   return {};
 }
@@ -105,7 +105,7 @@ class SinkReshapes final : public mlir::PassWrapper<SinkReshapes, mlir::Operatio
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkReshapes)
   llvm::StringRef getArgument() const override { return "kiln-sink-reshapes"; }
-  llvm::StringRef getDescription() const override { return "Move reshapes behind pointwise operations"; }
+  llvm::StringRef getDescription() const override { return "Move reshapes after pointwise operations"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }

@@ -35,7 +35,7 @@ class SinkTransposes final
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkTransposes)
   llvm::StringRef getArgument() const override { return "kiln-sink-transposes"; }
-  llvm::StringRef getDescription() const override { return "Move transposes behind other operations"; }
+  llvm::StringRef getDescription() const override { return "Move transposes after other operations"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }

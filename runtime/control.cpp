@@ -38,10 +38,10 @@ class Loop final : public Control {
       others[i] = scratch;
       scratch += aligned_bytes(carry_bytes_[i]);
     }
-    std::byte* go_on = nullptr;
+    std::byte* continues = nullptr;
     if (plan_.conditional) {
-      go_on = scratch;
-      *go_on = *bytes(condition[0]);
+      continues = scratch;
+      *continues = *bytes(condition[0]);
       scratch += aligned_bytes(1);
     }
 
@@ -54,10 +54,10 @@ class Loop final : public Control {
     for (std::size_t i = 0; i < plan_.invariants; ++i)
       in[plan_.carries + plan_.rows + i] = bytes(invariants[i]);
     for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] = bytes(outputs[i]);
-    if (plan_.conditional) out[plan_.carries + plan_.outputs] = go_on;
+    if (plan_.conditional) out[plan_.carries + plan_.outputs] = continues;
 
     std::int64_t step = 0;
-    for (; step < plan_.steps && !(go_on && *go_on == std::byte{0}); ++step) {
+    for (; step < plan_.steps && !(continues && *continues == std::byte{0}); ++step) {
       // States alternate between two buffers; the parity makes the last of `steps` steps write to the
       // results.
       const bool to_result = (plan_.steps - step) % 2 == 1;

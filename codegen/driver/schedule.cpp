@@ -4,7 +4,7 @@
 #include "codegen/cpu/kernels/row_fusion.h"
 #include "codegen/driver/kernel_cache.h"
 #include "ir/views.h"
-#include "passes/strip_mine.h"
+#include "passes/fuse_rows.h"
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
@@ -175,7 +175,7 @@ class Scheduler {
     step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
     planned_.push_back({std::move(step), std::move(launch.request), std::nullopt,
-                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::strip_attr),
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr)});
   }
 
@@ -335,7 +335,7 @@ class Scheduler {
                         .rows = op.getRows().size(),
                         .invariants = op.getInvariants().size(),
                         .outputs = op.getNumResults() - op.getCarries().size(),
-                        .conditional = op.getGoOn() != nullptr};
+                        .conditional = op.getCondition() != nullptr};
     std::vector<BufferRef> operands;
     for (mlir::Value v : op.getOperands()) operands.push_back(place(v));
     add_body(op, loop, std::move(operands));

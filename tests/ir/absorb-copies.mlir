@@ -1,6 +1,6 @@
 // Kernels that write into the middle of padded arrays.
 // RUN: kiln opt %s --kiln-fuse --kiln-absorb-copies | FileCheck %s
-// RUN: kiln opt %s --kiln-fuse --kiln-absorb-copies --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
+// RUN: kiln opt %s --kiln-fuse --kiln-absorb-copies --kiln-fuse-rows --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
 
 // The padded array is the kernel's result; the operand it cannot overwrite.
 // CHECK-LABEL: func.func @pointwise
@@ -41,11 +41,11 @@ func.func @twice(%x: tensor<4xf32>) -> tensor<8xf32> {
   return %2 : tensor<8xf32>
 }
 
-// A row of a strip would not be a row of the padded array.
-// PLAN-LABEL: func.func @strip
-// PLAN-NOT: kiln.strip
+// A row of a row fusion would not be a row of the padded array.
+// PLAN-LABEL: func.func @row_fusion
+// PLAN-NOT: kiln.row_fusion
 // PLAN: return
-func.func @strip(%x: tensor<1024x256xf32>) -> tensor<1025x256xf32> {
+func.func @row_fusion(%x: tensor<1024x256xf32>) -> tensor<1025x256xf32> {
   %0 = kiln.reduce max %x [1] : tensor<1024x256xf32> -> tensor<1024xf32>
   %1 = kiln.broadcast %0 [0] : tensor<1024xf32> -> tensor<1024x256xf32>
   %2 = kiln.binary sub %x, %1 : tensor<1024x256xf32>

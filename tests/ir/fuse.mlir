@@ -100,7 +100,7 @@ func.func @movement_ends(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // CHECK: kiln.fusion
 // CHECK-NEXT: kiln.unary exp
 // CHECK-NEXT: kiln.yield
-// CHECK: kiln.fusion {{.*}}kiln.refused = ["unary exp: its value is moved within the kernel"]
+// CHECK: kiln.fusion {{.*}}kiln.missed_fusion = ["unary exp: it needs a view of a value computed in this kernel"]
 func.func @moved_within(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = kiln.unary exp %x : tensor<4x4xf32>
   %1 = kiln.transpose %0 [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>
@@ -168,7 +168,7 @@ func.func @pack_of_parameter(%x: tensor<2x12xf32>, %y: tensor<12x16xf32> {kiln.p
 
 // CHECK-LABEL: func.func @pack_of_two_products
 // CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1
-// CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]]) {{.*}}kiln.refused = ["pack: its value is used elsewhere"]
+// CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]]) {{.*}}kiln.missed_fusion = ["pack: its value has other users"]
 func.func @pack_of_two_products(%x: tensor<2x12xf32>, %y: tensor<12x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
   %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<12x16xf32> -> tensor<1x12x16xf32>
   %1 = kiln.packed_dot %x, %0 : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
@@ -179,7 +179,7 @@ func.func @pack_of_two_products(%x: tensor<2x12xf32>, %y: tensor<12x16xf32>) -> 
 
 // CHECK-LABEL: func.func @packs_of_a_batch
 // CHECK-NEXT: kiln.pack matrix %arg1
-// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["pack: a batch has many"]
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.missed_fusion = ["pack: it packs a batch of matrices"]
 func.func @packs_of_a_batch(%x: tensor<3x2x12xf32>, %y: tensor<3x12x16xf32>) -> tensor<3x2x16xf32> {
   %0 = kiln.pack matrix %y {groups = 1, panel = 16} : tensor<3x12x16xf32> -> tensor<3x1x12x16xf32>
   %1 = kiln.packed_dot %x, %0 : tensor<3x2x12xf32>, tensor<3x1x12x16xf32> -> tensor<3x2x16xf32>
@@ -188,7 +188,7 @@ func.func @packs_of_a_batch(%x: tensor<3x2x12xf32>, %y: tensor<3x12x16xf32>) -> 
 
 // Two values would leave: the product's own is written, and what is behind it reads it.
 // CHECK-LABEL: func.func @no_epilogue
-// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["unary tanh: more than one value would leave the kernel"]
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.missed_fusion = ["unary tanh: the kernel would have more than one result"]
 // CHECK-NEXT:   kiln.packed_dot
 // CHECK-NEXT:   kiln.yield
 // CHECK: kiln.fusion
@@ -201,10 +201,10 @@ func.func @no_epilogue(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) -> (tensor
 
 // Why a pooling and a reduction behind a product are kernels of their own; operators are named.
 // CHECK-LABEL: func.func @behind
-// CHECK-NEXT: kiln.fusion {{.*}}kiln.refused = ["binary max of pool: it reads other elements than the one just computed", "reduce: it makes one element of many that the kernel computes"]
+// CHECK-NEXT: kiln.fusion {{.*}}kiln.missed_fusion = ["binary max of pool: it does not read the result element by element", "reduce: a reduction cannot follow another root in one kernel"]
 // CHECK-NEXT:   kiln.packed_dot
 // ALONE-LABEL: func.func @behind
-// ALONE-NOT: kiln.refused
+// ALONE-NOT: kiln.missed_fusion
 // ALONE: return
 func.func @behind(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) -> (tensor<2x8xf32>, tensor<2xf32>) {
   %0 = kiln.packed_dot %x, %w : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
@@ -278,7 +278,7 @@ func.func @softmax(%x: tensor<8x100xf32>) -> tensor<8x100xf32> {
 // CHECK: kiln.fusion
 // CHECK:   kiln.binary mul
 // CHECK-NEXT:   kiln.yield
-// CHECK: kiln.fusion {{.*}}kiln.refused = ["binary mul: its operands do not walk the reduced axes as one"]
+// CHECK: kiln.fusion {{.*}}kiln.missed_fusion = ["binary mul: the reduced axes are not one axis of all its operands"]
 // CHECK-NEXT:   kiln.reduce
 func.func @two_strides(%x: tensor<8x4x5xf32>, %y: tensor<8x5x4xf32>) -> tensor<8xf32> {
   %0 = kiln.transpose %y [0, 2, 1] : tensor<8x5x4xf32> -> tensor<8x4x5xf32>
@@ -400,7 +400,7 @@ func.func @gather_scaled(%x: tensor<8xf32>, %i: tensor<6xi32>) -> tensor<6xf32> 
 // CHECK: kiln.fusion
 // CHECK-NEXT:   kiln.binary add
 // CHECK-NEXT:   kiln.yield
-// CHECK: kiln.fusion {{.*}}kiln.refused = ["binary add: its value is moved within the kernel"]
+// CHECK: kiln.fusion {{.*}}kiln.missed_fusion = ["binary add: it needs a view of a value computed in this kernel"]
 // CHECK-NEXT:   kiln.gather
 // CHECK-NEXT:   kiln.binary mul
 func.func @indices_used_twice(%x: tensor<8xi32>, %i: tensor<6xi32>) -> tensor<6xi32> {

@@ -92,8 +92,8 @@ func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9
 func.func @kernels(%x: tensor<4x10xf32>, %w: tensor<20x10xf32>, %b: tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
   // CHECK: kiln.pack transposed %arg1 {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
   %p = kiln.pack transposed %w {groups = 1 : i64, panel = 16 : i64} : tensor<20x10xf32> -> tensor<2x10x16xf32>
-  // CHECK: %[[F:.*]]:2 = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %0, %[[B:.*]] = %arg2) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
-  %0:2 = kiln.fusion (%i = %x, %j = %p, %k = %b) attributes {kiln.refused = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
+  // CHECK: %[[F:.*]]:2 = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %0, %[[B:.*]] = %arg2) attributes {kiln.missed_fusion = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
+  %0:2 = kiln.fusion (%i = %x, %j = %p, %k = %b) attributes {kiln.missed_fusion = ["no"]} : (tensor<4x10xf32>, tensor<2x10x16xf32>, tensor<20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>) {
     // CHECK: kiln.packed_dot %[[X]], %[[P]] : tensor<4x10xf32>, tensor<2x10x16xf32> -> tensor<4x20xf32>
     %1 = kiln.packed_dot %i, %j : tensor<4x10xf32>, tensor<2x10x16xf32> -> tensor<4x20xf32>
     // CHECK: kiln.broadcast %[[B]] [1]

@@ -16,7 +16,7 @@
 // BUFFERS-LABEL: func.func @net
 // BUFFERS-SAME: kiln.arena_bytes = 320 : i64, kiln.arena_lower_bound = 320 : i64
 // BUFFERS: %[[W:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, kiln.buffers = [#kiln.place<prepacked 0>], kiln.prepacked, panel = 32 : i64}
-// BUFFERS: %[[Y:.*]] = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %[[W]], %[[B:.*]] = %arg2) attributes {kiln.buffers = [#kiln.place<arena 0>], kiln.refused = ["reduce: it makes one element of many that the kernel computes"]}
+// BUFFERS: %[[Y:.*]] = kiln.fusion (%[[X:.*]] = %arg0, %[[P:.*]] = %[[W]], %[[B:.*]] = %arg2) attributes {kiln.buffers = [#kiln.place<arena 0>], kiln.missed_fusion = ["reduce: a reduction cannot follow another root in one kernel"]}
 // BUFFERS-NEXT:   kiln.packed_dot %[[X]], %[[P]]
 // BUFFERS-NEXT:   kiln.broadcast %[[B]] [1]
 // BUFFERS-NEXT:   kiln.binary add

@@ -214,33 +214,33 @@ func.func @prepacked_results(%x: tensor<20xf32>, %g: tensor<10xf32> {kiln.parame
   return %3 : tensor<20xf32>
 }
 
-// The kernels of a strip are one step. Both results of the third end in it, and one of them takes what it reads.
-// CHECK-LABEL: func.func @two_results_in_a_strip
+// The kernels of a row fusion are one step. Both results of the third end in it, and one of them takes what it reads.
+// CHECK-LABEL: func.func @two_results_in_a_row_fusion
 // CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena [[#SLOT:]]>]
 // CHECK: kiln.fusion
 // CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena [[#SLOT]]>, #kiln.place<arena [[#SLOT + 262144]]>]
 // CHECK: kiln.buffers = [#kiln.place<output 0>]
 // CHECK: kiln.buffers = [#kiln.place<output 1>]
-func.func @two_results_in_a_strip(%x: tensor<4096x4x4xf32>) -> (tensor<4096x4x4xf32>, tensor<4096x4x4xf32>) {
-  %0 = kiln.fusion (%a = %x) attributes {kiln.strip = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
+func.func @two_results_in_a_row_fusion(%x: tensor<4096x4x4xf32>) -> (tensor<4096x4x4xf32>, tensor<4096x4x4xf32>) {
+  %0 = kiln.fusion (%a = %x) attributes {kiln.row_fusion = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
     %5 = kiln.unary exp %a : tensor<4096x4x4xf32>
     kiln.yield %5 : tensor<4096x4x4xf32>
   }
-  %1 = kiln.fusion (%a = %0) attributes {kiln.strip = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096xf32> {
+  %1 = kiln.fusion (%a = %0) attributes {kiln.row_fusion = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096xf32> {
     %5 = kiln.reduce sum %a [1, 2] : tensor<4096x4x4xf32> -> tensor<4096xf32>
     kiln.yield %5 : tensor<4096xf32>
   }
-  %2:2 = kiln.fusion (%a = %0, %b = %1) attributes {kiln.strip = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>, tensor<4096xf32>) -> (tensor<4096x4x4xf32>, tensor<4096x4x4xf32>) {
+  %2:2 = kiln.fusion (%a = %0, %b = %1) attributes {kiln.row_fusion = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>, tensor<4096xf32>) -> (tensor<4096x4x4xf32>, tensor<4096x4x4xf32>) {
     %5 = kiln.broadcast %b [0] : tensor<4096xf32> -> tensor<4096x4x4xf32>
     %6 = kiln.binary mul %a, %5 : tensor<4096x4x4xf32>
     %7 = kiln.unary tanh %6 : tensor<4096x4x4xf32>
     kiln.yield %6, %7 : tensor<4096x4x4xf32>, tensor<4096x4x4xf32>
   }
-  %3 = kiln.fusion (%a = %2#0) attributes {kiln.strip = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
+  %3 = kiln.fusion (%a = %2#0) attributes {kiln.row_fusion = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
     %5 = kiln.transpose %a [0, 2, 1] : tensor<4096x4x4xf32> -> tensor<4096x4x4xf32>
     kiln.yield %5 : tensor<4096x4x4xf32>
   }
-  %4 = kiln.fusion (%a = %2#1) attributes {kiln.strip = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
+  %4 = kiln.fusion (%a = %2#1) attributes {kiln.row_fusion = array<i64: 0, 4096, 260>} : (tensor<4096x4x4xf32>) -> tensor<4096x4x4xf32> {
     %5 = kiln.transpose %a [0, 2, 1] : tensor<4096x4x4xf32> -> tensor<4096x4x4xf32>
     kiln.yield %5 : tensor<4096x4x4xf32>
   }

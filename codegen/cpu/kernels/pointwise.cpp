@@ -5,7 +5,7 @@
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
-#include "passes/strip_mine.h"
+#include "passes/fuse_rows.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -261,7 +261,7 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
   const int lanes = target.lanes(expr.widest());
   collapse(extents, accesses, lanes);
   // Kernels of a row fusion have the same outermost loop.
-  const bool in_row_fusion = fusion->hasAttr(passes::strip_attr);
+  const bool in_row_fusion = fusion->hasAttr(passes::row_fusion_attr);
   const auto transposing =
       expr.registers_at_once() == 1
           ? unroll_for_transposes(expr.operations(), extents, accesses, lanes, expr.widest(), in_row_fusion)

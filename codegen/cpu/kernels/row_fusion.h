@@ -11,9 +11,9 @@ namespace kiln::codegen {
 /// A step before its kernel is compiled.
 struct PlannedStep {
   Step step;
-  std::optional<KernelRequest> request = {};     ///< of the kernel, if it has one
-  std::optional<std::size_t> prepacked = {};     ///< the prepacked constant that it computes, if it does
-  mlir::DenseI64ArrayAttr row_fusion = {};       ///< passes::strip_attr of its operation; null: in no fusion
+  std::optional<KernelRequest> request = {};  ///< of the kernel, if it has one
+  std::optional<std::size_t> prepacked = {};  ///< the prepacked constant that it computes, if it does
+  mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::row_fusion_attr of its operation; null: in no fusion
   mlir::DenseI64ArrayAttr next_row_blocks = {};  ///< passes::next_rows_attr: operands to prefetch; or null
 };
 

@@ -17,7 +17,7 @@ TEST_CASE("softmax and layer norm take a few rows at a time") {
   CHECK(kernels_of(norm, {drawn({77, 1025}), drawn({1025}), drawn({1025})}).size() == 1);
 }
 
-TEST_CASE("what a kernel needs on the stack it takes once, not for each strip") {
+TEST_CASE("what a kernel needs on the stack it takes once, not for each row fusion") {
   const auto centered = [](F& f, const Tensors& in) {
     return Tensors{f.broadcast_sub(in[0], f.mean(in[0], {.axis = 1, .keepdims = true}))};
   };
@@ -29,7 +29,7 @@ TEST_CASE("small arrays are in the cache anyway") {
   CHECK(kernels_of(softmax, {drawn({8, 16})}).size() > 1);
 }
 
-TEST_CASE("what reads other rows is no part of a strip") {
+TEST_CASE("what reads other rows is no part of a row fusion") {
   // The second sum goes down the columns of what the first kernels write.
   const auto down = [](F& f, const Tensors& in) {
     const Tensor y = f.softmax(in[0]);
@@ -44,7 +44,7 @@ TEST_CASE("what reads other rows is no part of a strip") {
   CHECK(kernels_of(shifted, {drawn({400, 300})}).size() >= 2);
 }
 
-TEST_CASE("an operand that a strip overwrites is read by no other kernel of it") {
+TEST_CASE("an operand that a row fusion overwrites is read by no other kernel of it") {
   const auto twice = [](F& f, const Tensors& in) {
     const Tensor x = f.exp(in[0]) * 2;
     const Tensor most = f.max(x, {.axis = 1, .keepdims = true});
@@ -54,7 +54,7 @@ TEST_CASE("an operand that a strip overwrites is read by no other kernel of it")
   kernels_of(twice, {drawn({300, 300})});
 }
 
-TEST_CASE("a strip goes through the same rows in each of its kernels") {
+TEST_CASE("a row fusion goes through the same rows in each of its kernels") {
   // The transpose could be read in squares, with its outermost axis inside; its user goes row by row.
   const auto turned = [](F& f, const Tensors& in) {
     const Tensor y = f.transpose(in[0], {.axes = {2, 1, 0}});
@@ -70,7 +70,7 @@ TEST_CASE("a strip goes through the same rows in each of its kernels") {
     everywhere(deeper, {drawn(shape)});
 }
 
-TEST_CASE("two results of a kernel that end in its strip have memory of their own") {
+TEST_CASE("two results of a kernel that end in its row fusion have memory of their own") {
   const auto both = [](F& f, const Tensors& in) {
     const Tensor c = f.softmax(in[0], {.axis = 1});
     const Tensor y = c * (c + c), t = f.tanh(y);

@@ -1,4 +1,4 @@
-#include "passes/strip_mine.h"
+#include "passes/fuse_rows.h"
 
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Shape = llvm::ArrayRef<std::int64_t>;
 
-constexpr std::size_t max_kernels = 64;  // of a strip
+constexpr std::size_t max_kernels = 64;  // of a row fusion
 
 Shape common_prefix(Shape a, Shape b) {
   std::size_t n = 0;
@@ -27,7 +27,7 @@ bool begins_with(Shape shape, Shape prefix) {
 /// Whether its loops can be cut along leading axes.
 bool is_row_kernel(ir::FusionOp fusion) {
   return llvm::all_of(fusion.getBody().front(), [](mlir::Operation& op) {
-    return ir::is_pointwise(&op) || ir::is_movement(&op) ||
+    return ir::is_pointwise(&op) || ir::is_view_op(&op) ||
            llvm::isa<ir::ReduceOp, ir::ConstantOp, ir::IotaOp, ir::YieldOp>(op);
   });
 }
@@ -51,15 +51,15 @@ bool stays_in_row(mlir::Value v, Shape rows) {
 
 bool used_in_row(mlir::Value v, Shape rows) {
   return llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
-    return ir::is_movement(user) ? used_in_row(user->getResult(0), rows) : stays_in_row(v, rows);
+    return ir::is_view_op(user) ? used_in_row(user->getResult(0), rows) : stays_in_row(v, rows);
   });
 }
 
-class Strip {
+class RowFusion {
  public:
   explicit Strip(ir::AliasRoots& roots) : roots_(&roots) {}
 
-  /// Takes the kernel if the strip is one with it.
+  /// Takes the kernel if the row fusion is one with it.
   bool take(ir::FusionOp fusion) {
     if (kernels_.size() == max_kernels || !is_row_kernel(fusion)) return false;
     const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
@@ -71,7 +71,7 @@ class Strip {
     const Shape rows = common_prefix(rows_, shape);
     if (mlir::ShapedType::getNumElements(rows) < 2 || !reads_member(fusion)) return false;
     if (!works_by_row(fusion, rows)) return false;
-    // The kernels of a strip of two and more go through its rows. Through fewer, each might not.
+    // The kernels of a row fusion of two and more go through its rows. Through fewer, each might not.
     const bool known = kernels_.size() > 1 && rows.size() == rows_.size();
     if (!known && !llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); }))
       return false;
@@ -108,7 +108,7 @@ class Strip {
     mlir::OpBuilder builder(kernels_.front());
     const std::int64_t row_bytes = llvm::divideCeilSigned(bytes, rows) + bytes_of_next_rows;
     for (auto [f, next] : llvm::zip(kernels_, next_rows)) {
-      f->setAttr(strip_attr, builder.getDenseI64ArrayAttr({number, rows, row_bytes}));
+      f->setAttr(row_fusion_attr, builder.getDenseI64ArrayAttr({number, rows, row_bytes}));
       if (!next.empty()) f->setAttr(next_rows_attr, builder.getDenseI64ArrayAttr(next));
     }
     return true;
@@ -152,12 +152,12 @@ class Strip {
   llvm::SmallVector<std::int64_t, 6> rows_;
 };
 
-class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<mlir::func::FuncOp>> {
+class FuseRows final : public mlir::PassWrapper<FuseRows, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StripMine)
-  explicit StripMine(const TargetModel& target) : target_(target) {}
-  llvm::StringRef getArgument() const override { return "kiln-strip-mine"; }
-  llvm::StringRef getDescription() const override { return "Find kernels to run a few rows at a time"; }
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseRows)
+  explicit FuseRows(const TargetModel& target) : target_(target) {}
+  llvm::StringRef getArgument() const override { return "kiln-fuse-rows"; }
+  llvm::StringRef getDescription() const override { return "Fuse consecutive kernels row by row"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
     registry.insert<ir::KilnDialect>();
   }
@@ -165,17 +165,17 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
   void runOnOperation() override {
     std::int64_t number = 0;
     ir::AliasRoots roots;
-    Strip strip(roots);
+    RowFusion candidate(roots);
     const auto end = [&] {
-      number += strip.mark(number, target_.min_row_fusion_bytes());
+      number += candidate.mark(number, target_.min_row_fusion_bytes());
       strip = Strip(roots);
     };
     for (mlir::Operation& op : getOperation().front()) {
       if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) || ir::is_prepacked(&op)) continue;
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
-      if (fusion && strip.take(fusion)) continue;
+      if (fusion && candidate.take(fusion)) continue;
       end();
-      if (fusion) strip.take(fusion);
+      if (fusion) candidate.take(fusion);
     }
     end();
   }
@@ -186,8 +186,8 @@ class StripMine final : public mlir::PassWrapper<StripMine, mlir::OperationPass<
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_strip_mine_pass(const TargetModel& target) {
-  return std::make_unique<StripMine>(target);
+std::unique_ptr<mlir::Pass> create_fuse_rows_pass(const TargetModel& target) {
+  return std::make_unique<FuseRows>(target);
 }
 
 }  // namespace kiln::passes

@@ -15,7 +15,7 @@ bool takes_elements(mlir::Operation* op);
 /// Whether the kernel of `user` reads that operand through any strides.
 bool takes_view(mlir::OpOperand& use);
 /// Whether the kernel of `user` makes its nullary operand `op` itself; else it is an array in memory.
-bool makes_operand(mlir::Operation* user, mlir::Operation* op);
+bool rematerializes(mlir::Operation* user, mlir::Operation* op);
 
 /// Which view (layout) operations of a block need an array of their own; the others are strides on a buffer.
 ///
@@ -23,10 +23,10 @@ bool makes_operand(mlir::Operation* user, mlir::Operation* op);
 /// by strides on it; its user needs a whole array (a contraction, concatenate, the caller, ...) and it is
 /// more than a reshape of a whole buffer; a reduction could not walk its axes as one. The last of a chain of
 /// ir::max_view_chain view operations is a buffer too.
-class Movement {
+class ViewAnalysis {
  public:
   /// `views` false: all but reshapes are buffers.
-  explicit Movement(mlir::Block& block, bool views = true);
+  explicit ViewAnalysis(mlir::Block& block, bool views = true);
 
   bool is_buffer(mlir::Operation* op) const { return buffers_.contains(op); }
   /// Strides of `v` on the nearest buffer, which may be `v`.
@@ -43,6 +43,7 @@ class Movement {
 
 /// Whether the reduced axes of `reduce` are one axis for all `operands`, values of its input's shape in front
 /// of it.
-bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement);
+bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands,
+                      const ViewAnalysis& view_analysis);
 
 }  // namespace kiln::passes

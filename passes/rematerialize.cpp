@@ -1,4 +1,4 @@
-#include "passes/recompute.h"
+#include "passes/rematerialize.h"
 
 #include "ir/views.h"
 
@@ -31,7 +31,7 @@ bool depends_on(mlir::Value v, mlir::Value x) {
 mlir::Value repeated(mlir::Value v) {
   mlir::Value base = v;
   mlir::Operation* op = v.getDefiningOp();
-  for (std::size_t i = 0; i < ir::max_view_chain && op && ir::is_movement(op); ++i, op = base.getDefiningOp())
+  for (std::size_t i = 0; i < ir::max_view_chain && op && ir::is_view_op(op); ++i, op = base.getDefiningOp())
     base = op->getOperand(0);
   return ir::ranked(base).getNumElements() < ir::ranked(v).getNumElements() ? base : mlir::Value();
 }
@@ -44,7 +44,7 @@ bool is_from_statistic(mlir::Operation* op) {
   if (kind != ir::BinaryKind::add && kind != ir::BinaryKind::sub && kind != ir::BinaryKind::mul) return false;
   const auto is = [](mlir::Value x, mlir::Value other) {
     const mlir::Value statistic = repeated(other);
-    const bool whole = !x.getDefiningOp() || !ir::is_movement(x.getDefiningOp());
+    const bool whole = !x.getDefiningOp() || !ir::is_view_op(x.getDefiningOp());
     return whole && statistic && depends_on(statistic, x);
   };
   return is(binary.getOperand(0), binary.getOperand(1)) || is(binary.getOperand(1), binary.getOperand(0));
@@ -58,18 +58,18 @@ bool reduces_rows(ir::ReduceOp reduce) {
   return true;
 }
 
-class Recompute final : public mlir::PassWrapper<Recompute, mlir::OperationPass<mlir::func::FuncOp>> {
+class Rematerialize final : public mlir::PassWrapper<Rematerialize, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Recompute)
-  llvm::StringRef getArgument() const override { return "kiln-recompute"; }
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Rematerialize)
+  llvm::StringRef getArgument() const override { return "kiln-rematerialize"; }
   llvm::StringRef getDescription() const override {
-    return "Compute cheap values in each kernel that needs them";
+    return "Rematerialize cheap values in each kernel that uses them";
   }
   void runOnOperation() override {
     mlir::Block& block = getOperation().front();
     const Ends ends = find_ends(block);
     for (mlir::Operation& op : llvm::make_early_inc_range(block))
-      if (is_from_statistic(&op)) recompute(&op, ends);
+      if (is_from_statistic(&op)) rematerialize(&op, ends);
   }
 
  private:
@@ -91,7 +91,7 @@ class Recompute final : public mlir::PassWrapper<Recompute, mlir::OperationPass<
     return ends;
   }
 
-  static void recompute(mlir::Operation* op, const Ends& ends) {
+  static void rematerialize(mlir::Operation* op, const Ends& ends) {
     llvm::MapVector<mlir::Operation*, llvm::SmallVector<mlir::OpOperand*>> uses;  // by end
     for (mlir::OpOperand& use : op->getResult(0).getUses()) {
       mlir::Operation* user = use.getOwner();
@@ -111,6 +111,6 @@ class Recompute final : public mlir::PassWrapper<Recompute, mlir::OperationPass<
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_recompute_pass() { return std::make_unique<Recompute>(); }
+std::unique_ptr<mlir::Pass> create_rematerialize_pass() { return std::make_unique<Rematerialize>(); }
 
 }  // namespace kiln::passes

@@ -1,6 +1,6 @@
 // What a reduction of rows can compute itself from a statistic of the same rows is not passed to it in memory.
-// RUN: kiln opt %s --kiln-recompute | FileCheck %s
-// RUN: kiln opt %s --kiln-recompute --kiln-fuse | FileCheck %s --check-prefix=FUSED
+// RUN: kiln opt %s --kiln-rematerialize | FileCheck %s
+// RUN: kiln opt %s --kiln-rematerialize --kiln-fuse | FileCheck %s --check-prefix=FUSED
 
 // The variance has a difference of its own.
 // CHECK-LABEL: func.func @normalise

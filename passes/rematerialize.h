@@ -13,6 +13,6 @@ namespace kiln::passes {
 /// the last 512 operations that the statistic depends on tell. Why here:
 /// kernels are about to be formed, and CSE would merge the copies again. Needs: outline (bodies of loops as
 /// functions). Guarantees: bits stay.
-std::unique_ptr<mlir::Pass> create_recompute_pass();
+std::unique_ptr<mlir::Pass> create_rematerialize_pass();
 
 }  // namespace kiln::passes

@@ -1,4 +1,4 @@
-#include "passes/movement.h"
+#include "passes/view_analysis.h"
 
 #include <set>
 
@@ -18,15 +18,15 @@ bool takes_view(mlir::OpOperand& use) {
 }
 
 // Kernels with a root read memory: iota is for pointwise ones.
-bool makes_operand(mlir::Operation* user, mlir::Operation* op) {
+bool rematerializes(mlir::Operation* user, mlir::Operation* op) {
   return is_nullary(op) &&
          (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
 }
 
-Movement::Movement(mlir::Block& block, bool views) {
+ViewAnalysis::ViewAnalysis(mlir::Block& block, bool views) {
   if (!views)
     for (mlir::Operation& op : block)
-      if (ir::is_movement(&op) && !llvm::isa<ir::ReshapeOp>(op)) buffers_.insert(&op);
+      if (ir::is_view_op(&op) && !llvm::isa<ir::ReshapeOp>(op)) buffers_.insert(&op);
   cut_chains(block);
 
   std::vector<mlir::Operation*> ops;
@@ -47,7 +47,7 @@ Movement::Movement(mlir::Block& block, bool views) {
     llvm::SmallVector<mlir::Operation*> changed{buffer};
     while (!changed.empty())
       for (mlir::Operation* user : changed.pop_back_val()->getUsers())
-        if (ir::is_movement(user) && !is_buffer(user))
+        if (ir::is_view_op(user) && !is_buffer(user))
           changed.push_back(user);
         else
           mark(user);
@@ -55,16 +55,16 @@ Movement::Movement(mlir::Block& block, bool views) {
   for (; !stale.empty(); stale.swap(stale_next))
     while (!stale.empty()) {
       const std::size_t i = stale.extract(stale.begin()).value();
-      if (ir::is_movement(ops[i]) && !is_buffer(ops[i])) continue;
+      if (ir::is_view_op(ops[i]) && !is_buffer(ops[i])) continue;
       for (mlir::OpOperand& use : ops[i]->getOpOperands())
         if (mlir::Operation* buffer = settle(use)) visit_again(buffer, i);
     }
 }
 
-void Movement::cut_chains(mlir::Block& block) {
+void ViewAnalysis::cut_chains(mlir::Block& block) {
   llvm::DenseMap<mlir::Operation*, std::size_t> lengths;
   for (mlir::Operation& op : block) {
-    if (!ir::is_movement(&op) || is_buffer(&op)) continue;
+    if (!ir::is_view_op(&op) || is_buffer(&op)) continue;
     const std::size_t length = lengths.lookup(op.getOperand(0).getDefiningOp()) + 1;
     if (length < ir::max_view_chain)
       lengths[&op] = length;
@@ -73,16 +73,16 @@ void Movement::cut_chains(mlir::Block& block) {
   }
 }
 
-std::optional<ir::View> Movement::try_view(mlir::Value v, mlir::Value& blocked) const {
+std::optional<ir::View> ViewAnalysis::try_view(mlir::Value v, mlir::Value& blocked) const {
   llvm::SmallVector<mlir::Operation*, 4> chain;  // the last operation first
-  for (mlir::Operation* op = v.getDefiningOp(); op && ir::is_movement(op) && !is_buffer(op);
+  for (mlir::Operation* op = v.getDefiningOp(); op && ir::is_view_op(op) && !is_buffer(op);
        op = v.getDefiningOp()) {
     chain.push_back(op);
     v = op->getOperand(0);
   }
   std::optional<ir::View> view = ir::View::whole(v);
   for (mlir::Operation* op : llvm::reverse(chain)) {
-    view = ir::apply_movement(op, *view);
+    view = ir::apply_view_op(op, *view);
     if (view) continue;
     blocked = op->getOperand(0);
     break;
@@ -90,25 +90,25 @@ std::optional<ir::View> Movement::try_view(mlir::Value v, mlir::Value& blocked) 
   return view;
 }
 
-ir::View Movement::view(mlir::Value v) const {
+ir::View ViewAnalysis::view(mlir::Value v) const {
   mlir::Value blocked;
   auto view = try_view(v, blocked);
   return view ? *view : ir::View::whole(v);
 }
 
 /// Makes a buffer, where the use needs one, and returns it; else null.
-mlir::Operation* Movement::settle(mlir::OpOperand& use) {
+mlir::Operation* ViewAnalysis::settle(mlir::OpOperand& use) {
   const auto make_buffer = [&](mlir::Operation* op) { return buffers_.insert(op).second ? op : nullptr; };
   mlir::Value v = use.get();
   mlir::Operation *user = use.getOwner(), *op = v.getDefiningOp();
-  if (!op || !ir::is_movement(op) || is_buffer(op)) return nullptr;
+  if (!op || !ir::is_view_op(op) || is_buffer(op)) return nullptr;
   mlir::Value blocked;
   auto view = try_view(v, blocked);
   if (!view) return make_buffer(blocked.getDefiningOp());
   if (ir::is_pointwise(user)) return nullptr;
-  // A copy reads its operand as its own movement says; it was a copy before its operand came to look at
+  // A copy reads its operand by its own view; it was a copy before its operand came to look at
   // another buffer.
-  if (ir::is_movement(user)) return ir::apply_movement(user, *view) ? nullptr : make_buffer(op);
+  if (ir::is_view_op(user)) return ir::apply_view_op(user, *view) ? nullptr : make_buffer(op);
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
   // Registers run along the last axis of the input too.
@@ -120,14 +120,15 @@ mlir::Operation* Movement::settle(mlir::OpOperand& use) {
   return fits ? nullptr : make_buffer(op);
 }
 
-bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands, const Movement& movement) {
+bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands,
+                      const ViewAnalysis& view_analysis) {
   auto shape = ir::ranked(reduce.getX()).getShape();
   llvm::SmallVector<std::int64_t> extents;
   for (std::int64_t axis : reduce.getAxes()) extents.push_back(shape[static_cast<std::size_t>(axis)]);
   llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides;
   for (mlir::Value v : operands) {
-    if (makes_operand(reduce, v.getDefiningOp())) continue;
-    ir::View view = movement.view(v);
+    if (rematerializes(reduce, v.getDefiningOp())) continue;
+    ir::View view = view_analysis.view(v);
     auto& list = strides.emplace_back();
     for (std::int64_t axis : reduce.getAxes()) list.push_back(view.strides[static_cast<std::size_t>(axis)]);
   }

@@ -1,18 +1,18 @@
 // Kernels that work row by row on each other's results.
-// RUN: kiln opt %s --kiln-fuse --kiln-strip-mine | FileCheck %s
-// RUN: kiln opt %s --kiln-fuse --kiln-strip-mine --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
+// RUN: kiln opt %s --kiln-fuse --kiln-fuse-rows | FileCheck %s
+// RUN: kiln opt %s --kiln-fuse --kiln-fuse-rows --kiln-plan-buffers | FileCheck %s --check-prefix=PLAN
 
 // Four kernels, 1024 rows of 2056 bytes, as exp lies in the memory of the result, which overwrites it. The second kernel
 // asks for the rows of %x that the first will read next, which makes it 3080.
 // CHECK-LABEL: func.func @softmax
 // CHECK: kiln.fusion
 // CHECK-NOT: next_rows
-// CHECK-SAME: kiln.strip = array<i64: 0, 1024, 3080>
+// CHECK-SAME: kiln.row_fusion = array<i64: 0, 1024, 3080>
 // CHECK: kiln.fusion
 // CHECK-SAME: kiln.next_rows = array<i64: 0, 1024>
-// CHECK-SAME: kiln.strip = array<i64: 0, 1024, 3080>
+// CHECK-SAME: kiln.row_fusion = array<i64: 0, 1024, 3080>
 // CHECK-NOT: next_rows
-// CHECK-COUNT-2: kiln.strip = array<i64: 0, 1024, 3080>
+// CHECK-COUNT-2: kiln.row_fusion = array<i64: 0, 1024, 3080>
 // PLAN-LABEL: func.func @softmax
 // PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena
 // PLAN: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
@@ -31,7 +31,7 @@ func.func @softmax(%x: tensor<1024x256xf32>) -> tensor<1024x256xf32> {
 
 // Small: in the cache anyway.
 // CHECK-LABEL: func.func @small
-// CHECK-NOT: kiln.strip
+// CHECK-NOT: kiln.row_fusion
 // CHECK: return
 func.func @small(%x: tensor<16x256xf32>) -> tensor<16x256xf32> {
   %0 = kiln.reduce max %x [1] : tensor<16x256xf32> -> tensor<16xf32>
@@ -42,7 +42,7 @@ func.func @small(%x: tensor<16x256xf32>) -> tensor<16x256xf32> {
 
 // A row of the result reads other rows of the maxima.
 // CHECK-LABEL: func.func @turned
-// CHECK-NOT: kiln.strip
+// CHECK-NOT: kiln.row_fusion
 // CHECK: return
 func.func @turned(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = kiln.reduce max %x [1] : tensor<512x512xf32> -> tensor<512xf32>
@@ -53,7 +53,7 @@ func.func @turned(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 
 // Rows are what all results have in common: here batch and head.
 // CHECK-LABEL: func.func @attention
-// CHECK-COUNT-2: kiln.strip = array<i64: 0, 24,
+// CHECK-COUNT-2: kiln.row_fusion = array<i64: 0, 24,
 func.func @attention(%x: tensor<2x12x64x64xf32>) -> tensor<2x12x64x64xf32> {
   %0 = kiln.reduce max %x [2, 3] : tensor<2x12x64x64xf32> -> tensor<2x12xf32>
   %1 = kiln.broadcast %0 [0, 1] : tensor<2x12xf32> -> tensor<2x12x64x64xf32>
