@@ -57,7 +57,7 @@ bool used_in_row(mlir::Value v, Shape rows) {
 
 class RowFusion {
  public:
-  explicit Strip(ir::AliasRoots& roots) : roots_(&roots) {}
+  explicit RowFusion(ir::AliasRoots& roots) : roots_(&roots) {}
 
   /// Takes the kernel if the row fusion is one with it.
   bool take(ir::FusionOp fusion) {
@@ -168,7 +168,7 @@ class FuseRows final : public mlir::PassWrapper<FuseRows, mlir::OperationPass<ml
     RowFusion candidate(roots);
     const auto end = [&] {
       number += candidate.mark(number, target_.min_row_fusion_bytes());
-      strip = Strip(roots);
+      candidate = RowFusion(roots);
     };
     for (mlir::Operation& op : getOperation().front()) {
       if (llvm::isa<ir::ReshapeOp, ir::ConstantOp, ir::EmptyOp>(op) || ir::is_prepacked(&op)) continue;
