@@ -180,7 +180,7 @@ std::vector<std::shared_ptr<rnn::RecurrentCell>> cells_of(const Block& block) {
 }
 
 void check_not_modified(const rnn::RecurrentCell& cell) {
-  if (CellAccess::modified(cell))
+  if (CellAccess::modified(cell) && CellAccess::memory(cell).modifier_calls == 0)
     fail(
         "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called directly. Call the "
         "modifier "

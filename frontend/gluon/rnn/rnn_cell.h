@@ -14,6 +14,7 @@ struct CellMemory {
   int states = -1;             // number of the latest state of begin_state()
   std::uint64_t reset_in = 0;  // the trace in which reset() was called; 0: outside of all
   std::vector<Tensor> kept;
+  int modifier_calls = 0;  // of a modifier that uses the cell, open on this thread
 };
 
 struct CellState {
@@ -25,7 +26,7 @@ struct CellAccess {
   /// This thread's state of the cell.
   static CellMemory& memory(const rnn::RecurrentCell& cell);
   static bool modified(const rnn::RecurrentCell& cell) { return cell.cell_->modified; }
-  static void set_modified(const rnn::RecurrentCell& cell, bool modified) { cell.cell_->modified = modified; }
+  static void set_modified(const rnn::RecurrentCell& cell) { cell.cell_->modified = true; }
   static Block& block(rnn::RecurrentCell& cell) { return cell.block(); }
   static bool keeps_tensors(const rnn::RecurrentCell& cell) { return cell.keeps_tensors(); }
   static rnn::UnrollOutput unroll(rnn::RecurrentCell& cell, std::int64_t length, const rnn::Sequence& inputs,
@@ -34,11 +35,13 @@ struct CellAccess {
   }
 };
 
-/// Allows use of a modifier's base cell during its lifetime.
+/// Allows this thread to use a modifier's base cell during its lifetime.
 class Unmodified {
  public:
-  explicit Unmodified(const rnn::RecurrentCell& cell) : cell_(cell) { CellAccess::set_modified(cell, false); }
-  ~Unmodified() { CellAccess::set_modified(cell_, true); }
+  explicit Unmodified(const rnn::RecurrentCell& cell) : cell_(cell) {
+    ++CellAccess::memory(cell).modifier_calls;
+  }
+  ~Unmodified() { --CellAccess::memory(cell_).modifier_calls; }
   Unmodified(const Unmodified&) = delete;
 
  private:

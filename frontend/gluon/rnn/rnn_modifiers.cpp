@@ -70,7 +70,7 @@ ModifierCell::ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::strin
   if (!base_) fail("A modifier cell needs a cell, not a null pointer");
   if (CellAccess::modified(*base_))
     fail("Cell {} is already modified. One cell cannot be modified twice", base_->name());
-  CellAccess::set_modified(*base_, true);
+  CellAccess::set_modified(*base_);
   register_child(base_, "base_cell");
 }
 std::vector<StateInfo> ModifierCell::state_info(std::int64_t batch_size) const {
