@@ -49,7 +49,7 @@ TEST_CASE("sums over no elements are the neutral element", "[zero_size]") {
   CHECK(one([](const Tensors& x) { return F::np().max(x[0], {.axis = 1}); }, {empty()}).shape() == Shape{0});
   CHECK_THAT(error_of([] { F::np().max(empty()); }), Catch::Contains("no maximum"));
   CHECK_THAT(error_of([] { F::np().min(empty(), {.axis = 0}); }), Catch::Contains("no minimum"));
-  CHECK_THAT(error_of([] { F::np().argmax(empty()); }), Catch::Contains("no greatest"));
+  CHECK_THAT(error_of([] { F::np().argmax(empty()); }), Catch::Contains("no maximum"));
   CHECK(one([](const Tensors& x) { return nd::softmax(x[0]); }, {empty()}).shape() == Shape{0, 3});
   CHECK(one([](const Tensors& x) { return nd::log_softmax(x[0]); }, {nd::zeros({3, 0})}).shape() ==
         Shape{3, 0});

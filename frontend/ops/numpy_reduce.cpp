@@ -37,7 +37,7 @@ template <Reduce op>
 Values extreme(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   if (count_along(shape, axes) == 0 && a.is_none("initial"))
-    fail("{} has no elements along the axes {}: {} of no elements is undefined", shape.str(), axes.str(),
+    fail("{} has no elements along the axes {}, hence no {}", shape.str(), axes.str(),
          op == Reduce::max ? "maximum" : "minimum");
   Value r = reduce(p, op, in[0], axes, a.boolean("keepdims"));
   return {with_initial(p, r, op == Reduce::max ? Binary::max : Binary::min, a)};
@@ -87,8 +87,8 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   if (!a.is_none("axis") && shape.empty()) axis_of(a.integer("axis"), 1);
   const int axis = all ? 0 : axis_of(a.integer("axis"), shape.rank());
   if (p.shape(x)[at(axis)] == 0)
-    fail("{} has no elements along axis {}: {} of no elements is undefined", shape.str(), axis,
-         op == Reduce::max ? "greatest" : "least");
+    fail("{} has no elements along axis {}, hence no {}", shape.str(), axis,
+         op == Reduce::max ? "maximum" : "minimum");
   Value place = arg_extreme(p, x, axis, op);
   if (all) return {keep ? p.reshape(place, Shape::filled(shape.rank(), 1)) : place};
   return {keep ? p.keep_dims(place, shape, {axis}) : place};
