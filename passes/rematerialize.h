@@ -9,10 +9,9 @@ namespace kiln::passes {
 /// variance: the reduction that uses it gets a copy of the operation, where other kernels use the value too.
 /// Writing the value to memory and reading it again would cost more than the one operation.
 ///
-/// Applied only when the operand is materialised anyway: the statistic is computed from it first, as far as
-/// the last 512 operations that the statistic depends on tell. Why here:
-/// kernels are about to be formed, and CSE would merge the copies again. Needs: outline (bodies of loops as
-/// functions). Guarantees: bits stay.
+/// Applied only when the operand is materialised anyway: the statistic is computed from it first. The search
+/// for it ends after 512 operations. Why here: kernels are about to be formed, and CSE would merge the copies
+/// again. Needs: outline (bodies of loops as functions). Guarantees: bits stay.
 std::unique_ptr<mlir::Pass> create_rematerialize_pass();
 
 }  // namespace kiln::passes
