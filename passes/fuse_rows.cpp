@@ -12,7 +12,8 @@ namespace {
 
 using Shape = llvm::ArrayRef<std::int64_t>;
 
-constexpr std::size_t max_kernels = 64;  // of a row fusion
+// A row fusion's limits.
+constexpr std::size_t max_kernels = 64, max_operations = 512;
 
 Shape common_prefix(Shape a, Shape b) {
   std::size_t n = 0;
@@ -61,13 +62,14 @@ class RowFusion {
 
   /// Takes the kernel if the row fusion is one with it.
   bool take(ir::FusionOp fusion) {
-    if (kernels_.size() == max_kernels || !is_row_kernel(fusion)) return false;
+    if (!is_row_kernel(fusion)) return false;
     const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
     if (kernels_.empty()) {
       rows_.assign(shape.begin(), shape.end());
       add(fusion);
       return true;
     }
+    if (kernels_.size() == max_kernels || operations_ + operations_of(fusion) > max_operations) return false;
     const Shape rows = common_prefix(rows_, shape);
     if (mlir::ShapedType::getNumElements(rows) < 2 || !reads_member(fusion)) return false;
     if (!works_by_row(fusion, rows)) return false;
@@ -115,8 +117,12 @@ class RowFusion {
   }
 
  private:
+  static std::size_t operations_of(ir::FusionOp fusion) {
+    return fusion.getBody().front().getOperations().size();
+  }
   void add(ir::FusionOp fusion) {
     kernels_.push_back(fusion);
+    operations_ += operations_of(fusion);
     members_.insert(fusion);
   }
   bool is_member(mlir::Value memory) const { return members_.contains(memory.getDefiningOp()); }
@@ -148,6 +154,7 @@ class RowFusion {
 
   ir::AliasRoots* roots_;
   llvm::SmallVector<ir::FusionOp> kernels_;
+  std::size_t operations_ = 0;
   llvm::SmallDenseSet<mlir::Operation*> members_;  // the same
   llvm::SmallVector<std::int64_t, 6> rows_;
 };

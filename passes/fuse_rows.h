@@ -20,8 +20,8 @@ inline constexpr llvm::StringLiteral next_rows_attr = "kiln.next_rows";
 ///
 /// Rows are the leading axes that the results of all kernels have in common. Every view of one kernel on
 /// another's result stays within a row. A row fusion that passes little through memory is left alone: a cache
-/// holds it anyway. A row fusion has at most 64 kernels: its code is one function, which LLVM compiles in
-/// more than linear time.
+/// holds it anyway. A row fusion has at most 64 kernels and 512 operations: its code is one function, which
+/// LLVM compiles in more than linear time.
 ///
 /// Why here: after fuse there are kernels, in their final order; plan-buffers keeps the operands of a row
 /// fusion alive for all of it. Guarantees: the kernels marked with one number are consecutive.
