@@ -164,8 +164,12 @@ class DialectBuilder final : public Primitives {
                                            ints(w.kernel), ints(w.stride), ints(w.dilate), ints(w.pad_low),
                                            ints(w.pad_high)));
       }
+      case Kind::alias:
+      case Kind::control_flow:
+        fail_internal("a primitive that is not emitted as one");
     }
   }
+  void emit_alias(Value x, Value result) override { set(result, unwrap(x)); }
 
   void begin_body(std::span<const Value> arguments) override {
     auto region = std::make_unique<mlir::Region>();

@@ -16,6 +16,15 @@ using Args = std::span<const Value>;
 struct Subgraph;
 using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
 
+/// What a gradient of an operator's own is composed from.
+struct GradientArgs {
+  Args in, out;  ///< the values of the node, as composed
+  Args heads;    ///< the gradient of each output, of its type; invalid where there is none
+  const std::vector<bool>& wanted;  ///< by input; others need no contribution
+  const Attrs& attrs;
+  Bodies bodies;
+};
+
 /// The definition of an operator: facts, and one function that composes primitives. The lists of
 /// frontend/ops, one per family, hold all definitions; there is no static registration.
 struct OpDef {
@@ -47,6 +56,17 @@ struct OpDef {
   /// Replaces `compose` for an operator with bodies; `bodies` is their number.
   std::vector<Value> (*compose_with)(Primitives& p, Args in, const Attrs& a, Bodies bodies) = nullptr;
   std::size_t bodies = 0;
+
+  /// A gradient of the operator's own, where the primitives' rules would give another function than MXNet
+  /// defines, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
+  /// an invalid Value stands for zero. Null: by the rules of ir/gradients.h.
+  std::vector<Value> (*gradient)(Primitives& p, const GradientArgs& args) = nullptr;
+  /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums` with
+  /// the contributions added (invalid: no sum yet).
+  std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
+
+  /// No gradient passes: its results are constants for differentiation.
+  bool stops_gradient = false;
 
   /// Relates partial shapes of inputs and outputs: a weight's shape follows from data, a recurrent state's
   /// batch from its use. Null: no inference until all input shapes are known.

@@ -37,7 +37,48 @@ Value Primitives::record(Kind kind, std::span<const Value> operands, const Param
   require_existing(operands);
   const Value result = add_value(type.value());
   emit(kind, operands, params, result);
+  if (tape_scopes_ > 0) {
+    if (bodies_.empty()) {
+      tape_.push_back({kind, {operands.begin(), operands.end()}, params, {result}});
+    } else {
+      for (Value v : operands)
+        if (v.id < bodies_.front()) used_from_outside_.push_back(v);
+    }
+  }
   return result;
+}
+
+Value Primitives::alias(Value x) {
+  require_existing({{x}});
+  const Value result = add_value(TensorType(type(x)));
+  emit_alias(x, result);
+  if (tape_scopes_ > 0 && bodies_.empty()) tape_.push_back({Kind::alias, {x}, {}, {result}});
+  return result;
+}
+
+void Primitives::open_body(std::span<const Value> arguments) {
+  begin_body(arguments);
+  const auto next = static_cast<std::uint32_t>(types_.size());
+  bodies_.push_back(arguments.empty() ? next : arguments.front().id);
+}
+
+void Primitives::close_body(std::span<const Value> yielded) {
+  for (Value v : yielded)
+    if (v.id < bodies_.front()) used_from_outside_.push_back(v);
+  bodies_.pop_back();
+  end_body(yielded);
+}
+
+void Primitives::tape_control_flow(std::vector<Value> operands, std::span<const Value> results) {
+  if (!bodies_.empty()) {
+    for (Value v : operands)
+      if (v.id < bodies_.front()) used_from_outside_.push_back(v);
+    return;
+  }
+  operands.insert(operands.end(), used_from_outside_.begin(), used_from_outside_.end());
+  used_from_outside_.clear();
+  if (tape_scopes_ > 0)
+    tape_.push_back({Kind::control_flow, std::move(operands), {}, {results.begin(), results.end()}});
 }
 Value Primitives::record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to) {
   return to.value() == type(x) ? x : record(kind, {{x}}, params, to);
@@ -227,7 +268,7 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
   }
   std::vector<Value> all = arguments;
   all.insert(all.end(), row_arguments.begin(), row_arguments.end());
-  begin_body(all);
+  open_body(all);
   const LoopStep step = body(arguments, row_arguments);
   std::vector<Value> yielded = step.carries;
   yielded.insert(yielded.end(), step.outputs.begin(), step.outputs.end());
@@ -249,7 +290,7 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
     check_condition(step.condition);
     if (shape(condition) != shape(step.condition)) fail_internal("the conditions of a loop differ in shape");
   }
-  end_body(yielded);
+  close_body(yielded);
   for (Value v : carries) results.push_back(add_value(TensorType(type(v))));
   for (Value v : step.outputs) {
     Shape stacked{steps};
@@ -257,6 +298,9 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
     results.push_back(add_value({dtype(v), stacked}));
   }
   emit_loop({steps, carries, rows, condition}, results);
+  std::vector<Value> operands(carries.begin(), carries.end());
+  operands.insert(operands.end(), rows.begin(), rows.end());
+  tape_control_flow(std::move(operands), results);
   return results;
 }
 
@@ -265,10 +309,10 @@ std::vector<Value> Primitives::branch(Value condition, const BranchBody& then, c
   if (dtype(condition) != DType::boolean || type(condition).elements() != 1)
     fail("a branch needs one bool, got {}", type(condition).str());
   const auto compose = [&](const BranchBody& body) {
-    begin_body({});
+    open_body({});
     std::vector<Value> values = body();
     require_existing(values);
-    end_body(values);
+    close_body(values);
     return values;
   };
   const std::vector<Value> a = compose(then), b = compose(otherwise);
@@ -280,6 +324,7 @@ std::vector<Value> Primitives::branch(Value condition, const BranchBody& then, c
     results.push_back(add_value(TensorType(type(a[i]))));
   }
   emit_branch(condition, results);
+  tape_control_flow({condition}, results);
   return results;
 }
 
@@ -311,6 +356,13 @@ Value Primitives::gather_last(Value x, Value indices) {
   const TensorType rows{DType::i64, {to.elements() / k, k}};
   Value place = add(mul(iota(rows, 0), full_integer(rows, n)), reshape(indices, rows.shape));
   return reshape(gather(reshape(x, {from.elements()}), place, 0), to);
+}
+
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  const std::int64_t extents[] = {a, b};
+  const auto product = product_of(extents);
+  if (!product) fail("{} times {} does not fit in 64 bits", a, b);
+  return *product;
 }
 
 Shape broadcast_shapes(const Shape& a, const Shape& b) {

@@ -201,25 +201,8 @@ class Primitives {
   virtual void enter(const Node&) {}
   virtual void leave() {}
 
-  // Compositions shared by many operators.
-  Value add(Value a, Value b) { return binary(Binary::add, a, b); }
-  Value sub(Value a, Value b) { return binary(Binary::sub, a, b); }
-  Value mul(Value a, Value b) { return binary(Binary::mul, a, b); }
-  Value div(Value a, Value b) { return binary(Binary::div, a, b); }
-  /// A constant of the shape and dtype of x.
-  Value like(Value x, double value) { return full(type(x), value); }
-  /// numpy's broadcasting: axes are aligned from the right.
-  Value broadcast_to(Value x, const Shape& to);
-  /// Broadcasts x (rank 1) along `axis` of the shape `to`.
-  Value broadcast_along(Value x, const Shape& to, int axis);
-  /// Restores the reduced axes with extent 1.
-  Value keep_dims(Value reduced, const Shape& original, const Shape& axes);
-  /// Gathers along the last axis with indices per row: `indices` has x's shape except for the last axis.
-  Value gather_last(Value x, Value indices);
-
- protected:
-  explicit Primitives(bool train) : train_(train) {}
-  /// Parameters of emit; each primitive uses some of the fields.
+  // The tape: the primitives of a composition in order, for differentiation (ir/differentiate.h).
+  /// Parameters of a primitive; each kind uses some of the fields.
   struct Params {
     Unary unary{};
     Binary binary{};
@@ -264,7 +247,46 @@ class Primitives {
     scatter,
     sort,
     cumulative,
+    alias,
+    control_flow,
   };
+  /// A composed primitive. Of a loop or branch one entry tells all values that its bodies use from outside and
+  /// all results; their bodies are not on the tape.
+  struct Taped {
+    Kind kind;
+    std::vector<Value> operands;
+    Params params;
+    std::vector<Value> results;
+  };
+  /// Another name of x: the same value, whose uses are told apart from those of x.
+  Value alias(Value x);
+  /// Until the matching end_tape(), primitives are appended to one tape. Scopes nest; the outermost end clears
+  /// the tape.
+  void begin_tape() { ++tape_scopes_; }
+  void end_tape() {
+    if (--tape_scopes_ == 0) tape_.clear();
+  }
+  /// Entries stay where they are while more are appended.
+  const std::deque<Taped>& tape() const { return tape_; }
+
+  // Compositions shared by many operators.
+  Value add(Value a, Value b) { return binary(Binary::add, a, b); }
+  Value sub(Value a, Value b) { return binary(Binary::sub, a, b); }
+  Value mul(Value a, Value b) { return binary(Binary::mul, a, b); }
+  Value div(Value a, Value b) { return binary(Binary::div, a, b); }
+  /// A constant of the shape and dtype of x.
+  Value like(Value x, double value) { return full(type(x), value); }
+  /// numpy's broadcasting: axes are aligned from the right.
+  Value broadcast_to(Value x, const Shape& to);
+  /// Broadcasts x (rank 1) along `axis` of the shape `to`.
+  Value broadcast_along(Value x, const Shape& to, int axis);
+  /// Restores the reduced axes with extent 1.
+  Value keep_dims(Value reduced, const Shape& original, const Shape& axes);
+  /// Gathers along the last axis with indices per row: `indices` has x's shape except for the last axis.
+  Value gather_last(Value x, Value indices);
+
+ protected:
+  explicit Primitives(bool train) : train_(train) {}
   /// Records the primitive. Its result Value and type exist already.
   virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;
   /// Enclose the composition of a body. emit_loop and emit_branch follow, and take the last bodies.
@@ -277,6 +299,7 @@ class Primitives {
   };
   virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
   virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}
+  virtual void emit_alias(Value /*x*/, Value /*result*/) {}
   /// A value without a primitive: an input of the graph, an argument of a body.
   Value add_value(const TensorType& type);
 
@@ -285,13 +308,26 @@ class Primitives {
   Value record(Kind kind, std::span<const Value> operands, const Params& params, const ResultType& type);
   /// Returns x if the view operation is the identity, which its unchanged type tells.
   Value record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to);
+  void open_body(std::span<const Value> arguments);
+  void close_body(std::span<const Value> yielded);
+  /// Appends a loop or branch and the values from outside that its bodies used, after its own `operands`.
+  void tape_control_flow(std::vector<Value> operands, std::span<const Value> results);
+
   std::deque<TensorType> types_;
+  std::deque<Taped> tape_;
+  int tape_scopes_ = 0;
+  /// Open bodies, each by its first value; and what they use from outside, if a tape is on.
+  std::vector<std::uint32_t> bodies_;
+  std::vector<Value> used_from_outside_;
   bool train_;
   bool np_shape_ = false;
 };
 
 /// numpy's rule: axes aligned from the right, extent 1 broadcasts. The error names both shapes.
 Shape broadcast_shapes(const Shape& a, const Shape& b);
+
+/// a * b of extents. Throws on overflow of 64 bits: both may come from a file.
+std::int64_t times(std::int64_t a, std::int64_t b);
 
 /// Infers the types of an operator's results; computes nothing.
 class ShapeInference final : public Primitives {

@@ -86,6 +86,9 @@ class KILN_API Storage {
     bump_version();
   }
 
+  /// The memory, of a storage that is at its end.
+  Buffer take_buffer() { return std::move(buffer_); }
+
   /// A unique number, never reused and never 0.
   std::uint64_t id();
 

@@ -12,6 +12,7 @@ class Trace;
 struct CallContext {
   Trace* trace = nullptr;             ///< records the call; null: eager
   bool training = false;              ///< autograd::TrainMode
+  bool recording = false;             ///< autograd::Record
   const NumpyScope* numpy = nullptr;  ///< innermost
   const CallSite* site = nullptr;     ///< innermost
   RandomStream stream = RandomStream::program;

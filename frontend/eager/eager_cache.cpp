@@ -135,6 +135,9 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   }
   entry->key = std::string(key);
   entry->bodies = node->subgraphs;
+  if (!op.stops_gradient)
+    entry->gradient = std::make_shared<detail::GradientCode>(
+        std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train);
   entry->executable = compile(graph);
   return entry;
 }

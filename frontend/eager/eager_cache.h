@@ -1,4 +1,5 @@
 #pragma once
+#include "frontend/autograd/gradient_code.h"
 #include "frontend/eager/invoke.h"
 #include "runtime/executable.h"
 
@@ -15,6 +16,8 @@ struct EagerEntry {
   std::string key;
   std::shared_ptr<const Executable> executable;
   std::vector<TensorType> outputs;  // the visible ones
+  /// For backward passes of recorded calls; null if no gradient passes the operator.
+  std::shared_ptr<const detail::GradientCode> gradient;
   /// The key has the addresses of bodies, so the entry keeps them alive.
   std::vector<ir::SubgraphPtr> bodies;
   /// The position of the input that replaces the attribute `scalar`, as an array of shape (1,). A scalar that

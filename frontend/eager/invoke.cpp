@@ -1,5 +1,6 @@
 #include "frontend/eager/invoke.h"
 
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/eager_cache.h"
 #include "frontend/tensor/convert.h"
@@ -11,7 +12,9 @@
 
 #include <kiln/memory.h>
 
+#include <algorithm>
 #include <new>
+#include <optional>
 #include <typeinfo>
 
 namespace kiln {
@@ -102,10 +105,51 @@ bool must_record(const OpCall& call) {
   return record;
 }
 
-void run_eagerly(const OpCall& call, std::span<Tensor> outputs) {
+namespace {
+
+bool is_recorded(const OpCall& call) {
+  return detail::is_recording() && std::any_of(call.inputs.begin(), call.inputs.end(),
+                                               [](const Tensor* t) { return detail::has_link(*t); });
+}
+
+/// What the operator updates in place: the tape may need the old contents.
+void before_write_backs(const Executable& executable, const OpCall& call, const EagerEntry& entry) {
+  for (const ExecutablePlan::WriteBack& w : executable.plan().write_backs)
+    if (!entry.number_input) detail::before_write(*TensorAccess::array(*call.inputs[w.input]));
+}
+
+/// The inputs' links, with those of their views. Not between a look-up of an entry and its use.
+std::vector<detail::TapeLink> links_of(const OpCall& call) {
+  std::vector<detail::TapeLink> links;
+  for (const Tensor* t : call.inputs) links.push_back(detail::link_of(*t, call.where));
+  return links;
+}
+
+/// `number`: the number that the code takes as an array, if it does.
+detail::CallRecording recording_of(const OpCall& call, const EagerEntry& entry,
+                                   std::vector<detail::TapeLink> links, const Tensor& number) {
+  std::vector<Tensor> inputs;
+  for (const Tensor* t : call.inputs) inputs.push_back(*t);
+  if (number.defined()) {
+    const auto at = static_cast<std::ptrdiff_t>(*entry.number_input);
+    inputs.insert(inputs.begin() + at, number);
+    links.insert(links.begin() + at, detail::TapeLink());
+  }
+  return {entry.gradient, inputs, std::move(links), CallSite::resolve(call.where)};
+}
+
+}  // namespace
+
+void run_eagerly(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) {
+  std::vector<detail::TapeLink> links;
+  if (is_recorded(call)) links = links_of(call);
   const EagerEntry& entry = eager_entry(call);
-  if (outputs.size() > entry.outputs.size())
-    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
+  if (wanted.size() > entry.outputs.size())
+    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), wanted.size());
+  const bool recorded = !links.empty() && entry.gradient;
+  // An entry of the tape knows all outputs.
+  std::vector<Tensor> all(recorded ? entry.outputs.size() : 0);
+  const std::span<Tensor> outputs = recorded ? std::span(all) : wanted;
 
   CallFrame frame(*entry.executable);
   std::size_t place = 0;
@@ -128,14 +172,30 @@ void run_eagerly(const OpCall& call, std::span<Tensor> outputs) {
       frame.set_result(i, unwanted.emplace_back(type).data());
     }
   }
+  std::optional<detail::CallRecording> recording;
+  if (recorded) recording = recording_of(call, entry, std::move(links), number);
+  before_write_backs(*entry.executable, call, entry);
+  RandomState taken;
   try {
-    frame.run(reserve_random);
+    frame.run([&](std::int64_t draws) { return taken = random ? *random : reserve_random(draws); });
   } catch (const ValueError& e) {
     // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
     // own lines.
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }
+  if (!recorded) return;
+  recording->finish(all, taken);
+  std::copy_n(all.begin(), wanted.size(), wanted.begin());
+}
+
+Tensor record_on_tape(const OpCall& call) {
+  std::vector<detail::TapeLink> links = links_of(call);
+  const EagerEntry& entry = eager_entry(call);
+  const TensorType& type = entry.outputs.at(0);
+  Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
+  recording_of(call, entry, std::move(links), {}).finish({&out, 1}, {});
+  return out;
 }
 
 Tensor invoke_one(const OpCall& call) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/array.h"
+#include "frontend/tensor/random_state.h"
 #include "ir/graph.h"
 
 #include <kiln/f_options.h>
@@ -67,9 +68,13 @@ Tensor invoke_one(const OpCall& call);
 /// Returns all visible outputs.
 std::vector<Tensor> invoke_all(const OpCall& call);
 
-/// The two cases of invoke. Eager inputs and results are concrete.
-void run_eagerly(const OpCall& call, std::span<Tensor> outputs);
+/// The two cases of invoke. Eager inputs and results are concrete. Random numbers start from `random`: null for
+/// counters of the thread's stream. Inside autograd::Record the call is an entry of the tape too.
+void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomState* random = nullptr);
 std::vector<Tensor> record_node(const OpCall& call);
+/// An entry of the tape for a call that changes layout alone, without computing it: the first output has a shape
+/// and a history, and no elements.
+Tensor record_on_tape(const OpCall& call);
 /// Whether the call must be recorded. Throws for undefined tensors and for values of a finished trace.
 bool must_record(const OpCall& call);
 

@@ -8,7 +8,7 @@
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
-#include <kiln/context.h>
+#include <kiln/autograd.h>
 #include <kiln/threads.h>
 
 #include <chrono>

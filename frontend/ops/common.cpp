@@ -65,13 +65,6 @@ Value widened_for_scalar(Primitives& p, Value x, const Attrs& a) {
   return p.dtype(x) == DType::boolean ? convert(p, x, DType::i64) : x;
 }
 
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  const std::int64_t extents[] = {a, b};
-  const auto product = product_of(extents);
-  if (!product) fail("{} times {} does not fit in 64 bits", a, b);
-  return *product;
-}
-
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b) {
   Shape to = ir::broadcast_shapes(p.shape(a), p.shape(b));
   return {p.broadcast_to(a, to), p.broadcast_to(b, to)};

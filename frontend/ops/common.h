@@ -19,6 +19,7 @@ using ir::OpDef;
 using ir::Primitives;
 using ir::Reduce;
 using ir::Unary;
+using ir::times;
 using ir::Value;
 using Values = std::vector<Value>;
 
@@ -47,9 +48,6 @@ Value scalar_or_1d(Primitives& p, Value x);
 /// Casts x to its common dtype with the attribute `scalar`: float64 for an integer array with a non-integer
 /// (`is_int`) number, int64 or float64 for a bool array.
 Value widened_for_scalar(Primitives& p, Value x, const Attrs& a);
-
-/// a * b. Throws on overflow of 64 bits: both may come from a file.
-std::int64_t times(std::int64_t a, std::int64_t b);
 
 /// Broadcasts both operands to their common shape.
 std::pair<Value, Value> broadcast_pair(Primitives& p, Value a, Value b);

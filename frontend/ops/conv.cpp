@@ -1,5 +1,6 @@
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
+#include "ir/window_gradients.h"
 
 #include <algorithm>
 
@@ -85,7 +86,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
       adjust[at(i)] = surplus % 2;
     }
   }
-  Value y = transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, adjust);
+  Value y = ir::transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, adjust);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }

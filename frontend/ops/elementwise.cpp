@@ -273,6 +273,8 @@ std::vector<OpDef> make() {
                  .inputs = {"condition", "x", "y"},
                  .compose = where,
                  .shape_rule = where_shape});
+  for (OpDef& op : ops)
+    if (op.name == "BlockGrad") op.stops_gradient = true;
   return ops;
 }
 

@@ -1,6 +1,7 @@
 // Resizing of images.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
+#include "ir/window_gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,7 @@ Values upsampling(Primitives& p, Args in, const Attrs& a) {
     if (const std::int64_t filters = a.integer("num_filter"); filters != 0 && filters != first[1])
       fail("bilinear UpSampling has as many filters as {} has channels, not num_filter={}", first.str(),
            filters);
-    Value y = transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, {0, 0});
+    Value y = ir::transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, {0, 0});
     return {convert(p, y, p.dtype(in[0]))};
   }
   Values parts;

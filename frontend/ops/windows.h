@@ -16,11 +16,4 @@ void require_channels_first(const Attrs& a);
 /// The attributes kernel, stride, dilate, pad and num_group.
 ir::ConvSpec conv_spec(const Attrs& a);
 
-/// The gradient of the convolution `spec` with respect to its data, at x of (N, C, spatial...): the weight is
-/// (C, F / groups, kernel...) and the result (N, F, stride * (spatial - 1) + dilate * (kernel - 1) + 1 -
-/// pad_low
-/// - pad_high + adjust ...).
-Value transposed_convolution(Primitives& p, Value x, Value weight, const ir::ConvSpec& spec,
-                             const Shape& adjust);
-
 }  // namespace kiln::ops

@@ -27,12 +27,21 @@ struct RowRange {
 /// The derivation of one view from another: a range of rows, or the codes of a reshape.
 using ViewStep = std::variant<RowRange, Shape>;
 
+struct Array;
+struct ArrayTape;
+/// What recorded calls need of a dying array's contents lives on (frontend/autograd/saved_value.h).
+void end_tape(Array& array, ArrayTape* tape);
+
 /// The state shared by all handles and views of one array. Concrete: the storage holds the elements. Traced:
 /// the storage is empty, and `value` is the node output with the current contents of the whole array; a write
 /// replaces it.
 struct Array final : Storage {
-  explicit Array(Buffer buffer) : Storage(std::move(buffer)) {}
+  Array(Buffer buffer, const Shape& s) : Storage(std::move(buffer)), shape(s) {}
   Array(Trace* t, ir::Entry v, const Shape& s, bool known);
+
+  ~Array() override {
+    if (ArrayTape* t = tape.load(std::memory_order_acquire)) end_tape(*this, t);
+  }
 
   bool traced() const { return value.node != nullptr; }
 
@@ -57,11 +66,14 @@ struct Array final : Storage {
   Trace* trace = nullptr;    // null for a traced array that belongs to a Symbol
   std::uint64_t serial = 0;  // distinguishes the trace from later ones at the same address
   ir::Entry value;
-  Shape shape;  // of the whole array; traced only
+  Shape shape;  // of the whole array
   bool shape_known = true;
   std::vector<View> views;
   std::vector<Origin> origins;  // a base precedes the views derived from it
 
+  /// How the contents of a concrete array were made, for gradients (frontend/autograd/tape.h); null until the
+  /// array is recorded.
+  std::atomic<ArrayTape*> tape{nullptr};
   /// The number of references held by recordings and bound calls (KeptArray).
   std::atomic<std::uint32_t> kept{0};
 };
@@ -107,7 +119,7 @@ struct TensorAccess {
   }
   /// A concrete tensor with uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype) {
-    return make(std::make_shared<Array>(Buffer(TensorType{dtype, shape})), 0, shape, dtype);
+    return make(std::make_shared<Array>(Buffer(TensorType{dtype, shape}), shape), 0, shape, dtype);
   }
   static const std::shared_ptr<Array>& array(const Tensor& t) { return t.array_; }
   static std::int64_t offset(const Tensor& t) { return t.offset_; }

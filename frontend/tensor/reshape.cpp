@@ -1,4 +1,5 @@
 // Tensor::reshape: a view, recorded with the program's codes.
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/ops/reshape_codes.h"
@@ -26,7 +27,12 @@ Shape reshaped(const Shape& from, const Shape& spec, bool numpy, std::source_loc
 Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_) known_shape(*this, "reshape()", where);
   const bool numpy = NumpyScope::program();
-  if (!array_->traced()) return view_of(*this, offset_, reshaped(shape_, spec, numpy, where));
+  if (!array_->traced()) {
+    const Tensor view = view_of(*this, offset_, reshaped(shape_, spec, numpy, where), spec);
+    // On the tape here, where a trace has its node.
+    if (detail::is_recording() && detail::has_link(view)) detail::link_of(view, where);
+    return view;
+  }
   // The node is recorded here, not at the first use, and with the program's codes, as by MXNet.
   CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));

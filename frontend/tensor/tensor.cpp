@@ -1,3 +1,4 @@
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/view.h"
@@ -20,6 +21,12 @@ std::size_t count(const Tensor& t) { return static_cast<std::size_t>(TensorAcces
 void check_shape(const Shape& shape, const char* what) {
   for (std::int64_t d : shape)
     if (d < 0) fail("{}: the shape {} has a negative extent", what, shape.str());
+}
+
+// Before elements are written by other means than an operator: gradients take them for constants.
+void prepare_write(const Tensor& t, std::source_location where) {
+  detail::record_write(t, {}, where);
+  detail::before_write(*TensorAccess::array(t));
 }
 
 }  // namespace
@@ -64,7 +71,7 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<v
     check_shape(shape, "Tensor::wrap");
     const auto bytes = static_cast<std::size_t>(TensorType{dtype, shape}.bytes());
     if (!data && bytes) fail("Tensor::wrap: a null pointer for {} bytes", bytes);
-    return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release))), 0, shape,
+    return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release)), shape), 0, shape,
                               dtype);
   });
 }
@@ -105,6 +112,7 @@ void Tensor::fill_vector(void* data, DType dtype, std::source_location where) co
 
 void Tensor::copy_from(const void* data, DType dtype, std::source_location where) {
   readable_elements(*this, "copy_from()", where);
+  prepare_write(*this, where);
   convert_elements(data, dtype, elements_of(*this), dtype_, count(*this));
   array_->bump_version();
 }
@@ -115,12 +123,14 @@ const void* Tensor::data(std::source_location where) const {
 
 void* Tensor::mutable_data(std::source_location where) {
   readable_elements(*this, "mutable_data()", where);
+  prepare_write(*this, where);
   array_->bump_version();
   return elements_of(*this);
 }
 
 Tensor Tensor::copy(std::source_location where) const {
-  if (!array_ || array_->traced() || Trace::current()) return F::identity(*this, where);
+  const bool recorded = array_ && detail::is_recording() && detail::has_link(*this);
+  if (!array_ || array_->traced() || Trace::current() || recorded) return F::identity(*this, where);
   return at_line(where, [&] {
     Tensor out = TensorAccess::empty(shape_, dtype_);
     convert_elements(elements_of(*this), dtype_, elements_of(out), dtype_, count(*this));

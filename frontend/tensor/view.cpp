@@ -1,5 +1,6 @@
 #include "frontend/tensor/view.h"
 
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/trace/trace.h"
@@ -21,18 +22,25 @@ bool same_value(const ir::Entry& a, const ir::Entry& b) {
   return a.node == b.node && a.output == b.output && a.version == b.version;
 }
 
+/// The only output of an operator that changes layout, recorded in a trace or on the tape.
+Tensor record_view_op(const OpCall& call) {
+  const bool traced = std::any_of(call.inputs.begin(), call.inputs.end(),
+                                  [](const Tensor* t) { return TensorAccess::array(*t)->traced(); });
+  return traced ? record_node(call)[0] : record_on_tape(call);
+}
+
 /// `spec` has the operator's codes: MXNet's or numpy's.
 Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool np_shape,
                            std::source_location where) {
   CallAttributes<1> given;
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {&x};
-  return record_node({.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
+  return record_view_op({.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
                       .inputs = inputs,
                       .given = given.items(),
                       .where = where,
                       .hint = "reshape",
-                      .np_shape = np_shape})[0];
+                      .np_shape = np_shape});
 }
 
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
@@ -47,8 +55,8 @@ Tensor record_slice(const Tensor& x, const RowRange& rows, std::source_location 
   given.set("begin", ir::AttrValue(rows.begin));
   given.set("end", rows.end ? ir::AttrValue(*rows.end) : ir::AttrValue(ir::None()));
   const Tensor* inputs[] = {&x};
-  return record_node(
-      {.op = find_op_or_throw("slice_axis"), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_view_op(
+      {.op = find_op_or_throw("slice_axis"), .inputs = inputs, .given = given.items(), .where = where});
 }
 
 Tensor record_slice_assign(const Tensor& x, const Tensor& update, const RowRange& rows,
@@ -57,14 +65,14 @@ Tensor record_slice_assign(const Tensor& x, const Tensor& update, const RowRange
   given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));
   given.set("end", ir::AttrValue(ir::OptionalInts{rows.end}));
   const Tensor* inputs[] = {&x, &update};
-  return record_node(
-      {.op = find_op_or_throw("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_view_op(
+      {.op = find_op_or_throw("_slice_assign"), .inputs = inputs, .given = given.items(), .where = where});
 }
 
 Tensor record_reshape_like(const Tensor& x, const Tensor& like, std::source_location where) {
   const Tensor* inputs[] = {&x, &like};
-  return record_node(
-      {.op = find_op_or_throw("reshape_like"), .inputs = inputs, .given = {}, .where = where})[0];
+  return record_view_op(
+      {.op = find_op_or_throw("reshape_like"), .inputs = inputs, .given = {}, .where = where});
 }
 
 // Removes (squeeze) or adds (expand_dims) a first axis of extent 1.
@@ -73,8 +81,8 @@ Tensor record_first_axis(const char* op, const Tensor& x, std::source_location w
   given.set("axis",
             std::string_view(op) == "squeeze" ? ir::AttrValue(Shape{0}) : ir::AttrValue(std::int64_t{0}));
   const Tensor* inputs[] = {&x};
-  return record_node(
-      {.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where})[0];
+  return record_view_op(
+      {.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where});
 }
 
 // The number of elements per index of the first axis.
@@ -129,9 +137,11 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
                                         : record_first_axis("squeeze", range, where);
 }
 
-ir::Entry cut_out(const Tensor& t, std::source_location where) {
+}  // namespace
+
+Tensor cut_out(const Tensor& t, std::source_location where) {
   if (const Array::Origin* origin = origin_of(t))
-    return TensorAccess::array(cut_out_of_base(t, *origin, where))->value;
+    return cut_out_of_base(t, *origin, where);
   const Array& array = *TensorAccess::array(t);
   const Shape& shape = TensorAccess::shape(t);
   const std::int64_t offset = TensorAccess::offset(t);
@@ -145,8 +155,7 @@ ir::Entry cut_out(const Tensor& t, std::source_location where) {
     }
     x = record_slice(x, {offset / row, (offset + n) / row}, where);
   }
-  if (TensorAccess::shape(x) != shape) x = record_reshape(x, shape, where);
-  return TensorAccess::array(x)->value;
+  return TensorAccess::shape(x) == shape ? x : record_reshape(x, shape, where);
 }
 
 // The array's contents with the elements of `view` replaced by `next`.
@@ -183,6 +192,8 @@ Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
   next = record_slice_assign(record_reshape(base, {-1}, where), next, {offset, offset + n}, where);
   return record_reshape(next, array.shape, where);
 }
+
+namespace {
 
 void write_traced(const Tensor& view, const Tensor& value, std::source_location where) {
   Array& array = *TensorAccess::array(view);
@@ -246,7 +257,7 @@ ir::Entry value_of(const Tensor& t, std::source_location where) {
   if (offset == 0 && shape == array.shape) return array.value;
   for (const Array::View& view : array.views)
     if (view.offset == offset && view.shape == shape && same_value(view.of, array.value)) return view.value;
-  const ir::Entry value = cut_out(t, where);
+  const ir::Entry value = TensorAccess::array(cut_out(t, where))->value;
   array.views.push_back({offset, shape, array.value, value});
   return value;
 }
@@ -257,7 +268,8 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
 
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step) {
   const Array& array = *TensorAccess::array(t);
-  if (array.traced() && array.shape_known) note_origin(t, offset, shape, step);
+  // A recording keeps how a view was derived, and so does the tape.
+  if (array.traced() ? array.shape_known : detail::is_recording()) note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }
 
@@ -268,6 +280,8 @@ void write_view(const Tensor& view, const Tensor& value, std::source_location wh
   Trace* const trace = Trace::current();
   if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
   if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
+  detail::record_write(view, value, where);
+  detail::before_write(*TensorAccess::array(view));
   if (const std::size_t bytes = TensorAccess::bytes(view))
     std::memmove(elements_of(view), elements_of(value), bytes);
   TensorAccess::array(view)->bump_version();

@@ -19,6 +19,12 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
 /// for a concrete array (see fail_mixed()).
 ir::Entry value_of(const Tensor& t, std::source_location where);
 
+/// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
+/// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which compute
+/// nothing.
+Tensor cut_out(const Tensor& t, std::source_location where);
+Tensor replaced(const Tensor& view, Tensor next, std::source_location where);
+
 /// Another view of t's array.
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape);
 /// The same, derived from t by `step`, which a recording keeps for reads and writes.

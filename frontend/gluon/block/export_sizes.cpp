@@ -8,7 +8,7 @@
 #include "frontend/tensor/operators.h"
 #include "frontend/trace/call_trace.h"
 
-#include <kiln/context.h>
+#include <kiln/autograd.h>
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 
 #include "codegen/driver/compile.h"
+#include "frontend/eager/call_site.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/recording_table.h"
@@ -18,7 +19,9 @@
 namespace kiln {
 
 using detail::Array;
+using detail::CallRecording;
 using detail::RecordingTable;
+using detail::TapeLink;
 using detail::TensorAccess;
 using detail::TracedCall;
 
@@ -124,11 +127,46 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
   fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]));
+    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]), fresh[i].shape);
     frame.set_result(i, arrays[i]->data());
   }
-  frame.run(reserve_random);
+  std::optional<CallRecording> recorded;
+  if (is_recording()) recorded = recording(inputs);
+  if (!executable->plan().write_backs.empty()) before_writes(inputs);
+  RandomState random;
+  frame.run([&](std::int64_t draws) { return random = reserve_random(draws); });
+  if (recorded) {
+    std::vector<Tensor> made;
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
+    for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
+    recorded->finish(made, random);
+  }
   fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
+}
+
+Tensor TracedCall::argument(std::span<const Tensor> inputs, std::size_t i) const {
+  return i < inputs.size() ? inputs[i] : captures[i - inputs.size()].whole();
+}
+
+std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> arguments;
+  std::vector<TapeLink> links;
+  bool any = false;
+  const std::source_location where = CallSite::caller();
+  for (const std::uint32_t i : in_place) check_may_write(argument(inputs, i), where);
+  for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
+    arguments.push_back(argument(inputs, i));
+    links.push_back(link_of(arguments.back(), where));
+    any = any || links.back();
+  }
+  if (!any) return {};
+  return CallRecording(gradient, arguments, std::move(links), where);
+}
+
+void TracedCall::before_writes(std::span<const Tensor> inputs) const {
+  for (const ExecutablePlan::WriteBack& w : executable->plan().write_backs)
+    before_write(*TensorAccess::array(argument(inputs, w.input)));
 }
 
 void TracedCall::fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const {

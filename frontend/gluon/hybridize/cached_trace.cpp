@@ -152,6 +152,12 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
     if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
     out.captures.push_back(std::move(capture));
   }
+  auto body = std::make_shared<ir::Subgraph>(ir::Subgraph{compiled.inputs, compiled.nodes, compiled.outputs});
+  for (const ir::Graph::Write& w : compiled.writes) {
+    body->outputs.push_back(w.value);
+    out.in_place.push_back(static_cast<std::uint32_t>(w.input));
+  }
+  out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train);
   return compiled;
 }
 

@@ -1,3 +1,4 @@
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
@@ -66,8 +67,14 @@ Tensor initial_values(const ParameterState& p, const Initializer& init) {
   }
 }
 
+/// The parameter's array gets a gradient, as its GradReq says.
+void attach(ParameterState& p) {
+  if (is_floating(p.options.dtype)) detail::attach_gradient(p.data, p.options.grad_req);
+}
+
 void publish(ParameterState& p, Tensor data) {
   p.data = std::move(data);
+  attach(p);
   p.deferred.reset();
   p.ready.store(true, std::memory_order_release);
 }
@@ -224,7 +231,8 @@ DType Parameter::dtype() const {
 }
 GradReq Parameter::grad_req() const { return state_->options.grad_req; }
 void Parameter::set_grad_req(GradReq req) {
-  state_->options.grad_req = state_->options.differentiable ? req : GradReq::null;
+  const GradReq now = state_->options.differentiable ? req : GradReq::null;
+  if (std::exchange(state_->options.grad_req, now) != now && is_initialized()) attach(*state_);
 }
 double Parameter::lr_mult() const { return state_->options.lr_mult; }
 void Parameter::set_lr_mult(double v) { state_->options.lr_mult = v; }
@@ -277,6 +285,18 @@ const Tensor& Parameter::data(std::source_location where) const {
   return state_->data;
 }
 
+Tensor Parameter::grad(std::source_location where) const {
+  const Tensor& values = data(where);
+  detail::GradVariable* const variable = detail::variable_of(values);
+  if (!variable)
+    fail("{}Cannot get gradient array for Parameter '{}' because grad_req is null", line_prefix(where), name());
+  return detail::gradient_of(*variable);
+}
+
+void Parameter::zero_grad() {
+  if (is_initialized() && detail::variable_of(state_->data)) state_->data.zero_grad();
+}
+
 void Parameter::set_data(const Tensor& data) {
   ParameterState& s = *state_;
   {
@@ -308,6 +328,7 @@ void Parameter::cast(DType dtype) {
   convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->host_data(), dtype,
                    static_cast<std::size_t>(s.shape.elements()));
   s.data = std::move(converted);
+  attach(s);
 }
 
 Parameter::operator Tensor() const {

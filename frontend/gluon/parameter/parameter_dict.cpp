@@ -156,6 +156,10 @@ void ParameterDict::update(const ParameterDict& other) const {
 void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options) const {
   for (Parameter p : items()) p.initialize({}, init, options.force_reinit);
 }
+void ParameterDict::zero_grad() const {
+  for (Parameter p : items()) p.zero_grad();
+}
+
 void ParameterDict::set_grad_req(GradReq req) const {
   for (Parameter p : items()) p.set_grad_req(req);
 }

@@ -1,10 +1,10 @@
 #pragma once
 /// All of Kiln's public interface.
 #include <kiln/attr.h>
+#include <kiln/autograd.h>
 #include <kiln/block.h>
 #include <kiln/bound_call.h>
 #include <kiln/containers.h>
-#include <kiln/context.h>
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
 #include <kiln/f.h>

@@ -17,9 +17,6 @@ struct ParameterAccess;
 struct ParameterDictState;
 }  // namespace detail
 
-/// The update of a parameter's gradient in training.
-enum class GradReq { write, add, null };
-
 /// The properties of a new parameter besides name and shape.
 struct ParameterOptions {
   GradReq grad_req = GradReq::write;
@@ -81,6 +78,11 @@ class KILN_API Parameter {
   bool is_deferred() const;
   /// The values. Throws Error before initialize(), DeferredInitializationError while it is deferred.
   const Tensor& data(std::source_location where = std::source_location::current()) const;
+  /// The gradient, of the values' shape and dtype; zeros before the first backward(). Throws as data(), and if
+  /// grad_req is null.
+  Tensor grad(std::source_location where = std::source_location::current()) const;
+  /// Sets the gradient to zero; no effect before initialize() and if grad_req is null.
+  void zero_grad();
   /// Copies the elements of `data` into the parameter's array; compiled calls see the new values.
   void set_data(const Tensor& data);
   /// Converts the values. The next call compiles for the new dtype.
@@ -136,6 +138,7 @@ class KILN_API ParameterDict {
 
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
   void set_grad_req(GradReq req) const;
+  void zero_grad() const;
   void set_lr_mult(double lr_mult) const;
   void set_wd_mult(double wd_mult) const;
   void cast(DType dtype) const;

@@ -4,6 +4,7 @@
 #include <kiln/error.h>
 #include <kiln/export.h>
 #include <kiln/f_options.h>
+#include <kiln/grad_options.h>
 #include <kiln/shape.h>
 #include <kiln/tensor_methods.h>
 
@@ -140,6 +141,22 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor operator[](const Index& i) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
+
+  // Gradients; see kiln/autograd.h. Arrays only: they throw for a traced tensor, naming the line.
+  /// Makes this array a variable: backward() computes its gradient. It loses its history. Throws for an
+  /// integer array and for a view.
+  void attach_grad(GradReq req = GradReq::write,
+                   std::source_location where = std::source_location::current());
+  /// The gradient, of this shape and dtype; zeros before the first backward(). A later backward() changes its
+  /// elements. Throws if none is attached.
+  Tensor grad(std::source_location where = std::source_location::current()) const;
+  void zero_grad(std::source_location where = std::source_location::current());
+  /// autograd::backward() with this head, whose gradient is `head_gradient`, ones if undefined.
+  void backward(std::source_location where = std::source_location::current()) const;
+  void backward(const Tensor& head_gradient, const autograd::BackwardOptions& options = {},
+                std::source_location where = std::source_location::current()) const;
+  /// A copy that gradients do not pass; in a trace too.
+  Tensor detach(std::source_location where = std::source_location::current()) const;
 
   /// In place, seen by every handle and view of the array. Throws if the result has another shape or dtype: a
   /// bool array plus a number is int64.

@@ -1,0 +1,111 @@
+// The public interface of gradients.
+#include <kiln/autograd.h>
+
+#include "frontend/autograd/backward.h"
+#include "frontend/eager/call_context.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/f.h>
+
+#include <utility>
+
+namespace kiln {
+
+using detail::GradVariable;
+using detail::TensorAccess;
+
+namespace autograd {
+
+bool is_training() { return kiln::is_training(); }
+bool is_recording() { return kiln::detail::is_recording(); }
+
+detail::ModeScope::ModeScope(bool recording, bool training)
+    : outer_recording_(std::exchange(CallContext::current().recording, recording)),
+      outer_training_(std::exchange(CallContext::current().training, training)) {}
+detail::ModeScope::~ModeScope() {
+  CallContext::current().recording = outer_recording_;
+  CallContext::current().training = outer_training_;
+}
+
+void backward(const Tensors& heads, const Tensors& head_gradients, const BackwardOptions& options,
+              std::source_location where) {
+  const TrainMode mode(options.train);
+  kiln::detail::run_backward(heads, head_gradients, nullptr, {.retain = options.retain_graph}, where);
+}
+
+Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& options,
+             std::source_location where) {
+  if (variables.empty()) fail("{}grad needs a variable", line_prefix(where));
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (!variables[i].defined()) fail("{}variable {} is an undefined Tensor", line_prefix(where), i);
+  const TrainMode mode(options.train);
+  return kiln::detail::run_backward(heads, options.head_gradients, &variables,
+                                    {.retain = options.retain_graph.value_or(options.create_graph),
+                                     .create_graph = options.create_graph},
+                                    where);
+}
+
+}  // namespace autograd
+
+namespace {
+
+/// The tensor's array, whose gradient is spoken of. Throws for a traced one, and for a part of one.
+void require_array(const Tensor& t, const char* what, std::source_location where) {
+  if (!t.defined())
+    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+  if (t.is_traced() || Trace::current())
+    fail("{}{} is for arrays, and the network is being traced (hybridize): call it outside of hybrid_forward",
+         line_prefix(where), what);
+}
+
+}  // namespace
+
+void Tensor::attach_grad(GradReq req, std::source_location where) {
+  require_array(*this, "attach_grad()", where);
+  if (!is_floating(dtype_))
+    fail("{}attach_grad() of an array of {}: only floating-point arrays have gradients", line_prefix(where),
+         name_of(dtype_));
+  if (offset_ != 0 || shape_.elements() != array_->shape.elements())
+    fail("{}attach_grad() of a view of another array: attach a gradient to the array, or copy() the view",
+         line_prefix(where));
+  array_->shape = shape_;
+  detail::attach_gradient(*this, req);
+}
+
+Tensor Tensor::grad(std::source_location where) const {
+  require_array(*this, "grad()", where);
+  GradVariable* const variable = detail::variable_of(*this);
+  if (!variable)
+    fail("{}grad() of an array without a gradient: call attach_grad() first", line_prefix(where));
+  return detail::gradient_of(*variable);
+}
+
+void Tensor::zero_grad(std::source_location where) {
+  require_array(*this, "zero_grad()", where);
+  GradVariable* const variable = detail::variable_of(*this);
+  if (!variable)
+    fail("{}zero_grad() of an array without a gradient: call attach_grad() first", line_prefix(where));
+  if (variable->grad.defined()) {
+    const autograd::Pause pause(is_training());
+    variable->grad[slice()] = 0;
+  }
+}
+
+Tensor Tensor::detach(std::source_location where) const {
+  if (!array_ || is_traced() || Trace::current()) return F::BlockGrad(*this, where);
+  // The same elements, as another array would have them: without history.
+  const autograd::Pause pause(is_training());
+  return copy(where);
+}
+
+void Tensor::backward(std::source_location where) const { autograd::backward({*this}, {}, {}, where); }
+void Tensor::backward(const Tensor& head_gradient, const autograd::BackwardOptions& options,
+                      std::source_location where) const {
+  autograd::backward({*this}, head_gradient.defined() ? std::vector<Tensor>{head_gradient} : std::vector<Tensor>{},
+                     options, where);
+}
+
+}  // namespace kiln

@@ -1,0 +1,270 @@
+// The backward pass over the tape: entry by entry, from the last to the first.
+#include "frontend/autograd/backward.h"
+
+#include "frontend/eager/call_context.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/ops/gradient.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace kiln::detail {
+namespace {
+
+/// The thread's modes while a backward pass makes calls.
+struct CallModes : autograd::detail::ModeScope {
+  CallModes(bool recording, bool training) : ModeScope(recording, training) {}
+};
+
+[[noreturn]] void fail_unrecorded(std::source_location where) {
+  fail(
+      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording to "
+      "true or use autograd::Record to save computational graphs for backward. If you want to differentiate "
+      "the same graph twice, you need to pass retain_graph = true to backward.",
+      line_prefix(where));
+}
+
+const ir::OpDef& gradient_op() {
+  static const ir::OpDef& op = find_op_or_throw("_vjp");
+  return op;
+}
+
+class Pass {
+ public:
+  Pass(const BackwardPass& options, std::source_location where) : options_(options), where_(where) {}
+
+  void add_head(const Tensor& head, const Tensor& gradient) {
+    const TapeLink link = link_of(head, where_);
+    if (!link || (link.entry && link.entry->consumed)) fail_unrecorded(where_);
+    const TensorType type{TensorAccess::dtype(head), TensorAccess::shape(head)};
+    if (gradient.defined()) {
+      const TensorType given{gradient.dtype(), gradient.shape(where_)};
+      if (!(given == type))
+        fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_), type.str(),
+             given.str());
+    }
+    add_term(sum_of(link), gradient.defined() ? gradient : ones(type.shape, type.dtype));
+  }
+
+  /// Computes only what leads to these, and keeps their gradients.
+  void want(std::span<const Tensor> variables) {
+    for (const Tensor& v : variables) {
+      const TapeLink link = link_of(v, where_);
+      if (!link)
+        fail("{}one of the variables is neither recorded nor has it a gradient attached: call attach_grad() "
+             "before it is used inside autograd::Record",
+             line_prefix(where_));
+      wanted_.push_back(link);
+    }
+  }
+
+  void run() {
+    if (!wanted_.empty()) find_leading();
+    while (!open_.empty()) {
+      const auto last = std::prev(open_.end());
+      const std::shared_ptr<TapeEntry> entry = last->second.entry;
+      std::vector<Tensor> heads = std::move(last->second.sums);
+      open_.erase(last);
+      for (std::size_t i = 0; i < wanted_.size(); ++i)
+        if (wanted_[i].entry == entry) found_[i] = heads.at(wanted_[i].output);
+      if (entry->consumed) fail_unrecorded(where_);
+      step(entry, heads);
+      if (!options_.retain) entry->consume();
+    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i)
+      if (wanted_[i].variable) found_[i] = sum_of(wanted_[i]);
+  }
+
+  std::vector<Tensor> wanted_gradients() {
+    std::vector<Tensor> out;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      const Tensor& found = found_[i];
+      if (!found.defined())
+        fail("{}no head depends on variable {}: it has no gradient", line_prefix(where_), i);
+      out.push_back(found);
+    }
+    return out;
+  }
+
+  void write_variables() {
+    for (auto& [variable, sum] : variables_) {
+      GradVariable& v = *variable;
+      if (!sum.defined()) continue;
+      v.fresh = true;
+      if (v.req == GradReq::add && v.grad.defined()) {
+        add_term(sum, {}, v.grad);
+      }
+      // A handle that the program has of the gradient sees the new elements.
+      const bool alone = !v.grad.defined() || TensorAccess::array(v.grad).use_count() == 1;
+      const bool own = TensorAccess::array(sum).use_count() == 1 && TensorAccess::offset(sum) == 0 &&
+                       TensorAccess::shape(sum) == TensorAccess::array(sum)->shape;
+      if (alone && own)
+        v.grad = std::move(sum);
+      else
+        write_view(gradient_of(v), sum, where_);
+    }
+  }
+
+ private:
+  struct Open {
+    std::shared_ptr<TapeEntry> entry;
+    std::vector<Tensor> sums;  // by output
+  };
+
+  /// The sum of a value's terms so far.
+  Tensor& sum_of(const TapeLink& link) {
+    if (link.variable) {
+      const auto [at, added] = variable_numbers_.try_emplace(link.variable.get(), variables_.size());
+      if (added) variables_.emplace_back(link.variable, Tensor());
+      return variables_[at->second].second;
+    }
+    Open& open = open_[link.entry->number];
+    open.entry = link.entry;
+    const std::size_t outputs = link.entry->code->body()->outputs.size();
+    if (open.sums.size() < outputs) open.sums.resize(outputs);
+    return open.sums[link.output];
+  }
+
+  void add_term(Tensor& sum, const Tensor& term) { add_term(sum, term, sum); }
+  /// sum = before + (term, or the sum itself)
+  void add_term(Tensor& sum, const Tensor& term, const Tensor& before) {
+    const CallModes modes(options_.create_graph, is_training());
+    static const ir::OpDef& op = find_op_or_throw("elemwise_add");
+    const Tensor last = term.defined() ? term : sum;
+    if (!before.defined()) {
+      sum = last;
+      return;
+    }
+    const Tensor first = before;
+    const Tensor* inputs[] = {&first, &last};
+    sum = invoke_one({.op = op, .inputs = inputs, .given = {}, .where = where_, .np_shape = true});
+  }
+
+  bool is_wanted(const TapeLink& link) const {
+    if (!link) return false;
+    if (wanted_.empty()) return true;
+    if (std::find(wanted_.begin(), wanted_.end(), link) != wanted_.end()) return true;
+    return link.entry && leading_.contains(link.entry.get());
+  }
+
+  /// The entries that depend on a wanted value: entries in the order of their numbers, inputs first.
+  void find_leading() {
+    std::map<std::uint64_t, const TapeEntry*> reached;
+    std::vector<const TapeEntry*> todo;
+    const auto reach = [&](const TapeEntry* entry) {
+      if (entry && reached.emplace(entry->number, entry).second) todo.push_back(entry);
+    };
+    for (const auto& [number, open] : open_) reach(open.entry.get());
+    while (!todo.empty()) {
+      const TapeEntry* entry = todo.back();
+      todo.pop_back();
+      for (const TapeLink& link : entry->inputs) reach(link.entry.get());
+    }
+    for (const auto& [number, entry] : reached)
+      if (std::any_of(entry->inputs.begin(), entry->inputs.end(), [&](const TapeLink& l) { return is_wanted(l); }))
+        leading_.insert(entry);
+  }
+
+  Tensor restored(const TapeEntry::Saved& saved, const TapeLink& link) const {
+    const std::shared_ptr<Array> contents = saved.value->contents();
+    if (!contents) fail_internal("the tape has lost an array");
+    Tensor whole = TensorAccess::make(contents, saved.offset, saved.shape, saved.dtype);
+    if (!options_.create_graph || !link) return whole;
+    // A handle with the history that the value had when it was recorded.
+    if (has_link(whole) && link_of(whole, where_) == link) return whole;
+    Tensor copy = whole.copy();
+    tape_of(*TensorAccess::array(copy)).link = link;
+    return copy;
+  }
+
+  void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {
+    const TapeEntry& entry = *ptr;
+    std::vector<TapeLink> wanted = entry.inputs;
+    for (TapeLink& link : wanted)
+      if (!is_wanted(link)) link = {};
+    const SharedSums sums(wanted), all_sums(entry.inputs);
+    if (sums.links.empty()) return;
+    ir::GradientRequest request{{}, sums.numbers, {}};
+    for (const Tensor& head : heads) request.heads.push_back(head.defined());
+    for (const TapeLink& link : sums.links) request.running.push_back(sum_of(link).defined());
+
+    // What was saved is for all heads and inputs; fewer read less.
+    const ir::GradientUses all = entry.code->uses(entry.code->all_heads(all_sums.numbers, all_sums.links.size()));
+    const ir::GradientUses uses = entry.code->uses(request);
+    std::vector<Tensor> inputs;
+    const auto saved_at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
+      const auto found = std::find(list.begin(), list.end(), i);
+      if (found == list.end()) fail_internal("the tape has not saved a value that a gradient reads");
+      return static_cast<std::size_t>(found - list.begin());
+    };
+    for (std::int64_t i : uses.inputs)
+      inputs.push_back(restored(entry.saved_inputs[saved_at(all.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
+    for (std::int64_t i : uses.outputs) {
+      const std::size_t at = saved_at(all.outputs, i);
+      inputs.push_back(restored(entry.saved_outputs[at],
+                                {ptr, static_cast<std::uint32_t>(i), nullptr}));
+    }
+    for (Tensor& head : heads)
+      if (head.defined()) inputs.push_back(std::move(head));
+    for (const TapeLink& link : sums.links)
+      if (Tensor& sum = sum_of(link); sum.defined()) inputs.push_back(std::move(sum));
+
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& t : inputs) pointers.push_back(&t);
+    const auto attrs = ops::gradient_attrs(request, uses);
+    const ir::SubgraphPtr& code = entry.code->body();
+    const CallModes modes(options_.create_graph, entry.train);
+    std::vector<Tensor> out(sums.links.size());
+    run_eagerly({.op = gradient_op(),
+                     .inputs = pointers,
+                     .given = attrs,
+                     .where = entry.where,
+                     .bodies = {&code, 1},
+                     .np_shape = true},
+                    out, &entry.random);
+    for (std::size_t i = 0; i < out.size(); ++i) sum_of(sums.links[i]) = std::move(out[i]);
+  }
+
+  BackwardPass options_;
+  std::source_location where_;
+  std::map<std::uint64_t, Open> open_;  // entries with a gradient, by number
+  std::deque<std::pair<std::shared_ptr<GradVariable>, Tensor>> variables_;
+  std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
+  std::vector<TapeLink> wanted_;
+  std::map<std::size_t, Tensor> found_;
+  std::unordered_set<const TapeEntry*> leading_;
+};
+
+}  // namespace
+
+std::vector<Tensor> run_backward(std::span<const Tensor> heads, std::span<const Tensor> head_gradients,
+                                 const std::vector<Tensor>* variables, const BackwardPass& options,
+                                 std::source_location where) {
+  if (heads.empty()) fail("{}backward needs a head", line_prefix(where));
+  if (!head_gradients.empty() && head_gradients.size() != heads.size())
+    fail("{}{} heads are given {} gradients", line_prefix(where), heads.size(), head_gradients.size());
+  if (Trace::current())
+    fail(
+        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() and "
+        "grad() outside of hybrid_forward",
+        line_prefix(where));
+  Pass pass(options, where);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (!heads[i].defined()) fail("{}head {} is an undefined Tensor", line_prefix(where), i);
+    pass.add_head(heads[i], head_gradients.empty() ? Tensor() : head_gradients[i]);
+  }
+  if (variables) pass.want(*variables);
+  pass.run();
+  if (variables) return pass.wanted_gradients();
+  pass.write_variables();
+  return {};
+}
+
+}  // namespace kiln::detail

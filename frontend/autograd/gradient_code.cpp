@@ -1,0 +1,20 @@
+#include "frontend/autograd/gradient_code.h"
+
+namespace kiln::detail {
+
+ir::GradientUses GradientCode::uses(const ir::GradientRequest& request) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, uses] : known_)
+    if (known == request) return uses;
+  known_.emplace_back(request, ir::gradient_uses(*body_, request, train_));
+  return known_.back().second;
+}
+
+ir::GradientRequest GradientCode::all_heads(std::vector<std::int64_t> sums, std::size_t sum_count) const {
+  ir::GradientRequest request{{}, std::move(sums), std::vector<bool>(sum_count)};
+  for (const ir::Entry& e : body_->outputs)
+    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+  return request;
+}
+
+}  // namespace kiln::detail

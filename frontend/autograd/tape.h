@@ -1,0 +1,128 @@
+#pragma once
+#include "frontend/autograd/gradient_code.h"
+#include "frontend/autograd/saved_value.h"
+#include "frontend/tensor/array.h"
+#include "frontend/tensor/random_state.h"
+
+#include <kiln/autograd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+/// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its backward
+/// pass reads. Entries are numbered in program order; backward() goes through them from the last to the first.
+namespace kiln::detail {
+
+struct TapeEntry;
+
+/// An array whose gradient the program wants: by attach_grad(), or a parameter.
+struct GradVariable {
+  GradReq req = GradReq::write;
+  TensorType type;
+  Tensor grad;         ///< made by the first use
+  bool fresh = false;  ///< whether backward() wrote it since a Trainer last read it
+};
+
+/// How the contents of an array were made: by a recorded call, or not, if it is a variable.
+struct TapeLink {
+  std::shared_ptr<TapeEntry> entry;
+  std::uint32_t output = 0;
+  std::shared_ptr<GradVariable> variable;
+
+  explicit operator bool() const { return entry || variable; }
+  bool operator==(const TapeLink&) const = default;
+};
+
+/// The sums that a backward pass of a call computes: inputs with one link share one.
+struct SharedSums {
+  explicit SharedSums(std::span<const TapeLink> by_input);
+  std::vector<TapeLink> links;        ///< by sum
+  std::vector<std::int64_t> numbers;  ///< by input, as ir::GradientRequest::sums
+};
+
+/// A recorded call.
+struct TapeEntry {
+  /// A view of saved contents.
+  struct Saved {
+    std::shared_ptr<SavedValue> value;
+    std::int64_t offset;
+    Shape shape;
+    DType dtype;
+  };
+
+  std::uint64_t number = 0;
+  std::shared_ptr<const GradientCode> code;
+  bool train = false;
+  bool consumed = false;  ///< by a backward pass that did not retain it
+  RandomState random;     ///< of the call
+  std::source_location where;
+  std::vector<TapeLink> inputs;             ///< by input of the code's body; empty: a constant
+  std::vector<Saved> saved_inputs, saved_outputs;  ///< by GradientUses of `code->all()`
+
+  TapeEntry() = default;
+  /// Iterative: a long tape would overflow the stack.
+  ~TapeEntry();
+  TapeEntry(const TapeEntry&) = delete;
+  /// Drops what a backward pass needs.
+  void consume();
+};
+
+/// What an array knows of the tape. Made when an array is first recorded or gets a gradient; never taken from
+/// it. Thread rule: as SavedValue.
+struct ArrayTape {
+  TapeLink link;
+  std::shared_ptr<SavedValue> saved;
+  struct View {
+    std::int64_t offset;
+    Shape shape;
+    TapeLink of;  ///< the link of the array that the view was cut out of
+    TapeLink link;
+  };
+  std::vector<View> views;
+};
+
+/// The array's; made if there is none.
+ArrayTape& tape_of(Array& array);
+
+/// Whether calls of this thread are recorded: inside autograd::Record.
+bool is_recording();
+
+/// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
+/// array, once for each contents.
+TapeLink link_of(const Tensor& t, std::source_location where);
+/// Whether the tensor's array has a link.
+bool has_link(const Tensor& t);
+
+/// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
+/// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are theirs.
+class CallRecording {
+ public:
+  CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
+                std::vector<TapeLink> links, std::source_location where);
+  /// The call has run, and its random numbers started from `random`: links the outputs' arrays to its entry.
+  void finish(std::span<const Tensor> outputs, const RandomState& random);
+
+ private:
+  std::shared_ptr<TapeEntry> entry_;  // null where no input has a history
+  std::vector<std::int64_t> uses_of_outputs_;
+};
+
+/// Called before the elements of an array are written.
+void before_write(Array& array);
+/// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient reaches).
+/// Throws inside Record if the array has a gradient of its own.
+void record_write(const Tensor& view, const Tensor& value, std::source_location where);
+
+/// Throws inside Record if the array has a gradient of its own.
+void check_may_write(const Tensor& t, std::source_location where);
+
+/// Makes the array a variable, without history.
+void attach_gradient(const Tensor& t, GradReq req);
+GradVariable* variable_of(const Tensor& t);
+/// The gradient's array; zeros if it is new.
+const Tensor& gradient_of(GradVariable& variable);
+
+}  // namespace kiln::detail

@@ -1,0 +1,83 @@
+#pragma once
+#include <kiln/export.h>
+#include <kiln/grad_options.h>
+#include <kiln/tensor.h>
+
+#include <memory>
+#include <source_location>
+#include <vector>
+
+/// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate what
+/// was recorded. A call of a hybridized block is recorded as one entry, and its gradients are the bits of the
+/// eager call's.
+///
+/// Scopes are per thread, nest, and are destroyed on the thread that created them.
+namespace kiln::autograd {
+
+using Tensors = std::vector<Tensor>;
+
+/// This thread's training mode: BatchNorm uses the batch's statistics, Dropout drops elements.
+KILN_API bool is_training();
+/// Whether calls of this thread are recorded.
+KILN_API bool is_recording();
+
+namespace detail {
+/// Sets recording and training mode during its lifetime.
+class KILN_API ModeScope {
+ public:
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+ protected:
+  ModeScope(bool recording, bool training);
+  ~ModeScope();
+
+ private:
+  bool outer_recording_, outer_training_;
+};
+}  // namespace detail
+
+/// Records calls, in training mode unless told otherwise: `with autograd.record():`.
+class KILN_API Record : detail::ModeScope {
+ public:
+  [[nodiscard]] explicit Record(bool train = true) : ModeScope(true, train) {}
+};
+/// Suspends recording; what is computed meanwhile is a constant for gradients.
+class KILN_API Pause : detail::ModeScope {
+ public:
+  [[nodiscard]] explicit Pause(bool train = false) : ModeScope(false, train) {}
+};
+/// Sets training mode without a change of recording.
+class KILN_API TrainMode : detail::ModeScope {
+ public:
+  [[nodiscard]] explicit TrainMode(bool train = true) : ModeScope(is_recording(), train) {}
+};
+/// Sets prediction mode without a change of recording.
+class KILN_API PredictMode : detail::ModeScope {
+ public:
+  [[nodiscard]] PredictMode() : ModeScope(is_recording(), false) {}
+};
+
+/// Computes the gradients of `heads` with respect to all arrays with a gradient attached (attach_grad(), parameters) that lead
+/// to them, and writes or adds them there, as their GradReq says. `head_gradients` has an array of the head's shape
+/// and dtype for each head, undefined for ones; empty: ones for all. A head given twice counts twice. An array
+/// that no head depends on keeps its gradient. The recorded calls are dropped as they are passed, unless
+/// `retain_graph`. Throws for a head that was not recorded, or whose record was dropped.
+KILN_API void backward(const Tensors& heads, const Tensors& head_gradients = {}, const BackwardOptions& options = {},
+                       std::source_location where = std::source_location::current());
+
+/// Options of grad().
+struct GradOptions {
+  Tensors head_gradients = {};  ///< as of backward()
+  /// Whether the recorded calls can be differentiated again. Default: the value of create_graph.
+  std::optional<bool> retain_graph = {};
+  /// Records the computation of the gradients, which can be differentiated then.
+  bool create_graph = false;
+  bool train = true;
+};
+/// The gradients of `heads` with respect to `variables`: arrays with a gradient attached, or any recorded
+/// ones. Attached gradients stay as they are. Throws as backward(), and for a variable that no head depends on.
+KILN_API Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& options = {},
+                      std::source_location where = std::source_location::current());
+
+}  // namespace kiln::autograd

@@ -1,0 +1,72 @@
+#pragma once
+#include "ir/graph.h"
+#include "ir/primitives.h"
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+/// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the bits:
+/// the gradient of a value is one chain of additions, from the last node that uses the value to the first, and
+/// nothing that happens behind composition (CSE, folding, fusion) changes it.
+namespace kiln::ir {
+
+/// The gradients that a call of a graph's backward pass computes.
+struct GradientRequest {
+  static constexpr std::int64_t none = -1;
+  /// By output of the graph: whether it has a gradient (a head).
+  std::vector<bool> heads;
+  /// By input of the graph: the number of its sum, or none. Inputs that are one value outside of the graph
+  /// share a sum.
+  std::vector<std::int64_t> sums;
+  /// By sum: whether it has terms already, from uses that follow the graph.
+  std::vector<bool> running;
+
+  std::size_t head_count() const;
+  std::size_t running_count() const;
+  bool operator==(const GradientRequest&) const = default;
+};
+
+/// The composition of a graph and of its gradients.
+class Differentiation {
+ public:
+  /// Composes the nodes of `graph` from `in`. `given` are values of its outputs that the caller has; an invalid
+  /// one is computed here. Errors name the node.
+  Differentiation(Primitives& p, const Subgraph& graph, Args in, Args given = {});
+  ~Differentiation();
+  Differentiation(const Differentiation&) = delete;
+
+  std::vector<Value> outputs() const;
+  /// The sums of `request`, given the heads (by output; invalid: none) and the terms so far (by sum; invalid:
+  /// none). A sum without any term is invalid.
+  std::vector<Value> sums(const GradientRequest& request, Args heads, Args running);
+
+ private:
+  struct TapedNode;
+  using Sums = std::unordered_map<const Node*, std::vector<Value>>;
+
+  Value value_of(const Entry& e) const;
+  Value see(Value v) const;
+  std::vector<bool> wanted_inputs(const Node& node,
+                                  const std::unordered_map<const Node*, std::vector<bool>>& active) const;
+  std::vector<Value> contributions_of(const TapedNode& taped, Args heads, const std::vector<bool>& wanted);
+
+  Primitives& p_;
+  const Subgraph& graph_;
+  std::unordered_map<const Node*, std::vector<Value>> values_;
+  std::unordered_map<std::uint32_t, Value> given_;  // in the place of computed values
+  std::vector<TapedNode> nodes_;
+};
+
+/// The gradients of `body` as an operator composes them: `in` are the inputs of the body that `uses` tells,
+/// then the outputs that it tells, then the heads, then the running sums of `request`.
+struct GradientUses {
+  std::vector<std::int64_t> inputs, outputs;
+};
+std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const GradientRequest& request,
+                                     const GradientUses& uses, Args in);
+/// Which inputs and outputs of `body` the gradients read.
+GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request, bool train);
+
+}  // namespace kiln::ir

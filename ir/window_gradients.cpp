@@ -1,0 +1,279 @@
+#include "ir/window_gradients.h"
+
+#include "ir/gradients.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln::ir {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+Shape ones(int rank) { return Shape::filled(rank, 1); }
+Shape zeros(int rank) { return Shape::filled(rank, 0); }
+
+/// g with stride - 1 zeros between its elements along the spatial axes.
+Value spread(Primitives& p, Value g, const Shape& stride) {
+  const Shape from = p.shape(g);
+  Shape to = from, step = ones(from.rank());
+  for (int i = 0; i < stride.rank(); ++i) {
+    step[at(i + 2)] = stride[at(i)];
+    to[at(i + 2)] = times(stride[at(i)], from[at(i + 2)] - 1) + 1;
+  }
+  return to == from ? g : p.insert(p.full({p.dtype(g), to}, 0), g, zeros(from.rank()), step);
+}
+
+/// x with `low` and `high` elements more along the spatial axes, or fewer where these are negative.
+Value resized(Primitives& p, Value x, double value, const Shape& low, const Shape& high) {
+  const int rank = p.shape(x).rank();
+  Shape start = zeros(rank), limit = p.shape(x), before = start, after = start;
+  for (int i = 0; i < low.rank(); ++i) {
+    start[at(i + 2)] = std::max<std::int64_t>(-low[at(i)], 0);
+    limit[at(i + 2)] += std::min<std::int64_t>(high[at(i)], 0);
+    before[at(i + 2)] = std::max<std::int64_t>(low[at(i)], 0);
+    after[at(i + 2)] = std::max<std::int64_t>(high[at(i)], 0);
+  }
+  x = p.slice(x, start, limit, ones(rank));
+  const bool same = before == zeros(rank) && after == before;
+  return same ? x : p.pad(x, value, before, after);
+}
+
+/// The distance between the first and the last element that a window covers.
+std::int64_t reach_of(const Window& w, int axis) {
+  return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1);
+}
+
+Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec) {
+  const Window& window = spec.window;
+  const Shape data = p.shape(x), places = p.shape(g), weight = p.shape(w);
+  if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(w, 0);
+  const int spatial = window.kernel.rank();
+  const std::int64_t groups = spec.groups, n = data[0], channels = data[1] / groups;
+  // The batch takes the place of the channels: x becomes (C, groups * N, ...), g becomes (O, N, ...).
+  Shape split{n, groups, channels}, order{2, 1, 0}, joined{channels, groups * n}, exchanged{1, 0};
+  ConvSpec over_batch{.window = {{}, window.dilate, window.stride, zeros(spatial), zeros(spatial)},
+                      .groups = groups};
+  Shape high;
+  for (int i = 0; i < spatial; ++i) {
+    const std::int64_t extent = data[at(i + 2)], count = places[at(i + 2)];
+    split.push_back(extent);
+    order.push_back(i + 3);
+    joined.push_back(extent);
+    exchanged.push_back(i + 2);
+    over_batch.window.kernel.push_back(count);
+    high.push_back(window.stride[at(i)] * (count - 1) + 1 + reach_of(window, i) - extent -
+                   window.pad_low[at(i)]);
+  }
+  Value columns = p.reshape(p.transpose(p.reshape(x, split), order), joined);
+  Shape cut = zeros(spatial);
+  for (int i = 0; i < spatial; ++i) {
+    over_batch.window.pad_low[at(i)] = window.pad_low[at(i)];
+    over_batch.window.pad_high[at(i)] = std::max<std::int64_t>(high[at(i)], 0);
+    cut[at(i)] = std::min<std::int64_t>(high[at(i)], 0);
+  }
+  columns = resized(p, columns, 0, zeros(spatial), cut);
+  const Value by_channel = p.convolution(columns, p.transpose(g, exchanged), over_batch);
+  return p.reshape(p.transpose(by_channel, exchanged), weight);
+}
+
+/// The gradient of a sum: each element's sum of g over the windows that hold it.
+Value of_sum(Primitives& p, const Window& w, Value x, Value g) {
+  const Shape data = p.shape(x);
+  const int spatial = w.kernel.rank();
+  Value image = spread(p, g, w.stride);
+  Shape low, high;
+  for (int i = 0; i < spatial; ++i) {
+    const std::int64_t reach = reach_of(w, i);
+    low.push_back(reach - w.pad_low[at(i)]);
+    high.push_back(data[at(i + 2)] + reach - p.shape(image)[at(i + 2)] - low.back());
+  }
+  image = resized(p, image, 0, low, high);
+  return p.reduce_window(Reduce::sum, image,
+                         {w.kernel, ones(spatial), w.dilate, zeros(spatial), zeros(spatial)});
+}
+
+/// x with its windows complete, and that alone: what the windows do not reach is cut off.
+struct Covered {
+  Value x;
+  Shape low, high;  ///< elements added, or cut off where negative
+};
+Covered covered(Primitives& p, const Window& w, Value x, const Shape& places) {
+  Covered out;
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    out.low.push_back(w.pad_low[at(i)]);
+    out.high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - p.shape(x)[at(i + 2)] -
+                       w.pad_low[at(i)]);
+  }
+  out.x = resized(p, x, -std::numeric_limits<double>::infinity(), out.low, out.high);
+  return out;
+}
+Value uncovered(Primitives& p, Value dx, const Covered& c) {
+  Shape low = c.low, high = c.high;
+  for (std::int64_t& v : low) v = -v;
+  for (std::int64_t& v : high) v = -v;
+  return resized(p, dx, 0, low, high);
+}
+
+/// Calls f(tap) with the position of each tap in C order.
+template <class F>
+void for_each_tap(const Shape& kernel, F f) {
+  Shape tap = zeros(kernel.rank());
+  for (std::int64_t left = kernel.elements(); left > 0; --left) {
+    f(tap);
+    for (int i = kernel.rank() - 1; i >= 0 && ++tap[at(i)] == kernel[at(i)]; --i) tap[at(i)] = 0;
+  }
+}
+
+/// One pass for each tap.
+Value of_max_by_taps(Primitives& p, const Window& w, const Covered& c, Value y, Value g) {
+  const Shape places = p.shape(g), whole = p.shape(c.x);
+  const int rank = places.rank(), spatial = w.kernel.rank();
+  Shape step = ones(rank);
+  bool overlap = false;
+  for (int i = 0; i < spatial; ++i) {
+    step[at(i + 2)] = w.stride[at(i)];
+    overlap = overlap || (w.stride[at(i)] <= reach_of(w, i) && places[at(i + 2)] > 1);
+  }
+  Value dx, taken;
+  for_each_tap(w.kernel, [&](const Shape& tap) {
+    Shape start = zeros(rank), limit = places;
+    for (int i = 0; i < spatial; ++i) {
+      start[at(i + 2)] = tap[at(i)] * w.dilate[at(i)];
+      limit[at(i + 2)] = start[at(i + 2)] + w.stride[at(i)] * (places[at(i + 2)] - 1) + 1;
+    }
+    Value hit = p.compare(Compare::eq, p.slice(c.x, start, limit, step), y);
+    if (taken.valid()) {
+      const Value first = p.binary(Binary::logical_and, hit, p.unary(Unary::logical_not, taken));
+      taken = p.binary(Binary::logical_or, taken, hit);
+      hit = first;
+    } else {
+      taken = hit;
+    }
+    const Value part = p.select(hit, g, p.like(g, 0));
+    if (overlap) {
+      const Value image = p.insert(p.full({p.dtype(g), whole}, 0), part, start, step);
+      dx = dx.valid() ? p.add(dx, image) : image;
+    } else {
+      dx = p.insert(dx.valid() ? dx : p.full({p.dtype(g), whole}, 0), part, start, step);
+    }
+  });
+  return dx;
+}
+
+/// The windows as an array of their own: for windows of many taps.
+Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value y, Value g) {
+  const Shape places = p.shape(g), whole = p.shape(c.x);
+  const int spatial = w.kernel.rank();
+  const std::int64_t images = whole[0] * whole[1];
+  std::int64_t plane = 1, count = 1;
+  const std::int64_t taps = w.kernel.elements();
+  Shape table;
+  for (int i = 0; i < spatial; ++i) {
+    plane *= whole[at(i + 2)];
+    count *= places[at(i + 2)];
+    table.push_back(places[at(i + 2)]);
+  }
+  for (std::int64_t k : w.kernel) table.push_back(k);
+  // Where each tap of each window lies in its image.
+  const TensorType index{DType::i64, table};
+  Value place = p.full_integer(index, 0);
+  std::int64_t line = plane;
+  for (int i = 0; i < spatial; ++i) {
+    line /= whole[at(i + 2)];
+    place = p.add(place, p.mul(p.iota(index, i), p.full_integer(index, line * w.stride[at(i)])));
+    place = p.add(place, p.mul(p.iota(index, spatial + i), p.full_integer(index, line * w.dilate[at(i)])));
+  }
+  const Value flat = p.reshape(place, {count * taps});
+  const Shape windows{images, count, taps};
+  const Value x = p.reshape(p.gather(p.reshape(c.x, {images, plane}), flat, 1), windows);
+  const auto along_windows = [&](Value v) { return p.broadcast(p.reshape(v, {images, count}), windows, {0, 1}); };
+  const TensorType number{DType::i64, windows};
+  const Value many = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
+  // Places ascend with the taps, so the least place is that of the first maximum.
+  const Value places_of_taps = p.broadcast(p.reshape(place, {count, taps}), windows, {1, 2});
+  const Value hit = p.compare(Compare::eq, x, along_windows(y));
+  const Value first = p.reduce(Reduce::min, p.select(hit, places_of_taps, many), {2});
+  // A window without a maximum (of NaN) gives an index out of range, which scatter drops.
+  const TensorType rows{DType::i64, {images, count}};
+  const Value inside = p.compare(Compare::lt, first, p.full_integer(rows, plane));
+  const Value in_all = p.select(inside, p.add(p.mul(p.iota(rows, 0), p.full_integer(rows, plane)), first),
+                                p.full_integer(rows, -1));
+  const Value zeros_of_all = p.full({p.dtype(g), {images * plane}}, 0);
+  const Value dx = p.scatter(Scatter::add, zeros_of_all, p.reshape(in_all, {images * count}),
+                             p.reshape(g, {images * count}), 0);
+  return p.reshape(dx, whole);
+}
+
+}  // namespace
+
+Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust) {
+  const Window& w = spec.window;
+  const Shape data = p.shape(g), kernel = w.kernel;
+  const int spatial = kernel.rank();
+  const std::int64_t channels = data[1], filters = times(p.shape(weight)[1], spec.groups);
+  for (int i = 0; i < spatial; ++i)
+    if (data[at(i + 2)] < 1) fail("a transposed convolution needs pixels, got {}", data.str());
+  const Value image = spread(p, g, w.stride);
+  Shape cut_low, cut_high;
+  ConvSpec flipped{.window = {kernel, ones(spatial), w.dilate, zeros(spatial), zeros(spatial)},
+                   .groups = spec.groups};
+  for (int i = 0; i < spatial; ++i) {
+    const std::int64_t reach = reach_of(w, i);
+    const std::int64_t low = reach - w.pad_low[at(i)], high = reach - w.pad_high[at(i)] + adjust[at(i)];
+    if (p.shape(image)[at(i + 2)] + low + high <= reach)
+      fail("kernel {}, stride {} and pad {} leave nothing of data {}", kernel.str(), w.stride.str(),
+           w.pad_low.str(), data.str());
+    flipped.window.pad_low[at(i)] = std::max<std::int64_t>(low, 0);
+    flipped.window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
+    cut_low.push_back(std::min<std::int64_t>(low, 0));
+    cut_high.push_back(std::min<std::int64_t>(high, 0));
+  }
+  const Value x = resized(p, image, 0, cut_low, cut_high);
+
+  // The weight with its two first axes exchanged in each group, turned by half a circle.
+  Shape split{spec.groups, channels / spec.groups, filters / spec.groups}, order{0, 2, 1};
+  Shape exchanged{filters, channels / spec.groups}, axes;
+  for (int i = 0; i < spatial; ++i) {
+    split.push_back(kernel[at(i)]);
+    exchanged.push_back(kernel[at(i)]);
+    order.push_back(i + 3);
+    axes.push_back(i + 2);
+  }
+  const Value turned = p.reshape(p.transpose(p.reshape(weight, split), order), exchanged);
+  return p.convolution(x, p.reverse(turned, axes), flipped);
+}
+
+std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
+                                         const std::vector<bool>& wanted) {
+  const Value x = t.operands[0], w = t.operands[1];
+  const ConvSpec& spec = t.params.convolution;
+  const Window& window = spec.window;
+  std::vector<Value> out(2);
+  if (wanted[0]) {
+    const Shape data = p.shape(x), places = p.shape(g);
+    Shape adjust;
+    for (int i = 0; i < window.kernel.rank(); ++i)
+      adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
+                       window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
+    out[0] = transposed_convolution(p, g, w, spec, adjust);
+  }
+  if (wanted[1]) out[1] = weight_gradient(p, x, w, g, spec);
+  return out;
+}
+
+Value reduce_window_gradient(Primitives& p, const Primitives::Taped& t, Value g) {
+  const Window& w = t.params.window;
+  const Value x = t.operands[0];
+  if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(x, 0);
+  if (t.params.reduce == Reduce::sum) return of_sum(p, w, x, g);
+  // Passes for each tap read and write the whole array; an array of all windows has as many elements.
+  constexpr std::int64_t most_taps = 64;
+  const Covered c = covered(p, w, x, p.shape(g));
+  const Value dx = w.kernel.elements() <= most_taps ? of_max_by_taps(p, w, c, t.results[0], g)
+                                                    : of_max_by_windows(p, w, c, t.results[0], g);
+  return uncovered(p, dx, c);
+}
+
+}  // namespace kiln::ir
