@@ -21,8 +21,9 @@ MAY_INCLUDE = {
     "codegen/math": ["codegen/driver", "ir"],
     "frontend/ops": ["ir", "runtime"],
     # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).
-    "frontend/tensor": ["frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
-    "frontend/eager": ["codegen/driver", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/tensor": ["frontend/autograd", "frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
+    "frontend/eager": ["codegen/driver", "frontend/autograd", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/autograd": ["frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/trace": ["frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
@@ -30,12 +31,13 @@ MAY_INCLUDE = {
         "frontend/formats", "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/symbol/json": ["frontend/formats", "ir"],
     "frontend/gluon/parameter": [
-        "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+        "frontend/autograd", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
+        "ir", "runtime"],
     "frontend/gluon/block": [
         "frontend/eager", "frontend/formats", "frontend/gluon/hybridize", "frontend/gluon/parameter", "frontend/symbol",
         "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/hybridize": [
-        "codegen/driver", "frontend/eager", "frontend/gluon/block", "frontend/gluon/parameter", "frontend/tensor",
+        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/gluon/block", "frontend/gluon/parameter", "frontend/tensor",
         "frontend/trace", "ir", "runtime"],
     "frontend/gluon/nn": [
         "frontend/eager", "frontend/gluon/block", "frontend/tensor", "frontend/trace", "ir", "runtime"],

@@ -1,6 +1,7 @@
 // The backward pass over the tape: entry by entry, from the last to the first.
 #include "frontend/autograd/backward.h"
 
+#include "frontend/autograd/expand.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/ops/gradient.h"
@@ -73,8 +74,16 @@ class Pass {
       std::vector<Tensor> heads = std::move(last->second.sums);
       open_.erase(last);
       for (std::size_t i = 0; i < wanted_.size(); ++i)
-        if (wanted_[i].entry == entry) found_[i] = heads.at(wanted_[i].output);
+        if (resolved(wanted_[i]).entry == entry) found_[i] = heads.at(resolved(wanted_[i]).output);
       if (entry->consumed) fail_unrecorded(where_);
+      if (options_.create_graph && entry->code->node_count() > 1) {
+        // Second derivatives go through the nodes of a recorded block, as those of eager calls.
+        expand(*entry);
+        for (std::size_t i = 0; i < heads.size(); ++i)
+          if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
+        if (!wanted_.empty()) find_leading();
+        continue;
+      }
       step(entry, heads);
       if (!options_.retain) entry->consume();
     }
@@ -119,7 +128,8 @@ class Pass {
   };
 
   /// The sum of a value's terms so far.
-  Tensor& sum_of(const TapeLink& link) {
+  Tensor& sum_of(const TapeLink& of) {
+    const TapeLink& link = resolved(of);
     if (link.variable) {
       const auto [at, added] = variable_numbers_.try_emplace(link.variable.get(), variables_.size());
       if (added) variables_.emplace_back(link.variable, Tensor());
@@ -147,15 +157,18 @@ class Pass {
     sum = invoke_one({.op = op, .inputs = inputs, .given = {}, .where = where_, .np_shape = true});
   }
 
-  bool is_wanted(const TapeLink& link) const {
-    if (!link) return false;
+  bool is_wanted(const TapeLink& of) const {
+    if (!of) return false;
     if (wanted_.empty()) return true;
-    if (std::find(wanted_.begin(), wanted_.end(), link) != wanted_.end()) return true;
+    const TapeLink& link = resolved(of);
+    if (std::any_of(wanted_.begin(), wanted_.end(), [&](const TapeLink& w) { return resolved(w) == link; }))
+      return true;
     return link.entry && leading_.contains(link.entry.get());
   }
 
   /// The entries that depend on a wanted value: entries in the order of their numbers, inputs first.
   void find_leading() {
+    leading_.clear();
     std::map<std::uint64_t, const TapeEntry*> reached;
     std::vector<const TapeEntry*> todo;
     const auto reach = [&](const TapeEntry* entry) {
@@ -165,23 +178,15 @@ class Pass {
     while (!todo.empty()) {
       const TapeEntry* entry = todo.back();
       todo.pop_back();
-      for (const TapeLink& link : entry->inputs) reach(link.entry.get());
+      for (const TapeLink& link : entry->inputs) reach(resolved(link).entry.get());
     }
     for (const auto& [number, entry] : reached)
       if (std::any_of(entry->inputs.begin(), entry->inputs.end(), [&](const TapeLink& l) { return is_wanted(l); }))
         leading_.insert(entry);
   }
 
-  Tensor restored(const TapeEntry::Saved& saved, const TapeLink& link) const {
-    const std::shared_ptr<Array> contents = saved.value->contents();
-    if (!contents) fail_internal("the tape has lost an array");
-    Tensor whole = TensorAccess::make(contents, saved.offset, saved.shape, saved.dtype);
-    if (!options_.create_graph || !link) return whole;
-    // A handle with the history that the value had when it was recorded.
-    if (has_link(whole) && link_of(whole, where_) == link) return whole;
-    Tensor copy = whole.copy();
-    tape_of(*TensorAccess::array(copy)).link = link;
-    return copy;
+  Tensor contents(const TapeEntry::Saved& saved, const TapeLink& link) const {
+    return options_.create_graph ? restored(saved, link) : restored(saved);
   }
 
   void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {
@@ -189,14 +194,13 @@ class Pass {
     std::vector<TapeLink> wanted = entry.inputs;
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};
-    const SharedSums sums(wanted), all_sums(entry.inputs);
+    const SharedSums sums(wanted);
     if (sums.links.empty()) return;
     ir::GradientRequest request{{}, sums.numbers, {}};
     for (const Tensor& head : heads) request.heads.push_back(head.defined());
     for (const TapeLink& link : sums.links) request.running.push_back(sum_of(link).defined());
 
     // What was saved is for all heads and inputs; fewer read less.
-    const ir::GradientUses all = entry.code->uses(entry.code->all_heads(all_sums.numbers, all_sums.links.size()));
     const ir::GradientUses uses = entry.code->uses(request);
     std::vector<Tensor> inputs;
     const auto saved_at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
@@ -205,10 +209,10 @@ class Pass {
       return static_cast<std::size_t>(found - list.begin());
     };
     for (std::int64_t i : uses.inputs)
-      inputs.push_back(restored(entry.saved_inputs[saved_at(all.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
+      inputs.push_back(contents(entry.saved_inputs[saved_at(entry.saved.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
     for (std::int64_t i : uses.outputs) {
-      const std::size_t at = saved_at(all.outputs, i);
-      inputs.push_back(restored(entry.saved_outputs[at],
+      const std::size_t at = saved_at(entry.saved.outputs, i);
+      inputs.push_back(contents(entry.saved_outputs[at],
                                 {ptr, static_cast<std::uint32_t>(i), nullptr}));
     }
     for (Tensor& head : heads)

@@ -1,6 +1,14 @@
 #include "frontend/autograd/gradient_code.h"
 
+#include <algorithm>
+
 namespace kiln::detail {
+
+GradientCode::GradientCode(ir::SubgraphPtr body, bool train)
+    : body_(std::move(body)),
+      node_count_(static_cast<std::size_t>(std::count_if(body_->nodes.begin(), body_->nodes.end(),
+                                                         [](const auto& n) { return !n->is_variable(); }))),
+      train_(train) {}
 
 ir::GradientUses GradientCode::uses(const ir::GradientRequest& request) const {
   const std::lock_guard lock(mutex_);

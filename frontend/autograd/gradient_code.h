@@ -15,9 +15,11 @@ namespace kiln::detail {
 class GradientCode {
  public:
   /// `body` has types everywhere. `train`: the mode it was compiled for.
-  GradientCode(ir::SubgraphPtr body, bool train) : body_(std::move(body)), train_(train) {}
+  GradientCode(ir::SubgraphPtr body, bool train);
 
   const ir::SubgraphPtr& body() const { return body_; }
+  /// Operators in the body.
+  std::size_t node_count() const { return node_count_; }
   /// What the gradients of `request` read.
   ir::GradientUses uses(const ir::GradientRequest& request) const;
   /// A request with all floating outputs as heads.
@@ -25,6 +27,7 @@ class GradientCode {
 
  private:
   ir::SubgraphPtr body_;
+  std::size_t node_count_;
   bool train_;
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<ir::GradientRequest, ir::GradientUses>> known_;

@@ -11,9 +11,13 @@
 namespace kiln::detail {
 namespace {
 
-std::uint64_t next_number() {
+thread_local std::uint64_t* numbers_of_expansion = nullptr;
+
+/// The last of `count` new numbers.
+std::uint64_t take_numbers(std::uint64_t count) {
   static std::atomic<std::uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
+  if (numbers_of_expansion) return (*numbers_of_expansion += count) - 1;
+  return next.fetch_add(count, std::memory_order_relaxed) + count - 1;
 }
 
 bool is_whole(const Tensor& t) {
@@ -48,20 +52,26 @@ TapeEntry::~TapeEntry() {
       if (link.entry && link.entry.use_count() == 1) ending.push_back(std::move(link.entry));
   };
   take(inputs);
+  take(expanded);
   while (!ending.empty()) {
     const std::shared_ptr<TapeEntry> last = std::move(ending.back());
     ending.pop_back();
-    if (last.use_count() == 1) take(last->inputs);
+    if (last.use_count() > 1) continue;
+    take(last->inputs);
+    take(last->expanded);
   }
 }
 
 void TapeEntry::consume() {
   consumed = true;
+  expanded.clear();
   saved_inputs.clear();
   saved_outputs.clear();
 }
 
-bool is_recording() { return CallContext::current().recording; }
+NumberScope::NumberScope(std::uint64_t first)
+    : next_(first), outer_(std::exchange(numbers_of_expansion, &next_)) {}
+NumberScope::~NumberScope() { numbers_of_expansion = outer_; }
 
 bool has_link(const Tensor& t) { return link_in(*TensorAccess::array(t)) != nullptr; }
 
@@ -89,18 +99,17 @@ CallRecording::CallRecording(std::shared_ptr<const GradientCode> code, std::span
   entry_ = std::make_shared<TapeEntry>();
   entry_->train = CallContext::current().training;
   entry_->where = where;
-  const ir::GradientUses uses = code->uses(code->all_heads(sums.numbers, sums.links.size()));
+  entry_->saved = code->uses(code->all_heads(sums.numbers, sums.links.size()));
   entry_->code = std::move(code);
   entry_->inputs = std::move(links);
-  for (std::int64_t i : uses.inputs) entry_->saved_inputs.push_back(saved(inputs[static_cast<std::size_t>(i)]));
-  uses_of_outputs_ = uses.outputs;
+  for (std::int64_t i : entry_->saved.inputs) entry_->saved_inputs.push_back(saved(inputs[static_cast<std::size_t>(i)]));
 }
 
 void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& random) {
   if (!entry_) return;
-  entry_->number = next_number();
+  entry_->number = take_numbers(entry_->code->node_count());
   entry_->random = random;
-  for (std::int64_t i : uses_of_outputs_)
+  for (std::int64_t i : entry_->saved.outputs)
     entry_->saved_outputs.push_back(saved(outputs[static_cast<std::size_t>(i)]));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!is_floating(TensorAccess::dtype(outputs[i]))) continue;

@@ -1,6 +1,7 @@
 #pragma once
 #include "frontend/autograd/gradient_code.h"
 #include "frontend/autograd/saved_value.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/random_state.h"
 
@@ -53,6 +54,7 @@ struct TapeEntry {
     DType dtype;
   };
 
+  /// In program order. A call of several nodes takes a number for each, and this is the last.
   std::uint64_t number = 0;
   std::shared_ptr<const GradientCode> code;
   bool train = false;
@@ -60,7 +62,10 @@ struct TapeEntry {
   RandomState random;     ///< of the call
   std::source_location where;
   std::vector<TapeLink> inputs;             ///< by input of the code's body; empty: a constant
-  std::vector<Saved> saved_inputs, saved_outputs;  ///< by GradientUses of `code->all()`
+  std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
+  ir::GradientUses saved;                          ///< which inputs and outputs of the body
+  /// By output, once the entry is replaced by one for each of its nodes (expand.h).
+  std::vector<TapeLink> expanded;
 
   TapeEntry() = default;
   /// Iterative: a long tape would overflow the stack.
@@ -88,7 +93,7 @@ struct ArrayTape {
 ArrayTape& tape_of(Array& array);
 
 /// Whether calls of this thread are recorded: inside autograd::Record.
-bool is_recording();
+inline bool is_recording() { return CallContext::current().recording; }
 
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
 /// array, once for each contents.
@@ -107,7 +112,6 @@ class CallRecording {
 
  private:
   std::shared_ptr<TapeEntry> entry_;  // null where no input has a history
-  std::vector<std::int64_t> uses_of_outputs_;
 };
 
 /// Called before the elements of an array are written.
@@ -115,6 +119,18 @@ void before_write(Array& array);
 /// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient reaches).
 /// Throws inside Record if the array has a gradient of its own.
 void record_write(const Tensor& view, const Tensor& value, std::source_location where);
+
+/// While it lives, recorded calls of this thread take numbers from `first` on: those of an expanded entry.
+class NumberScope {
+ public:
+  explicit NumberScope(std::uint64_t first);
+  ~NumberScope();
+  NumberScope(const NumberScope&) = delete;
+
+ private:
+  std::uint64_t next_;
+  std::uint64_t* outer_;
+};
 
 /// Throws inside Record if the array has a gradient of its own.
 void check_may_write(const Tensor& t, std::source_location where);

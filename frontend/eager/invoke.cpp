@@ -81,8 +81,11 @@ const ir::OpDef& find_op_or_throw(std::string_view op_name) {
   return *op;
 }
 
-bool must_record(const OpCall& call) {
-  Trace* const trace = Trace::current();
+namespace {
+
+/// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors and
+/// for values of a finished trace.
+bool must_record(const OpCall& call, Trace* trace) {
   bool record = trace != nullptr;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Array* array = TensorAccess::array(*call.inputs[i]).get();
@@ -105,17 +108,10 @@ bool must_record(const OpCall& call) {
   return record;
 }
 
-namespace {
-
-bool is_recorded(const OpCall& call) {
-  return detail::is_recording() && std::any_of(call.inputs.begin(), call.inputs.end(),
-                                               [](const Tensor* t) { return detail::has_link(*t); });
-}
-
-/// What the operator updates in place: the tape may need the old contents.
-void before_write_backs(const Executable& executable, const OpCall& call, const EagerEntry& entry) {
-  for (const ExecutablePlan::WriteBack& w : executable.plan().write_backs)
-    if (!entry.number_input) detail::before_write(*TensorAccess::array(*call.inputs[w.input]));
+/// Whether the call is an entry of the tape, on a thread that records.
+bool has_history(const OpCall& call) {
+  return std::any_of(call.inputs.begin(), call.inputs.end(),
+                     [](const Tensor* t) { return detail::has_link(*t); });
 }
 
 /// The inputs' links, with those of their views. Not between a look-up of an entry and its use.
@@ -138,19 +134,13 @@ detail::CallRecording recording_of(const OpCall& call, const EagerEntry& entry,
   return {entry.gradient, inputs, std::move(links), CallSite::resolve(call.where)};
 }
 
-}  // namespace
-
-void run_eagerly(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) {
-  std::vector<detail::TapeLink> links;
-  if (is_recorded(call)) links = links_of(call);
-  const EagerEntry& entry = eager_entry(call);
-  if (wanted.size() > entry.outputs.size())
-    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), wanted.size());
-  const bool recorded = !links.empty() && entry.gradient;
-  // An entry of the tape knows all outputs.
-  std::vector<Tensor> all(recorded ? entry.outputs.size() : 0);
-  const std::span<Tensor> outputs = recorded ? std::span(all) : wanted;
-
+/// Runs the code of a call. `before(number)` is called when all arguments are known, before any is written;
+/// random numbers start from what `reserve` returns.
+template <class Before, class Reserve>
+void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> outputs, Before before,
+               Reserve reserve) {
+  if (outputs.size() > entry.outputs.size())
+    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
   CallFrame frame(*entry.executable);
   std::size_t place = 0;
   for (const Tensor* t : call.inputs) {
@@ -172,44 +162,78 @@ void run_eagerly(const OpCall& call, std::span<Tensor> wanted, const RandomState
       frame.set_result(i, unwanted.emplace_back(type).data());
     }
   }
-  std::optional<detail::CallRecording> recording;
-  if (recorded) recording = recording_of(call, entry, std::move(links), number);
-  before_write_backs(*entry.executable, call, entry);
-  RandomState taken;
+  before(number);
+  // What the operator updates in place: the tape may need the old contents.
+  for (const ExecutablePlan::WriteBack& w : entry.executable->plan().write_backs)
+    if (!entry.number_input) detail::before_write(*TensorAccess::array(*call.inputs[w.input]));
   try {
-    frame.run([&](std::int64_t draws) { return taken = random ? *random : reserve_random(draws); });
+    frame.run(reserve);
   } catch (const ValueError& e) {
     // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
     // own lines.
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }
-  if (!recorded) return;
-  recording->finish(all, taken);
-  std::copy_n(all.begin(), wanted.size(), wanted.begin());
 }
 
-Tensor record_on_tape(const OpCall& call) {
+/// A call that is an entry of the tape too, which knows all outputs.
+void run_recorded(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) {
   std::vector<detail::TapeLink> links = links_of(call);
   const EagerEntry& entry = eager_entry(call);
-  const TensorType& type = entry.outputs.at(0);
-  Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
-  recording_of(call, entry, std::move(links), {}).finish({&out, 1}, {});
+  std::vector<Tensor> outputs(entry.outputs.size());
+  std::optional<detail::CallRecording> recording;
+  RandomState taken;
+  run_entry(
+      call, entry, outputs,
+      [&](const Tensor& number) {
+        if (entry.gradient) recording = recording_of(call, entry, std::move(links), number);
+      },
+      [&](std::int64_t draws) { return taken = random ? *random : reserve_random(draws); });
+  if (recording) recording->finish(outputs, taken);
+  std::move(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()), wanted.begin());
+}
+
+}  // namespace
+
+void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) {
+  if (detail::is_recording() && has_history(call)) return run_recorded(call, outputs, random);
+  const EagerEntry& entry = eager_entry(call);
+  const auto nothing = [](const Tensor&) {};
+  if (random)
+    run_entry(call, entry, outputs, nothing, [&](std::int64_t) { return *random; });
+  else
+    run_entry(call, entry, outputs, nothing, reserve_random);
+}
+
+std::vector<Tensor> record_on_tape(const OpCall& call, std::span<const Tensor> given) {
+  std::vector<detail::TapeLink> links = links_of(call);
+  const EagerEntry& entry = eager_entry(call);
+  std::vector<Tensor> out(given.begin(), given.end());
+  out.resize(entry.outputs.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (const TensorType& type = entry.outputs[i]; !out[i].defined())
+      out[i] = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
+  if (entry.gradient) recording_of(call, entry, std::move(links), {}).finish(out, {});
   return out;
 }
 
 Tensor invoke_one(const OpCall& call) {
   return at_line(call.where, [&]() -> Tensor {
-    if (must_record(call)) return record_node(call).at(0);
+    // The thread's state is read once: each access costs a call.
+    const CallContext& context = CallContext::current();
+    if (must_record(call, context.trace)) return record_node(call).at(0);
     Tensor out;
-    run_eagerly(call, {&out, 1});
+    if (context.recording && has_history(call)) [[unlikely]]
+      run_recorded(call, {&out, 1}, nullptr);
+    else
+      run_entry(call, eager_entry(call), {&out, 1}, [](const Tensor&) {}, reserve_random);
     return out;
   });
 }
 
 std::vector<Tensor> invoke_all(const OpCall& call) {
   return at_line(call.where, [&]() -> std::vector<Tensor> {
-    if (must_record(call)) return record_node(call);
+    if (must_record(call, Trace::current())) return record_node(call);
     std::vector<Tensor> out(eager_entry(call).outputs.size());
     run_eagerly(call, out);
     return out;

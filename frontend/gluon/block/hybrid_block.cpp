@@ -41,7 +41,7 @@ Tensors HybridBlock::forward(const Tensors& inputs) {
   BlockState& s = state();
   if (!s.active || Trace::current() || CheckScope::active()) return BlockAccess::run(*this, inputs);
   Tensors out;
-  if (const CachedCall* calls = calls_.find(); calls && calls->hit(inputs, is_training(), out)) return out;
+  if (const CachedCall* calls = calls_.find(); calls && calls->hit(inputs, CallContext::current(), out)) return out;
   return records_alone() ? calls_.get(s)->call(*this, inputs) : BlockAccess::run(*this, inputs);
 }
 

@@ -122,7 +122,7 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   return false;
 }
 
-void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
   CallFrame frame(*executable);
   fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
@@ -131,7 +131,8 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
     frame.set_result(i, arrays[i]->data());
   }
   std::optional<CallRecording> recorded;
-  if (is_recording()) recorded = recording(inputs);
+  if (records) [[unlikely]]
+    recorded = recording(inputs);
   if (!executable->plan().write_backs.empty()) before_writes(inputs);
   RandomState random;
   frame.run([&](std::int64_t draws) { return random = reserve_random(draws); });
@@ -219,20 +220,20 @@ inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool 
   return c && c->executable && !c->checked && !c->overlaps(inputs) ? c : nullptr;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensor& out) const {
+bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const {
   const ReadSection<Domain::recordings> section;
-  const TracedCall* c = ready(inputs, train);
+  const TracedCall* c = ready(inputs, now.training);
   if (!c || c->results.size() != 1) return false;
-  c->run(inputs, {&out, 1});
+  c->run(inputs, {&out, 1}, now.recording);
   return true;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, bool train, Tensors& out) const {
+bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensors& out) const {
   const ReadSection<Domain::recordings> section;
-  const TracedCall* c = ready(inputs, train);
+  const TracedCall* c = ready(inputs, now.training);
   if (!c) return false;
   out.resize(c->results.size());
-  c->run(inputs, out);
+  c->run(inputs, out, now.recording);
   return true;
 }
 
@@ -248,7 +249,7 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
   if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);
   Tensors out(c.results.size());
-  c.run(inputs, out);
+  c.run(inputs, out, detail::is_recording());
   return out;
 }
 

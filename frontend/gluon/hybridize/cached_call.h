@@ -142,7 +142,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
-  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  /// `records`: the thread records calls for gradients.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;
 
   // Steps of run().
   /// Argument `i`: an input, or a captured array.
@@ -175,9 +176,9 @@ class CachedCall {
   CachedCall(const CachedCall&) = delete;
 
   /// Runs the call if its code exists. For blocks of one result.
-  bool hit(std::span<const Tensor> inputs, bool train, Tensor& out) const;
+  bool hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const;
   /// The same for any number of results.
-  bool hit(std::span<const Tensor> inputs, bool train, Tensors& out) const;
+  bool hit(std::span<const Tensor> inputs, const CallContext& now, Tensors& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   /// The recording of such a call; recorded and compiled if it does not exist.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);

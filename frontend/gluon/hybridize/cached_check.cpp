@@ -137,6 +137,7 @@ void run_both(Runs& r) {
   {
     const CheckScope scope;
     const RandomBlock draws(r.random);
+    const autograd::Pause pause(is_training());  // the compiled call alone is recorded
     try {
       for (const Tensor& t : BlockAccess::run(r.block, {r.inputs.begin(), r.inputs.end()}))
         r.eager.push_back(duplicate(t));  // a result may be a view of an argument
@@ -148,7 +149,7 @@ void run_both(Runs& r) {
   r.arguments.restore();
   const RandomBlock draws(r.random);
   r.compiled.resize(r.call.results.size());
-  r.call.run(r.inputs, r.compiled);
+  r.call.run(r.inputs, r.compiled, detail::is_recording());
 }
 
 /// Computes all nodes of the recording twice, on copies of the arguments: compiled with all of them as
@@ -273,7 +274,7 @@ Tensors detail::run_checked(HybridBlock& block, const TracedCall& call, bool jus
     return std::move(runs.compiled);
   }
   Tensors out(call.results.size());
-  call.run(inputs, out);
+  call.run(inputs, out, is_recording());
   return out;
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+#include "frontend/autograd/tape.h"
+
+/// Recorded blocks and their nodes.
+namespace kiln::detail {
+
+/// Gives a recorded call of several nodes an entry for each node, in its place: `expanded` tells where its
+/// outputs come from then. What the nodes' gradients read is computed again from what the call has saved.
+/// Derivatives of gradients need it: the chain of a value within the block has terms from both passes, which a
+/// block would add up apart.
+void expand(TapeEntry& entry);
+
+/// The link itself, or that of the node behind it.
+const TapeLink& resolved(const TapeLink& link);
+
+/// The saved contents; with `link`, a handle whose history is that.
+Tensor restored(const TapeEntry::Saved& saved);
+Tensor restored(const TapeEntry::Saved& saved, const TapeLink& link);
+
+}  // namespace kiln::detail
