@@ -260,6 +260,85 @@ TEST_CASE("derivatives of derivatives") {
   CHECK(floats(x.grad()) == Floats{288, 972});
 }
 
+TEST_CASE("a gradient penalty has the same bits through a hybridized network") {
+  struct Critic : HybridBlock {
+    Child<nn::Conv2D> conv{this, "conv"};
+    Child<nn::BatchNorm> norm{this, "norm"};
+    Child<nn::Dropout> drop{this, "drop"};
+    Child<nn::Dense> out{this, "out"};
+    Critic() {
+      conv = nn::Conv2D(4, {.kernel_size = 3, .padding = 1});
+      norm = nn::BatchNorm();
+      drop = nn::Dropout(0.3f);
+      out = nn::Dense(1);
+    }
+    Tensor hybrid_forward(F& F, const Tensor& x) override {
+      const Tensor h = drop(F.tanh(norm(conv(x))));
+      return out(h * h + h);
+    }
+  };
+  std::vector<Tensor> first;
+  for (const bool hybrid : {false, true}) {
+    random::seed(5);
+    Critic net;
+    net.initialize(init::Normal(0.4));
+    if (hybrid) net.hybridize();
+    Tensor x = random::normal(0, 1, {3, 2, 5, 5});
+    x.attach_grad();
+    Tensor loss;
+    {
+      const autograd::Record record;
+      const Tensor score = net(x);
+      const Tensor g = autograd::grad({score}, {x}, {.create_graph = true})[0];
+      loss = ((g * g).sum() - 1) * 10 + score.mean();
+    }
+    loss.backward();
+    std::vector<Tensor> all{loss, x.grad()};
+    for (const Parameter& p : net.collect_params()) {
+      all.push_back(p.data());
+      if (p.grad_req() != GradReq::null) all.push_back(p.grad());
+    }
+    if (!hybrid) first = all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      INFO("array " << i);
+      CHECK(same_bits(all[i], first[i]));
+    }
+  }
+  // Against differences of the penalty.
+  random::seed(6);
+  Critic net;
+  net.initialize(init::Normal(0.4));
+  net.cast(DType::f64);
+  net.hybridize();
+  const auto penalty = [&](const Tensor& x) {
+    Tensor in = x.copy();
+    in.attach_grad();
+    const autograd::Record record(false);
+    const Tensor g = autograd::grad({net(in)}, {in}, {.create_graph = true, .train = false})[0];
+    return (g * g).sum();
+  };
+  Tensor x = random::normal(0, 1, {2, 2, 4, 4}).astype(DType::f64);
+  net(x);
+  x.attach_grad();
+  Tensor value;
+  {
+    const autograd::Record record(false);
+    const Tensor g = autograd::grad({net(x)}, {x}, {.create_graph = true, .train = false})[0];
+    value = (g * g).sum();
+  }
+  value.backward();
+  const std::vector<double> got = x.grad().to_vector<double>();
+  for (const std::int64_t i : {0, 17, 40, 63}) {
+    std::vector<double> values = x.to_vector<double>();
+    const double h = 1e-5, at = values[static_cast<std::size_t>(i)];
+    values[static_cast<std::size_t>(i)] = at + h;
+    const double above = penalty(Tensor(values, x.shape())).item<double>();
+    values[static_cast<std::size_t>(i)] = at - h;
+    const double below = penalty(Tensor(values, x.shape())).item<double>();
+    CHECK(got[static_cast<std::size_t>(i)] == Approx((above - below) / (2 * h)).epsilon(1e-5).margin(1e-8));
+  }
+}
+
 TEST_CASE("parameters have gradients") {
   nn::Dense net(2, {.in_units = 3});
   net.initialize(init::One());

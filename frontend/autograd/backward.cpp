@@ -186,7 +186,7 @@ class Pass {
   }
 
   Tensor contents(const TapeEntry::Saved& saved, const TapeLink& link) const {
-    return options_.create_graph ? restored(saved, link) : restored(saved);
+    return options_.create_graph ? with_history(restored(saved), link) : restored(saved);
   }
 
   void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {

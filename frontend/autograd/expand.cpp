@@ -1,11 +1,13 @@
 #include "frontend/autograd/expand.h"
 
 #include "frontend/eager/invoke.h"
+#include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 namespace kiln::detail {
@@ -14,17 +16,6 @@ namespace {
 struct Modes : autograd::detail::ModeScope {
   explicit Modes(bool training) : ModeScope(true, training) {}
 };
-
-bool has_elements(const Tensor& t) {
-  return TensorAccess::array(t)->bytes() > 0 || TensorAccess::shape(t).elements() == 0;
-}
-
-/// A tensor of this type and history, without elements.
-Tensor without_elements(const TensorType& type, const TapeLink& link) {
-  Tensor t = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
-  if (link) tape_of(*TensorAccess::array(t)).link = link;
-  return t;
-}
 
 }  // namespace
 
@@ -40,8 +31,7 @@ Tensor restored(const TapeEntry::Saved& saved) {
   return TensorAccess::make(contents, saved.offset, saved.shape, saved.dtype);
 }
 
-Tensor restored(const TapeEntry::Saved& saved, const TapeLink& link) {
-  const Tensor whole = restored(saved);
+Tensor with_history(const Tensor& whole, const TapeLink& link) {
   if (!link || (has_link(whole) && link_of(whole, {}) == link)) return whole;
   const autograd::Pause pause(is_training());
   Tensor copy = whole.copy();
@@ -54,11 +44,14 @@ void expand(TapeEntry& entry) {
   const Modes modes(entry.train);
   const NumberScope numbers(entry.number + 1 - entry.code->node_count());
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
-  for (std::size_t i = 0; i < body.inputs.size(); ++i)
-    values[body.inputs[i].get()] = {without_elements(body.inputs[i]->types.at(0), entry.inputs[i])};
-  for (std::size_t k = 0; k < entry.saved.inputs.size(); ++k) {
-    const auto i = static_cast<std::size_t>(entry.saved.inputs[k]);
-    values[body.inputs[i].get()] = {restored(entry.saved_inputs[k], entry.inputs[i])};
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    // No gradient reads the elements of an input that is not saved, nor what is computed from them.
+    const auto saved = std::find(entry.saved.inputs.begin(), entry.saved.inputs.end(), static_cast<std::int64_t>(i));
+    const TensorType& type = body.inputs[i]->types.at(0);
+    Tensor input = saved == entry.saved.inputs.end()
+                       ? zeros(type.shape, type.dtype)
+                       : restored(entry.saved_inputs[static_cast<std::size_t>(saved - entry.saved.inputs.begin())]);
+    values[body.inputs[i].get()] = {with_history(input, entry.inputs[i])};
   }
   std::uint64_t draws = 0;
   for (const ir::NodePtr& ptr : body.nodes) {
@@ -67,8 +60,10 @@ void expand(TapeEntry& entry) {
     std::vector<Tensor> inputs;
     for (const ir::Entry& e : node.inputs) inputs.push_back(values.at(e.node.get()).at(e.output));
     // What the call wrote stays as it wrote it.
-    for (const int aux : node.op->aux)
-      if (Tensor& t = inputs[static_cast<std::size_t>(aux)]; has_elements(t)) t = t.detach();
+    for (const int aux : node.op->aux) {
+      Tensor& state = inputs[static_cast<std::size_t>(aux)];
+      state = state.detach();
+    }
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs) pointers.push_back(&t);
     const OpCall call{.op = *node.op,
@@ -79,20 +74,17 @@ void expand(TapeEntry& entry) {
                       .np_shape = node.np_shape};
     const RandomState random{entry.random.seed, entry.random.counter + draws};
     draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
-    const auto visible = static_cast<std::size_t>(node.op->outputs_visible(node.attrs));
     std::vector<Tensor>& out = values[&node];
-    if (std::all_of(inputs.begin(), inputs.end(), has_elements)) {
-      out.resize(visible);
-      run_eagerly(call, out, &random);
-      continue;
-    }
-    // No gradient reads these values, but for those that are saved as results of the block.
-    std::vector<Tensor> given(visible);
+    out.resize(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
+    run_eagerly(call, out, &random);
+    // A result that is saved may depend on inputs that are not.
     for (std::size_t k = 0; k < entry.saved.outputs.size(); ++k) {
       const ir::Entry& e = body.outputs[static_cast<std::size_t>(entry.saved.outputs[k])];
-      if (e.node.get() == &node && e.output < visible) given[e.output] = restored(entry.saved_outputs[k]).detach();
+      if (e.node.get() != &node || e.output >= out.size()) continue;
+      const Tensor elements = restored(entry.saved_outputs[k]);
+      if (TensorAccess::bytes(elements) > 0)
+        std::memcpy(elements_of(out[e.output]), elements_of(elements), TensorAccess::bytes(elements));
     }
-    out = record_on_tape(call, given);
   }
   std::vector<TapeLink> expanded;
   for (const ir::Entry& e : body.outputs) {

@@ -13,8 +13,9 @@ void expand(TapeEntry& entry);
 /// The link itself, or that of the node behind it.
 const TapeLink& resolved(const TapeLink& link);
 
-/// The saved contents; with `link`, a handle whose history is that.
+/// The saved contents.
 Tensor restored(const TapeEntry::Saved& saved);
-Tensor restored(const TapeEntry::Saved& saved, const TapeLink& link);
+/// A tensor of these elements whose history is `link`: the tensor itself where that is so.
+Tensor with_history(const Tensor& elements, const TapeLink& link);
 
 }  // namespace kiln::detail

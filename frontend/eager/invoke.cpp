@@ -205,15 +205,12 @@ void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomStat
     run_entry(call, entry, outputs, nothing, reserve_random);
 }
 
-std::vector<Tensor> record_on_tape(const OpCall& call, std::span<const Tensor> given) {
+Tensor record_on_tape(const OpCall& call) {
   std::vector<detail::TapeLink> links = links_of(call);
   const EagerEntry& entry = eager_entry(call);
-  std::vector<Tensor> out(given.begin(), given.end());
-  out.resize(entry.outputs.size());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (const TensorType& type = entry.outputs[i]; !out[i].defined())
-      out[i] = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
-  if (entry.gradient) recording_of(call, entry, std::move(links), {}).finish(out, {});
+  const TensorType& type = entry.outputs.at(0);
+  Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
+  recording_of(call, entry, std::move(links), {}).finish({&out, 1}, {});
   return out;
 }
 

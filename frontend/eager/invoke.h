@@ -72,9 +72,9 @@ std::vector<Tensor> invoke_all(const OpCall& call);
 /// counters of the thread's stream. Inside autograd::Record the call is an entry of the tape too.
 void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomState* random = nullptr);
 std::vector<Tensor> record_node(const OpCall& call);
-/// An entry of the tape for a call that is not computed: the outputs have a history and no elements, unless
-/// they are `given`.
-std::vector<Tensor> record_on_tape(const OpCall& call, std::span<const Tensor> given = {});
+/// An entry of the tape for a call that changes layout alone, without computing it: the first output has a shape
+/// and a history, and no elements.
+Tensor record_on_tape(const OpCall& call);
 
 /// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.
 const ir::OpDef& find_op_or_throw(std::string_view op_name);

@@ -26,7 +26,7 @@ bool same_value(const ir::Entry& a, const ir::Entry& b) {
 Tensor record_view_op(const OpCall& call) {
   const bool traced = std::any_of(call.inputs.begin(), call.inputs.end(),
                                   [](const Tensor* t) { return TensorAccess::array(*t)->traced(); });
-  return traced ? record_node(call)[0] : record_on_tape(call)[0];
+  return traced ? record_node(call)[0] : record_on_tape(call);
 }
 
 /// `spec` has the operator's codes: MXNet's or numpy's.
