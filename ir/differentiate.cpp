@@ -107,8 +107,7 @@ std::vector<Value> Differentiation::outputs() const {
   return out;
 }
 
-std::vector<bool> Differentiation::wanted_inputs(
-    const Node& node, const std::unordered_map<const Node*, std::vector<bool>>& active) const {
+std::vector<bool> Differentiation::wanted_inputs(const Node& node, const Active& active) const {
   std::vector<bool> wanted;
   for (const Entry& e : node.inputs) {
     const auto found = active.find(e.node.get());
@@ -140,7 +139,8 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
     const Primitives::Taped& t = p_.tape()[i];
     if (t.results.size() != 1 && t.kind != Primitives::Kind::control_flow)
       fail_internal("a primitive with {} results has no gradient rule", t.results.size());
-    const auto sum = std::find_if(t.results.begin(), t.results.end(), [&](Value r) { return sums.contains(r.id); });
+    const auto sum =
+        std::find_if(t.results.begin(), t.results.end(), [&](Value r) { return sums.contains(r.id); });
     if (sum == t.results.end()) continue;
     std::vector<bool> of(t.operands.size());
     for (std::size_t k = 0; k < of.size(); ++k) of[k] = is_active(t.operands[k]);
@@ -154,31 +154,46 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
   }
   std::vector<Value> out(taped.in.size());
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (const auto found = sums.find(taped.in[i].id); wanted[i] && found != sums.end()) out[i] = found->second;
+    if (const auto found = sums.find(taped.in[i].id); wanted[i] && found != sums.end())
+      out[i] = found->second;
   return out;
 }
 
-std::vector<Value> Differentiation::sums(const GradientRequest& request, Args heads, Args running) {
-  // Which values a wanted input reaches.
-  std::unordered_map<const Node*, std::vector<bool>> active;
-  std::unordered_map<const Node*, std::size_t> number_of;  // of an input's sum
+Differentiation::Active Differentiation::active(const GradientRequest& request) const {
+  Active active;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const Node* variable = graph_.inputs[i].get();
     const bool floating = !variable->types.empty() && is_floating(variable->types[0].dtype);
-    if (request.sums[i] == GradientRequest::none || !floating) continue;
-    active[variable] = {true};
-    number_of[variable] = static_cast<std::size_t>(request.sums[i]);
+    if (request.sums[i] != GradientRequest::none && floating) active[variable] = {true};
   }
   for (const TapedNode& t : nodes_) {
-    const std::vector<bool> wanted = wanted_inputs(*t.node, active);
     if (t.node->op->stops_gradient) continue;
+    const std::vector<bool> wanted = wanted_inputs(*t.node, active);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) continue;
     std::vector<bool>& out = active[t.node];
     const auto counted = static_cast<std::size_t>(t.node->op->outputs_counted(t.node->attrs));
     for (std::size_t k = 0; k < counted; ++k)
       out.push_back(t.out[k].valid() && is_floating(p_.dtype(t.out[k])));
   }
+  return active;
+}
 
+std::vector<bool> Differentiation::active_outputs(const GradientRequest& request) const {
+  const Active active = this->active(request);
+  std::vector<bool> out;
+  for (const Entry& e : graph_.outputs) {
+    const auto found = active.find(e.node.get());
+    out.push_back(found != active.end() && e.output < found->second.size() && found->second[e.output]);
+  }
+  return out;
+}
+
+std::vector<Value> Differentiation::sums(const GradientRequest& request, Args heads, Args running) {
+  const Active active = this->active(request);
+  std::unordered_map<const Node*, std::size_t> number_of;  // of an input's sum
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
+    if (active.contains(graph_.inputs[i].get()))
+      number_of[graph_.inputs[i].get()] = static_cast<std::size_t>(request.sums[i]);
   std::vector<Value> of_inputs(running.begin(), running.end());
   Sums sums;
   const auto sum_of = [&](const Entry& e) -> Value& {
@@ -294,9 +309,13 @@ GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request,
   for (std::size_t i = 0; i < running.size(); ++i)
     if (request.running[i]) running[i] = uses.input(sum_types[i]);
   Differentiation d(uses, body, in, out);
-  const std::vector<bool> used = uses.reached_from(d.sums(request, heads, running));
+  const std::vector<Value> sums = d.sums(request, heads, running);
+  const std::vector<bool> used = uses.reached_from(sums);
   const auto is_used = [&](Value v) { return v.id < used.size() && used[v.id]; };
   GradientUses result;
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    result.sums.push_back(sums[i].valid() && sums[i].id != running[i].id);
+  result.active = d.active_outputs(request);
   for (std::size_t i = 0; i < in.size(); ++i)
     if (is_used(in[i])) result.inputs.push_back(static_cast<std::int64_t>(i));
   for (std::size_t i = 0; i < out.size(); ++i)

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-/// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the bits:
-/// the gradient of a value is one chain of additions, from the last node that uses the value to the first, and
-/// nothing that happens behind composition (CSE, folding, fusion) changes it.
+/// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the
+/// bits: the gradient of a value is one chain of additions, from the last node that uses the value to the
+/// first, and nothing that happens behind composition (CSE, folding, fusion) changes it.
 namespace kiln::ir {
 
 /// The gradients that a call of a graph's backward pass computes.
@@ -31,13 +31,15 @@ struct GradientRequest {
 /// The composition of a graph and of its gradients.
 class Differentiation {
  public:
-  /// Composes the nodes of `graph` from `in`. `given` are values of its outputs that the caller has; an invalid
-  /// one is computed here. Errors name the node.
+  /// Composes the nodes of `graph` from `in`. `given` are values of its outputs that the caller has; an
+  /// invalid one is computed here. Errors name the node.
   Differentiation(Primitives& p, const Subgraph& graph, Args in, Args given = {});
   ~Differentiation();
   Differentiation(const Differentiation&) = delete;
 
   std::vector<Value> outputs() const;
+  /// By output: whether it depends on an input that has a sum.
+  std::vector<bool> active_outputs(const GradientRequest& request) const;
   /// The sums of `request`, given the heads (by output; invalid: none) and the terms so far (by sum; invalid:
   /// none). A sum without any term is invalid.
   std::vector<Value> sums(const GradientRequest& request, Args heads, Args running);
@@ -45,11 +47,13 @@ class Differentiation {
  private:
   struct TapedNode;
   using Sums = std::unordered_map<const Node*, std::vector<Value>>;
+  using Active = std::unordered_map<const Node*, std::vector<bool>>;
 
+  /// Which outputs of nodes an input with a sum reaches.
+  Active active(const GradientRequest& request) const;
   Value value_of(const Entry& e) const;
   Value see(Value v) const;
-  std::vector<bool> wanted_inputs(const Node& node,
-                                  const std::unordered_map<const Node*, std::vector<bool>>& active) const;
+  std::vector<bool> wanted_inputs(const Node& node, const Active& active) const;
   std::vector<Value> contributions_of(const TapedNode& taped, Args heads, const std::vector<bool>& wanted);
 
   Primitives& p_;
@@ -63,10 +67,12 @@ class Differentiation {
 /// then the outputs that it tells, then the heads, then the running sums of `request`.
 struct GradientUses {
   std::vector<std::int64_t> inputs, outputs;
+  std::vector<bool> sums = {};    ///< by sum: whether the graph adds a term to it
+  std::vector<bool> active = {};  ///< by output: whether it depends on an input that has a sum
 };
 std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const GradientRequest& request,
                                      const GradientUses& uses, Args in);
-/// Which inputs and outputs of `body` the gradients read.
+/// Which inputs and outputs of `body` the gradients read, and what they reach.
 GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request, bool train);
 
 }  // namespace kiln::ir

@@ -155,8 +155,7 @@ Values of_binary(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
     case Binary::div: {
       Values out(2);
       if (wanted[0]) out[0] = p.div(g, b);
-      if (wanted[1])
-        out[1] = rounded(w.unary(Unary::neg, w.mul(w.in(g), w.div(w.in(y), w.in(b)))));
+      if (wanted[1]) out[1] = rounded(w.unary(Unary::neg, w.mul(w.in(g), w.div(w.in(y), w.in(b)))));
       return out;
     }
     case Binary::mod: {
@@ -295,8 +294,7 @@ Values of_scatter(Primitives& p, const Taped& t, Value g, const Wanted& wanted) 
   const std::int64_t extent = p.shape(x)[at(axis)];
   Values out(3);
   const bool replaces = t.params.scatter == Scatter::replace;
-  if (wanted[0])
-    out[0] = replaces ? p.scatter(Scatter::replace, g, indices, p.like(updates, 0), axis) : g;
+  if (wanted[0]) out[0] = replaces ? p.scatter(Scatter::replace, g, indices, p.like(updates, 0), axis) : g;
   if (!wanted[2]) return out;
   if (extent == 0) {
     out[2] = p.like(updates, 0);
@@ -312,8 +310,8 @@ Values of_scatter(Primitives& p, const Taped& t, Value g, const Wanted& wanted) 
     const Value last = p.scatter(Scatter::replace, p.full({DType::i64, {extent}}, -1), indices, number, 0);
     used = p.binary(Binary::logical_and, used, p.compare(Compare::eq, p.gather(last, place, 0), number));
   }
-  out[2] = p.select(along_updates(p, used, p.shape(updates), axis), p.gather(g, place, axis),
-                    p.like(updates, 0));
+  out[2] =
+      p.select(along_updates(p, used, p.shape(updates), axis), p.gather(g, place, axis), p.like(updates, 0));
   return out;
 }
 

@@ -250,8 +250,8 @@ class Primitives {
     alias,
     control_flow,
   };
-  /// A composed primitive. Of a loop or branch one entry tells all values that its bodies use from outside and
-  /// all results; their bodies are not on the tape.
+  /// A composed primitive. Of a loop or branch one entry tells all values that its bodies use from outside
+  /// and all results; their bodies are not on the tape.
   struct Taped {
     Kind kind;
     std::vector<Value> operands;
@@ -260,8 +260,8 @@ class Primitives {
   };
   /// Another name of x: the same value, whose uses are told apart from those of x.
   Value alias(Value x);
-  /// Until the matching end_tape(), primitives are appended to one tape. Scopes nest; the outermost end clears
-  /// the tape.
+  /// Until the matching end_tape(), primitives are appended to one tape. Scopes nest; the outermost end
+  /// clears the tape.
   void begin_tape() { ++tape_scopes_; }
   void end_tape() {
     if (--tape_scopes_ == 0) tape_.clear();

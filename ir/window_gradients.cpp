@@ -41,9 +41,7 @@ Value resized(Primitives& p, Value x, double value, const Shape& low, const Shap
 }
 
 /// The distance between the first and the last element that a window covers.
-std::int64_t reach_of(const Window& w, int axis) {
-  return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1);
-}
+std::int64_t reach_of(const Window& w, int axis) { return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1); }
 
 Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec) {
   const Window& window = spec.window;
@@ -103,8 +101,8 @@ Covered covered(Primitives& p, const Window& w, Value x, const Shape& places) {
   Covered out;
   for (int i = 0; i < w.kernel.rank(); ++i) {
     out.low.push_back(w.pad_low[at(i)]);
-    out.high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - p.shape(x)[at(i + 2)] -
-                       w.pad_low[at(i)]);
+    out.high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) -
+                       p.shape(x)[at(i + 2)] - w.pad_low[at(i)]);
   }
   out.x = resized(p, x, -std::numeric_limits<double>::infinity(), out.low, out.high);
   return out;
@@ -188,7 +186,9 @@ Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value 
   const Value flat = p.reshape(place, {count * taps});
   const Shape windows{images, count, taps};
   const Value x = p.reshape(p.gather(p.reshape(c.x, {images, plane}), flat, 1), windows);
-  const auto along_windows = [&](Value v) { return p.broadcast(p.reshape(v, {images, count}), windows, {0, 1}); };
+  const auto along_windows = [&](Value v) {
+    return p.broadcast(p.reshape(v, {images, count}), windows, {0, 1});
+  };
   const TensorType number{DType::i64, windows};
   const Value many = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
   // Places ascend with the taps, so the least place is that of the first maximum.
@@ -208,7 +208,8 @@ Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value 
 
 }  // namespace
 
-Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust) {
+Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec,
+                             const Shape& adjust) {
   const Window& w = spec.window;
   const Shape data = p.shape(g), kernel = w.kernel;
   const int spatial = kernel.rank();

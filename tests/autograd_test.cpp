@@ -113,8 +113,9 @@ TEST_CASE("errors of backward name the line and the remedy") {
   Tensor x = variable({1, 1}, {2});
   Tensor y = 2 * x;
   CHECK(error_of([&] { y.backward(); }).find("autograd_test.cpp") != std::string::npos);
-  CHECK(error_of([&] { y.backward(); }).find("Cannot differentiate node because it is not in a computational graph") !=
-        std::string::npos);
+  CHECK(error_of([&] {
+          y.backward();
+        }).find("Cannot differentiate node because it is not in a computational graph") != std::string::npos);
   {
     const autograd::Record record;
     y = x * x;
@@ -125,7 +126,8 @@ TEST_CASE("errors of backward name the line and the remedy") {
   CHECK(error_of([&] { y.backward(); }).find("retain_graph = true") != std::string::npos);
   CHECK(floats(x.grad()) == Floats{2, 2});
   Tensor whole = arange(3).astype(DType::i32);
-  CHECK(error_of([&] { whole.attach_grad(); }).find("only floating-point arrays have gradients") != std::string::npos);
+  CHECK(error_of([&] { whole.attach_grad(); }).find("only floating-point arrays have gradients") !=
+        std::string::npos);
   Tensor rows = ones({3, 2});
   Tensor row = rows[1];
   CHECK(error_of([&] { row.attach_grad(); }).find("copy() the view") != std::string::npos);
@@ -196,9 +198,9 @@ TEST_CASE("writes inside Record differentiate") {
   {
     const autograd::Record record;
     y = x * 2;
-    y += x;         // 3 x
-    y[0] = 7;       // the first row has no history
-    y[1] *= x[1];   // 3 x^2
+    y += x;        // 3 x
+    y[0] = 7;      // the first row has no history
+    y[1] *= x[1];  // 3 x^2
     Tensor flat = y.reshape({4});
     flat[slice(3, 4)] = x[0][slice(0, 1)];
   }
@@ -244,7 +246,8 @@ TEST_CASE("grad returns gradients of any recorded value and writes none") {
   CHECK(floats(g[1]) == Floats{3, 3});
   CHECK(floats(x.grad()) == Floats{0, 0});
   Tensor other = variable({1}, {1});
-  CHECK(error_of([&] { autograd::grad({y}, {other}); }).find("no head depends on variable 0") != std::string::npos);
+  CHECK(error_of([&] { autograd::grad({y}, {other}); }).find("no head depends on variable 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("derivatives of derivatives") {
@@ -254,7 +257,7 @@ TEST_CASE("derivatives of derivatives") {
     const autograd::Record record;
     const Tensor y = x * x * x;
     const Tensor g = autograd::grad({y}, {x}, {.create_graph = true})[0];  // 3 x^2
-    z = g * g;                                                            // 9 x^4
+    z = g * g;                                                             // 9 x^4
   }
   z.backward();
   CHECK(floats(x.grad()) == Floats{288, 972});
@@ -468,5 +471,6 @@ TEST_CASE("two threads record at once") {
       }
     });
   for (std::thread& t : threads) t.join();
-  for (std::size_t t = 0; t < 4; ++t) CHECK(results[t][0] == Approx(std::exp(static_cast<double>(t))).epsilon(1e-5));
+  for (std::size_t t = 0; t < 4; ++t)
+    CHECK(results[t][0] == Approx(std::exp(static_cast<double>(t))).epsilon(1e-5));
 }

@@ -1,6 +1,4 @@
 // The public interface of gradients.
-#include <kiln/autograd.h>
-
 #include "frontend/autograd/backward.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
@@ -8,6 +6,7 @@
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
+#include <kiln/autograd.h>
 #include <kiln/f.h>
 
 #include <utility>
@@ -42,10 +41,10 @@ Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& 
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (!variables[i].defined()) fail("{}variable {} is an undefined Tensor", line_prefix(where), i);
   const TrainMode mode(options.train);
-  return kiln::detail::run_backward(heads, options.head_gradients, &variables,
-                                    {.retain = options.retain_graph.value_or(options.create_graph),
-                                     .create_graph = options.create_graph},
-                                    where);
+  return kiln::detail::run_backward(
+      heads, options.head_gradients, &variables,
+      {.retain = options.retain_graph.value_or(options.create_graph), .create_graph = options.create_graph},
+      where);
 }
 
 }  // namespace autograd
@@ -104,7 +103,8 @@ Tensor Tensor::detach(std::source_location where) const {
 void Tensor::backward(std::source_location where) const { autograd::backward({*this}, {}, {}, where); }
 void Tensor::backward(const Tensor& head_gradient, const autograd::BackwardOptions& options,
                       std::source_location where) const {
-  autograd::backward({*this}, head_gradient.defined() ? std::vector<Tensor>{head_gradient} : std::vector<Tensor>{},
+  autograd::backward({*this},
+                     head_gradient.defined() ? std::vector<Tensor>{head_gradient} : std::vector<Tensor>{},
                      options, where);
 }
 

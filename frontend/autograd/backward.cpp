@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -26,7 +27,8 @@ struct CallModes : autograd::detail::ModeScope {
 
 [[noreturn]] void fail_unrecorded(std::source_location where) {
   fail(
-      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording to "
+      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording "
+      "to "
       "true or use autograd::Record to save computational graphs for backward. If you want to differentiate "
       "the same graph twice, you need to pass retain_graph = true to backward.",
       line_prefix(where));
@@ -48,8 +50,8 @@ class Pass {
     if (gradient.defined()) {
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
       if (!(given == type))
-        fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_), type.str(),
-             given.str());
+        fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_),
+             type.str(), given.str());
     }
     add_term(sum_of(link), gradient.defined() ? gradient : ones(type.shape, type.dtype));
   }
@@ -59,9 +61,10 @@ class Pass {
     for (const Tensor& v : variables) {
       const TapeLink link = link_of(v, where_);
       if (!link)
-        fail("{}one of the variables is neither recorded nor has it a gradient attached: call attach_grad() "
-             "before it is used inside autograd::Record",
-             line_prefix(where_));
+        fail(
+            "{}one of the variables is neither recorded nor has it a gradient attached: call attach_grad() "
+            "before it is used inside autograd::Record",
+            line_prefix(where_));
       wanted_.push_back(link);
     }
   }
@@ -75,6 +78,7 @@ class Pass {
       open_.erase(last);
       for (std::size_t i = 0; i < wanted_.size(); ++i)
         if (resolved(wanted_[i]).entry == entry) found_[i] = heads.at(resolved(wanted_[i]).output);
+      if (std::none_of(heads.begin(), heads.end(), [](const Tensor& t) { return t.defined(); })) continue;
       if (entry->consumed) fail_unrecorded(where_);
       if (options_.create_graph && entry->code->node_count() > 1) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
@@ -181,7 +185,8 @@ class Pass {
       for (const TapeLink& link : entry->inputs) reach(resolved(link).entry.get());
     }
     for (const auto& [number, entry] : reached)
-      if (std::any_of(entry->inputs.begin(), entry->inputs.end(), [&](const TapeLink& l) { return is_wanted(l); }))
+      if (std::any_of(entry->inputs.begin(), entry->inputs.end(),
+                      [&](const TapeLink& l) { return is_wanted(l); }))
         leading_.insert(entry);
   }
 
@@ -194,14 +199,26 @@ class Pass {
     std::vector<TapeLink> wanted = entry.inputs;
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};
-    const SharedSums sums(wanted);
-    if (sums.links.empty()) return;
-    ir::GradientRequest request{{}, sums.numbers, {}};
-    for (const Tensor& head : heads) request.heads.push_back(head.defined());
-    for (const TapeLink& link : sums.links) request.running.push_back(sum_of(link).defined());
-
-    // What was saved is for all heads and inputs; fewer read less.
-    const ir::GradientUses uses = entry.code->uses(request);
+    // Sums to which these heads lead no term are left as they are.
+    std::optional<SharedSums> found;
+    ir::GradientRequest request;
+    ir::GradientUses uses;
+    for (bool all = false; !all;) {
+      found.emplace(wanted);
+      if (found->links.empty()) return;
+      request = {{}, found->numbers, {}};
+      for (const Tensor& head : heads) request.heads.push_back(head.defined());
+      for (const TapeLink& link : found->links) request.running.push_back(sum_of(link).defined());
+      uses = entry.code->uses(request);
+      all = true;
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (const std::int64_t sum = request.sums[i];
+            sum != ir::GradientRequest::none && !uses.sums[static_cast<std::size_t>(sum)]) {
+          wanted[i] = {};
+          all = false;
+        }
+    }
+    const SharedSums& sums = *found;
     std::vector<Tensor> inputs;
     const auto saved_at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
       const auto found = std::find(list.begin(), list.end(), i);
@@ -209,11 +226,11 @@ class Pass {
       return static_cast<std::size_t>(found - list.begin());
     };
     for (std::int64_t i : uses.inputs)
-      inputs.push_back(contents(entry.saved_inputs[saved_at(entry.saved.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
+      inputs.push_back(contents(entry.saved_inputs[saved_at(entry.saved.inputs, i)],
+                                entry.inputs[static_cast<std::size_t>(i)]));
     for (std::int64_t i : uses.outputs) {
       const std::size_t at = saved_at(entry.saved.outputs, i);
-      inputs.push_back(contents(entry.saved_outputs[at],
-                                {ptr, static_cast<std::uint32_t>(i), nullptr}));
+      inputs.push_back(contents(entry.saved_outputs[at], {ptr, static_cast<std::uint32_t>(i), nullptr}));
     }
     for (Tensor& head : heads)
       if (head.defined()) inputs.push_back(std::move(head));
@@ -227,12 +244,12 @@ class Pass {
     const CallModes modes(options_.create_graph, entry.train);
     std::vector<Tensor> out(sums.links.size());
     run_eagerly({.op = gradient_op(),
-                     .inputs = pointers,
-                     .given = attrs,
-                     .where = entry.where,
-                     .bodies = {&code, 1},
-                     .np_shape = true},
-                    out, &entry.random);
+                 .inputs = pointers,
+                 .given = attrs,
+                 .where = entry.where,
+                 .bodies = {&code, 1},
+                 .np_shape = true},
+                out, &entry.random);
     for (std::size_t i = 0; i < out.size(); ++i) sum_of(sums.links[i]) = std::move(out[i]);
   }
 
@@ -256,7 +273,8 @@ std::vector<Tensor> run_backward(std::span<const Tensor> heads, std::span<const 
     fail("{}{} heads are given {} gradients", line_prefix(where), heads.size(), head_gradients.size());
   if (Trace::current())
     fail(
-        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() and "
+        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() "
+        "and "
         "grad() outside of hybrid_forward",
         line_prefix(where));
   Pass pass(options, where);

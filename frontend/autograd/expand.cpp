@@ -46,11 +46,13 @@ void expand(TapeEntry& entry) {
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     // No gradient reads the elements of an input that is not saved, nor what is computed from them.
-    const auto saved = std::find(entry.saved.inputs.begin(), entry.saved.inputs.end(), static_cast<std::int64_t>(i));
+    const auto saved =
+        std::find(entry.saved.inputs.begin(), entry.saved.inputs.end(), static_cast<std::int64_t>(i));
     const TensorType& type = body.inputs[i]->types.at(0);
-    Tensor input = saved == entry.saved.inputs.end()
-                       ? zeros(type.shape, type.dtype)
-                       : restored(entry.saved_inputs[static_cast<std::size_t>(saved - entry.saved.inputs.begin())]);
+    Tensor input =
+        saved == entry.saved.inputs.end()
+            ? zeros(type.shape, type.dtype)
+            : restored(entry.saved_inputs[static_cast<std::size_t>(saved - entry.saved.inputs.begin())]);
     values[body.inputs[i].get()] = {with_history(input, entry.inputs[i])};
   }
   std::uint64_t draws = 0;

@@ -6,8 +6,8 @@ namespace kiln::detail {
 
 /// Gives a recorded call of several nodes an entry for each node, in its place: `expanded` tells where its
 /// outputs come from then. What the nodes' gradients read is computed again from what the call has saved.
-/// Derivatives of gradients need it: the chain of a value within the block has terms from both passes, which a
-/// block would add up apart.
+/// Derivatives of gradients need it: the chain of a value within the block has terms from both passes, which
+/// a block would add up apart.
 void expand(TapeEntry& entry);
 
 /// The link itself, or that of the node behind it.

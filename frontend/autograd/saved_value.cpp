@@ -8,7 +8,8 @@
 namespace kiln::detail {
 namespace {
 
-/// Guards `ArrayTape::saved` and the making of an ArrayTape, which threads that read one array may do at once.
+/// Guards `ArrayTape::saved` and the making of an ArrayTape, which threads that read one array may do at
+/// once.
 std::mutex& mutex_of(const Array& array) {
   static std::array<std::mutex, 64> mutexes;
   return mutexes[reinterpret_cast<std::uintptr_t>(&array) / sizeof(Array) % mutexes.size()];

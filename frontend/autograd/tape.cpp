@@ -30,12 +30,14 @@ const TapeLink* link_in(const Array& array) {
 }
 
 TapeEntry::Saved saved(const Tensor& t) {
-  return {save(TensorAccess::array(t)), TensorAccess::offset(t), TensorAccess::shape(t), TensorAccess::dtype(t)};
+  return {save(TensorAccess::array(t)), TensorAccess::offset(t), TensorAccess::shape(t),
+          TensorAccess::dtype(t)};
 }
 
 }  // namespace
 
-SharedSums::SharedSums(std::span<const TapeLink> by_input) : numbers(by_input.size(), ir::GradientRequest::none) {
+SharedSums::SharedSums(std::span<const TapeLink> by_input)
+    : numbers(by_input.size(), ir::GradientRequest::none) {
   for (std::size_t i = 0; i < by_input.size(); ++i) {
     if (!by_input[i]) continue;
     const auto known = std::find(links.begin(), links.end(), by_input[i]);
@@ -102,7 +104,8 @@ CallRecording::CallRecording(std::shared_ptr<const GradientCode> code, std::span
   entry_->saved = code->uses(code->all_heads(sums.numbers, sums.links.size()));
   entry_->code = std::move(code);
   entry_->inputs = std::move(links);
-  for (std::int64_t i : entry_->saved.inputs) entry_->saved_inputs.push_back(saved(inputs[static_cast<std::size_t>(i)]));
+  for (std::int64_t i : entry_->saved.inputs)
+    entry_->saved_inputs.push_back(saved(inputs[static_cast<std::size_t>(i)]));
 }
 
 void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& random) {
@@ -112,7 +115,7 @@ void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& r
   for (std::int64_t i : entry_->saved.outputs)
     entry_->saved_outputs.push_back(saved(outputs[static_cast<std::size_t>(i)]));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!is_floating(TensorAccess::dtype(outputs[i]))) continue;
+    if (!entry_->saved.active[i]) continue;
     ArrayTape& tape = tape_of(*TensorAccess::array(outputs[i]));
     tape.link = {entry_, static_cast<std::uint32_t>(i), nullptr};
     tape.views.clear();
@@ -142,9 +145,10 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
     return;
   }
   // A value without history takes part by its type alone.
-  const Tensor part = linked ? value
-                             : TensorAccess::make(std::make_shared<Array>(Buffer(), TensorAccess::shape(view)),
-                                                  0, TensorAccess::shape(view), TensorAccess::dtype(view));
+  const Tensor part = linked
+                          ? value
+                          : TensorAccess::make(std::make_shared<Array>(Buffer(), TensorAccess::shape(view)),
+                                               0, TensorAccess::shape(view), TensorAccess::dtype(view));
   const TapeLink written = linked ? link_of(value, where) : TapeLink();
   const Tensor next = replaced(view, part, where);
   tape.link = link_of(next, where);

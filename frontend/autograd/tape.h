@@ -13,8 +13,9 @@
 #include <span>
 #include <vector>
 
-/// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its backward
-/// pass reads. Entries are numbered in program order; backward() goes through them from the last to the first.
+/// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its
+/// backward pass reads. Entries are numbered in program order; backward() goes through them from the last to
+/// the first.
 namespace kiln::detail {
 
 struct TapeEntry;
@@ -61,7 +62,7 @@ struct TapeEntry {
   bool consumed = false;  ///< by a backward pass that did not retain it
   RandomState random;     ///< of the call
   std::source_location where;
-  std::vector<TapeLink> inputs;             ///< by input of the code's body; empty: a constant
+  std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
   std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
   ir::GradientUses saved;                          ///< which inputs and outputs of the body
   /// By output, once the entry is replaced by one for each of its nodes (expand.h).
@@ -102,7 +103,8 @@ TapeLink link_of(const Tensor& t, std::source_location where);
 bool has_link(const Tensor& t);
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
-/// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are theirs.
+/// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are
+/// theirs.
 class CallRecording {
  public:
   CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
@@ -116,8 +118,8 @@ class CallRecording {
 
 /// Called before the elements of an array are written.
 void before_write(Array& array);
-/// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient reaches).
-/// Throws inside Record if the array has a gradient of its own.
+/// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient
+/// reaches). Throws inside Record if the array has a gradient of its own.
 void record_write(const Tensor& view, const Tensor& value, std::source_location where);
 
 /// While it lives, recorded calls of this thread take numbers from `first` on: those of an expanded entry.

@@ -83,8 +83,8 @@ const ir::OpDef& find_op_or_throw(std::string_view op_name) {
 
 namespace {
 
-/// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors and
-/// for values of a finished trace.
+/// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors
+/// and for values of a finished trace.
 bool must_record(const OpCall& call, Trace* trace) {
   bool record = trace != nullptr;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -223,7 +223,8 @@ Tensor invoke_one(const OpCall& call) {
     if (context.recording && has_history(call)) [[unlikely]]
       run_recorded(call, {&out, 1}, nullptr);
     else
-      run_entry(call, eager_entry(call), {&out, 1}, [](const Tensor&) {}, reserve_random);
+      run_entry(
+          call, eager_entry(call), {&out, 1}, [](const Tensor&) {}, reserve_random);
     return out;
   });
 }

@@ -68,12 +68,12 @@ Tensor invoke_one(const OpCall& call);
 /// Returns all visible outputs.
 std::vector<Tensor> invoke_all(const OpCall& call);
 
-/// The two cases of invoke. Eager inputs and results are concrete. Random numbers start from `random`: null for
-/// counters of the thread's stream. Inside autograd::Record the call is an entry of the tape too.
+/// The two cases of invoke. Eager inputs and results are concrete. Random numbers start from `random`: null
+/// for counters of the thread's stream. Inside autograd::Record the call is an entry of the tape too.
 void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomState* random = nullptr);
 std::vector<Tensor> record_node(const OpCall& call);
-/// An entry of the tape for a call that changes layout alone, without computing it: the first output has a shape
-/// and a history, and no elements.
+/// An entry of the tape for a call that changes layout alone, without computing it: the first output has a
+/// shape and a history, and no elements.
 Tensor record_on_tape(const OpCall& call);
 
 /// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.

@@ -1,5 +1,5 @@
-// The backward pass of a recorded call, itself an operator: it is compiled, recorded, differentiated, printed and
-// nested as any other.
+// The backward pass of a recorded call, itself an operator: it is compiled, recorded, differentiated, printed
+// and nested as any other.
 #include "frontend/ops/gradient.h"
 
 #include "frontend/ops/common.h"

@@ -36,11 +36,11 @@ Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool 
   given.set(numpy ? "newshape" : "shape", ir::AttrValue(spec));
   const Tensor* inputs[] = {&x};
   return record_view_op({.op = find_op_or_throw(numpy ? "_np_reshape" : "Reshape"),
-                      .inputs = inputs,
-                      .given = given.items(),
-                      .where = where,
-                      .hint = "reshape",
-                      .np_shape = np_shape});
+                         .inputs = inputs,
+                         .given = given.items(),
+                         .where = where,
+                         .hint = "reshape",
+                         .np_shape = np_shape});
 }
 
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where) {
@@ -140,8 +140,7 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
 }  // namespace
 
 Tensor cut_out(const Tensor& t, std::source_location where) {
-  if (const Array::Origin* origin = origin_of(t))
-    return cut_out_of_base(t, *origin, where);
+  if (const Array::Origin* origin = origin_of(t)) return cut_out_of_base(t, *origin, where);
   const Array& array = *TensorAccess::array(t);
   const Shape& shape = TensorAccess::shape(t);
   const std::int64_t offset = TensorAccess::offset(t);

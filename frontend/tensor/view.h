@@ -20,8 +20,8 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
 ir::Entry value_of(const Tensor& t, std::source_location where);
 
 /// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
-/// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which compute
-/// nothing.
+/// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which
+/// compute nothing.
 Tensor cut_out(const Tensor& t, std::source_location where);
 Tensor replaced(const Tensor& view, Tensor next, std::source_location where);
 

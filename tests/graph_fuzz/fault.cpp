@@ -46,9 +46,13 @@ std::optional<std::string> cpu_difference(const Graph& graph) {
 
 }  // namespace
 
-std::optional<std::string> fault(const Graph& graph, const Checks& checks) {
+std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage) {
   const auto one_in = [&](std::uint64_t n) { return n > 0 && checks.number % n == 0; };
   try {
+    if (checks.gradients) {
+      Coverage own;
+      return gradient_difference(graph, coverage ? *coverage : own);
+    }
     if (auto text = lost_in_file(graph)) return text;
     const Comparison result = compare(graph);
     if (!result.valid) return "refused as a whole: " + result.error;

@@ -1,4 +1,5 @@
 #pragma once
+#include "graph_fuzz/gradient_check.h"
 #include "graphs/graph.h"
 
 #include <optional>
@@ -11,12 +12,14 @@ namespace graphs {
 struct Checks {
   std::uint64_t number = 0;
   std::uint64_t cpus_every = 1;  ///< one graph in so many is run on every instruction set; 0: none
+  bool gradients = false;        ///< of its gradients instead
 };
 
 /// What is wrong with a graph; nothing when all is well. Eager and compiled runs on one and two threads must
 /// give the same bits, on every instruction set of the machine; some graphs are also run without fusion, as
-/// a SymbolBlock, and in a block that writes through views; its file must be read as it was written.
-std::optional<std::string> fault(const Graph& graph, const Checks& checks);
+/// a SymbolBlock, and in a block that writes through views; its file must be read as it was written. `coverage`:
+/// what checks of gradients met.
+std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage = nullptr);
 
 /// What a fault's text says but for names and numbers, which change as a graph gets smaller.
 std::string_view kind_of(std::string_view text);

@@ -27,13 +27,14 @@ std::string to_text(const Tally& tally) {
                         {"nodes", tally.nodes},
                         {"failed", tally.failed},
                         {"operators", tally.operators},
-                        {"passes", passes}}
+                        {"passes", passes},
+                        {"coverage", tally.coverage}}
       .dump();
 }
 
 Tally from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
-  Tally tally{json.at("graphs"), json.at("nodes"), json.at("failed"), json.at("operators"), {}};
+  Tally tally{json.at("graphs"), json.at("nodes"), json.at("failed"), json.at("operators"), {}, json.at("coverage")};
   for (const auto& p : json.at("passes")) tally.passes.push_back({p.at(0), p.at(1), p.at(2)});
   return tally;
 }
@@ -73,6 +74,7 @@ void Tally::add(const Tally& other) {
   nodes += other.nodes;
   failed += other.failed;
   operators.insert(other.operators.begin(), other.operators.end());
+  for (const auto& [what, count] : other.coverage) coverage[what] += count;
   for (const kiln::PassCount& p : other.passes) {
     const auto known = std::find_if(passes.begin(), passes.end(),
                                     [&](const kiln::PassCount& k) { return k.pass == p.pass; });

@@ -1,4 +1,6 @@
 #pragma once
+#include "graph_fuzz/gradient_check.h"
+
 #include <kiln/pass_counts.h>
 
 #include <cstdint>
@@ -14,6 +16,7 @@ struct Tally {
   std::uint64_t graphs = 0, nodes = 0, failed = 0;
   std::set<std::string> operators;
   std::vector<kiln::PassCount> passes;  ///< in the pipeline's order
+  Coverage coverage = {};               ///< of checks of gradients
 
   void add(const Tally& other);
 };

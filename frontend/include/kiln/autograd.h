@@ -7,9 +7,9 @@
 #include <source_location>
 #include <vector>
 
-/// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate what
-/// was recorded. A call of a hybridized block is recorded as one entry, and its gradients are the bits of the
-/// eager call's.
+/// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate
+/// what was recorded. A call of a hybridized block is recorded as one entry, and its gradients are the bits
+/// of the eager call's.
 ///
 /// Scopes are per thread, nest, and are destroyed on the thread that created them.
 namespace kiln::autograd {
@@ -58,12 +58,14 @@ class KILN_API PredictMode : detail::ModeScope {
   [[nodiscard]] PredictMode() : ModeScope(is_recording(), false) {}
 };
 
-/// Computes the gradients of `heads` with respect to all arrays with a gradient attached (attach_grad(), parameters) that lead
-/// to them, and writes or adds them there, as their GradReq says. `head_gradients` has an array of the head's shape
-/// and dtype for each head, undefined for ones; empty: ones for all. A head given twice counts twice. An array
-/// that no head depends on keeps its gradient. The recorded calls are dropped as they are passed, unless
-/// `retain_graph`. Throws for a head that was not recorded, or whose record was dropped.
-KILN_API void backward(const Tensors& heads, const Tensors& head_gradients = {}, const BackwardOptions& options = {},
+/// Computes the gradients of `heads` with respect to all arrays with a gradient attached (attach_grad(),
+/// parameters) that lead to them, and writes or adds them there, as their GradReq says. `head_gradients` has
+/// an array of the head's shape and dtype for each head, undefined for ones; empty: ones for all. A head
+/// given twice counts twice. An array that no head depends on keeps its gradient. The recorded calls are
+/// dropped as they are passed, unless `retain_graph`. Throws for a head that was not recorded, or whose
+/// record was dropped.
+KILN_API void backward(const Tensors& heads, const Tensors& head_gradients = {},
+                       const BackwardOptions& options = {},
                        std::source_location where = std::source_location::current());
 
 /// Options of grad().
@@ -76,7 +78,8 @@ struct GradOptions {
   bool train = true;
 };
 /// The gradients of `heads` with respect to `variables`: arrays with a gradient attached, or any recorded
-/// ones. Attached gradients stay as they are. Throws as backward(), and for a variable that no head depends on.
+/// ones. Attached gradients stay as they are. Throws as backward(), and for a variable that no head depends
+/// on.
 KILN_API Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& options = {},
                       std::source_location where = std::source_location::current());
 
