@@ -51,7 +51,7 @@ Tensors RecurrentCell::begin_state(const BeginStateOptions& options) {
 
 void RecurrentCell::reset() {
   CellMemory& memory = CellAccess::memory(*this);
-  memory = {};
+  memory = {.modifier_calls = memory.modifier_calls};  // a modifier resets its base cell in its own calls
   if (const Trace* trace = Trace::current()) memory.reset_in = trace->serial();
   for (const auto& cell : kiln::detail::cells_of(block())) cell->reset();
 }
