@@ -228,6 +228,33 @@ TEST_CASE("RNN: the gradient of dropout between layers has the masks of the call
   }
 }
 
+TEST_CASE("recurrent layers among other random draws: one gradient, hybridized or not") {
+  nn::HybridSequential net;
+  net.add(nn::Dropout(0.3), rnn::GRU(4, {.num_layers = 3, .dropout = 0.5}), nn::Dropout(0.3),
+          rnn::LSTM(3, {.num_layers = 2, .dropout = 0.5, .bidirectional = true}));
+  net.initialize(init::Uniform(0.5));
+  Tensor x = random::normal(0, 1, {6, 3, 5});
+  net(x);
+  x.attach_grad();
+  const auto run = [&] {
+    random::seed(2);
+    {
+      const autograd::Record record;
+      net(x).backward();
+    }
+    Tensors all{x.grad().copy()};
+    for (const Parameter& parameter : net.collect_params()) all.push_back(parameter.grad().copy());
+    return all;
+  };
+  const Tensors eager = run();
+  net.hybridize();
+  for (const int threads : {1, 2}) {
+    const ThreadLimit limit(threads);
+    const Tensors compiled = run();
+    for (std::size_t i = 0; i < eager.size(); ++i) CHECK(same_bits(compiled[i], eager[i]));
+  }
+}
+
 TEST_CASE("RNN: gradients in half precision are those in f32, rounded once") {
   for (const char* mode : modes) {
     INFO(mode);
