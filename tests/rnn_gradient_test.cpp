@@ -181,6 +181,14 @@ TEST_CASE("RNN: gradients of one step, one sequence, one channel") {
     }
 }
 
+TEST_CASE("RNN: gradients of no steps and of no sequences") {
+  for (const char* mode : modes)
+    for (const Sizes& s : {Sizes{.steps = 0}, Sizes{.batch = 0}}) {
+      INFO(mode << ": " << s.steps << ", " << s.batch);
+      check(recurrent({.mode = mode, .layers = 2, .bidirectional = true}, s));
+    }
+}
+
 TEST_CASE("RNN: gradients through some of the outputs") {
   for (const char* mode : modes)
     for (std::size_t only = 0; only < 3; ++only) {
