@@ -137,16 +137,35 @@ Value Primitives::iota(const TensorType& type, int axis) {
   return record(Kind::iota, {}, p, iota_type(type, axis));
 }
 Value Primitives::random_uniform(const Shape& shape, DType dtype) {
-  return record(Kind::random_uniform, {}, {}, random_uniform_type({dtype, shape}));
+  return draw(random_uniform_type({dtype, shape}), 0);
 }
 std::array<Value, 4> Primitives::random_uniforms(const Shape& shape) {
   std::array<Value, 4> words;
-  for (int i = 0; i < 4; ++i) {
-    Params p;
-    p.integer = i;
-    words[at(i)] = record(Kind::random_uniform, {}, p, random_uniform_type({DType::f32, shape}));
-  }
+  for (int i = 0; i < 4; ++i) words[at(i)] = draw(random_uniform_type({DType::f32, shape}), i);
   return words;
+}
+Value Primitives::draw(const ResultType& type, std::int64_t word) {
+  if (replayed_) return replayed_->next(type.value(), word);
+  Params p;
+  p.integer = word;
+  return record(Kind::random_uniform, {}, p, type);
+}
+
+Primitives::ReplayedDraws::ReplayedDraws(Primitives& p, std::size_t begin, std::size_t end)
+    : p_(p), outer_(p.replayed_), next_(begin), end_(end) {
+  p_.replayed_ = this;
+}
+Primitives::ReplayedDraws::~ReplayedDraws() { p_.replayed_ = outer_; }
+
+Value Primitives::ReplayedDraws::next(const TensorType& type, std::int64_t word) {
+  while (next_ < end_ && p_.tape_[next_].kind != Kind::random_uniform) ++next_;
+  if (next_ == end_ || !p_.bodies_.empty())
+    fail_internal("a gradient draws random numbers that its node did not draw outside of bodies");
+  const Taped& drawn = p_.tape_[next_++];
+  if (!(p_.type(drawn.results[0]) == type) || drawn.params.integer != word)
+    fail_internal("a gradient draws word {} of {} where its node drew word {} of {}", word, type.str(),
+                  drawn.params.integer, p_.type(drawn.results[0]).str());
+  return drawn.results[0];
 }
 
 Value Primitives::broadcast(Value x, const Shape& to, const Shape& dims) {

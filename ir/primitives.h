@@ -268,6 +268,23 @@ class Primitives {
   }
   /// Entries stay where they are while more are appended.
   const std::deque<Taped>& tape() const { return tape_; }
+  /// During its lifetime random_uniform and random_uniforms return what the entries [begin, end) of the tape
+  /// drew, in their order, and take no new draws: a gradient that composes its node's primitives again gets
+  /// the node's random numbers. Draws in bodies cannot be replayed.
+  class ReplayedDraws {
+   public:
+    ReplayedDraws(Primitives& p, std::size_t begin, std::size_t end);
+    ~ReplayedDraws();
+    ReplayedDraws(const ReplayedDraws&) = delete;
+
+   private:
+    friend class Primitives;
+    Value next(const TensorType& type, std::int64_t word);
+
+    Primitives& p_;
+    ReplayedDraws* outer_;
+    std::size_t next_, end_;
+  };
 
   // Compositions shared by many operators.
   Value add(Value a, Value b) { return binary(Binary::add, a, b); }
@@ -308,6 +325,7 @@ class Primitives {
   Value record(Kind kind, std::span<const Value> operands, const Params& params, const ResultType& type);
   /// Returns x if the view operation is the identity, which its unchanged type tells.
   Value record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to);
+  Value draw(const ResultType& type, std::int64_t word);
   void open_body(std::span<const Value> arguments);
   void close_body(std::span<const Value> yielded);
   /// Appends a loop or branch and the values from outside that its bodies used, after its own `operands`.
@@ -316,6 +334,7 @@ class Primitives {
   std::deque<TensorType> types_;
   std::deque<Taped> tape_;
   int tape_scopes_ = 0;
+  ReplayedDraws* replayed_ = nullptr;
   /// Open bodies, each by its first value; and what they use from outside, if a tape is on.
   std::vector<std::uint32_t> bodies_;
   std::vector<Value> used_from_outside_;

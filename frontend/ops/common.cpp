@@ -18,15 +18,22 @@ Value sigmoid(Primitives& p, Value x) {
   return p.div(p.select(negative, e, one), p.add(one, e));
 }
 
-Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
-  const double keep = 1 - rate;
-  Shape shape = p.shape(x), mask_shape = shape;
+Value drawn_mask(Primitives& p, const Shape& shape, double rate, const Shape& axes) {
+  Shape mask_shape = shape;
   for (std::int64_t axis : axes) mask_shape[at(axis_of(axis, shape.rank()))] = 1;
   Value drawn = p.random_uniform(mask_shape);
-  Value kept = p.broadcast_to(p.compare(Compare::lt, drawn, p.like(drawn, keep)), shape);
+  return p.broadcast_to(p.compare(Compare::lt, drawn, p.like(drawn, 1 - rate)), shape);
+}
+
+Value drop_others(Primitives& p, Value x, Value kept, double rate) {
+  const double keep = 1 - rate;
   Value wide = widen(p, x);
   Value scaled = p.mul(wide, p.like(wide, keep > 0 ? 1 / keep : 0));
   return convert(p, p.select(kept, scaled, p.like(wide, 0)), p.dtype(x));
+}
+
+Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
+  return drop_others(p, x, drawn_mask(p, p.shape(x), rate, axes), rate);
 }
 
 int axis_of(std::int64_t axis, int rank) {

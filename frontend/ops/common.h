@@ -18,8 +18,8 @@ using ir::None;
 using ir::OpDef;
 using ir::Primitives;
 using ir::Reduce;
-using ir::Unary;
 using ir::times;
+using ir::Unary;
 using ir::Value;
 using Values = std::vector<Value>;
 
@@ -33,6 +33,10 @@ Value sigmoid(Primitives& p, Value x);
 /// Zero with probability `rate`, else x / (1 - rate); elements along `axes` share one mask. Takes one
 /// random draw.
 Value drop(Primitives& p, Value x, double rate, const Shape& axes);
+/// The two halves of drop(): which elements of an array of this shape are kept (one random draw), and
+/// x / (1 - rate) there, zero elsewhere. The latter is linear in x and its own gradient.
+Value drawn_mask(Primitives& p, const Shape& shape, double rate, const Shape& axes);
+Value drop_others(Primitives& p, Value x, Value kept, double rate);
 
 /// Normalises a negative axis. Throws if it does not exist.
 int axis_of(std::int64_t axis, int rank);

@@ -1,7 +1,8 @@
 // Connectionist temporal classification (Graves et al., 2006): the probability that a sequence of classes,
-// without blanks and repetitions, equals the label. The forward recursion sums over all alignments in
+// without blanks and repetitions, equals the label. The recursions over the steps sum over all alignments in
 // logarithms.
 #include "frontend/ops/common.h"
+#include "ir/gradients.h"
 
 #include <limits>
 
@@ -40,17 +41,43 @@ Value log_softmax_of_classes(Primitives& p, Value x) {
 }
 
 /// x (N, S) shifted right by `places`, filled with minus infinity.
-Value moved(Primitives& p, Value x, std::int64_t places) {
+Value moved_right(Primitives& p, Value x, std::int64_t places) {
   const std::int64_t rows = p.shape(x)[0], columns = p.shape(x)[1];
   Value wide = p.pad(x, minus_infinity, {0, places}, {0, 0});
   return p.slice(wide, {0, 0}, {rows, columns}, {1, 1});
+}
+Value moved_left(Primitives& p, Value x, std::int64_t places) {
+  const std::int64_t rows = p.shape(x)[0], columns = p.shape(x)[1];
+  Value wide = p.pad(x, minus_infinity, {0, 0}, {0, places});
+  return p.slice(wide, {0, places}, {rows, columns + places}, {1, 1});
 }
 
 std::size_t ctc_inputs(const Attrs& a) {
   return 2 + a.boolean("use_data_lengths") + a.boolean("use_label_lengths");
 }
 
-Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
+/// The alignments of a batch. A place is a class of the label or a blank around it: S = 2 * length + 1.
+struct Alignments {
+  Value logs;        // (T, N * classes): log softmax
+  Value column;      // (N, S): which of the N * classes a place stands for
+  Value emissions;   // (T, N, S): log p of each place's symbol
+  Value skips;       // (N, S) bool: a transition from two places before is allowed
+  Value ends;        // (N, S) bool: an alignment may end here
+  Value step_count;  // (N), i64
+  /// (T, N, S): log p of all beginnings of alignments that are at a place after the step; if asked for. At
+  /// and after a sequence's end they stay.
+  Value alphas;
+  Value log_probability;  // (N); minus infinity if there is no alignment
+};
+
+/// Whether a sequence has step `step` (a scalar): bool like x (N, S).
+Value running(Primitives& p, Value step, const Alignments& z) {
+  const Shape shape = p.shape(z.skips);
+  return p.broadcast_along(p.compare(Compare::lt, p.broadcast_to(step, {shape[0]}), z.step_count), shape, 0);
+}
+
+Alignments align(Primitives& p, Args in, const Attrs& a, bool with_alphas) {
+  Alignments z;
   const Shape data = p.shape(in[0]), label = p.shape(in[1]);
   if (data.rank() != 3 || label.rank() != 2 || data[1] != label[0])
     fail("CTCLoss needs data of (steps, batch, classes) and labels of (batch, length), got {} and {}",
@@ -69,7 +96,7 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   };
   auto integers = [&](const Shape& shape, std::int64_t v) { return p.full_integer({DType::i64, shape}, v); };
 
-  Value step_count = a.boolean("use_data_lengths") ? lengths("data_lengths") : integers({batch}, steps);
+  z.step_count = a.boolean("use_data_lengths") ? lengths("data_lengths") : integers({batch}, steps);
   Value given = convert(p, in[1], DType::i64);
   Value place_in_label = p.iota({DType::i64, labels}, 1);
   Value label_count;
@@ -92,9 +119,9 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value symbols = p.concatenate(parts, 1);
 
   // Emissions (T, N, S): log p(symbol) at each step.
-  Value logs = p.reshape(log_softmax_of_classes(p, widen(p, in[0])), {steps, times(batch, classes)});
-  Value column = p.add(p.mul(p.iota({DType::i64, extended}, 0), integers(extended, classes)), symbols);
-  Value emissions = p.gather(logs, column, 1);
+  z.logs = p.reshape(log_softmax_of_classes(p, widen(p, in[0])), {steps, times(batch, classes)});
+  z.column = p.add(p.mul(p.iota({DType::i64, extended}, 0), integers(extended, classes)), symbols);
+  z.emissions = p.gather(z.logs, z.column, 1);
 
   // A transition may skip the blank between two different classes.
   Value place = p.iota({DType::i64, extended}, 1);
@@ -102,31 +129,79 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   Value odd =
       p.compare(Compare::eq, p.binary(Binary::mod, place, integers(extended, 2)), integers(extended, 1));
   Value differ = p.compare(Compare::ne, symbols, before);
-  Value skips = p.binary(Binary::logical_and, odd, differ);
+  z.skips = p.binary(Binary::logical_and, odd, differ);
 
   // Initially the whole probability is at the first position.
-  const TensorType state{p.dtype(emissions), extended};
+  const TensorType state{p.dtype(z.emissions), extended};
   Value nothing = p.full(state, minus_infinity);
   Value initial = p.select(p.compare(Compare::eq, place, integers(extended, 0)), p.full(state, 0), nothing);
-  std::vector<Value> rows{emissions, p.iota({DType::i64, {steps}}, 0)}, carries{initial};
-  Value alpha = p.loop(steps, carries, rows, {}, [&](Args carried, Args row) -> ir::LoopStep {
-    Value skipped = p.select(skips, moved(p, carried[0], 2), nothing);
-    Value reached = p.add(row[0], log_sum(p, {carried[0], moved(p, carried[0], 1), skipped}));
-    Value running = p.compare(Compare::lt, p.broadcast_to(row[1], {batch}), step_count);
-    return {{p.select(p.broadcast_along(running, extended, 0), reached, carried[0])}, {}, {}};
-  })[0];
+  std::vector<Value> rows{z.emissions, p.iota({DType::i64, {steps}}, 0)}, carries{initial};
+  const Values last = p.loop(steps, carries, rows, {}, [&](Args carried, Args row) -> ir::LoopStep {
+    Value skipped = p.select(z.skips, moved_right(p, carried[0], 2), nothing);
+    Value reached = p.add(row[0], log_sum(p, {carried[0], moved_right(p, carried[0], 1), skipped}));
+    Value alpha = p.select(running(p, row[1], z), reached, carried[0]);
+    return {{alpha}, with_alphas ? Values{alpha} : Values{}, {}};
+  });
+  if (with_alphas) z.alphas = last[1];
 
   // An alignment ends at the last class or at the blank after it.
-  Value last = p.broadcast_along(p.mul(label_count, integers({batch}, 2)), extended, 0);
-  Value ends = p.binary(Binary::logical_or, p.compare(Compare::eq, place, last),
-                        p.compare(Compare::eq, place, p.sub(last, integers(extended, 1))));
-  Value at_end = p.select(ends, alpha, nothing);
+  Value end = p.broadcast_along(p.mul(label_count, integers({batch}, 2)), extended, 0);
+  z.ends = p.binary(Binary::logical_or, p.compare(Compare::eq, place, end),
+                    p.compare(Compare::eq, place, p.sub(end, integers(extended, 1))));
+  Value at_end = p.select(z.ends, last[0], nothing);
   Value shift = shift_of(p, p.reduce(Reduce::max, at_end, {1}));
   Value sum =
       p.reduce(Reduce::sum,
                p.unary(Unary::exp_nonpositive, p.sub(at_end, p.broadcast_along(shift, extended, 0))), {1});
-  Value loss = p.unary(Unary::neg, p.add(shift, p.unary(Unary::log, sum)));
+  z.log_probability = p.add(shift, p.unary(Unary::log, sum));
+  return z;
+}
+
+Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
+  Value loss = p.unary(Unary::neg, align(p, in, a, false).log_probability);
   return {convert(p, loss, p.dtype(in[0])), Value{}};
+}
+
+/// The derivative of -log p in the logits of step t: softmax - posterior, where the posterior of a class is
+/// the sum of exp(alpha_t + beta_t - log p) over its places. beta_t is the logarithm of the probability of
+/// all ends of alignments that are at a place after step t:
+///   beta_t(s) = log sum exp(v(s), v(s + 1), v(s + 2) if it may skip),  v = beta_{t+1} + emission_{t+1},
+/// and after the last step 0 at the places where an alignment may end. Steps after a sequence's end have the
+/// derivative 0, and so have the logits of a sequence without an alignment, whose loss is infinite.
+Values ctc_gradient(Primitives& p, const ir::GradientArgs& args) {
+  Values out(args.in.size());
+  if (!args.heads[0].valid()) return out;
+  const Alignments z = align(p, args.in, args.attrs, true);
+  const Shape data = p.shape(args.in[0]), places = p.shape(z.skips);
+  const std::int64_t steps = data[0], batch = data[1];
+
+  Value possible = p.compare(Compare::ne, z.log_probability, p.like(z.log_probability, minus_infinity));
+  Value total = p.select(possible, z.log_probability, p.like(z.log_probability, 0));
+  const TensorType state{p.dtype(z.logs), places};
+  Value nothing = p.full(state, minus_infinity);
+  std::vector<Value> carries{p.select(z.ends, p.full(state, 0), nothing)};
+  std::vector<Value> rows{z.emissions, p.iota({DType::i64, {steps}}, 0), z.alphas};
+  for (Value& v : rows) v = p.reverse(v, {0});
+  const Values last = p.loop(steps, carries, rows, {}, [&](Args carried, Args row) -> ir::LoopStep {
+    Value beta = carried[0], v = p.add(beta, row[0]);
+    Value skipped = moved_left(p, p.select(z.skips, v, nothing), 2);
+    Value before = log_sum(p, {v, moved_left(p, v, 1), skipped});
+    Value both = p.sub(p.add(row[2], beta), p.broadcast_along(total, places, 0));
+    return {{p.select(running(p, row[1], z), before, beta)}, {p.unary(Unary::exp, both)}, {}};
+  });
+  Value of_places = p.reverse(last[1], {0});
+  Value posterior = p.scatter(ir::Scatter::add, p.like(z.logs, 0),
+                              ir::clamped(p, z.column, times(batch, data[2])), of_places, 1);
+  Value slope = p.reshape(p.sub(p.unary(Unary::exp_nonpositive, z.logs), posterior), data);
+
+  const TensorType step_type{DType::i64, {steps, batch}};
+  Value used =
+      p.compare(Compare::lt, p.iota(step_type, 0), p.broadcast_along(z.step_count, step_type.shape, 1));
+  used = p.binary(Binary::logical_and, used, p.broadcast_along(possible, step_type.shape, 1));
+  Value head = p.broadcast_along(widen(p, args.heads[0]), data, 1);
+  Value d_data = p.select(p.broadcast(used, data, {0, 1}), p.mul(head, slope), p.like(slope, 0));
+  out[0] = convert(p, d_data, p.dtype(args.in[0]));
+  return out;
 }
 
 }  // namespace
@@ -141,7 +216,8 @@ std::span<const OpDef> ctc_ops() {
        .attrs = {bool_attr("use_data_lengths", false), bool_attr("use_label_lengths", false),
                  word_attr("blank_label", "first", {"first", "last"})},
        .counted_outputs = outputs<2>,
-       .compose = ctc_loss},
+       .compose = ctc_loss,
+       .gradient = ctc_gradient},
   };
   return rows;
 }
