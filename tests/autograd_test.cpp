@@ -452,6 +452,26 @@ TEST_CASE("recorded arrays are freed with the last that leads to them") {
   CHECK(live() == before + 4000);  // the gradient
 }
 
+TEST_CASE("bound calls: refused inside Record, and their results are saved for the tape") {
+  nn::Dense net(1, {.in_units = 2});
+  net.initialize(init::One());
+  net.hybridize();
+  Tensor x = ones({1, 2});
+  auto bound = net.bind({x});
+  const Tensor result = bound();
+  Tensor w = variable({3}, {1, 1});
+  Tensor y;
+  {
+    const autograd::Record record;
+    CHECK(error_of([&] { bound(); }).find("call the block inside autograd::Record") != std::string::npos);
+    y = w * result;
+  }
+  x[slice()] = 100;
+  bound();  // writes into the same array
+  y.backward();
+  CHECK(floats(w.grad()) == Floats{2});
+}
+
 TEST_CASE("two threads record at once") {
   Tensor shared = ones({64});
   shared.attach_grad();

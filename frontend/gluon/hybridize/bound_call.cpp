@@ -65,6 +65,11 @@ const Tensors& BoundCall::run(Where where) {
         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
         "that it holds): bind it again",
         line_prefix(where), s.block);
+  if (detail::is_recording())
+    fail("{}A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
+         line_prefix(where), s.block);
+  for (const auto& array : s.arrays) detail::before_write(*array);
+  if (!s.call->executable->plan().write_backs.empty()) s.call->before_writes(s.inputs);
   at_line(where, [&] { s.frame.run(reserve_random); });
   for (const auto& array : s.arrays) array->bump_version();
   return s.results;
