@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-/// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the bits:
-/// the gradient of a value is one chain of additions, from the last node that uses the value to the first, and
-/// nothing that happens behind composition (CSE, folding, fusion) changes it.
+/// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the
+/// bits: the gradient of a value is one chain of additions, from the last node that uses the value to the
+/// first, and nothing that happens behind composition (CSE, folding, fusion) changes it.
 namespace kiln::ir {
 
 /// The gradients that a call of a graph's backward pass computes.
@@ -31,8 +32,8 @@ struct GradientRequest {
 /// The composition of a graph and of its gradients.
 class Differentiation {
  public:
-  /// Composes the nodes of `graph` from `in`. `given` are values of its outputs that the caller has; an invalid
-  /// one is computed here. Errors name the node.
+  /// Composes the nodes of `graph` from `in`. `given` are values of its outputs that the caller has; an
+  /// invalid one is computed here. Errors name the node.
   Differentiation(Primitives& p, const Subgraph& graph, Args in, Args given = {});
   ~Differentiation();
   Differentiation(const Differentiation&) = delete;
@@ -41,6 +42,9 @@ class Differentiation {
   /// The sums of `request`, given the heads (by output; invalid: none) and the terms so far (by sum; invalid:
   /// none). A sum without any term is invalid.
   std::vector<Value> sums(const GradientRequest& request, Args heads, Args running);
+  /// The outputs of nodes that had a gradient in sums(), from the last to the first.
+  using Reached = std::vector<std::pair<const Node*, std::size_t>>;
+  const Reached& reached() const { return reached_; }
 
  private:
   struct TapedNode;
@@ -54,10 +58,22 @@ class Differentiation {
 
   Primitives& p_;
   const Subgraph& graph_;
+  std::vector<Value> in_;
   std::unordered_map<const Node*, std::vector<Value>> values_;
   std::unordered_map<std::uint32_t, Value> given_;  // in the place of computed values
   std::vector<TapedNode> nodes_;
+  Reached reached_;
 };
+
+/// Which values have a gradient, without composing anything.
+struct GradientReach {
+  std::vector<bool> sums;  ///< whether the sum has a term
+  Differentiation::Reached values;
+  bool operator==(const GradientReach&) const = default;
+};
+/// `inputs` are the types of the graph's.
+GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& request,
+                             std::span<const TensorType> inputs, bool train);
 
 /// The gradients of `body` as an operator composes them: `in` are the inputs of the body that `uses` tells,
 /// then the outputs that it tells, then the heads, then the running sums of `request`.
