@@ -332,9 +332,11 @@ GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request,
   for (std::size_t i = 0; i < running.size(); ++i)
     if (request.running[i]) running[i] = uses.input(sum_types[i]);
   Differentiation d(uses, body, in, out);
-  const std::vector<bool> used = uses.reached_from(d.sums(request, heads, running));
+  const std::vector<Value> sums = d.sums(request, heads, running);
+  const std::vector<bool> used = uses.reached_from(sums);
   const auto is_used = [&](Value v) { return v.id < used.size() && used[v.id]; };
   GradientUses result;
+  for (Value sum : sums) result.terms.push_back(sum.valid());
   for (std::size_t i = 0; i < in.size(); ++i)
     if (is_used(in[i])) result.inputs.push_back(static_cast<std::int64_t>(i));
   for (std::size_t i = 0; i < out.size(); ++i)

@@ -79,6 +79,7 @@ GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& reque
 /// then the outputs that it tells, then the heads, then the running sums of `request`.
 struct GradientUses {
   std::vector<std::int64_t> inputs, outputs;
+  std::vector<bool> terms = {};  ///< by sum: whether it has one; what is composed must have
 };
 std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const GradientRequest& request,
                                      const GradientUses& uses, Args in);

@@ -25,7 +25,8 @@ struct CallModes : autograd::detail::ModeScope {
 
 [[noreturn]] void fail_unrecorded(std::source_location where) {
   fail(
-      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording to "
+      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording "
+      "to "
       "true or use autograd::Record to save computational graphs for backward. If you want to differentiate "
       "the same graph twice, you need to pass retain_graph = true to backward.",
       line_prefix(where));
@@ -47,8 +48,8 @@ class Pass {
     if (gradient.defined()) {
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
       if (!(given == type))
-        fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_), type.str(),
-             given.str());
+        fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_),
+             type.str(), given.str());
     }
     add_term(sum_of(link), gradient.defined() ? gradient : ones(type.shape, type.dtype));
   }
@@ -58,9 +59,10 @@ class Pass {
     for (const Tensor& v : variables) {
       const TapeLink link = link_of(v, where_);
       if (!link)
-        fail("{}one of the variables is neither recorded nor has it a gradient attached: call attach_grad() "
-             "before it is used inside autograd::Record",
-             line_prefix(where_));
+        fail(
+            "{}one of the variables is neither recorded nor has it a gradient attached: call attach_grad() "
+            "before it is used inside autograd::Record",
+            line_prefix(where_));
       wanted_.push_back(link);
     }
   }
@@ -168,7 +170,8 @@ class Pass {
       for (const TapeLink& link : entry->inputs) reach(link.entry.get());
     }
     for (const auto& [number, entry] : reached)
-      if (std::any_of(entry->inputs.begin(), entry->inputs.end(), [&](const TapeLink& l) { return is_wanted(l); }))
+      if (std::any_of(entry->inputs.begin(), entry->inputs.end(),
+                      [&](const TapeLink& l) { return is_wanted(l); }))
         leading_.insert(entry);
   }
 
@@ -189,14 +192,24 @@ class Pass {
     std::vector<TapeLink> wanted = entry.inputs;
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};
+    const auto request_of = [&](const SharedSums& sums) {
+      ir::GradientRequest request{{}, sums.numbers, {}};
+      for (const Tensor& head : heads) request.heads.push_back(head.defined());
+      for (const TapeLink& link : sums.links) request.running.push_back(sum_of(link).defined());
+      return request;
+    };
+    // Some may have no term: what a body does not use, or only a branch's condition.
+    const SharedSums possible(wanted);
+    const std::vector<bool> terms = entry.code->uses(request_of(possible)).terms;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i] && !terms[static_cast<std::size_t>(possible.numbers[i])]) wanted[i] = {};
     const SharedSums sums(wanted), all_sums(entry.inputs);
     if (sums.links.empty()) return;
-    ir::GradientRequest request{{}, sums.numbers, {}};
-    for (const Tensor& head : heads) request.heads.push_back(head.defined());
-    for (const TapeLink& link : sums.links) request.running.push_back(sum_of(link).defined());
+    const ir::GradientRequest request = request_of(sums);
 
     // What was saved is for all heads and inputs; fewer read less.
-    const ir::GradientUses all = entry.code->uses(entry.code->all_heads(all_sums.numbers, all_sums.links.size()));
+    const ir::GradientUses all =
+        entry.code->uses(entry.code->all_heads(all_sums.numbers, all_sums.links.size()));
     const ir::GradientUses uses = entry.code->uses(request);
     std::vector<Tensor> inputs;
     const auto saved_at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
@@ -205,11 +218,11 @@ class Pass {
       return static_cast<std::size_t>(found - list.begin());
     };
     for (std::int64_t i : uses.inputs)
-      inputs.push_back(restored(entry.saved_inputs[saved_at(all.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
+      inputs.push_back(
+          restored(entry.saved_inputs[saved_at(all.inputs, i)], entry.inputs[static_cast<std::size_t>(i)]));
     for (std::int64_t i : uses.outputs) {
       const std::size_t at = saved_at(all.outputs, i);
-      inputs.push_back(restored(entry.saved_outputs[at],
-                                {ptr, static_cast<std::uint32_t>(i), nullptr}));
+      inputs.push_back(restored(entry.saved_outputs[at], {ptr, static_cast<std::uint32_t>(i), nullptr}));
     }
     for (Tensor& head : heads)
       if (head.defined()) inputs.push_back(std::move(head));
@@ -223,12 +236,12 @@ class Pass {
     const CallModes modes(options_.create_graph, entry.train);
     std::vector<Tensor> out(sums.links.size());
     run_eagerly({.op = gradient_op(),
-                     .inputs = pointers,
-                     .given = attrs,
-                     .where = entry.where,
-                     .bodies = {&code, 1},
-                     .np_shape = true},
-                    out, &entry.random);
+                 .inputs = pointers,
+                 .given = attrs,
+                 .where = entry.where,
+                 .bodies = {&code, 1},
+                 .np_shape = true},
+                out, &entry.random);
     for (std::size_t i = 0; i < out.size(); ++i) sum_of(sums.links[i]) = std::move(out[i]);
   }
 
@@ -252,7 +265,8 @@ std::vector<Tensor> run_backward(std::span<const Tensor> heads, std::span<const 
     fail("{}{} heads are given {} gradients", line_prefix(where), heads.size(), head_gradients.size());
   if (Trace::current())
     fail(
-        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() and "
+        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() "
+        "and "
         "grad() outside of hybrid_forward",
         line_prefix(where));
   Pass pass(options, where);

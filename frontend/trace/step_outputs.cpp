@@ -76,7 +76,8 @@ std::vector<Tensor> StepOutputs::stacked() {
   for (std::size_t i = 0; i < first_.size(); ++i) {
     std::vector<Tensor> parts;
     for (const std::vector<Tensor>& step : steps_) parts.push_back(step[i]);
-    while (static_cast<std::int64_t>(parts.size()) < rows_) parts.push_back(F::zeros_like(parts[0], where_));
+    while (static_cast<std::int64_t>(parts.size()) < rows_)
+      parts.push_back(F::zeros(TensorAccess::shape(first_[i]), TensorAccess::dtype(first_[i]), where_));
     out.push_back(F::stack(parts, {}, where_));
   }
   return out;
