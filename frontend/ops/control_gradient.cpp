@@ -125,15 +125,21 @@ class StepGradient {
                rows_begin = shared_begin + signed_size(shared_.size());
     running = {{sums.begin(), shared_begin}, {shared_begin, rows_begin}};
     Values terms(rows_begin, sums.end());
+    // Data that is given twice has one row in each step.
+    Values of_row(terms.size());
     for (std::size_t k = terms.size(); k-- > 0;) {
-      if (!terms[k].valid()) continue;
-      terms[k] = p_.reshape(terms[k], p_.shape(rows[k]));
+      if (terms[k].valid()) terms[k] = p_.reshape(terms[k], p_.shape(rows[k]));
       if (alone_[k]) continue;
-      const TensorType type = p_.type(args_.in[parts_.data[k]]);
-      const Value row = p_.reshape(terms[k], with_first(1, p_.shape(rows[k])));
-      const Value term = p_.scatter(ir::Scatter::replace, p_.full(type, 0), p_.reshape(index, {1}), row, 0);
-      add_term(p_, running.shared[shared_number(args_.same[parts_.data[k]])], term);
+      const std::size_t of = args_.same[parts_.data[k]];
+      std::size_t first = 0;
+      while (args_.same[parts_.data[first]] != of) ++first;
+      add_term(p_, of_row[first], terms[k]);
       terms[k] = {};
+      if (first != k || !of_row[k].valid()) continue;
+      const Value row = p_.reshape(of_row[k], with_first(1, p_.shape(rows[k])));
+      const Value zeros = p_.full(p_.type(args_.in[parts_.data[k]]), 0);
+      add_term(p_, running.shared[shared_number(of)],
+               p_.scatter(ir::Scatter::replace, zeros, p_.reshape(index, {1}), row, 0));
     }
     return terms;
   }
