@@ -422,7 +422,8 @@ def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
 
     Results: the final loop-carried values, then each output stacked along a new first axis, with zeros for steps that did not run.
 
-    The counter offset of a draw in step i is its `draw` + i * `draws`.
+    The counter offset of a draw in step i is its `draw` + i * `draws`. If `draws` is negative, the loop goes backwards through the
+    steps of another one with -`draws`: the offset is `draw` + (`steps` - 1 - i) * -`draws`.
   }];
   let arguments = (ins I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws, Variadic<Kiln_Tensor>:$carries,
                        Variadic<Kiln_Tensor>:$rows, Optional<Kiln_Tensor>:$condition);

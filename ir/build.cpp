@@ -34,7 +34,7 @@ class DialectBuilder final : public Primitives {
     return value;
   }
   mlir::Value unwrap(Value v) const { return values_[v.id]; }
-  std::int64_t draws() const { return draws_.count(); }
+  DrawCounter* draw_counter() override { return &draws_; }
 
   void enter(const Node& node) override {
     outer_locations_.push_back(loc_);
@@ -187,7 +187,8 @@ class DialectBuilder final : public Primitives {
     draws_.end_body();
   }
   void emit_loop(const Loop& l, std::span<const Value> results) override {
-    const std::int64_t draws = draws_.loop(l.steps, l.condition.valid());
+    if (l.replayed) draws_.replay();
+    const std::int64_t draws = l.replayed ? -*l.replayed : draws_.loop(l.steps, l.condition.valid());
     check_draws();
     auto loop = LoopOp::create(builder_, loc_, types_of(results), static_cast<std::uint64_t>(l.steps),
                                static_cast<std::uint64_t>(draws), unwrapped(l.carries), unwrapped(l.rows),
@@ -306,7 +307,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
   for (mlir::Value v : returned) result_types.push_back(v.getType());
   function.setFunctionType(builder.getFunctionType(argument_types, result_types));
   if (!writes.empty()) function->setAttr(writes_attr, builder.getDenseI64ArrayAttr(writes));
-  if (primitives.draws() > 0) function->setAttr(draws_attr, builder.getI64IntegerAttr(primitives.draws()));
+  if (const std::int64_t draws = primitives.draw_counter()->count(); draws > 0)
+    function->setAttr(draws_attr, builder.getI64IntegerAttr(draws));
   return module;
 }
 

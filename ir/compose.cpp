@@ -35,6 +35,7 @@ DrawCounter random_draws(const Node& node, bool train) {
    public:
     explicit Watch(bool t) : Primitives(t) {}
     Value input(const TensorType& type) { return add_value(type); }
+    DrawCounter* draw_counter() override { return &draws; }
     DrawCounter draws;
 
    private:
@@ -44,7 +45,10 @@ DrawCounter random_draws(const Node& node, bool train) {
     void begin_body(std::span<const Value>) override { draws.begin_body(); }
     void end_body(std::span<const Value>) override { draws.end_body(); }
     void emit_loop(const Loop& l, std::span<const Value>) override {
-      draws.loop(l.steps, l.condition.valid());
+      if (l.replayed)
+        draws.replay();
+      else
+        draws.loop(l.steps, l.condition.valid());
     }
     void emit_branch(Value, std::span<const Value>) override { draws.branch(); }
   };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace kiln::ir {
 namespace {
@@ -50,10 +51,11 @@ struct Differentiation::TapedNode {
   std::vector<Value> in;   // a name of its own for each input, so that two uses of one value are told apart
   std::vector<Value> out;  // as composed
   std::size_t begin, end;
+  std::int64_t first_draw;
 };
 
 Differentiation::Differentiation(Primitives& p, const Subgraph& graph, Args in, Args given)
-    : p_(p), graph_(graph) {
+    : p_(p), graph_(graph), in_(in.begin(), in.end()) {
   if (in.size() != graph.inputs.size())
     fail_internal("a graph of {} inputs is differentiated with {} values", graph.inputs.size(), in.size());
   for (std::size_t i = 0; i < in.size(); ++i) values_[graph.inputs[i].get()] = {in[i]};
@@ -62,7 +64,8 @@ Differentiation::Differentiation(Primitives& p, const Subgraph& graph, Args in, 
     const Node& node = *ptr;
     if (node.is_variable()) continue;
     try {
-      TapedNode taped{&node, {}, {}, p_.tape().size(), 0};
+      const DrawCounter* const draws = p_.draw_counter();
+      TapedNode taped{&node, {}, {}, p_.tape().size(), 0, draws ? draws->count() : 0};
       for (const Entry& e : node.inputs) taped.in.push_back(p_.alias(value_of(e)));
       taped.out = compose(p_, node, taped.in);
       taped.end = p_.tape().size();
@@ -163,8 +166,7 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
   Active active;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const Node* variable = graph_.inputs[i].get();
-    const bool floating = !variable->types.empty() && is_floating(variable->types[0].dtype);
-    if (request.sums[i] != GradientRequest::none && floating) active[variable] = {true};
+    if (request.sums[i] != GradientRequest::none && is_floating(p_.dtype(in_[i]))) active[variable] = {true};
   }
   for (const TapedNode& t : nodes_) {
     if (t.node->op->stops_gradient) continue;
@@ -196,6 +198,11 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
       number_of[graph_.inputs[i].get()] = static_cast<std::size_t>(request.sums[i]);
   std::vector<Value> of_inputs(running.begin(), running.end());
   Sums sums;
+  const auto sum_key = [&](const Entry& e) -> std::pair<const Node*, std::size_t> {
+    const auto input = number_of.find(e.node.get());
+    return input != number_of.end() ? std::pair<const Node*, std::size_t>(nullptr, input->second)
+                                    : std::pair<const Node*, std::size_t>(e.node.get(), e.output);
+  };
   const auto sum_of = [&](const Entry& e) -> Value& {
     if (const auto input = number_of.find(e.node.get()); input != number_of.end())
       return of_inputs[input->second];
@@ -215,12 +222,22 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
     std::vector<Value> node_heads = found->second;
     node_heads.resize(t->out.size());
     if (std::none_of(node_heads.begin(), node_heads.end(), [](Value v) { return v.valid(); })) continue;
+    for (std::size_t k = 0; k < node_heads.size(); ++k)
+      if (node_heads[k].valid()) reached_.emplace_back(&node, k);
     const std::vector<bool> wanted = wanted_inputs(node, active);
     const NodeScope scope(p_, node);
     try {
       std::vector<Value> seen;
       for (Value v : t->out) seen.push_back(see(v));
-      const GradientArgs args{t->in, seen, node_heads, wanted, node.attrs, node.subgraphs};
+      std::vector<std::size_t> same;  // for bodies alone, which have few inputs
+      if (node.op->gradient_sums)
+        for (const Entry& e : node.inputs) {
+        const auto first = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                        [&](const Entry& o) { return sum_key(o) == sum_key(e); });
+        same.push_back(static_cast<std::size_t>(first - node.inputs.begin()));
+      }
+      const GradientArgs args{t->in,      seen,           node_heads,    wanted,
+                              node.attrs, node.subgraphs, t->first_draw, same};
       if (node.op->gradient_sums) {
         std::vector<Value> so_far;
         for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -275,6 +292,26 @@ std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const 
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (!sums[i].valid()) fail_internal("the sum {} of a backward pass has no term", i);
   return sums;
+}
+
+GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& request,
+                             std::span<const TensorType> inputs, bool train) {
+  ShapeInference types(train);
+  std::vector<Value> in, heads, running(request.running.size());
+  for (const TensorType& t : inputs) in.push_back(types.input(t));
+  Differentiation d(types, graph, in);
+  for (const Value output : d.outputs()) {
+    const bool head = request.heads[heads.size()];
+    heads.push_back(head ? types.input(TensorType(types.type(output))) : Value());
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (request.sums[i] != GradientRequest::none &&
+        request.running[static_cast<std::size_t>(request.sums[i])])
+      running[static_cast<std::size_t>(request.sums[i])] = types.input(inputs[i]);
+  GradientReach reach;
+  for (const Value sum : d.sums(request, heads, running)) reach.sums.push_back(sum.valid());
+  reach.values = d.reached();
+  return reach;
 }
 
 GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request, bool train) {

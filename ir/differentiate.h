@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 /// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the
@@ -43,6 +44,9 @@ class Differentiation {
   /// The sums of `request`, given the heads (by output; invalid: none) and the terms so far (by sum; invalid:
   /// none). A sum without any term is invalid.
   std::vector<Value> sums(const GradientRequest& request, Args heads, Args running);
+  /// The outputs of nodes that had a gradient in sums(), from the last to the first.
+  using Reached = std::vector<std::pair<const Node*, std::size_t>>;
+  const Reached& reached() const { return reached_; }
 
  private:
   struct TapedNode;
@@ -58,10 +62,22 @@ class Differentiation {
 
   Primitives& p_;
   const Subgraph& graph_;
+  std::vector<Value> in_;
   std::unordered_map<const Node*, std::vector<Value>> values_;
   std::unordered_map<std::uint32_t, Value> given_;  // in the place of computed values
   std::vector<TapedNode> nodes_;
+  Reached reached_;
 };
+
+/// Which values have a gradient, without composing anything.
+struct GradientReach {
+  std::vector<bool> sums;  ///< whether the sum has a term
+  Differentiation::Reached values;
+  bool operator==(const GradientReach&) const = default;
+};
+/// `inputs` are the types of the graph's.
+GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& request,
+                             std::span<const TensorType> inputs, bool train);
 
 /// The gradients of `body` as an operator composes them: `in` are the inputs of the body that `uses` tells,
 /// then the outputs that it tells, then the heads, then the running sums of `request`.

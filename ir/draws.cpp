@@ -41,6 +41,7 @@ std::int64_t DrawCounter::loop(std::int64_t steps, bool conditional) {
     add_conditional(body.count * steps, body.drew);
   else
     add(body.count * steps, body.drew);
+  per_step_ = body.count;
   return body.count;
 }
 

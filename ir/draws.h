@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace kiln::ir {
@@ -19,6 +20,12 @@ class DrawCounter {
   std::int64_t loop(std::int64_t steps, bool conditional);
   /// Makes the last two closed bodies those of a branch.
   void branch();
+  /// Makes the last closed body that of a loop that draws again what another one drew. Takes no counters.
+  void replay() { (void)take_closed(); }
+  /// The counters per step of the last loop().
+  std::int64_t per_step() const { return per_step_; }
+  /// The next draw has this offset.
+  void seek(std::int64_t offset) { now_.count = offset; }
 
   /// Counters of the graph as composed so far. No body may be open.
   std::int64_t count() const { return now_.count; }
@@ -40,7 +47,27 @@ class DrawCounter {
   Body now_;                  // the innermost open body; open counts are relative to the start of the graph
   std::vector<Body> open_;    // the bodies around now_, outermost first
   std::vector<Body> closed_;  // bodies without an operation yet; counts are relative to their own start
+  std::int64_t per_step_ = 0;
   bool overlaps_ = false, too_many_ = false;
+};
+
+/// Draws of its lifetime start at `offset`, and take no counters: the gradient of a node draws what the node
+/// drew. Nothing happens without a counter.
+class DrawReplay {
+ public:
+  DrawReplay(DrawCounter* counter, std::int64_t offset) : counter_(counter) {
+    if (!counter_) return;
+    before_ = *counter_;
+    counter_->seek(offset);
+  }
+  ~DrawReplay() {
+    if (counter_) *counter_ = std::move(before_);
+  }
+  DrawReplay(const DrawReplay&) = delete;
+
+ private:
+  DrawCounter* counter_;
+  DrawCounter before_;
 };
 
 }  // namespace kiln::ir

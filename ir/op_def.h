@@ -23,6 +23,9 @@ struct GradientArgs {
   const std::vector<bool>& wanted;  ///< by input; others need no contribution
   const Attrs& attrs;
   Bodies bodies;
+  std::int64_t first_draw;  ///< the counter offset of the node's first random draw
+  /// By input: the first input that is the same value. These have one sum.
+  const std::vector<std::size_t>& same;
 };
 
 /// The definition of an operator: facts, and one function that composes primitives. The lists of
@@ -63,7 +66,7 @@ struct OpDef {
   /// in order (Primitives::ReplayedDraws). Null: by the rules of ir/gradients.h.
   std::vector<Value> (*gradient)(Primitives& p, const GradientArgs& args) = nullptr;
   /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums`
-  /// with the contributions added (invalid: no sum yet).
+  /// with the contributions added (invalid: no term yet).
   std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
 
   /// No gradient passes: its results are constants for differentiation.

@@ -37,14 +37,7 @@ Value Primitives::record(Kind kind, std::span<const Value> operands, const Param
   require_existing(operands);
   const Value result = add_value(type.value());
   emit(kind, operands, params, result);
-  if (tape_scopes_ > 0) {
-    if (bodies_.empty()) {
-      tape_.push_back({kind, {operands.begin(), operands.end()}, params, {result}});
-    } else {
-      for (Value v : operands)
-        if (v.id < bodies_.front()) used_from_outside_.push_back(v);
-    }
-  }
+  if (!tape_scopes_.empty()) tape({kind, {operands.begin(), operands.end()}, params, {result}});
   return result;
 }
 
@@ -52,34 +45,51 @@ Value Primitives::alias(Value x) {
   require_existing({{x}});
   const Value result = add_value(TensorType(type(x)));
   emit_alias(x, result);
-  if (tape_scopes_ > 0 && bodies_.empty()) tape_.push_back({Kind::alias, {x}, {}, {result}});
+  if (!tape_scopes_.empty()) tape({Kind::alias, {x}, {}, {result}});
   return result;
 }
 
 void Primitives::open_body(std::span<const Value> arguments) {
   begin_body(arguments);
   const auto next = static_cast<std::uint32_t>(types_.size());
-  bodies_.push_back(arguments.empty() ? next : arguments.front().id);
+  bodies_.push_back({arguments.empty() ? next : arguments.front().id, {}});
 }
 
 void Primitives::close_body(std::span<const Value> yielded) {
-  for (Value v : yielded)
-    if (v.id < bodies_.front()) used_from_outside_.push_back(v);
+  use(yielded);
+  used_by_closed_.push_back(std::move(bodies_.back().used));
   bodies_.pop_back();
   end_body(yielded);
 }
 
-void Primitives::tape_control_flow(std::vector<Value> operands, std::span<const Value> results) {
-  if (!bodies_.empty()) {
-    for (Value v : operands)
-      if (v.id < bodies_.front()) used_from_outside_.push_back(v);
-    return;
-  }
-  operands.insert(operands.end(), used_from_outside_.begin(), used_from_outside_.end());
-  used_from_outside_.clear();
-  if (tape_scopes_ > 0)
-    tape_.push_back({Kind::control_flow, std::move(operands), {}, {results.begin(), results.end()}});
+void Primitives::use(std::span<const Value> operands) {
+  if (bodies_.empty() || tape_scopes_.empty()) return;
+  for (Value v : operands)
+    if (v.id < bodies_.back().first) bodies_.back().used.push_back(v);
 }
+
+void Primitives::tape(Taped primitive) {
+  use(primitive.operands);
+  if (tape_scopes_.back().bodies == bodies_.size()) tape_.push_back(std::move(primitive));
+}
+
+void Primitives::tape_control_flow(std::vector<Value> operands, std::size_t bodies,
+                                   std::span<const Value> results) {
+  for (; bodies > 0; --bodies) {
+    const std::vector<Value>& used = used_by_closed_.back();
+    operands.insert(operands.end(), used.begin(), used.end());
+    used_by_closed_.pop_back();
+  }
+  if (!tape_scopes_.empty())
+    tape({Kind::control_flow, std::move(operands), {}, {results.begin(), results.end()}});
+}
+
+void Primitives::end_tape() {
+  const TapeScope ended = tape_scopes_.back();
+  tape_scopes_.pop_back();
+  if (tape_scopes_.empty() || tape_scopes_.back().bodies != ended.bodies) tape_.resize(ended.begin);
+}
+
 Value Primitives::record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to) {
   return to.value() == type(x) ? x : record(kind, {{x}}, params, to);
 }
@@ -274,7 +284,8 @@ Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
 }
 
 std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> carries,
-                                    std::span<const Value> rows, Value condition, const LoopBody& body) {
+                                    std::span<const Value> rows, Value condition, const LoopBody& body,
+                                    std::optional<std::int64_t> replayed) {
   require_existing(carries);
   require_existing(rows);
   if (steps < 0) fail("a loop cannot take {} steps", steps);
@@ -316,10 +327,11 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
     for (std::int64_t d : shape(v)) stacked.push_back(d);
     results.push_back(add_value({dtype(v), stacked}));
   }
-  emit_loop({steps, carries, rows, condition}, results);
+  emit_loop({steps, carries, rows, condition, replayed}, results);
   std::vector<Value> operands(carries.begin(), carries.end());
   operands.insert(operands.end(), rows.begin(), rows.end());
-  tape_control_flow(std::move(operands), results);
+  if (condition.valid()) operands.push_back(condition);
+  tape_control_flow(std::move(operands), 1, results);
   return results;
 }
 
@@ -343,7 +355,7 @@ std::vector<Value> Primitives::branch(Value condition, const BranchBody& then, c
     results.push_back(add_value(TensorType(type(a[i]))));
   }
   emit_branch(condition, results);
-  tape_control_flow({condition}, results);
+  tape_control_flow({condition}, 2, results);
   return results;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -93,6 +94,7 @@ struct ConvSpec {
   std::int64_t groups = 1;
 };
 
+class DrawCounter;
 struct Node;
 class ResultType;
 
@@ -191,11 +193,16 @@ class Primitives {
   /// most `steps` times. `carries` are the initial loop-carried values, `rows` the scanned inputs: step i
   /// gets their slice i along the first axis. Returns the final loop-carried values, then each output stacked
   /// along a new first axis, with zeros for steps that did not run.
+  /// With `replayed`, step i draws the random numbers that step steps - 1 - i of another loop drew, whose
+  /// steps took that many counters each and whose first draw is the next one here.
   std::vector<Value> loop(std::int64_t steps, std::span<const Value> carries, std::span<const Value> rows,
-                          Value condition, const LoopBody& body);
+                          Value condition, const LoopBody& body, std::optional<std::int64_t> replayed = {});
   /// The results of `then` if `condition` (a bool of one element) holds, else those of `otherwise` (the else
   /// body). Both return values of the same types; only one of them runs.
   std::vector<Value> branch(Value condition, const BranchBody& then, const BranchBody& otherwise);
+
+  /// The counter of random draws; null where none is kept.
+  virtual DrawCounter* draw_counter() { return nullptr; }
 
   /// Called around the composition of a node: attributes its primitives to it.
   virtual void enter(const Node&) {}
@@ -260,12 +267,10 @@ class Primitives {
   };
   /// Another name of x: the same value, whose uses are told apart from those of x.
   Value alias(Value x);
-  /// Until the matching end_tape(), primitives are appended to one tape. Scopes nest; the outermost end
-  /// clears the tape.
-  void begin_tape() { ++tape_scopes_; }
-  void end_tape() {
-    if (--tape_scopes_ == 0) tape_.clear();
-  }
+  /// Until the matching end_tape(), primitives outside of bodies that are opened later are appended to one
+  /// tape. Scopes nest; the end of one that is not within another one of its body removes its entries.
+  void begin_tape() { tape_scopes_.push_back({bodies_.size(), tape_.size()}); }
+  void end_tape();
   /// Entries stay where they are while more are appended.
   const std::deque<Taped>& tape() const { return tape_; }
   /// During its lifetime random_uniform and random_uniforms return what the entries [begin, end) of the tape
@@ -313,6 +318,7 @@ class Primitives {
     std::int64_t steps;
     std::span<const Value> carries, rows;
     Value condition;
+    std::optional<std::int64_t> replayed;
   };
   virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
   virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}
@@ -328,16 +334,26 @@ class Primitives {
   Value draw(const ResultType& type, std::int64_t word);
   void open_body(std::span<const Value> arguments);
   void close_body(std::span<const Value> yielded);
-  /// Appends a loop or branch and the values from outside that its bodies used, after its own `operands`.
-  void tape_control_flow(std::vector<Value> operands, std::span<const Value> results);
+  void tape(Taped primitive);
+  /// Appends a loop or branch of the last `bodies` and the values from outside that these used, after its own
+  /// `operands`.
+  void tape_control_flow(std::vector<Value> operands, std::size_t bodies, std::span<const Value> results);
+  void use(std::span<const Value> operands);
 
   std::deque<TensorType> types_;
   std::deque<Taped> tape_;
-  int tape_scopes_ = 0;
   ReplayedDraws* replayed_ = nullptr;
-  /// Open bodies, each by its first value; and what they use from outside, if a tape is on.
-  std::vector<std::uint32_t> bodies_;
-  std::vector<Value> used_from_outside_;
+  struct TapeScope {
+    std::size_t bodies, begin;  // open bodies and entries when it began
+  };
+  std::vector<TapeScope> tape_scopes_;
+  /// An open body: its first value, and what it uses from outside, if a tape is on.
+  struct OpenBody {
+    std::uint32_t first;
+    std::vector<Value> used;
+  };
+  std::vector<OpenBody> bodies_;
+  std::vector<std::vector<Value>> used_by_closed_;  // by bodies without an operation yet
   bool train_;
   bool np_shape_ = false;
 };

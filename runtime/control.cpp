@@ -33,6 +33,9 @@ class Loop final : public Control {
     std::byte* scratch = bytes(outputs[plan_.outputs]);
     RandomState random = *static_cast<const RandomState*>(outputs[plan_.outputs + 1]);
 
+    if (plan_.draws < 0)
+      random.counter += static_cast<std::uint64_t>(1 - plan_.steps) * static_cast<std::uint64_t>(plan_.draws);
+
     SmallArray<std::byte*, 16> others(plan_.carries);
     for (std::size_t i = 0; i < plan_.carries; ++i) {
       others[i] = scratch;

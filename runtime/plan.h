@@ -51,7 +51,7 @@ struct BufferRef {
 struct LoopPlan {
   std::uint32_t body = 0;  ///< in the plan's bodies
   std::int64_t steps = 0;  ///< at most this many in a conditional loop
-  std::int64_t draws = 0;  ///< random counters per step
+  std::int64_t draws = 0;  ///< random counters per step; negative: from the last step to the first
   std::uint64_t carries = 0, rows = 0, invariants = 0, outputs = 0;
   bool conditional = false;
   bool operator==(const LoopPlan&) const = default;

@@ -1,4 +1,5 @@
 // Loops and branches over subgraphs. The attributes map inputs of the operator to variables of the subgraphs.
+#include "frontend/ops/control_gradient.h"
 #include "frontend/ops/shape_rules.h"
 #include "ir/compose.h"
 
@@ -37,13 +38,6 @@ int outputs(const Attrs& a) {
   const std::int64_t n = a.integer("num_outputs");
   if (n < 1 || n > 1 << 20) fail("num_outputs = {} is out of range", n);
   return static_cast<int>(n);
-}
-
-/// A one-element value as a bool of rank 0: whether it is not zero.
-Value truth(Primitives& p, Value x) {
-  if (p.type(x).elements() != 1) fail("a condition must be one number, got {}", p.type(x).str());
-  Value one = p.reshape(x, {});
-  return p.compare(Compare::ne, one, p.like(one, 0));
 }
 
 Values foreach_steps(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
@@ -243,6 +237,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = foreach_steps,
        .bodies = 1,
+       .gradient_sums = foreach_gradient,
        .shape_rule = foreach_shape,
        .train_sensitive = true},
       {.name = "_while_loop",
@@ -257,6 +252,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = while_steps,
        .bodies = 2,
+       .gradient_sums = while_gradient,
        .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
@@ -270,6 +266,7 @@ std::span<const OpDef> control_ops() {
        .visible_outputs = outputs,
        .compose_with = either,
        .bodies = 3,
+       .gradient_sums = cond_gradient,
        .shape_rule = either_shape,
        .train_sensitive = true},
   };

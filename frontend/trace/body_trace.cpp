@@ -6,6 +6,8 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 
 namespace kiln {
 namespace {
@@ -132,6 +134,13 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
       body->nodes.push_back(variable);
   for (const ir::NodePtr& node : body->nodes)
     if (node->is_variable()) body->inputs.push_back(node);
+  // A gradient's terms come in the order of the program's calls, which a file does not keep.
+  if (shapes_known()) {
+    const std::unordered_set<ir::NodePtr> used(body->nodes.begin(), body->nodes.end());
+    body->nodes = body->inputs;
+    std::copy_if(nodes_.begin(), nodes_.end(), std::back_inserter(body->nodes),
+                 [&](const ir::NodePtr& node) { return used.contains(node); });
+  }
   return body;
 }
 

@@ -76,18 +76,25 @@ class Recorder {
   }
   void abandon() { trace_.reset(); }
 
-  /// Finishes the body. A result is copied if it is a variable, a captured value or an earlier result: each
-  /// head of a subgraph is a node of its own, as in MXNet.
-  ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true) {
+  /// Finishes the body. A result is copied if it is a variable, a captured value, an earlier result or, of
+  /// the first `stacked` ones, a later one behind these: each head of a subgraph is a node of its own, as in
+  /// MXNet.
+  ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true,
+                         std::size_t stacked = 0) {
     Tensors heads;
-    std::vector<ir::Entry> seen;
+    std::vector<ir::Entry> seen, states;
     check_defined(results, where);
-    for (const Tensor& result : results) {
-      Tensor head = trace_->resolve(result);
-      const ir::Entry value = value_of(head, where);
-      const bool known = std::any_of(seen.begin(), seen.end(), [&](const ir::Entry& e) {
+    const auto is_in = [](const std::vector<ir::Entry>& list, const ir::Entry& value) {
+      return std::any_of(list.begin(), list.end(), [&](const ir::Entry& e) {
         return e.node == value.node && e.output == value.output;
       });
+    };
+    for (std::size_t i = stacked; i < results.size(); ++i)
+      states.push_back(value_of(trace_->resolve(results[i]), where));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Tensor head = trace_->resolve(results[i]);
+      const ir::Entry value = value_of(head, where);
+      const bool known = is_in(seen, value) || (i < stacked && is_in(states, value));
       if (value.node->is_variable() || known) {
         const Tensor* inputs[] = {&head};
         head = record_node({.op = find_op_or_throw("_copy"),
@@ -275,7 +282,8 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
-  const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
+  const ir::SubgraphPtr subgraph =
+      recorder.finish(joined(step), where, /*keep_unused=*/true, step.outputs.size());
 
   ControlNode node;
   Positions data_positions, state_positions, other_positions;
@@ -340,7 +348,8 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
         condition_writes
             ? "the condition of a while_loop writes into a loop variable"
             : "the body of a while_loop writes into a loop variable that it shares with another array");
-  const ir::SubgraphPtr subgraph = recorder.finish(joined(step), where);
+  const ir::SubgraphPtr subgraph =
+      recorder.finish(joined(step), where, /*keep_unused=*/true, step.outputs.size());
   feed(test, condition_positions);
   feed(recorder, body_positions);
   for (const ir::NodePtr& variable : recorder.variables())

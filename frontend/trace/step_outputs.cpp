@@ -1,5 +1,6 @@
 #include "frontend/trace/step_outputs.h"
 
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
@@ -18,15 +19,10 @@ namespace {
 
 TensorType type_of(const Tensor& t) { return {TensorAccess::dtype(t), TensorAccess::shape(t)}; }
 
-/// A handle to the current value of `t`.
-Tensor value_now(Trace& trace, const Tensor& t, std::source_location where) {
-  const Tensor own = trace.resolve(t);
-  const Shape& shape = TensorAccess::shape(own);
-  return TensorAccess::make(std::make_shared<Array>(&trace, value_of(own, where), shape, true), 0, shape,
-                            TensorAccess::dtype(own));
-}
-
 }  // namespace
+
+StepOutputs::StepOutputs(std::int64_t rows, std::source_location where)
+    : rows_(rows), where_(where), recorded_(Trace::current() || detail::is_recording()) {}
 
 void StepOutputs::check(const std::vector<Tensor>& outputs) const {
   if (outputs.size() != first_.size())
@@ -57,9 +53,9 @@ void StepOutputs::add(const std::vector<Tensor>& outputs) {
     if (!t.defined()) fail("{}the body returned an undefined Tensor", line_prefix(where_));
   if (taken_ == 0) first_ = outputs;
   check(outputs);
-  if (Trace* const trace = Trace::current()) {
+  if (recorded_) {
     std::vector<Tensor>& values = steps_.emplace_back();
-    for (const Tensor& t : outputs) values.push_back(value_now(*trace, t, where_));
+    for (const Tensor& t : outputs) values.push_back(t.copy(where_));
   } else {
     copy_rows(outputs);
   }
@@ -68,7 +64,7 @@ void StepOutputs::add(const std::vector<Tensor>& outputs) {
 
 std::vector<Tensor> StepOutputs::stacked() {
   std::vector<Tensor> out;
-  if (!Trace::current()) {
+  if (!recorded_) {
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(type_of(first_[i]).bytes());
       const std::size_t filled = static_cast<std::size_t>(taken_) * bytes;
@@ -80,7 +76,8 @@ std::vector<Tensor> StepOutputs::stacked() {
   for (std::size_t i = 0; i < first_.size(); ++i) {
     std::vector<Tensor> parts;
     for (const std::vector<Tensor>& step : steps_) parts.push_back(step[i]);
-    while (static_cast<std::int64_t>(parts.size()) < rows_) parts.push_back(F::zeros_like(parts[0], where_));
+    while (static_cast<std::int64_t>(parts.size()) < rows_)
+      parts.push_back(F::zeros(TensorAccess::shape(first_[i]), TensorAccess::dtype(first_[i]), where_));
     out.push_back(F::stack(parts, {}, where_));
   }
   return out;

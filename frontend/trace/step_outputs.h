@@ -6,10 +6,11 @@
 namespace kiln {
 
 /// Stacks the outputs of a loop's steps along a new first axis of extent `rows`. Outputs are copied at the
-/// end of their step: in-place writes of later steps do not affect them.
+/// end of their step: in-place writes of later steps do not affect them, and to their gradients the copy is a
+/// use at the end of the step, behind which come those of later steps.
 class StepOutputs {
  public:
-  StepOutputs(std::int64_t rows, std::source_location where) : rows_(rows), where_(where) {}
+  StepOutputs(std::int64_t rows, std::source_location where);
 
   /// Throws if a step's outputs differ from the first step's in number, shape or dtype.
   void add(const std::vector<Tensor>& outputs);
@@ -23,6 +24,7 @@ class StepOutputs {
 
   std::int64_t rows_, taken_ = 0;
   std::source_location where_;
+  bool recorded_;                           // in a trace or on the tape
   std::vector<Tensor> first_;               // the first step's, for their types
   std::vector<Tensor> arrays_;              // eager: filled row by row
   std::vector<std::vector<Tensor>> steps_;  // recorded: the values of each step

@@ -1,0 +1,615 @@
+#include "frontend/ops/control_gradient.h"
+
+#include "ir/compose.h"
+#include "ir/differentiate.h"
+#include "ir/draws.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace kiln::ops {
+namespace {
+
+using ir::GradientArgs;
+using ir::GradientReach;
+using ir::GradientRequest;
+using ir::LoopStep;
+using ir::Subgraph;
+
+using Positions = std::vector<std::int64_t>;
+using Flags = std::vector<bool>;
+
+constexpr std::size_t most_apart = 8;
+
+void add_term(Primitives& p, Value& sum, Value term) {
+  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
+}
+
+/// The neutral element of addition, for sums that must begin without a term.
+Value no_term(Primitives& p, const TensorType& type) { return p.full(type, -0.0); }
+
+Flags valid(Args values) {
+  Flags flags;
+  for (Value v : values) flags.push_back(v.valid());
+  return flags;
+}
+void unite(Flags& a, const Flags& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
+}
+
+/// The first `n` rows, the last one first.
+Value backwards(Primitives& p, Value stacked, std::int64_t n) {
+  const Shape& shape = p.shape(stacked);
+  Shape limit = shape;
+  limit[0] = n;
+  const Value rows = p.slice(stacked, Shape::filled(shape.rank(), 0), limit, Shape::filled(shape.rank(), 1));
+  return p.reverse(rows, {0});
+}
+Shape without_first(const Shape& stacked) { return Shape(stacked.dims().subspan(1)); }
+Shape with_first(std::int64_t n, const Shape& row) {
+  Shape shape{n};
+  for (std::int64_t d : row) shape.push_back(d);
+  return shape;
+}
+Value row_of(Primitives& p, Value stacked, std::int64_t i) {
+  const Shape shape = p.shape(stacked);
+  Shape start = Shape::filled(shape.rank(), 0), limit = shape;
+  start[0] = i;
+  limit[0] = i + 1;
+  return p.reshape(p.slice(stacked, start, limit, Shape::filled(shape.rank(), 1)), without_first(shape));
+}
+
+/// A loop as both operators have it. Outputs of the body: stacked ones, then states.
+struct LoopParts {
+  enum class Role { row, state, captured };
+  struct Variable {
+    Role role;
+    std::size_t number;  // of the row, the state; of the node's input
+  };
+  const Subgraph& body;
+  std::vector<Variable> variables;        // by input of the body
+  std::vector<std::size_t> data, states;  // inputs of the node
+  std::size_t outputs;
+};
+
+/// What goes from step to step, backwards. An invalid value has no term yet.
+struct Running {
+  Values states, shared;
+};
+
+/// The gradient of one step, and what is known of all steps.
+class StepGradient {
+ public:
+  StepGradient(Primitives& p, const GradientArgs& args, const LoopParts& parts)
+      : p_(p), args_(args), parts_(parts) {
+    for (const LoopParts::Variable& v : parts.variables)
+      if (v.role == LoopParts::Role::captured && args.wanted[v.number]) share(args.same[v.number]);
+    // Data that is used otherwise too has one chain for all uses.
+    for (std::size_t k = 0; k < parts.data.size(); ++k) {
+      const std::size_t of = args.same[parts.data[k]];
+      std::size_t uses = 0;
+      for (std::size_t i = 0; i < args.same.size(); ++i) uses += args.wanted[i] && args.same[i] == of;
+      alone_.push_back(uses <= 1);
+      if (uses > 1) share(of);
+    }
+  }
+
+  /// The inputs with a sum that steps go on with.
+  const std::vector<std::size_t>& shared() const { return shared_; }
+  bool alone(std::size_t row) const { return alone_[row]; }
+  bool any_row_shared() const { return std::find(alone_.begin(), alone_.end(), false) != alone_.end(); }
+
+  Values variables(Args carried, Args rows) const {
+    Values values;
+    for (const LoopParts::Variable& v : parts_.variables)
+      values.push_back(v.role == LoopParts::Role::row     ? scalar_or_1d(p_, rows[v.number])
+                       : v.role == LoopParts::Role::state ? carried[v.number]
+                                                          : args_.in[v.number]);
+    return values;
+  }
+
+  /// Replaces `running` by the sums after the step, and returns the contribution to each row that is alone.
+  /// `heads` are those of the stacked outputs, `index` the number of the step (rank 0) if a row is shared.
+  Values step(Running& running, Args carried, Args rows, Args heads, Value index) const {
+    GradientRequest request = sums_of_step();
+    Values all_heads(heads.begin(), heads.end());
+    all_heads.insert(all_heads.end(), running.states.begin(), running.states.end());
+    request.heads = valid(all_heads);
+    Values so_far(request.running.size());
+    std::copy(running.shared.begin(), running.shared.end(), so_far.begin() + signed_size(states()));
+    request.running = valid(so_far);
+    ir::Differentiation d(p_, parts_.body, variables(carried, rows));
+    const Values sums = d.sums(request, all_heads, so_far);
+    const auto shared_begin = sums.begin() + signed_size(states()),
+               rows_begin = shared_begin + signed_size(shared_.size());
+    running = {{sums.begin(), shared_begin}, {shared_begin, rows_begin}};
+    Values terms(rows_begin, sums.end());
+    // Data that is given twice has one row in each step.
+    Values of_row(terms.size());
+    for (std::size_t k = terms.size(); k-- > 0;) {
+      if (terms[k].valid()) terms[k] = p_.reshape(terms[k], p_.shape(rows[k]));
+      if (alone_[k]) continue;
+      const std::size_t of = args_.same[parts_.data[k]];
+      std::size_t first = 0;
+      while (args_.same[parts_.data[first]] != of) ++first;
+      add_term(p_, of_row[first], terms[k]);
+      terms[k] = {};
+      if (first != k || !of_row[k].valid()) continue;
+      const Value row = p_.reshape(of_row[k], with_first(1, p_.shape(rows[k])));
+      const Value zeros = p_.full(p_.type(args_.in[parts_.data[k]]), 0);
+      add_term(p_, running.shared[shared_number(of)],
+               p_.scatter(ir::Scatter::replace, zeros, p_.reshape(index, {1}), row, 0));
+    }
+    return terms;
+  }
+
+  /// What has a gradient in a step, given which states have one behind it and which outputs have one.
+  struct Structure {
+    Flags states, shared, rows;  // terms
+    ir::Differentiation::Reached values;
+  };
+  const Structure& structure(const Flags& states_after, Args heads, std::span<const TensorType> types) {
+    const auto [at, added] = known_.try_emplace(states_after);
+    if (!added) return at->second;
+    GradientRequest request = sums_of_step();
+    request.heads = valid(heads);
+    request.heads.insert(request.heads.end(), states_after.begin(), states_after.end());
+    const GradientReach reach = ir::gradient_reach(parts_.body, request, types, p_.train());
+    const auto begin = reach.sums.begin();
+    const auto shared_begin = begin + signed_size(states()),
+               rows_begin = shared_begin + signed_size(shared_.size());
+    at->second = {
+        {begin, shared_begin}, {shared_begin, rows_begin}, {rows_begin, reach.sums.end()}, reach.values};
+    for (std::size_t k = 0; k < alone_.size(); ++k)
+      if (!alone_[k] && at->second.rows[k])
+        at->second.shared[shared_number(args_.same[parts_.data[k]])] = true;
+    return at->second;
+  }
+
+ private:
+  static std::ptrdiff_t signed_size(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+  std::size_t states() const { return parts_.states.size(); }
+  void share(std::size_t input) {
+    if (std::find(shared_.begin(), shared_.end(), input) == shared_.end()) shared_.push_back(input);
+  }
+  std::size_t shared_number(std::size_t input) const {
+    return static_cast<std::size_t>(std::find(shared_.begin(), shared_.end(), input) - shared_.begin());
+  }
+  /// Sums: the states, what is shared, the rows.
+  GradientRequest sums_of_step() const {
+    GradientRequest request;
+    for (const LoopParts::Variable& v : parts_.variables) {
+      std::size_t number = 0;
+      switch (v.role) {
+        case LoopParts::Role::state:
+          number = v.number;
+          break;
+        case LoopParts::Role::captured:
+          number = states() + shared_number(args_.same[v.number]);
+          break;
+        case LoopParts::Role::row:
+          number = states() + shared_.size() + v.number;
+          break;
+      }
+      const bool wanted = v.role == LoopParts::Role::state ||
+                          args_.wanted[v.role == LoopParts::Role::row ? parts_.data[v.number] : v.number];
+      request.sums.push_back(wanted ? static_cast<std::int64_t>(number) : GradientRequest::none);
+    }
+    request.running.resize(states() + shared_.size() + parts_.data.size());
+    return request;
+  }
+
+  Primitives& p_;
+  const GradientArgs& args_;
+  const LoopParts& parts_;
+  std::vector<std::size_t> shared_;
+  Flags alone_;
+  std::map<Flags, Structure> known_;
+};
+
+/// The backward pass of a loop.
+class LoopGradient {
+ public:
+  LoopGradient(Primitives& p, const GradientArgs& args, const LoopParts& parts, Args sums)
+      : p_(p), args_(args), parts_(parts), sums_(sums.begin(), sums.end()), gradient_(p, args, parts) {
+    for (std::size_t i : parts.data) data_.push_back(args.in[i]);
+    for (std::size_t i : parts.states) initial_.push_back(args.in[i]);
+    heads_.assign(args.heads.begin(), args.heads.begin() + static_cast<std::ptrdiff_t>(parts.outputs));
+    now_.states.assign(args.heads.begin() + static_cast<std::ptrdiff_t>(parts.outputs), args.heads.end());
+    for (std::size_t i : gradient_.shared()) now_.shared.push_back(sums_[i]);
+    for (const LoopParts::Variable& v : parts.variables) {
+      using Role = LoopParts::Role;
+      TensorType type = p.type(v.role == Role::row     ? data_[v.number]
+                               : v.role == Role::state ? initial_[v.number]
+                                                       : args.in[v.number]);
+      if (v.role == Role::row) {
+        type.shape = without_first(type.shape);
+        if (type.shape.empty() && !p.np_shape()) type.shape = {1};
+      }
+      types_.push_back(type);
+    }
+  }
+
+  void run_all(std::int64_t steps);
+  void run_while(std::int64_t most, const std::function<Value(Args)>& goes_on);
+  Values sums();
+
+ private:
+  const StepGradient::Structure& structure(const Flags& states) {
+    return gradient_.structure(states, heads_, types_);
+  }
+  /// The states that have a gradient before 0, 1, 2, ... of the last `steps` steps, until they repeat.
+  std::vector<Flags> sequence(Flags states, std::int64_t steps) {
+    std::vector<Flags> list{std::move(states)};
+    while (static_cast<std::int64_t>(list.size()) < steps) {
+      const Flags& next = structure(list.back()).states;
+      if (std::find(list.begin(), list.end(), next) != list.end()) break;
+      list.push_back(next);
+    }
+    return list;
+  }
+  /// The union of these, if it gives steps the structure that each of them has: then a state without gradient
+  /// may have -0.
+  bool has_one_structure(std::span<const Flags> list, Flags& all) {
+    all = list.front();
+    for (const Flags& f : list) unite(all, f);
+    // A step's terms must be among those of the next one.
+    for (Flags before; before != all;) {
+      before = all;
+      unite(all, structure(before).states);
+    }
+    const auto& values = structure(all).values;
+    return std::all_of(list.begin(), list.end(),
+                       [&](const Flags& f) { return structure(f).values == values; });
+  }
+  /// Values of `states` and `shared` that are carried, in this order.
+  struct Carried {
+    std::vector<std::size_t> states, shared;
+  };
+  static Carried carried(const Flags& states, const Flags& shared) {
+    Carried c;
+    for (std::size_t i = 0; i < states.size(); ++i)
+      if (states[i]) c.states.push_back(i);
+    for (std::size_t i = 0; i < shared.size(); ++i)
+      if (shared[i]) c.shared.push_back(i);
+    return c;
+  }
+  Values pack(const Running& r, const Carried& c) {
+    Values list;
+    for (std::size_t i : c.states)
+      list.push_back(r.states[i].valid() ? r.states[i] : no_term(p_, p_.type(initial_[i])));
+    for (std::size_t i : c.shared)
+      list.push_back(r.shared[i].valid() ? r.shared[i]
+                                         : no_term(p_, p_.type(args_.in[gradient_.shared()[i]])));
+    return list;
+  }
+  /// The carried ones; of the states only those that are in `states`.
+  void unpack(Args list, const Carried& c, const Flags& states, Running& r) const {
+    std::size_t next = 0;
+    for (std::size_t i : c.states) {
+      r.states[i] = states[i] ? list[next] : Value();
+      ++next;
+    }
+    for (std::size_t i : c.shared) r.shared[i] = list[next++];
+  }
+  Running nothing() const { return {Values(now_.states.size()), Values(now_.shared.size())}; }
+  void run_apart(std::int64_t i);
+  void run_loop(std::int64_t steps, const Flags& states);
+
+  Primitives& p_;
+  const GradientArgs& args_;
+  const LoopParts& parts_;
+  Values sums_;
+  StepGradient gradient_;
+  Values data_, initial_, heads_;
+  std::vector<TensorType> types_;  // of the body's variables
+  Running now_;
+  Values before_;               // the states at the start of each step, stacked
+  std::int64_t per_step_ = 0;   // random counters
+  std::vector<Values> pieces_;  // by data: the rows of its gradient, the last ones first; invalid: zeros
+  std::vector<std::int64_t> sizes_, terms_;  // of the pieces; by data: steps that have a term
+};
+
+void LoopGradient::run_apart(std::int64_t i) {
+  ir::DrawCounter* const draws = p_.draw_counter();
+  if (draws) draws->seek(args_.first_draw + i * per_step_);
+  Values carried, rows, heads;
+  for (Value v : before_) carried.push_back(row_of(p_, v, i));
+  for (Value v : data_) rows.push_back(row_of(p_, v, i));
+  for (Value v : heads_) heads.push_back(v.valid() ? row_of(p_, v, i) : Value());
+  const Value index = p_.full_integer({DType::i64, {}}, i);
+  const Values terms = gradient_.step(now_, carried, rows, heads, index);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    Value term = terms[k];
+    terms_[k] += term.valid();
+    if (term.valid()) term = p_.reshape(term, with_first(1, p_.shape(term)));
+    pieces_[k].push_back(term);
+  }
+  sizes_.push_back(1);
+}
+
+void LoopGradient::run_loop(std::int64_t steps, const Flags& states) {
+  if (ir::DrawCounter* const draws = p_.draw_counter()) draws->seek(args_.first_draw);
+  const Carried c = carried(states, structure(states).shared);
+  Values rows;
+  for (const Values* list : {&data_, &before_, &heads_})
+    for (Value v : *list)
+      if (v.valid()) rows.push_back(backwards(p_, v, steps));
+  const bool indexed = gradient_.any_row_shared();
+  if (indexed) rows.push_back(p_.reverse(p_.iota({DType::i64, {steps}}, 0), {0}));
+  Flags has_row(data_.size());
+  Values out = p_.loop(
+      steps, pack(now_, c), rows, {},
+      [&](Args sums, Args row) -> LoopStep {
+        Running r = nothing();
+        unpack(sums, c, states, r);
+        const Args data = row.subspan(0, data_.size()), before = row.subspan(data_.size(), before_.size());
+        std::size_t next = data_.size() + before_.size();
+        Values heads;
+        for (Value v : heads_) heads.push_back(v.valid() ? row[next++] : Value());
+        Values terms = gradient_.step(r, before, data, heads, indexed ? row.back() : Value());
+        has_row = valid(terms);
+        std::erase_if(terms, [](Value v) { return !v.valid(); });
+        return {pack(r, c), terms, {}};
+      },
+      per_step_);
+  // A state that has no gradient in front of the first step has none.
+  Flags last = valid(now_.states);
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const Flags& next = structure(last).states;
+    if (next == last) break;
+    last = next;
+  }
+  unpack(out, c, last, now_);
+  std::size_t next = c.states.size() + c.shared.size();
+  for (std::size_t k = 0; k < data_.size(); ++k) {
+    terms_[k] += has_row[k] ? steps : 0;
+    pieces_[k].push_back(has_row[k] ? p_.reverse(out[next++], {0}) : Value());
+  }
+  sizes_.push_back(steps);
+}
+
+void LoopGradient::run_all(std::int64_t steps) {
+  pieces_.resize(data_.size());
+  terms_.resize(data_.size());
+  if (steps == 0) return;
+  const ir::DrawReplay replay(p_.draw_counter(), args_.first_draw);
+  const Values all = p_.loop(steps, initial_, data_, {}, [&](Args carried, Args rows) -> LoopStep {
+    const Values out = compose(p_, parts_.body, gradient_.variables(carried, rows));
+    return {{out.begin() + static_cast<std::ptrdiff_t>(parts_.outputs), out.end()},
+            {carried.begin(), carried.end()},
+            {}};
+  });
+  before_.assign(all.begin() + static_cast<std::ptrdiff_t>(initial_.size()), all.end());
+  if (const ir::DrawCounter* const draws = p_.draw_counter()) per_step_ = draws->per_step();
+  for (std::size_t apart = 0; steps > 0; ++apart) {
+    Flags states;
+    const std::vector<Flags> list = sequence(valid(now_.states), steps);
+    if (has_one_structure(list, states) || apart == most_apart) {
+      run_loop(steps, states);
+      return;
+    }
+    run_apart(--steps);
+  }
+}
+
+void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>& goes_on) {
+  const ir::DrawReplay replay(p_.draw_counter(), args_.first_draw);
+  const Value first = goes_on(initial_);
+  const std::int64_t first_of_steps = p_.draw_counter() ? p_.draw_counter()->count() : 0;
+  const Values all = p_.loop(most, initial_, {}, first, [&](Args carried, Args) -> LoopStep {
+    const Values out = compose(p_, parts_.body, gradient_.variables(carried, {}));
+    Values next(out.begin() + static_cast<std::ptrdiff_t>(parts_.outputs), out.end());
+    const Value again = goes_on(next);
+    Values stacked(carried.begin(), carried.end());
+    stacked.push_back(
+        p_.compare(Compare::eq, p_.full_integer({DType::i64, {}}, 0), p_.full_integer({DType::i64, {}}, 0)));
+    return {std::move(next), std::move(stacked), again};
+  });
+  const std::size_t states = initial_.size();
+  before_.assign(all.begin() + static_cast<std::ptrdiff_t>(states), all.end() - 1);
+  const Value taken = all.back(), count = p_.reduce(Reduce::sum, p_.cast(taken, DType::i64), {0});
+
+  // The last steps with a structure of their own, then that of all others.
+  std::vector<Flags> list = sequence(valid(now_.states), most);
+  Flags others;
+  std::size_t apart = 0;
+  while (apart + 1 < std::min(list.size(), most_apart) &&
+         !has_one_structure(std::span(list).subspan(apart), others))
+    ++apart;
+  (void)has_one_structure(std::span(list).subspan(apart), others);
+  list.resize(apart);
+  Flags any = others, shared = structure(others).shared;
+  unite(any, valid(now_.states));
+  for (const Flags& f : list) {
+    unite(any, f);
+    unite(any, structure(f).states);
+    unite(shared, structure(f).shared);
+  }
+
+  const Carried c = carried(any, shared);
+  Values rows;
+  for (const Values* values : {&before_, &heads_})
+    for (Value v : *values)
+      if (v.valid()) rows.push_back(backwards(p_, v, most));
+  rows.push_back(p_.reverse(taken, {0}));
+  rows.push_back(p_.reverse(p_.iota({DType::i64, {most}}, 0), {0}));
+  if (ir::DrawCounter* const draws = p_.draw_counter()) {
+    per_step_ = draws->per_step();
+    draws->seek(first_of_steps);
+  }
+  const Values out = p_.loop(
+      most, pack(now_, c), rows, {},
+      [&](Args sums, Args row) -> LoopStep {
+        const auto step = [&](const Flags& states_after) {
+          Running r = nothing();
+          unpack(sums, c, states_after, r);
+          std::size_t next = before_.size();
+          Values heads;
+          for (Value v : heads_) heads.push_back(v.valid() ? row[next++] : Value());
+          (void)gradient_.step(r, row.subspan(0, before_.size()), {}, heads, {});
+          return pack(r, c);
+        };
+        const Value index = row.back(), runs = row[row.size() - 2];
+        const std::function<Values(std::size_t)> from = [&](std::size_t i) -> Values {
+          if (i == list.size()) return step(others);
+          const Value place =
+              p_.sub(count, p_.full_integer({DType::i64, {}}, static_cast<std::int64_t>(i) + 1));
+          return p_.branch(
+              p_.compare(Compare::eq, index, place), [&] { return step(list[i]); },
+              [&] { return from(i + 1); });
+        };
+        return {p_.branch(
+                    runs, [&] { return from(0); }, [&] { return Values(sums.begin(), sums.end()); }),
+                {},
+                {}};
+      },
+      per_step_);
+  unpack(out, c, any, now_);
+}
+
+Values LoopGradient::sums() {
+  for (std::size_t i = 0; i < now_.shared.size(); ++i) sums_[gradient_.shared()[i]] = now_.shared[i];
+  for (std::size_t k = parts_.states.size(); k-- > 0;)
+    if (const std::size_t i = parts_.states[k]; args_.wanted[i])
+      add_term(p_, sums_[args_.same[i]], now_.states[k]);
+  for (std::size_t k = 0; k < pieces_.size(); ++k) {
+    const std::size_t input = parts_.data[k];
+    if (!gradient_.alone(k) || terms_[k] == 0) continue;
+    const TensorType type = p_.type(args_.in[input]);
+    Values parts;
+    for (std::size_t i = sizes_.size(); i-- > 0;)
+      parts.push_back(pieces_[k][i].valid()
+                          ? pieces_[k][i]
+                          : p_.full({type.dtype, with_first(sizes_[i], without_first(type.shape))}, 0));
+    Value& sum = sums_[args_.same[input]];
+    add_term(p_, sum, p_.concatenate(parts, 0));
+    // Of several steps each row has got the +0 of another one; when does not matter.
+    if (terms_[k] > 1) sum = p_.add(sum, p_.full(type, 0));
+  }
+  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] = sums_[args_.same[i]];
+  return sums_;
+}
+
+}  // namespace
+
+Value truth(Primitives& p, Value x) {
+  if (p.type(x).elements() != 1) fail("a condition must be one number, got {}", p.type(x).str());
+  Value one = p.reshape(x, {});
+  return p.compare(Compare::ne, one, p.like(one, 0));
+}
+
+Values foreach_gradient(Primitives& p, const GradientArgs& args, Args sums) {
+  using Role = LoopParts::Role;
+  LoopParts parts{*args.bodies[0], std::vector<LoopParts::Variable>(args.in.size()), {}, {}, 0};
+  parts.outputs = static_cast<std::size_t>(args.attrs.integer("num_out_data"));
+  std::size_t input = 0;
+  const auto place = [&](const char* attr, Role role, std::vector<std::size_t>* inputs) {
+    std::size_t number = 0;
+    for (std::int64_t variable : args.attrs.integers(attr)) {
+      parts.variables[static_cast<std::size_t>(variable)] = {role, inputs ? number++ : input};
+      if (inputs) inputs->push_back(input);
+      ++input;
+    }
+  };
+  place("in_data_locs", Role::row, &parts.data);
+  place("in_state_locs", Role::state, &parts.states);
+  place("remain_locs", Role::captured, nullptr);
+  LoopGradient gradient(p, args, parts, sums);
+  gradient.run_all(p.shape(args.in[0])[0]);
+  return gradient.sums();
+}
+
+Values while_gradient(Primitives& p, const GradientArgs& args, Args sums) {
+  using Role = LoopParts::Role;
+  const Positions condition_inputs = args.attrs.integers("cond_input_locs"),
+                  body_inputs = args.attrs.integers("func_input_locs");
+  LoopParts parts{*args.bodies[1], {}, {}, {}, 0};
+  parts.outputs = static_cast<std::size_t>(args.attrs.integer("num_out_data"));
+  std::vector<LoopParts::Variable> by_input;
+  for (std::size_t i = 0; i < args.in.size(); ++i) by_input.push_back({Role::captured, i});
+  for (std::int64_t j : args.attrs.integers("func_var_locs")) {
+    const auto input = static_cast<std::size_t>(body_inputs[static_cast<std::size_t>(j)]);
+    by_input[input] = {Role::state, parts.states.size()};
+    parts.states.push_back(input);
+  }
+  for (std::int64_t i : body_inputs) parts.variables.push_back(by_input[static_cast<std::size_t>(i)]);
+  LoopGradient gradient(p, args, parts, sums);
+  gradient.run_while(args.attrs.integer("max_iterations"), [&](Args states) {
+    Values values;
+    for (std::int64_t i : condition_inputs) {
+      const LoopParts::Variable& v = by_input[static_cast<std::size_t>(i)];
+      values.push_back(v.role == Role::state ? states[v.number] : args.in[v.number]);
+    }
+    return truth(p, compose(p, *args.bodies[0], values)[0]);
+  });
+  return gradient.sums();
+}
+
+Values cond_gradient(Primitives& p, const GradientArgs& args, Args sums) {
+  const ir::DrawReplay replay(p.draw_counter(), args.first_draw);
+  struct Way {
+    const Subgraph& body;
+    std::vector<std::size_t> inputs;
+    GradientRequest request;
+    Flags terms;
+  };
+  const auto way = [&](std::size_t i, const char* positions) {
+    Way w{*args.bodies[i], {}, {valid(args.heads), {}, valid(sums)}, {}};
+    std::vector<TensorType> types;
+    for (std::int64_t k : args.attrs.integers(positions)) {
+      const auto input = static_cast<std::size_t>(k);
+      w.inputs.push_back(input);
+      w.request.sums.push_back(args.wanted[input] ? static_cast<std::int64_t>(args.same[input])
+                                                  : GradientRequest::none);
+      types.push_back(p.type(args.in[input]));
+    }
+    // Sums that the body does not go on with have no type in it.
+    for (std::size_t s = 0; s < w.request.running.size(); ++s)
+      if (std::find(w.request.sums.begin(), w.request.sums.end(), static_cast<std::int64_t>(s)) ==
+          w.request.sums.end())
+        w.request.running[s] = false;
+    GradientRequest alone = w.request;
+    alone.running.assign(sums.size(), false);
+    w.terms = ir::gradient_reach(w.body, alone, types, p.train()).sums;
+    return w;
+  };
+  const Way then = way(1, "then_input_locs"), otherwise = way(2, "else_input_locs");
+  Flags changed = then.terms;
+  unite(changed, otherwise.terms);
+  if (std::find(changed.begin(), changed.end(), true) == changed.end()) return {sums.begin(), sums.end()};
+
+  const auto values = [&](const std::vector<std::size_t>& inputs) {
+    Values list;
+    for (std::size_t i : inputs) list.push_back(args.in[i]);
+    return list;
+  };
+  std::vector<std::size_t> tested;
+  for (std::int64_t i : args.attrs.integers("cond_input_locs")) tested.push_back(static_cast<std::size_t>(i));
+  const Value condition = truth(p, compose(p, *args.bodies[0], values(tested))[0]);
+  const auto after = [&](const Way& w) {
+    Values running(sums.size());
+    for (std::size_t s = 0; s < sums.size(); ++s)
+      if (w.request.running[s]) running[s] = sums[s];
+    ir::Differentiation d(p, w.body, values(w.inputs));
+    const Values next = d.sums(w.request, args.heads, running);
+    Values out;
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+      if (!changed[s]) continue;
+      const Value v = w.terms[s] ? next[s] : sums[s];
+      out.push_back(v.valid() ? v : no_term(p, p.type(args.in[s])));
+    }
+    return out;
+  };
+  const Values sum = p.branch(
+      condition, [&] { return after(then); }, [&] { return after(otherwise); });
+  Values out(sums.begin(), sums.end());
+  std::size_t next = 0;
+  for (std::size_t s = 0; s < out.size(); ++s)
+    if (changed[s]) out[s] = sum[next++];
+  for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[args.same[s]];
+  return out;
+}
+
+}  // namespace kiln::ops

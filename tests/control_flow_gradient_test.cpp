@@ -1,0 +1,297 @@
+// Gradients through loops and branches: eager and hybridized runs give the same bits, and these are
+// derivatives.
+#include "function_net.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace kiln;
+
+namespace {
+
+using Results = struct F::contrib::Results;
+
+/// Numbers in (-1, 1); but for f64 some are -0.
+Tensor values(const Shape& shape, DType dtype, unsigned seed) {
+  std::vector<double> list;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const double x = std::sin(1. + 12.9898 * static_cast<double>(i) + 78.233 * seed) * 43758.5453;
+    list.push_back(dtype != DType::f64 && i % 4 == 3 ? -0. : 2 * (x - std::floor(x)) - 1);
+  }
+  return Tensor(list, shape).astype(dtype);
+}
+
+/// The gradients of the inputs, and of `captured` arrays, for heads of the given seeds.
+Tensors gradients(const Net::Body& body, const Tensors& in, bool hybrid) {
+  Net net(body);
+  if (hybrid) net.hybridize();
+  random::seed(11);
+  Tensors own;
+  for (const Tensor& t : in) {
+    own.push_back(t.copy());
+    if (is_floating(t.dtype())) own.back().attach_grad();
+  }
+  Tensors out, heads, kept;
+  {
+    const autograd::Record record;
+    out = net(own);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!is_floating(out[i].dtype())) continue;
+    kept.push_back(out[i]);
+    heads.push_back(values(out[i].shape(), out[i].dtype(), 90 + static_cast<unsigned>(i)));
+  }
+  autograd::backward(kept, heads);
+  Tensors grads;
+  for (const Tensor& t : own)
+    if (is_floating(t.dtype())) grads.push_back(t.grad().copy());
+  return grads;
+}
+
+/// The eager gradients, after a check that all other runs give their bits.
+Tensors same_gradients(const Net::Body& body, const Tensors& in) {
+  const Tensors eager = gradients(body, in, false);
+  for (const bool hybrid : {false, true})
+    for (const int threads : {1, 2}) {
+      const ThreadLimit limit(threads);
+      const Tensors other = gradients(body, in, hybrid);
+      REQUIRE(other.size() == eager.size());
+      for (std::size_t i = 0; i < eager.size(); ++i) {
+        CAPTURE(hybrid, threads, i);
+        if (!same_bits(other[i], eager[i])) {
+          CAPTURE(eager[i].to_vector<double>(), other[i].to_vector<double>());
+          CHECK(same_bits(other[i], eager[i]));
+        }
+      }
+    }
+  return eager;
+}
+
+/// Compares with differences of the sum of the heads times the outputs. For f64.
+void check_derivative(const Net::Body& body, const Tensors& in) {
+  const Tensors grads = same_gradients(body, in);
+  const auto value = [&](const Tensors& given) {
+    Net net(body);
+    random::seed(11);
+    const autograd::Pause pause(true);
+    const Tensors out = net(given);
+    double sum = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto a = out[i].to_vector<double>(),
+                 h = values(out[i].shape(), out[i].dtype(), 90 + static_cast<unsigned>(i))
+                         .to_vector<double>();
+      for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * h[k];
+    }
+    return sum;
+  };
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::vector<double> at = in[i].to_vector<double>(), grad = grads[i].to_vector<double>();
+    for (std::size_t k = 0; k < at.size(); k += 1 + at.size() / 7) {
+      const double step = 1e-5;
+      double around[2];
+      for (const int side : {0, 1}) {
+        Tensors moved;
+        for (const Tensor& t : in) moved.push_back(t.copy());
+        std::vector<double> list = at;
+        list[k] += side ? step : -step;
+        moved[i] = Tensor(list, in[i].shape());
+        around[side] = value(moved);
+      }
+      CAPTURE(i, k);
+      CHECK(grad[k] == Approx((around[1] - around[0]) / (2 * step)).epsilon(1e-5).margin(1e-6));
+    }
+  }
+}
+
+void check(const Net::Body& body, const std::vector<Shape>& shapes) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16}) {
+    CAPTURE(name_of(dtype));
+    Tensors in;
+    for (const Shape& s : shapes) in.push_back(values(s, dtype, static_cast<unsigned>(in.size()) + 1));
+    if (dtype == DType::f64)
+      check_derivative(body, in);
+    else
+      same_gradients(body, in);
+  }
+}
+
+Tensors all_of(const Results& r) {
+  Tensors all = r.outputs;
+  all.insert(all.end(), r.states.begin(), r.states.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("gradients of foreach: data, states and captured arrays that every step uses") {
+  for (const std::int64_t steps : {1, 2, 5}) {
+    CAPTURE(steps);
+    check(
+        [](F& f, const Tensors& in) {
+          const Tensors r = all_of(f.contrib().foreach (
+              [&](const Tensors& rows, const Tensors& s) -> Results {
+                const Tensor y = f.tanh(f.dot(rows[0], in[2]) + s[0] * in[3] + f.dot(s[0], in[2]));
+                return {{y * rows[0]}, {y}};
+              },
+              {in[0]}, {in[1]}));
+          return Tensors{r[0], r[1], r[0] * 2};
+        },
+        {{steps, 2, 3}, {2, 3}, {3, 3}, {2, 3}});
+  }
+}
+
+TEST_CASE("gradients of foreach: final states without a gradient") {
+  check(
+      [](F& f, const Tensors& in) {
+        return f.contrib()
+            .foreach (
+                [&](const Tensors& rows, const Tensors& s) -> Results {
+                  const Tensor c = s[1] * f.sigmoid(rows[0]) + in[3];
+                  const Tensor h = f.tanh(c) * in[3] + s[0];
+                  return {{h}, {f.relu(h * in[4]), c}};
+                },
+                {in[0]}, {in[1], in[2]})
+            .outputs;
+      },
+      {{4, 3}, {3}, {3}, {3}, {3}});
+}
+
+TEST_CASE("gradients of foreach: one value in several roles") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = rows[0] * s[0] + rows[1] * f.sum(in[0]) + in[1] * s[0];
+              return {{y, y, s[0]}, {y}};
+            },
+            {in[0], in[0]}, {in[1]}));
+      },
+      {{3, 4}, {4}});
+}
+
+TEST_CASE("gradients of foreach: views and in-place writes of the body's own arguments") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              Tensor x = rows[0], h = s[0];
+              x[slice(0, 1)] = h[slice(1, 2)] * 2;
+              h += x * in[2];
+              return {{x * x}, {h}};
+            },
+            {in[0]}, {in[1]}));
+      },
+      {{3, 2, 2}, {2, 2}, {2, 2}});
+}
+
+TEST_CASE("gradients of foreach: random numbers are those of the forward pass") {
+  const auto body = [](F& f, const Tensors& in) -> Tensors {
+    return all_of(f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& s) -> Results {
+          const Tensor y = f.Dropout(rows[0] * in[2], {.p = 0.5}) + s[0];
+          const Tensors inner = all_of(f.contrib().foreach (
+              [&](const Tensors& r, const Tensors& t) -> Results {
+                return {{}, {t[0] + f.Dropout(r[0] * in[2], {.p = 0.3}) * t[0]}};
+              },
+              {in[3]}, {y}));
+          return {{inner[0]}, {y * in[2]}};
+        },
+        {in[0]}, {in[1]}));
+  };
+  check(body, {{3, 4}, {4}, {4}, {2, 4}});
+}
+
+TEST_CASE("gradients of cond: only the branch that is taken") {
+  for (const double limit : {-100., 100.}) {
+    CAPTURE(limit);
+    check(
+        [&](F& f, const Tensors& in) {
+          const Tensors r = f.contrib().cond(
+              f.sum(in[0]) < limit,
+              [&] {
+                return Tensors{in[0] * in[1] + in[1], f.Dropout(in[1], {.p = 0.5})};
+              },
+              [&] {
+                return Tensors{f.tanh(in[1]), in[1] * in[2]};
+              });
+          return Tensors{r[0] * in[1], r[1], in[0] + in[2]};
+        },
+        {{3}, {3}, {3}});
+  }
+}
+
+TEST_CASE("gradients of while_loop: steps that do not run add nothing") {
+  for (const double limit : {1., 3., 100.}) {
+    CAPTURE(limit);
+    check(
+        [&](F& f, const Tensors& in) {
+          const Results r = f.contrib().while_loop([&](const Tensors& v) { return v[0] < limit; },
+                                                   [&](const Tensors& v) -> Results {
+                                                     const Tensor y =
+                                                         f.tanh(v[1] * in[1] + f.Dropout(in[1], {.p = 0.5}));
+                                                     return {{y * v[1]}, {v[0] + 1, y}};
+                                                   },
+                                                   {zeros({1}), in[0]}, 5);
+          return Tensors{r.outputs[0], r.states[1]};
+        },
+        {{3}, {3}});
+  }
+}
+
+TEST_CASE("gradients of while_loop: final states without a gradient") {
+  check(
+      [&](F& f, const Tensors& in) {
+        return f.contrib()
+            .while_loop([&](const Tensors& v) { return v[0] < 3; },
+                        [&](const Tensors& v) -> Results {
+                          return {{v[1] + in[1]}, {v[0] + 1, f.relu(v[2] * in[1]), v[1] * in[2]}};
+                        },
+                        {zeros({1}), in[0], in[0]}, 5)
+            .outputs;
+      },
+      {{3}, {3}, {3}});
+}
+
+TEST_CASE("gradients of a cond in a foreach in a while_loop") {
+  check(
+      [&](F& f, const Tensors& in) {
+        const Results r = f.contrib().while_loop(
+            [&](const Tensors& v) { return v[0] < 2; },
+            [&](const Tensors& v) -> Results {
+              const Tensors inner = all_of(f.contrib().foreach (
+                  [&](const Tensors& rows, const Tensors& s) -> Results {
+                    const Tensors y = f.contrib().cond(
+                        f.sum(rows[0]) < 0.5, [&] { return Tensors{s[0] * in[1] + rows[0]}; },
+                        [&] { return Tensors{f.Dropout(rows[0], {.p = 0.5}) * s[0]}; });
+                    return {{y[0] * v[1]}, {y[0] + in[1]}};
+                  },
+                  {in[2]}, {v[1]}));
+              return {{inner[0]}, {v[0] + 1, f.tanh(inner[1])}};
+            },
+            {zeros({1}), in[0]}, 3);
+        return Tensors{r.outputs[0], r.states[1]};
+      },
+      {{3}, {3}, {4, 3}});
+}
+
+TEST_CASE("gradients of foreach: integer states, and arrays of no elements") {
+  check(
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              return {{rows[0] * in[1]}, {s[0] + 1, s[1] * rows[0]}};
+            },
+            {in[0]}, {zeros({1}, DType::i32), in[1]});
+        return Tensors{r.outputs[0], r.states[1]};
+      },
+      {{3, 2}, {2}});
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              return {{rows[0]}, {s[0] * rows[0]}};
+            },
+            {in[0]}, {in[1]}));
+      },
+      {{3, 0}, {0}});
+}
