@@ -232,10 +232,10 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
       std::vector<std::size_t> same;  // for bodies alone, which have few inputs
       if (node.op->gradient_sums)
         for (const Entry& e : node.inputs) {
-        const auto first = std::find_if(node.inputs.begin(), node.inputs.end(),
-                                        [&](const Entry& o) { return sum_key(o) == sum_key(e); });
-        same.push_back(static_cast<std::size_t>(first - node.inputs.begin()));
-      }
+          const auto first = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                          [&](const Entry& o) { return sum_key(o) == sum_key(e); });
+          same.push_back(static_cast<std::size_t>(first - node.inputs.begin()));
+        }
       const GradientArgs args{t->in,      seen,           node_heads,    wanted,
                               node.attrs, node.subgraphs, t->first_draw, same};
       if (node.op->gradient_sums) {
