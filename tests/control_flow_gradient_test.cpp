@@ -169,6 +169,19 @@ TEST_CASE("gradients of foreach: one value in several roles") {
       {{3, 4}, {4}});
 }
 
+TEST_CASE("gradients of foreach: one value as three outputs, with and without being a state") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = rows[0] * s[0] + in[2], z = rows[0] * in[2] * s[1];
+              return {{y, z, y, z, y * z, z}, {y, rows[0] * y + s[0]}};
+            },
+            {in[0]}, {in[1], in[1]}));
+      },
+      {{3, 4}, {4}, {4}});
+}
+
 TEST_CASE("gradients of foreach: views and in-place writes of the body's own arguments") {
   check(
       [](F& f, const Tensors& in) {
