@@ -182,6 +182,19 @@ TEST_CASE("gradients of foreach: one value as three outputs, with and without be
       {{3, 4}, {4}, {4}});
 }
 
+TEST_CASE("gradients of foreach: one array as two states, and a captured array as a state") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = f.tanh(s[0] * in[2] + rows[0] * s[1] + s[0] * s[1] + s[2] * s[2] * in[2]);
+              return {{y * s[0]}, {y, y, in[2]}};
+            },
+            {in[0]}, {in[1], in[1], in[1]}));
+      },
+      {{4, 3}, {3}, {3}});
+}
+
 TEST_CASE("gradients of foreach: views and in-place writes of the body's own arguments") {
   check(
       [](F& f, const Tensors& in) {

@@ -1,4 +1,5 @@
 // Loops and branches of a program: run directly, or recorded as one node with subgraphs.
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/random_state.h"
@@ -277,8 +278,9 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   check_states(carried, step.states, "states", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
-  // loops are recorded step by step.
-  if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
+  // loops are recorded step by step. So are, for training, those that return one array as two states: a run
+  // step by step has one gradient of that array, a node has one of each state, and sums in another order.
+  if (known && (recorder.wrote_outside() || (aliases.any() && (recorder.wrote_input() || is_training())))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
