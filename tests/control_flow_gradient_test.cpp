@@ -169,6 +169,32 @@ TEST_CASE("gradients of foreach: one value in several roles") {
       {{3, 4}, {4}});
 }
 
+TEST_CASE("gradients of foreach: one value as three outputs, with and without being a state") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = rows[0] * s[0] + in[2], z = rows[0] * in[2] * s[1];
+              return {{y, z, y, z, y * z, z}, {y, rows[0] * y + s[0]}};
+            },
+            {in[0]}, {in[1], in[1]}));
+      },
+      {{3, 4}, {4}, {4}});
+}
+
+TEST_CASE("gradients of foreach: one array as two states, and a captured array as a state") {
+  check(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = f.tanh(s[0] * in[2] + rows[0] * s[1] + s[0] * s[1] + s[2] * s[2] * in[2]);
+              return {{y * s[0]}, {y, y, in[2]}};
+            },
+            {in[0]}, {in[1], in[1], in[1]}));
+      },
+      {{4, 3}, {3}, {3}});
+}
+
 TEST_CASE("gradients of foreach: views and in-place writes of the body's own arguments") {
   check(
       [](F& f, const Tensors& in) {
@@ -272,6 +298,45 @@ TEST_CASE("gradients of a cond in a foreach in a while_loop") {
         return Tensors{r.outputs[0], r.states[1]};
       },
       {{3}, {3}, {4, 3}});
+}
+
+TEST_CASE("gradients of parameters that a loop and the rest of the network use") {
+  struct Recurrent final : HybridBlock {
+    Recurrent() : HybridBlock({.prefix = "recurrent_"}) { dense = nn::Dense(3, {.in_units = 3}); }
+    Tensors hybrid_forward(kiln::F& F, const Tensors& in) override {
+      const Results r = F.contrib().foreach (
+          [&](const Tensors& rows, const Tensors& s) -> Results {
+            const Tensor h = F.tanh(dense(rows[0]) + dense(s[0]));
+            return {{h}, {h}};
+          },
+          {in[0]}, {in[1]});
+      return {dense(r.states[0]), r.outputs[0]};
+    }
+    Child<nn::Dense> dense{this, "dense"};
+  };
+  const auto run = [&](bool hybrid, int threads) {
+    const ThreadLimit limit(threads);
+    random::seed(4);
+    Recurrent net;
+    net.initialize();
+    if (hybrid) net.hybridize();
+    const Tensors in{values({4, 2, 3}, DType::f32, 1), values({2, 3}, DType::f32, 2)};
+    Tensors out;
+    {
+      const autograd::Record record;
+      out = net(in);
+    }
+    autograd::backward(out, {values({2, 3}, DType::f32, 3), values({4, 2, 3}, DType::f32, 4)});
+    Tensors grads;
+    for (const Parameter& parameter : net.collect_params()) grads.push_back(parameter.grad().copy());
+    return grads;
+  };
+  const Tensors eager = run(false, 1);
+  CHECK(eager.size() == 2);
+  for (const int threads : {1, 2}) {
+    const Tensors hybrid = run(true, threads);
+    for (std::size_t i = 0; i < eager.size(); ++i) CHECK(same_bits(hybrid[i], eager[i]));
+  }
 }
 
 TEST_CASE("gradients of foreach: integer states, and arrays of no elements") {

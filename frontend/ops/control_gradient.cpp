@@ -18,24 +18,11 @@ using ir::LoopStep;
 using ir::Subgraph;
 
 using Positions = std::vector<std::int64_t>;
-using Flags = std::vector<bool>;
 
 constexpr std::size_t most_apart = 8;
 
 void add_term(Primitives& p, Value& sum, Value term) {
   if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
-}
-
-/// The neutral element of addition, for sums that must begin without a term.
-Value no_term(Primitives& p, const TensorType& type) { return p.full(type, -0.0); }
-
-Flags valid(Args values) {
-  Flags flags;
-  for (Value v : values) flags.push_back(v.valid());
-  return flags;
-}
-void unite(Flags& a, const Flags& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
 }
 
 /// The first `n` rows, the last one first.
@@ -494,6 +481,17 @@ Values LoopGradient::sums() {
 
 }  // namespace
 
+Value no_term(Primitives& p, const TensorType& type) { return p.full(type, -0.0); }
+
+Flags valid(Args values) {
+  Flags flags;
+  for (Value v : values) flags.push_back(v.valid());
+  return flags;
+}
+void unite(Flags& a, const Flags& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
+}
+
 Value truth(Primitives& p, Value x) {
   if (p.type(x).elements() != 1) fail("a condition must be one number, got {}", p.type(x).str());
   Value one = p.reshape(x, {});
@@ -545,71 +543,6 @@ Values while_gradient(Primitives& p, const GradientArgs& args, Args sums) {
     return truth(p, compose(p, *args.bodies[0], values)[0]);
   });
   return gradient.sums();
-}
-
-Values cond_gradient(Primitives& p, const GradientArgs& args, Args sums) {
-  const ir::DrawReplay replay(p.draw_counter(), args.first_draw);
-  struct Way {
-    const Subgraph& body;
-    std::vector<std::size_t> inputs;
-    GradientRequest request;
-    Flags terms;
-  };
-  const auto way = [&](std::size_t i, const char* positions) {
-    Way w{*args.bodies[i], {}, {valid(args.heads), {}, valid(sums)}, {}};
-    std::vector<TensorType> types;
-    for (std::int64_t k : args.attrs.integers(positions)) {
-      const auto input = static_cast<std::size_t>(k);
-      w.inputs.push_back(input);
-      w.request.sums.push_back(args.wanted[input] ? static_cast<std::int64_t>(args.same[input])
-                                                  : GradientRequest::none);
-      types.push_back(p.type(args.in[input]));
-    }
-    // Sums that the body does not go on with have no type in it.
-    for (std::size_t s = 0; s < w.request.running.size(); ++s)
-      if (std::find(w.request.sums.begin(), w.request.sums.end(), static_cast<std::int64_t>(s)) ==
-          w.request.sums.end())
-        w.request.running[s] = false;
-    GradientRequest alone = w.request;
-    alone.running.assign(sums.size(), false);
-    w.terms = ir::gradient_reach(w.body, alone, types, p.train()).sums;
-    return w;
-  };
-  const Way then = way(1, "then_input_locs"), otherwise = way(2, "else_input_locs");
-  Flags changed = then.terms;
-  unite(changed, otherwise.terms);
-  if (std::find(changed.begin(), changed.end(), true) == changed.end()) return {sums.begin(), sums.end()};
-
-  const auto values = [&](const std::vector<std::size_t>& inputs) {
-    Values list;
-    for (std::size_t i : inputs) list.push_back(args.in[i]);
-    return list;
-  };
-  std::vector<std::size_t> tested;
-  for (std::int64_t i : args.attrs.integers("cond_input_locs")) tested.push_back(static_cast<std::size_t>(i));
-  const Value condition = truth(p, compose(p, *args.bodies[0], values(tested))[0]);
-  const auto after = [&](const Way& w) {
-    Values running(sums.size());
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      if (w.request.running[s]) running[s] = sums[s];
-    ir::Differentiation d(p, w.body, values(w.inputs));
-    const Values next = d.sums(w.request, args.heads, running);
-    Values out;
-    for (std::size_t s = 0; s < sums.size(); ++s) {
-      if (!changed[s]) continue;
-      const Value v = w.terms[s] ? next[s] : sums[s];
-      out.push_back(v.valid() ? v : no_term(p, p.type(args.in[s])));
-    }
-    return out;
-  };
-  const Values sum = p.branch(
-      condition, [&] { return after(then); }, [&] { return after(otherwise); });
-  Values out(sums.begin(), sums.end());
-  std::size_t next = 0;
-  for (std::size_t s = 0; s < out.size(); ++s)
-    if (changed[s]) out[s] = sum[next++];
-  for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[args.same[s]];
-  return out;
 }
 
 }  // namespace kiln::ops

@@ -16,10 +16,16 @@
 /// that runs no step, a gradient that the steps alone would make is -0.
 namespace kiln::ops {
 
-/// Which random numbers: those of the forward pass, composed again at the node's counter offsets.
+/// Random numbers are those of the forward pass, composed again at the node's counter offsets.
 Values foreach_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values while_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values cond_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
+
+using Flags = std::vector<bool>;
+Flags valid(Args values);
+void unite(Flags& a, const Flags& b);
+/// The neutral element of addition, -0, for sums that must begin without a term.
+Value no_term(Primitives& p, const TensorType& type);
 
 /// A one-element value as a bool of rank 0: whether it is not zero.
 Value truth(Primitives& p, Value x);

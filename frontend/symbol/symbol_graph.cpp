@@ -196,6 +196,14 @@ SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file) {
 
 namespace {
 
+/// The order of a file, which is not that of a recorded body; variables that it does not use are last.
+std::vector<ir::NodePtr> file_order(const ir::Subgraph& body) {
+  std::vector<ir::NodePtr> order = ir::topological_order(body.outputs);
+  for (const ir::NodePtr& variable : body.inputs)
+    if (std::find(order.begin(), order.end(), variable) == order.end()) order.push_back(variable);
+  return order;
+}
+
 /// Nodes, rows and heads; `order` holds each node after its inputs.
 FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::Entry>& heads,
                   bool numpy_mode) {
@@ -215,7 +223,7 @@ FileGraph to_file(const std::vector<ir::NodePtr>& order, const std::vector<ir::E
     for (const ir::Entry& e : node->inputs) to.inputs.push_back(entry(e));
     for (const ir::NodePtr& dep : node->control_deps) to.control_deps.push_back(number.at(dep.get()));
     for (const ir::SubgraphPtr& g : node->subgraphs)
-      to.subgraphs.push_back(to_file(g->nodes, g->outputs, numpy_mode));
+      to.subgraphs.push_back(to_file(file_order(*g), g->outputs, numpy_mode));
     if (node->is_variable()) out.arg_nodes.push_back(number.at(node.get()));
     out.node_row_ptr.push_back(out.node_row_ptr.back() + ir::counted_outputs(*node));
     out.nodes.push_back(std::move(to));

@@ -1,4 +1,5 @@
 // Loops and branches of a program: run directly, or recorded as one node with subgraphs.
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/random_state.h"
@@ -76,25 +77,25 @@ class Recorder {
   }
   void abandon() { trace_.reset(); }
 
-  /// Finishes the body. A result is copied if it is a variable, a captured value, an earlier result or, of
-  /// the first `stacked` ones, a later one behind these: each head of a subgraph is a node of its own, as in
-  /// MXNet.
+  /// Finishes the body. A result is copied if it is a variable, a captured value or an earlier result: each
+  /// head of a subgraph is a node of its own, as in MXNet. Of more than two results that are one value each
+  /// that is among the first `stacked` is copied, as in a loop that runs step by step: the order of additions
+  /// to its gradient depends on it.
   ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true,
                          std::size_t stacked = 0) {
     Tensors heads;
-    std::vector<ir::Entry> seen, states;
+    std::vector<ir::Entry> seen, values;
     check_defined(results, where);
-    const auto is_in = [](const std::vector<ir::Entry>& list, const ir::Entry& value) {
-      return std::any_of(list.begin(), list.end(), [&](const ir::Entry& e) {
-        return e.node == value.node && e.output == value.output;
-      });
-    };
-    for (std::size_t i = stacked; i < results.size(); ++i)
-      states.push_back(value_of(trace_->resolve(results[i]), where));
+    for (const Tensor& result : results) values.push_back(value_of(trace_->resolve(result), where));
     for (std::size_t i = 0; i < results.size(); ++i) {
       Tensor head = trace_->resolve(results[i]);
       const ir::Entry value = value_of(head, where);
-      const bool known = is_in(seen, value) || (i < stacked && is_in(states, value));
+      const auto times = [&](const std::vector<ir::Entry>& list) {
+        return std::count_if(list.begin(), list.end(), [&](const ir::Entry& e) {
+          return e.node == value.node && e.output == value.output;
+        });
+      };
+      const bool known = times(seen) > 0 || (i < stacked && times(values) > 2);
       if (value.node->is_variable() || known) {
         const Tensor* inputs[] = {&head};
         head = record_node({.op = find_op_or_throw("_copy"),
@@ -277,13 +278,14 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   check_states(carried, step.states, "states", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
-  // loops are recorded step by step.
-  if (known && (recorder.wrote_outside() || (recorder.wrote_input() && aliases.any()))) {
+  // loops are recorded step by step. So are, for training, those that return one array as two states: a run
+  // step by step has one gradient of that array, a node has one of each state, and sums in another order.
+  if (known && (recorder.wrote_outside() || (aliases.any() && (recorder.wrote_input() || is_training())))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
   const ir::SubgraphPtr subgraph =
-      recorder.finish(joined(step), where, /*keep_unused=*/true, step.outputs.size());
+      recorder.finish(joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
 
   ControlNode node;
   Positions data_positions, state_positions, other_positions;
@@ -349,7 +351,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
             ? "the condition of a while_loop writes into a loop variable"
             : "the body of a while_loop writes into a loop variable that it shares with another array");
   const ir::SubgraphPtr subgraph =
-      recorder.finish(joined(step), where, /*keep_unused=*/true, step.outputs.size());
+      recorder.finish(joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
   feed(test, condition_positions);
   feed(recorder, body_positions);
   for (const ir::NodePtr& variable : recorder.variables())
