@@ -54,6 +54,9 @@ const Tensors& BoundCall::run(Where where) {
   if (Trace::current())
     fail("{}A bound call of {} runs on arrays and cannot be traced; call the block instead",
          line_prefix(where), s.block);
+  if (detail::is_recording())
+    fail("{}A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
+         line_prefix(where), s.block);
   if (s.call->signature.train != is_training())
     fail("{}The call of {} was bound for {}: bind one for each mode", line_prefix(where), s.block,
          s.call->signature.train ? "training" : "prediction");
@@ -65,9 +68,6 @@ const Tensors& BoundCall::run(Where where) {
         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
         "that it holds): bind it again",
         line_prefix(where), s.block);
-  if (detail::is_recording())
-    fail("{}A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
-         line_prefix(where), s.block);
   for (const auto& array : s.arrays) detail::before_write(*array);
   if (!s.call->executable->plan().write_backs.empty()) s.call->before_writes(s.inputs);
   at_line(where, [&] { s.frame.run(reserve_random); });
