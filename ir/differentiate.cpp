@@ -140,7 +140,8 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
     const Primitives::Taped& t = p_.tape()[i];
     if (t.results.size() != 1 && t.kind != Primitives::Kind::control_flow)
       fail_internal("a primitive with {} results has no gradient rule", t.results.size());
-    const auto sum = std::find_if(t.results.begin(), t.results.end(), [&](Value r) { return sums.contains(r.id); });
+    const auto sum =
+        std::find_if(t.results.begin(), t.results.end(), [&](Value r) { return sums.contains(r.id); });
     if (sum == t.results.end()) continue;
     std::vector<bool> of(t.operands.size());
     for (std::size_t k = 0; k < of.size(); ++k) of[k] = is_active(t.operands[k]);
@@ -154,7 +155,8 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
   }
   std::vector<Value> out(taped.in.size());
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (const auto found = sums.find(taped.in[i].id); wanted[i] && found != sums.end()) out[i] = found->second;
+    if (const auto found = sums.find(taped.in[i].id); wanted[i] && found != sums.end())
+      out[i] = found->second;
   return out;
 }
 
@@ -215,8 +217,9 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
           if (wanted[i]) sum_of(node.inputs[i]) = next[i];
         continue;
       }
-      std::vector<Value> terms =
-          node.op->gradient ? node.op->gradient(p_, args) : contributions_of(*t, node_heads, wanted);
+      std::vector<Value> terms;
+      if (node.op->gradient) terms = node.op->gradient(p_, args);
+      if (terms.empty()) terms = contributions_of(*t, node_heads, wanted);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!wanted[i]) continue;
         // A node that depends on an input nowhere smoothly gives it zeros, as MXNet's do.

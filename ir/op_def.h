@@ -18,8 +18,8 @@ using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
 
 /// What a gradient of an operator's own is composed from.
 struct GradientArgs {
-  Args in, out;  ///< the values of the node, as composed
-  Args heads;    ///< the gradient of each output, of its type; invalid where there is none
+  Args in, out;                     ///< the values of the node, as composed
+  Args heads;                       ///< the gradient of each output, of its type; invalid where there is none
   const std::vector<bool>& wanted;  ///< by input; others need no contribution
   const Attrs& attrs;
   Bodies bodies;
@@ -59,10 +59,11 @@ struct OpDef {
 
   /// A gradient of the operator's own, where the primitives' rules would give another function than MXNet
   /// defines, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
-  /// an invalid Value stands for zero. Null: by the rules of ir/gradients.h.
+  /// an invalid Value stands for zero. Null, or nothing returned under these attributes: by the rules of
+  /// ir/gradients.h.
   std::vector<Value> (*gradient)(Primitives& p, const GradientArgs& args) = nullptr;
-  /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums` with
-  /// the contributions added (invalid: no sum yet).
+  /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums`
+  /// with the contributions added (invalid: no sum yet).
   std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
 
   /// No gradient passes: its results are constants for differentiation.
