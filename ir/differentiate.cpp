@@ -251,9 +251,8 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
       if (node.op->gradient) {
         const Primitives::ReplayedDraws replayed(p_, t->begin, t->end);
         terms = node.op->gradient(p_, args);
-      } else {
-        terms = contributions_of(*t, node_heads, wanted);
       }
+      if (terms.empty()) terms = contributions_of(*t, node_heads, wanted);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!wanted[i]) continue;
         // A node that depends on an input nowhere smoothly gives it zeros, as MXNet's do.

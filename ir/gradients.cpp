@@ -29,8 +29,10 @@ class Wide {
   Value mul(Value a, Value b) { return p.mul(a, b); }
   Value mul(Value a, double b) { return p.mul(a, p.like(a, b)); }
   Value div(Value a, Value b) { return p.div(a, b); }
+  Value hypot(Value a, Value b) { return p.binary(Binary::hypot, a, b); }
   Value square(Value a) { return p.mul(a, a); }
   Value unary(Unary op, Value a) { return p.unary(op, a); }
+  Value plus(Value a, double b) { return p.add(a, p.like(a, b)); }
   Value one_minus(Value a) { return p.sub(p.like(a, 1), a); }
   Value where(Compare op, Value a, double b, Value then, Value otherwise) {
     return p.select(p.compare(op, a, p.like(a, b)), then, otherwise);
@@ -77,9 +79,9 @@ Value derivative(Wide& w, Unary op, Value x, Value y) {
     case Unary::tan:
       return w.add(w.square(y), w.number(y, 1));
     case Unary::asin:
-      return w.div(w.number(x, 1), w.unary(Unary::sqrt, w.one_minus(w.square(x))));
+      return w.div(w.number(x, 1), w.unary(Unary::sqrt, w.mul(w.one_minus(x), w.plus(x, 1))));
     case Unary::acos:
-      return w.div(w.number(x, -1), w.unary(Unary::sqrt, w.one_minus(w.square(x))));
+      return w.div(w.number(x, -1), w.unary(Unary::sqrt, w.mul(w.one_minus(x), w.plus(x, 1))));
     case Unary::atan:
       return w.div(w.number(x, 1), w.add(w.square(x), w.number(x, 1)));
     case Unary::sinh:
@@ -89,11 +91,13 @@ Value derivative(Wide& w, Unary op, Value x, Value y) {
     case Unary::tanh:
       return w.one_minus(w.square(y));
     case Unary::asinh:
-      return w.div(w.number(x, 1), w.unary(Unary::sqrt, w.add(w.square(x), w.number(x, 1))));
-    case Unary::acosh:
-      return w.div(w.number(x, 1), w.unary(Unary::sqrt, w.sub(w.square(x), w.number(x, 1))));
+      return w.div(w.number(x, 1), w.hypot(x, w.number(x, 1)));
+    case Unary::acosh: {  // two roots: the square overflows
+      const Value roots = w.mul(w.unary(Unary::sqrt, w.plus(x, -1)), w.unary(Unary::sqrt, w.plus(x, 1)));
+      return w.div(w.number(x, 1), roots);
+    }
     case Unary::atanh:
-      return w.div(w.number(x, 1), w.one_minus(w.square(x)));
+      return w.div(w.number(x, 1), w.mul(w.one_minus(x), w.plus(x, 1)));
     case Unary::erf:
       return w.mul(w.unary(Unary::exp, w.unary(Unary::neg, w.square(x))), 2 * std::numbers::inv_sqrtpi);
     case Unary::sign:
@@ -129,7 +133,9 @@ Values of_pow(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
     out[0] = p.cast(w.mul(h, slope), p.dtype(g));
   }
   if (wanted[1]) {
-    const Value safe = w.where(Compare::eq, a, 0, w.number(a, 1), a);
+    // y = 0 with an infinite logarithm: the derivative is 0 too.
+    const Value nonzero = w.where(Compare::eq, a, 0, w.number(a, 1), a);
+    const Value safe = w.where(Compare::eq, y, 0, w.number(a, 1), nonzero);
     out[1] = p.cast(w.mul(h, w.mul(y, w.unary(Unary::log, safe))), p.dtype(g));
   }
   return out;
@@ -161,7 +167,8 @@ Values of_binary(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
     case Binary::mod: {
       Values out{g, {}};
       if (wanted[1]) {
-        const Value times = w.unary(Unary::floor, w.div(w.in(a), w.in(b)));
+        // floor(a / b), which rounding might change.
+        const Value times = w.unary(Unary::rint, w.div(w.sub(w.in(a), w.in(y)), w.in(b)));
         out[1] = rounded(w.unary(Unary::neg, w.mul(w.in(g), times)));
       }
       return out;

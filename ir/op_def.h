@@ -63,7 +63,8 @@ struct OpDef {
   /// A gradient of the operator's own, where the primitives' rules would give another function than MXNet
   /// defines, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
   /// an invalid Value stands for zero. It takes no new random draws: those that it composes are the node's,
-  /// in order (Primitives::ReplayedDraws). Null: by the rules of ir/gradients.h.
+  /// in order (Primitives::ReplayedDraws). Null, or nothing returned under these attributes: by the rules of
+  /// ir/gradients.h.
   std::vector<Value> (*gradient)(Primitives& p, const GradientArgs& args) = nullptr;
   /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums`
   /// with the contributions added (invalid: no term yet).

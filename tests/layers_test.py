@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "frontend/tensor": ["frontend/autograd", "frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
     "frontend/eager": ["codegen/driver", "frontend/autograd", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/autograd": ["frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
-    "frontend/trace": ["frontend/eager", "frontend/tensor", "ir", "runtime"],
+    "frontend/trace": ["frontend/autograd", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
     "frontend/symbol": [

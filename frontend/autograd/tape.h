@@ -99,8 +99,8 @@ inline bool is_recording() { return CallContext::current().recording; }
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
 /// array, once for each contents.
 TapeLink link_of(const Tensor& t, std::source_location where);
-/// Whether the tensor's array has a link.
-bool has_link(const Tensor& t);
+/// Whether the tensor's array has a link: whether a gradient can pass from it.
+KILN_API bool has_link(const Tensor& t);
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are

@@ -1,3 +1,4 @@
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/random.h"
 #include "frontend/ops/shape_rules.h"
 
@@ -23,6 +24,21 @@ Values activation(Primitives& p, Args in, const Attrs& a) {
   return {p.select(p.compare(Compare::gt, x, p.like(x, 20)), x, soft)};
 }
 
+/// -expm1(-y), which is sigmoid(x): the branch exp(x) that softrelu does not take may be infinite.
+Value softrelu_slope(Primitives& p, Value, Value y, const Attrs&) {
+  return p.unary(Unary::neg, p.unary(Unary::expm1, p.unary(Unary::neg, y)));
+}
+Values activation_gradient(Primitives& p, const GradientArgs& args) {
+  const std::string& type = args.attrs.word("act_type");
+  if (type == "relu") return head_where<is_positive>(p, args);
+  if (type == "sigmoid") return head_times<sigmoid_slope>(p, args);
+  if (type == "softsign") return head_times<softsign_slope>(p, args);
+  if (type == "softrelu") return head_times<softrelu_slope>(p, args);
+  return {};
+}
+
+constexpr double selu_scale = 1.0507009873554805, selu_alpha = 1.6732632423543772;
+
 std::size_t leaky_inputs(const Attrs& a) { return a.word("act_type") == "prelu" ? 2 : 1; }
 int leaky_outputs(const Attrs& a) { return a.word("act_type") == "rrelu" ? 2 : 1; }
 
@@ -33,8 +49,8 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   if (type == "leaky") return {where_positive(p, x, x, times(a.real("slope"), x))};
   if (type == "elu") return {where_positive(p, x, x, times(a.real("slope"), p.unary(Unary::expm1, x)))};
   if (type == "selu") {
-    constexpr double scale = 1.0507009873554805, alpha = 1.6732632423543772;
-    return {times(scale, where_positive(p, x, x, times(alpha, p.unary(Unary::expm1, x))))};
+    const Value below = times(selu_alpha, p.unary(Unary::expm1, x));
+    return {times(selu_scale, where_positive(p, x, x, below))};
   }
   if (type == "gelu") {
     Value inner = p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x));
@@ -61,6 +77,30 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   }
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
+/// alpha exp(x) where x is at most 0; there exp cannot overflow, and elsewhere it is not computed.
+Value elu_slope(Primitives& p, Value x, double alpha) {
+  const Value below = p.mul(p.unary(Unary::exp, p.binary(Binary::min, x, p.like(x, 0))), p.like(x, alpha));
+  return where_positive(p, x, p.like(x, 1), below);
+}
+Value elu_slope(Primitives& p, Value x, Value, const Attrs& a) { return elu_slope(p, x, a.real("slope")); }
+Value selu_slope(Primitives& p, Value x, Value, const Attrs&) {
+  return p.mul(elu_slope(p, x, selu_alpha), p.like(x, selu_scale));
+}
+/// (1 + erf(x / sqrt(2))) / 2 + x exp(-x^2 / 2) / sqrt(2 pi)
+Value gelu_slope(Primitives& p, Value x, Value, const Attrs&) {
+  const auto times = [&](double k, Value v) { return p.mul(v, p.like(v, k)); };
+  const Value below = times(0.5, p.add(p.like(x, 1), p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x))));
+  const Value density = p.unary(Unary::exp, times(-0.5, p.mul(x, x)));
+  constexpr double scale = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return p.add(below, p.mul(x, times(scale, density)));
+}
+Values leaky_relu_gradient(Primitives& p, const GradientArgs& args) {
+  const std::string& type = args.attrs.word("act_type");
+  if (type == "elu") return head_times<elu_slope>(p, args);
+  if (type == "selu") return head_times<selu_slope>(p, args);
+  if (type == "gelu") return head_times<gelu_slope>(p, args);
+  return {};
+}
 /// One slope per channel, unless the shape is known to be another.
 void leaky_shape(ShapeFacts& f, const Attrs&) {
   for (PartialShape& y : f.out) f.same(f.in[0], y);
@@ -73,7 +113,10 @@ struct Shifted {
   Value x;      // minus the maximum
   Value alive;  // bool: the unmasked positions; invalid if none is masked
   Shape shape, axes;
-  Value spread(Primitives& p, Value r) const { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); }
+  Value over(Primitives& p, Value reduced) const { return spread(p, reduced, shape, axes); }
+  Value masked(Primitives& p, Value y, double dead) const {
+    return alive.valid() ? p.select(alive, y, p.like(y, dead)) : y;
+  }
 };
 
 Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
@@ -86,27 +129,63 @@ Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
   if (negate) x = p.unary(Unary::neg, x);
   if (!a.is_none("temperature") && a.real("temperature") != 1) x = p.div(x, p.like(x, a.real("temperature")));
   if (!a.is_none("use_length") && a.boolean("use_length")) {
-    Value length = s.spread(p, convert(p, in[1], DType::i64));
+    Value length = s.over(p, convert(p, in[1], DType::i64));
     s.alive = p.compare(Compare::lt, p.iota({DType::i64, s.shape}, axis), length);
     x = p.select(s.alive, x, p.like(x, -std::numeric_limits<double>::infinity()));
   }
   s.x = below_largest(p, x, s.axes);
   return s;
 }
-Value finish(Primitives& p, const Shifted& s, Value y, Value input, const Attrs& a, double dead) {
-  if (s.alive.valid()) y = p.select(s.alive, y, p.like(y, dead));
+Value softmax_of(Primitives& p, const Shifted& s) {
+  return s.masked(p, over_sum(p, p.unary(Unary::exp_nonpositive, s.x), s.axes), 0);
+}
+Value log_softmax_of(Primitives& p, const Shifted& s) {
+  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, s.x), s.axes);
+  return s.masked(p, p.sub(s.x, s.over(p, p.unary(Unary::log, total))), 0);
+}
+Value in_result_type(Primitives& p, Value y, Value input, const Attrs& a) {
   return convert(p, y, a.is_none("dtype") ? p.dtype(input) : a.dtype("dtype"));
 }
 template <bool negate>
 Values softmax(Primitives& p, Args in, const Attrs& a) {
-  Shifted s = shifted(p, in, a, negate);
-  Value e = p.unary(Unary::exp_nonpositive, s.x);
-  return {finish(p, s, over_sum(p, e, s.axes), in[0], a, 0)};
+  return {in_result_type(p, softmax_of(p, shifted(p, in, a, negate)), in[0], a)};
 }
 Values log_softmax(Primitives& p, Args in, const Attrs& a) {
-  Shifted s = shifted(p, in, a, false);
-  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, s.x), s.axes);
-  return {finish(p, s, p.sub(s.x, s.spread(p, p.unary(Unary::log, total))), in[0], a, 0)};
+  return {in_result_type(p, log_softmax_of(p, shifted(p, in, a, false)), in[0], a)};
+}
+
+/// dx, given the gradient of -x or x over the temperature.
+Values unscaled(Primitives& p, Value dx, const GradientArgs& args, bool negate) {
+  const Attrs& a = args.attrs;
+  if (!a.is_none("temperature") && a.real("temperature") != 1)
+    dx = p.div(dx, p.like(dx, a.real("temperature")));
+  if (negate) dx = p.unary(Unary::neg, dx);
+  Values out(args.in.size());
+  out[0] = convert(p, dx, p.dtype(args.in[0]));
+  return out;
+}
+/// y (g - sum(g y))
+Value through_softmax(Primitives& p, Value y, Value g, const Shape& axes) {
+  const Value sum = p.reduce(Reduce::sum, p.mul(g, y), axes);
+  return p.mul(y, p.sub(g, spread(p, sum, p.shape(y), axes)));
+}
+template <bool negate>
+Values softmax_gradient(Primitives& p, const GradientArgs& args) {
+  const Shifted s = shifted(p, args.in, args.attrs, negate);
+  // A rounded result is computed again.
+  const bool exact = p.dtype(args.out[0]) == p.dtype(s.x);
+  const Value y = exact ? args.out[0] : softmax_of(p, s);
+  return unscaled(p, through_softmax(p, y, head_of(p, args, 0, s.x), s.axes), args, negate);
+}
+/// g - exp(y) sum(g); masked elements have neither a gradient nor a share in the sum.
+Values log_softmax_gradient(Primitives& p, const GradientArgs& args) {
+  const Shifted s = shifted(p, args.in, args.attrs, false);
+  const bool exact = p.dtype(args.out[0]) == p.dtype(s.x);
+  const Value y = exact ? args.out[0] : log_softmax_of(p, s);
+  const Value g = s.masked(p, head_of(p, args, 0, s.x), 0);
+  const Value sum = s.over(p, p.reduce(Reduce::sum, g, s.axes));
+  const Value dx = p.sub(g, p.mul(p.unary(Unary::exp_nonpositive, y), sum));
+  return unscaled(p, s.masked(p, dx, 0), args, false);
 }
 std::size_t softmax_inputs(const Attrs& a) {
   return !a.is_none("use_length") && a.boolean("use_length") ? 2 : 1;
@@ -115,11 +194,18 @@ void softmax_shape(ShapeFacts& f, const Attrs& a) {
   f.same(f.in[0], f.out[0]);
   if (f.in.size() > 1) without_axis(f, f.in[0], f.in[1], a.integer("axis"));
 }
+Shape activation_axes(Primitives& p, Value x, const Attrs& a) {
+  return a.word("mode") == "channel" ? Shape{1} : other_axes({0}, p.shape(x).rank());
+}
 Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
-  const Shape shape = p.shape(in[0]);
-  Shape axes = a.word("mode") == "channel" ? Shape{1} : other_axes({0}, shape.rank());
-  Value x = widen(p, in[0]);
-  return {convert(p, softmax_over(p, x, axes), p.dtype(in[0]))};
+  return {convert(p, softmax_over(p, widen(p, in[0]), activation_axes(p, in[0], a)), p.dtype(in[0]))};
+}
+Values softmax_activation_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]);
+  const Shape axes = activation_axes(p, x, args.attrs);
+  const bool exact = p.dtype(args.out[0]) == p.dtype(x);
+  const Value y = exact ? args.out[0] : softmax_over(p, x, axes);
+  return {convert(p, through_softmax(p, y, head_of(p, args, 0, x), axes), p.dtype(args.in[0]))};
 }
 
 }  // namespace
@@ -140,6 +226,7 @@ std::span<const OpDef> activation_ops() {
                   false,
                   {"relu", "sigmoid", "softrelu", "softsign", "tanh"}}},
        .compose = activation,
+       .gradient = activation_gradient,
        .shape_rule = elementwise_shape},
       {.name = "LeakyReLU",
        .aliases = {"_npx_leaky_relu"},
@@ -151,6 +238,7 @@ std::span<const OpDef> activation_ops() {
        .counted_outputs = leaky_outputs,
        .visible_outputs = leaky_outputs,
        .compose = leaky_relu,
+       .gradient = leaky_relu_gradient,
        .shape_rule = leaky_shape,
        .train_sensitive = true},
       {.name = "softmax",
@@ -160,6 +248,7 @@ std::span<const OpDef> activation_ops() {
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
        .compose = softmax<false>,
+       .gradient = softmax_gradient<false>,
        .shape_rule = softmax_shape},
       {.name = "softmin",
        .summary = "Softmax of -x.",
@@ -167,6 +256,7 @@ std::span<const OpDef> activation_ops() {
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
        .compose = softmax<true>,
+       .gradient = softmax_gradient<true>,
        .shape_rule = softmax_shape},
       {.name = "log_softmax",
        .aliases = {"_npx_log_softmax"},
@@ -175,12 +265,14 @@ std::span<const OpDef> activation_ops() {
        .active_inputs = softmax_inputs,
        .attrs = softmax_attrs,
        .compose = log_softmax,
+       .gradient = log_softmax_gradient,
        .shape_rule = softmax_shape},
       {.name = "SoftmaxActivation",
        .summary = "Softmax over all axes but the first, or over the channels.",
        .inputs = {"data"},
        .attrs = {word_attr("mode", "instance", {"channel", "instance"})},
        .compose = softmax_activation,
+       .gradient = softmax_activation_gradient,
        .shape_rule = elementwise_shape},
   };
   return rows;

@@ -1,3 +1,4 @@
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <array>
@@ -39,10 +40,23 @@ Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
   Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
   return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
 }
+/// Nothing passes at the ends, as in MXNet.
+Values hard_sigmoid_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]), y = convert(p, args.out[0], p.dtype(x));
+  const Value inside = p.binary(Binary::logical_and, p.compare(Compare::gt, y, p.like(y, 0)),
+                                p.compare(Compare::lt, y, p.like(y, 1)));
+  const Value dx = p.mul(head_of(p, args, 0, x), p.like(x, args.attrs.real("alpha")));
+  return {convert(p, p.select(inside, dx, p.like(x, 0)), p.dtype(args.in[0]))};
+}
 /// Clipping: an element equal to a bound is unchanged, including a zero with its sign.
 Values clip(Primitives& p, Args in, const Attrs& a) {
   Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
   return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
+}
+/// Both ends pass.
+Value is_within(Primitives& p, Value x, Value, const Attrs& a) {
+  return p.binary(Binary::logical_and, p.compare(Compare::ge, x, p.like(x, a.real("a_min"))),
+                  p.compare(Compare::le, x, p.like(x, a.real("a_max"))));
 }
 Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
@@ -51,6 +65,11 @@ Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   Value inner = p.mul(p.like(x, 0.5 * s2), p.mul(x, x));
   Value outer = p.sub(size, p.like(x, 0.5 / s2));
   return {p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer)};
+}
+Value smooth_l1_slope(Primitives& p, Value x, Value, const Attrs& a) {
+  const double s2 = a.real("scalar") * a.real("scalar");
+  const Value is_inner = p.compare(Compare::lt, p.unary(Unary::abs, x), p.like(x, 1 / s2));
+  return p.select(is_inner, p.mul(x, p.like(x, s2)), p.unary(Unary::sign, x));
 }
 Values quadratic(Primitives& p, Args in, const Attrs& a) {
   Value x = in[0];
@@ -61,6 +80,26 @@ Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).empty()) fail("_contrib_div_sqrt_dim needs an array of at least one axis");
   return {p.div(in[0], p.like(in[0], std::sqrt(static_cast<double>(p.shape(in[0]).back()))))};
 }
+// The gradients of the following are what MXNet defines: the heads do not count, but for the last one's.
+
+Values ones(Primitives& p, const GradientArgs& args) { return {p.like(args.in[0], 1)}; }
+/// grad_scale, over the samples of data of two axes and more, or over the elements above valid_thresh.
+Values loss_gradient(Primitives& p, const GradientArgs& args) {
+  const Attrs& a = args.attrs;
+  const Value x = widen(p, args.in[0]);
+  const Shape shape = p.shape(x);
+  const std::string& by = a.word("normalization");
+  const double scale = a.real("grad_scale");
+  Value dx = p.like(x, by == "batch" && shape.rank() > 1 ? scale / static_cast<double>(shape[0]) : scale);
+  if (by == "valid") {
+    const Value is_valid = p.compare(Compare::gt, x, p.like(x, a.real("valid_thresh")));
+    const Value count = p.reduce(Reduce::sum, p.cast(is_valid, p.dtype(x)), other_axes({}, shape.rank()));
+    dx = p.div(dx, p.broadcast_to(p.binary(Binary::max, count, p.like(count, 1)), shape));
+  }
+  return {convert(p, dx, p.dtype(args.in[0]))};
+}
+Value multiplier(Primitives& p, Value x, Value, const Attrs& a) { return p.like(x, a.real("scalar")); }
+
 Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], a.dtype("dtype"))}; }
 Values zeros_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 0)}; }
 Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1)}; }
@@ -129,13 +168,15 @@ void where_shape(ShapeFacts& f, const Attrs&) {
 const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
 
 OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
-             Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs = {}) {
+             Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs = {},
+             Gradient gradient = nullptr) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
           .inputs = one,
           .attrs = std::move(attrs),
           .compose = compose,
+          .gradient = gradient,
           .shape_rule = elementwise_shape};
 }
 
@@ -202,27 +243,29 @@ std::vector<OpDef> make() {
       define("reciprocal", {}, "1 / x", reciprocal),
       define("negative", {}, "-x", unary<Unary::neg>),
       define("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
-      define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid),
-      define("softsign", {}, "x / (1 + |x|)", softsign),
-      define("relu", {}, "max(x, 0)", relu),
+      define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid, {}, head_times<sigmoid_slope>),
+      define("softsign", {}, "x / (1 + |x|)", softsign, {}, head_times<softsign_slope>),
+      define("relu", {}, "max(x, 0)", relu, {}, head_where<is_positive>),
       define("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
       define("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
-             {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}),
+             {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}, hard_sigmoid_gradient),
       define("clip", {"_npi_clip"}, "Clips x to [a_min, a_max].", clip,
-             {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}),
+             {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}, head_where<is_within>),
       define("smooth_l1", {"_npx_smooth_l1"}, "Quadratic near zero, linear beyond.", smooth_l1,
-             {real_attr("scalar", 1), bool_attr("is_int", true)}),
+             {real_attr("scalar", 1), bool_attr("is_int", true)}, head_times<smooth_l1_slope>),
       define("_contrib_quadratic", {}, "a x^2 + b x + c", quadratic,
              {real_attr("a", 0), real_attr("b", 0), real_attr("c", 0)}),
       define("_contrib_div_sqrt_dim", {}, "x / sqrt(its last extent)", div_sqrt_dim),
       define("_copy", {"identity"}, "x", identity),
       define("BlockGrad", {"stop_gradient"}, "x; its gradient is zero.", identity),
-      define("make_loss", {}, "x; its gradient is 1.", identity),
+      define("make_loss", {}, "x; its gradient is 1.", identity, {}, ones),
       define("_contrib_gradientmultiplier", {}, "x; its gradient is multiplied.", identity,
-             {of_gradient(real_attr("scalar", 1)), of_gradient(bool_attr("is_int", true))}),
+             {real_attr("scalar", 1), ignored(bool_attr("is_int", true), "the gradient has the dtype of x")},
+             head_times<multiplier>),
       define("MakeLoss", {}, "x; its gradient is grad_scale.", identity,
-             {of_gradient(real_attr("grad_scale", 1)), of_gradient(real_attr("valid_thresh", 0)),
-              of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"}))}),
+             {real_attr("grad_scale", 1), real_attr("valid_thresh", 0),
+              word_attr("normalization", "null", {"batch", "null", "valid"})},
+             loss_gradient),
       define("Cast", {"_npi_cast", "_npx_cast", "cast"}, "Casts x.", cast,
              {required("dtype", AttrKind::dtype)}),
       define("amp_cast", {}, "Casts x, for mixed precision.", cast, {required("dtype", AttrKind::dtype)}),

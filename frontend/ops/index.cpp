@@ -1,3 +1,4 @@
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -42,45 +43,65 @@ Values one_hot(Primitives& p, Args in, const Attrs& a) {
   TensorType type{a.dtype("dtype"), to};
   return {p.select(hit, p.full(type, a.real("on_value")), p.full(type, a.real("off_value")))};
 }
-/// x[..., index, ...] along one axis: a reduction over the elements whose position equals the index.
-Value pick_along(Primitives& p, Value x, Value index, int axis) {
-  const Shape shape = p.shape(x);
+/// The elements of `shape` whose position along an axis equals the index (clamped).
+Value picked(Primitives& p, const Shape& shape, Value index, int axis) {
   Value last = p.full_integer(p.type(index), shape[at(axis)] - 1);
   Value i = p.binary(Binary::max, p.binary(Binary::min, index, last), p.like(index, 0));
-  Value place = p.broadcast_to(p.keep_dims(i, shape, {axis}), shape);
-  Value hit = p.compare(Compare::eq, p.iota({DType::i64, shape}, axis), place);
+  return p.compare(Compare::eq, p.iota({DType::i64, shape}, axis), spread(p, i, shape, {axis}));
+}
+/// x[..., index, ...] along one axis: a reduction over the elements that are picked.
+Value pick_along(Primitives& p, Value x, Value index, int axis) {
+  Value hit = picked(p, p.shape(x), index, axis);
   // A maximum, not a sum: it returns the element itself, including -0.
   if (is_floating(p.dtype(x)))
     return p.reduce(Reduce::max, p.select(hit, x, p.like(x, -std::numeric_limits<double>::infinity())),
                     {axis});
   return p.reduce(Reduce::sum, p.select(hit, x, p.like(x, 0)), {axis});
 }
-Values pick(Primitives& p, Args in, const Attrs& a) {
-  const Shape shape = p.shape(in[0]);
-  Value x = in[0];
+struct Pick {
+  Shape shape;  ///< of the data: one axis if all are one
   int axis;
-  if (a.is_none("axis")) {
-    x = p.reshape(x, {shape.elements()});
-    axis = 0;
-  } else {
-    axis = axis_of(a.integer("axis"), shape.rank());
-  }
-  Shape without = p.shape(x), kept = without;
-  kept[at(axis)] = 1;
-  Shape gone;
-  for (int i = 0; i < without.rank(); ++i)
-    if (i != axis) gone.push_back(without[at(i)]);
-  if (p.shape(in[1]).elements() != gone.elements())
-    fail("pick needs an index for each of {} places, got {}", gone.str(), p.shape(in[1]).str());
-  Value index = p.reshape(indices_of_mode(p, in[1], a.word("mode"), without[at(axis)]), gone);
-  Value r = pick_along(p, x, index, axis);
-  return {a.boolean("keepdims") ? p.reshape(r, kept) : at_least_1d(p, r)};
+  Value index;
+};
+Pick pick_of(Primitives& p, Args in, const Attrs& a) {
+  Pick r{p.shape(in[0]), 0, {}};
+  if (a.is_none("axis"))
+    r.shape = {r.shape.elements()};
+  else
+    r.axis = axis_of(a.integer("axis"), r.shape.rank());
+  Shape places;
+  for (int i = 0; i < r.shape.rank(); ++i)
+    if (i != r.axis) places.push_back(r.shape[at(i)]);
+  if (p.shape(in[1]).elements() != places.elements())
+    fail("pick needs an index for each of {} places, got {}", places.str(), p.shape(in[1]).str());
+  r.index = p.reshape(indices_of_mode(p, in[1], a.word("mode"), r.shape[at(r.axis)]), places);
+  return r;
+}
+Values pick(Primitives& p, Args in, const Attrs& a) {
+  const Pick r = pick_of(p, in, a);
+  const Value y = pick_along(p, p.reshape(in[0], r.shape), r.index, r.axis);
+  return {a.boolean("keepdims") ? p.keep_dims(y, r.shape, {r.axis}) : at_least_1d(p, y)};
+}
+/// The head where an element is picked: no array is scattered into, and what is NaN has a gradient too.
+Value pick_gradient(Primitives& p, const Shape& shape, Value index, int axis, Value head) {
+  const Value g = spread(p, head, shape, {axis});
+  return p.select(picked(p, shape, index, axis), g, p.like(g, 0));
+}
+Values pick_gradient(Primitives& p, const GradientArgs& args) {
+  const Pick r = pick_of(p, args.in, args.attrs);
+  const Value dx = pick_gradient(p, r.shape, r.index, r.axis, args.heads[0]);
+  return {p.reshape(dx, p.shape(args.in[0])), {}};
 }
 Values batch_take(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
   if (s.rank() != 2 || p.shape(in[1]).elements() != s[0])
     fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
   return {pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1)};
+}
+Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
+  const Shape shape = p.shape(args.in[0]);
+  const Value index = p.reshape(convert(p, args.in[1], DType::i64), {shape[0]});
+  return {pick_gradient(p, shape, index, 1, args.heads[0]), {}};
 }
 /// The linear index of each index vector (one index per axis of `extents`, along axis 0 of `indices`).
 Value linear_index(Primitives& p, Value indices, const Shape& extents) {
@@ -195,11 +216,13 @@ std::span<const OpDef> index_ops() {
        .attrs = {{"axis", AttrKind::integer, std::int64_t{-1}, true},
                  bool_attr("keepdims", false),
                  word_attr("mode", "clip", {"clip", "wrap"})},
-       .compose = pick},
+       .compose = pick,
+       .gradient = pick_gradient},
       {.name = "batch_take",
        .summary = "a[i, indices[i]]",
        .inputs = {"a", "indices"},
-       .compose = batch_take},
+       .compose = batch_take,
+       .gradient = batch_take_gradient},
       {.name = "gather_nd",
        .aliases = {"_npi_gather_nd", "_npx_gather_nd"},
        .summary = "Gathers slices by index vectors: data[indices[0], indices[1], ...].",

@@ -1,4 +1,8 @@
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace kiln::ops {
 namespace {
@@ -79,7 +83,7 @@ Values dropout(Primitives& p, Args in, const Attrs& a) {
   return {drop(p, in[0], a.real("p"), a.tuple("axes")), Value{}};
 }
 
-// Output layers; forward only.
+// Output layers. Their gradients are those of losses and ignore the heads, as MXNet defines them.
 
 Values softmax_output(Primitives& p, Args in, const Attrs& a) {
   int rank = p.shape(in[0]).rank();
@@ -91,6 +95,57 @@ Values softmax_output(Primitives& p, Args in, const Attrs& a) {
   else
     axes = other_axes({0}, rank);
   return {convert(p, softmax_over(p, widen(p, in[0]), axes), p.dtype(in[0]))};
+}
+/// Data as (samples, classes, places).
+Shape classes_of(const Shape& data, const Attrs& a) {
+  const int rank = data.rank();
+  if (rank < 2) return {1, data.elements(), 1};
+  if (a.boolean("multi_output")) return {data[0], data[1], Shape(data.dims().subspan(2)).elements()};
+  if (a.boolean("preserve_shape")) return {Shape(data.dims().first(at(rank - 1))).elements(), data.back(), 1};
+  return {data[0], Shape(data.dims().subspan(1)).elements(), 1};
+}
+/// (y - target) grad_scale / count. The target of a label is 1 - smooth_alpha at the label's class, and
+/// smooth_alpha / (classes - 1) elsewhere; labels of the data's shape are targets.
+Values softmax_output_gradient(Primitives& p, const GradientArgs& args) {
+  const Attrs& a = args.attrs;
+  const Value y = widen(p, args.out[0]), label = args.in[1];
+  const Shape shape = p.shape(y), view = classes_of(shape, a);
+  const auto finish = [&](Value dx) {
+    return Values{convert(p, p.reshape(dx, shape), p.dtype(args.in[0])), {}};
+  };
+  const double scale = a.real("grad_scale");
+  if (p.shape(label) == shape) {
+    const Value away = p.sub(y, convert(p, label, p.dtype(y)));
+    return finish(p.mul(away, p.like(y, scale)));
+  }
+  const std::int64_t samples = view[0], classes = view[1], places = view[2];
+  if (p.shape(label).elements() != samples * places)
+    fail("data {} needs a label for each of {} places or labels of its shape, got {}", shape.str(),
+         samples * places, p.shape(label).str());
+  const Value labels = p.reshape(convert(p, label, DType::i64), {samples, places});
+  const auto over_classes = [&](Value v) { return p.broadcast(v, view, {0, 2}); };
+  const Value hit = p.compare(Compare::eq, p.iota({DType::i64, view}, 1), over_classes(labels));
+  const double smooth = a.real("smooth_alpha");
+  const TensorType type{p.dtype(y), view};
+  const Value target =
+      p.select(hit, p.full(type, 1 - smooth),
+               p.full(type, smooth / static_cast<double>(std::max<std::int64_t>(classes - 1, 1))));
+  Value dx = p.sub(p.reshape(y, view), target);
+  const Value ignored = p.compare(Compare::eq, labels, p.like(labels, std::trunc(a.real("ignore_label"))));
+  if (a.boolean("use_ignore")) dx = p.select(over_classes(ignored), p.full(type, 0), dx);
+  const std::string& by = a.word("normalization");
+  if (by == "valid") {
+    const Value valid = p.cast(p.unary(Unary::logical_not, ignored), p.dtype(y));
+    const Value count = p.reduce(Reduce::sum, valid, {0, 1});
+    const Value factor = p.div(p.like(count, scale), p.binary(Binary::max, count, p.like(count, 1)));
+    dx = p.mul(dx, p.broadcast_to(factor, view));
+  } else {
+    const bool multi = a.boolean("multi_output") && shape.rank() > 1;
+    const std::int64_t count = times(multi ? places : 1, by == "batch" ? samples : 1);
+    dx = p.mul(dx, p.full(type, scale / static_cast<double>(count)));
+  }
+  if (a.boolean("out_grad")) dx = p.mul(dx, p.reshape(head_of(p, args, 0, y), view));
+  return finish(dx);
 }
 /// One label per position; MXNet also accepts other shapes with as many elements.
 void softmax_output_shape(ShapeFacts& f, const Attrs& a) {
@@ -113,6 +168,20 @@ void regression_shape(ShapeFacts& f, const Attrs&) {
 }
 Values data_itself(Primitives&, Args in, const Attrs&) { return {in[0]}; }
 Values logistic(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
+/// The loss of y - label, or of its sign, over the values of a sample.
+template <bool of_sign>
+Values regression_gradient(Primitives& p, const GradientArgs& args) {
+  const Value y = widen(p, args.out[0]), label = args.in[1];
+  const Shape shape = p.shape(y), labels = p.shape(label);
+  if (labels.elements() != shape.elements())
+    fail("data {} needs as many labels, got {}", shape.str(), labels.str());
+  const Value target = p.reshape(convert(p, label, p.dtype(y)), shape);
+  const Value away = p.sub(y, target);
+  const double values = labels.empty() ? 1 : static_cast<double>(Shape(labels.dims().subspan(1)).elements());
+  const Value dx = p.mul(of_sign ? p.unary(Unary::sign, away) : away,
+                         p.like(y, args.attrs.real("grad_scale") / std::max(values, 1.0)));
+  return {convert(p, dx, p.dtype(args.in[0])), {}};
+}
 Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
   const Shape shape = p.shape(in[0]);
   if (shape.rank() != 2 || !(p.shape(in[1]) == Shape{shape[0]}))
@@ -165,30 +234,33 @@ std::span<const OpDef> nn_ops() {
        .aliases = {"Softmax"},
        .summary = "Softmax; its gradient is that of the cross entropy with label.",
        .inputs = labelled,
-       .attrs = {of_gradient(real_attr("grad_scale", 1)), of_gradient(real_attr("ignore_label", -1)),
-                 bool_attr("multi_output", false), of_gradient(bool_attr("use_ignore", false)),
-                 bool_attr("preserve_shape", false),
-                 of_gradient(word_attr("normalization", "null", {"batch", "null", "valid"})),
-                 of_gradient(bool_attr("out_grad", false)), of_gradient(real_attr("smooth_alpha", 0))},
+       .attrs = {real_attr("grad_scale", 1), real_attr("ignore_label", -1), bool_attr("multi_output", false),
+                 bool_attr("use_ignore", false), bool_attr("preserve_shape", false),
+                 word_attr("normalization", "null", {"batch", "null", "valid"}), bool_attr("out_grad", false),
+                 real_attr("smooth_alpha", 0)},
        .compose = softmax_output,
+       .gradient = softmax_output_gradient,
        .shape_rule = softmax_output_shape},
       {.name = "LinearRegressionOutput",
        .summary = "data; its gradient is that of the squared error.",
        .inputs = labelled,
-       .attrs = {of_gradient(real_attr("grad_scale", 1))},
+       .attrs = {real_attr("grad_scale", 1)},
        .compose = data_itself,
+       .gradient = regression_gradient<false>,
        .shape_rule = regression_shape},
       {.name = "MAERegressionOutput",
        .summary = "data; its gradient is that of the absolute error.",
        .inputs = labelled,
-       .attrs = {of_gradient(real_attr("grad_scale", 1))},
+       .attrs = {real_attr("grad_scale", 1)},
        .compose = data_itself,
+       .gradient = regression_gradient<true>,
        .shape_rule = regression_shape},
       {.name = "LogisticRegressionOutput",
        .summary = "sigmoid(data); its gradient is that of the logistic loss.",
        .inputs = labelled,
-       .attrs = {of_gradient(real_attr("grad_scale", 1))},
+       .attrs = {real_attr("grad_scale", 1)},
        .compose = logistic,
+       .gradient = regression_gradient<false>,
        .shape_rule = regression_shape},
       {.name = "softmax_cross_entropy",
        .summary = "The sum of -log softmax(data) at the labels.",

@@ -1,15 +1,43 @@
+#include "frontend/ops/norm.h"
+
+#include "frontend/ops/norm_gradients.h"
 #include "frontend/ops/reduce.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
 
 namespace kiln::ops {
-namespace {
 
-/// 1 / sqrt(variance + eps)
 Value inverse_deviation(Primitives& p, Value variance, double eps) {
   return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
 }
+
+std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
+
+bool takes_batch_statistics(Primitives& p, const Attrs& a) {
+  return p.train() && !a.boolean("use_global_stats");
+}
+
+Shape groups_of(const Shape& shape, const Attrs& a) {
+  const std::int64_t groups = a.integer("num_groups");
+  if (shape.rank() < 2 || groups < 1 || shape[1] % groups != 0)
+    fail("num_groups {} must divide the channels of {}", groups, shape.str());
+  const std::int64_t channels = shape[1] / groups;
+  return {shape[0], groups, times(channels, Shape(shape.dims().subspan(2)).elements())};
+}
+
+Shape l2_axes(const Attrs& a, int rank) {
+  const std::string& mode = a.word("mode");
+  if (mode == "channel") return {1};
+  return mode == "spatial" ? other_axes({0, 1}, rank) : other_axes({0}, rank);
+}
+
+Value l2_size(Primitives& p, Value x, const Shape& axes, const Attrs& a) {
+  Value sum = p.reduce(Reduce::sum_squares, x, axes);
+  return p.unary(Unary::sqrt, p.add(sum, p.like(sum, a.real("eps"))));
+}
+
+namespace {
 
 int visible_statistics(const Attrs& a) {
   return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
@@ -21,9 +49,7 @@ Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
   return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
 }
 
-// BatchNorm: scale and shift per channel. SyncBatchNorm has no attribute axis.
-
-std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
+// BatchNorm: scale and shift per channel.
 
 Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
@@ -33,7 +59,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
     if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
       fail("BatchNorm needs {} values per channel of data {}, got {}", shape[at(axis)], shape.str(),
            p.shape(in[i]).str());
-  bool batch = p.train() && !a.boolean("use_global_stats");
+  bool batch = takes_batch_statistics(p, a);
   DType inner = p.dtype(x);
   Statistics s = batch ? statistics(p, x, other_axes({axis}, shape.rank()))
                        : Statistics{convert(p, moving_mean, inner), convert(p, moving_var, inner)};
@@ -67,7 +93,7 @@ Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
 OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> aliases,
                         std::string_view summary, std::vector<AttrSpec> attrs,
                         decltype(OpDef::compose) compose, decltype(OpDef::counted_outputs) counted_outputs,
-                        std::vector<std::string_view> output_names) {
+                        std::vector<std::string_view> output_names, Gradient gradient = batch_norm_gradient) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
@@ -78,6 +104,7 @@ OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> ali
           .visible_outputs = visible_statistics,
           .output_names = std::move(output_names),
           .compose = compose,
+          .gradient = gradient,
           .shape_rule = channels_shape,
           .train_sensitive = true};
 }
@@ -124,12 +151,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  std::int64_t groups = a.integer("num_groups");
-  if (shape.rank() < 2 || groups < 1 || shape[1] % groups != 0)
-    fail("num_groups {} must divide the channels of {}", groups, shape.str());
-  std::int64_t channels = shape[1] / groups;
-  Shape split{shape[0], groups, times(channels, Shape(shape.dims().subspan(2)).elements())};
-  Value x = p.reshape(widen(p, in[0]), split);
+  Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
   Statistics s = statistics(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
   y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
@@ -143,13 +165,8 @@ void group_norm_shape(ShapeFacts& f, const Attrs& a) {
 
 Values l2_normalization(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  const std::string& mode = a.word("mode");
-  Shape axes = mode == "channel"   ? Shape{1}
-               : mode == "spatial" ? other_axes({0, 1}, shape.rank())
-                                   : other_axes({0}, shape.rank());
-  Value x = widen(p, in[0]);
-  Value sum = p.reduce(Reduce::sum_squares, x, axes);
-  Value size = p.unary(Unary::sqrt, p.add(sum, p.like(sum, a.real("eps"))));
+  Shape axes = l2_axes(a, shape.rank());
+  Value x = widen(p, in[0]), size = l2_size(p, x, axes, a);
   return {convert(p, p.div(x, p.broadcast_to(p.keep_dims(size, shape, axes), shape)), p.dtype(in[0])), size};
 }
 
@@ -190,7 +207,8 @@ std::span<const OpDef> norm_ops() {
           "Batch normalisation: each channel normalised to mean beta and standard deviation gamma.",
           batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
       define_batch_norm("_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.", batch_attrs,
-                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"}),
+                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"},
+                        batch_norm_relu_gradient),
       define_batch_norm(
           "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
           {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
@@ -206,6 +224,7 @@ std::span<const OpDef> norm_ops() {
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = layer_norm,
+       .gradient = layer_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "InstanceNorm",
        .summary = "Instance normalisation: each channel of each sample normalised.",
@@ -213,6 +232,7 @@ std::span<const OpDef> norm_ops() {
        .attrs = {real_attr("eps", 0.001f)},
        .counted_outputs = outputs<3>,
        .compose = instance_norm,
+       .gradient = instance_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "GroupNorm",
        .summary = "Group normalisation: groups of channels of each sample normalised.",
@@ -222,6 +242,7 @@ std::span<const OpDef> norm_ops() {
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
        .compose = group_norm,
+       .gradient = group_norm_gradient,
        .shape_rule = group_norm_shape},
       {.name = "L2Normalization",
        .summary = "x / sqrt(sum(x^2) + eps)",
@@ -229,6 +250,7 @@ std::span<const OpDef> norm_ops() {
        .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
        .counted_outputs = outputs<2>,
        .compose = l2_normalization,
+       .gradient = l2_normalization_gradient,
        .shape_rule = first_shape},
       {.name = "LRN",
        .summary = "Local response normalisation over neighbouring channels.",

@@ -1,4 +1,5 @@
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reduce.h"
 #include "frontend/ops/shape_rules.h"
 
@@ -79,6 +80,25 @@ Values variance(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, shaped(r), to), convert(p, shaped(middle), from)};
 }
 
+/// The root's is that of the variance over twice the root; 0 where the root is 0.
+template <bool root>
+Values variance_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]);
+  const Shape shape = p.shape(x), axes = numpy_axes(args.attrs, shape.rank());
+  const std::int64_t count = count_along(shape, axes) - args.attrs.integer("ddof");
+  Value g = head_of(p, args, 0, x);
+  if (!g.valid()) return Values(1);
+  if (root) {
+    const Statistics s = statistics(p, x, axes);
+    const Value sum = p.mul(s.variance, p.like(s.variance, static_cast<double>(count_along(shape, axes))));
+    const Value is_zero = p.compare(Compare::eq, sum, p.like(sum, 0));
+    const Value safe = p.div(p.select(is_zero, p.like(sum, 1), sum), p.like(sum, static_cast<double>(count)));
+    const Value twice = p.mul(p.unary(Unary::sqrt, safe), p.like(safe, 2));
+    g = p.div(p.reshape(g, p.shape(twice)), twice);
+  }
+  return {convert(p, ops::variance_gradient(p, x, axes, g, count), p.dtype(args.in[0]))};
+}
+
 template <Reduce op>
 Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
@@ -143,6 +163,7 @@ std::span<const OpDef> numpy_reduce_ops() {
       if (op.name != "_npi_var" && op.name != "_npi_std") continue;
       op.counted_outputs = outputs<2>;
       op.output_names = {op.name.substr(5), "mean"};
+      op.gradient = op.name == "_npi_std" ? variance_gradient<true> : variance_gradient<false>;
     }
     return all;
   }();

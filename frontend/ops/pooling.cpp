@@ -1,8 +1,10 @@
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 namespace kiln::ops {
 namespace {
@@ -102,6 +104,22 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   }
   return {convert(p, root(r), d), Value{}};
 }
+/// A global maximum is a reduction, whose rule gives the head to every equal element; of a window only the
+/// first one has it.
+Values pooling_gradient(Primitives& p, const GradientArgs& args) {
+  if (!args.attrs.boolean("global_pool") || args.attrs.word("pool_type") != "max") return {};
+  const Shape data = p.shape(args.in[0]), windows{data[0], data[1], Shape(data.dims().subspan(2)).elements()};
+  const Value x = p.reshape(args.in[0], windows), g = args.heads[0];
+  if (!g.valid()) return Values(1);
+  const auto over = [&](Value of_window) { return spread(p, of_window, windows, {2}); };
+  const TensorType number{DType::i64, windows};
+  const Value place = p.iota(number, 2),
+              none = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
+  const Value hit = p.compare(Compare::eq, x, over(args.out[0]));
+  const Value first = over(p.reduce(Reduce::min, p.select(hit, place, none), {2}));
+  const Value dx = p.select(p.compare(Compare::eq, place, first), over(g), p.like(x, 0));
+  return {p.reshape(dx, data)};
+}
 void pooling_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &out = f.out[0];
   f.ranks(data, out);
@@ -178,6 +196,7 @@ std::span<const OpDef> pooling_ops() {
                  or_none("count_include_pad", AttrKind::boolean), layout_attr()},
        .counted_outputs = pooling_outputs,
        .compose = pooling_without_hidden,
+       .gradient = pooling_gradient,
        .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",
        .summary = "Adaptive average pooling to an output size.",

@@ -1,5 +1,6 @@
 #include "frontend/ops/reduce.h"
 
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -21,6 +22,14 @@ Statistics statistics(Primitives& p, Value x, const Shape& axes) {
   Value mean = average(Reduce::sum, x);
   Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
   return {mean, average(Reduce::sum_squares, away)};
+}
+
+Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count) {
+  const Shape shape = p.shape(x);
+  const Value sum = p.reduce(Reduce::sum, x, axes);
+  const Value mean = p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
+  const Value scale = p.div(p.mul(head, p.like(head, 2)), p.like(head, static_cast<double>(count)));
+  return p.mul(p.sub(x, spread(p, mean, shape, axes)), spread(p, scale, shape, axes));
 }
 
 Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
@@ -98,6 +107,34 @@ Values moments(Primitives& p, Args in, const Attrs& a) {
     return convert(p, keep ? p.keep_dims(r, shape, axes) : at_least_1d(p, r), p.dtype(in[0]));
   };
   return {finish(s.mean), finish(s.variance)};
+}
+
+/// sign(x), or x over the norm; 0 where the norm is 0.
+Values norm_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]);
+  const Shape shape = p.shape(x), axes = named_axes(args.attrs, shape.rank());
+  const Value g = spread(p, head_of(p, args, 0, x), shape, axes);
+  Value slope = p.unary(Unary::sign, x);
+  if (args.attrs.integer("ord") == 2) {
+    const Value sum = p.reduce(Reduce::sum_squares, x, axes);
+    // Not the root of 0: its derivative is infinite.
+    const Value safe = p.select(p.compare(Compare::eq, sum, p.like(sum, 0)), p.like(sum, 1), sum);
+    slope = p.div(x, spread(p, p.unary(Unary::sqrt, safe), shape, axes));
+  }
+  return {convert(p, p.mul(g, slope), p.dtype(args.in[0]))};
+}
+Values moments_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]);
+  const Shape shape = p.shape(x), axes = named_axes(args.attrs, shape.rank(), "axes");
+  const std::int64_t n = count_along(shape, axes);
+  const Value mean = head_of(p, args, 0, x), variance = head_of(p, args, 1, x);
+  Value dx;
+  if (variance.valid()) dx = variance_gradient(p, x, axes, variance, n);
+  if (mean.valid()) {
+    const Value share = spread(p, p.div(mean, p.like(mean, static_cast<double>(n))), shape, axes);
+    dx = dx.valid() ? p.add(dx, share) : share;
+  }
+  return {convert(p, dx, p.dtype(args.in[0]))};
 }
 
 template <Reduce op>
@@ -184,6 +221,7 @@ std::span<const OpDef> reduce_ops() {
        .attrs = {int_attr("ord", 2), tuple_or_none("axis"), or_none("out_dtype", AttrKind::dtype),
                  bool_attr("keepdims", false)},
        .compose = norm,
+       .gradient = norm_gradient,
        .shape_rule = reduction_shape<axis_name>},
       {.name = "moments",
        .summary = "Mean and variance over axes.",
@@ -192,6 +230,7 @@ std::span<const OpDef> reduce_ops() {
        .counted_outputs = outputs<2>,
        .visible_outputs = outputs<2>,
        .compose = moments,
+       .gradient = moments_gradient,
        .shape_rule = reduction_shape<axes_name>},
       {.name = "argmax",
        .summary = "The index of the maximum, in the dtype of data.",

@@ -1,4 +1,5 @@
 // Special functions: computed in float64, rounded once to the dtype.
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -120,6 +121,51 @@ Value gammaln_of(Primitives& p, Value x) {
   return p.select(at_end, number(infinity), y);
 }
 
+/// The logarithmic derivative of gamma. M. Abramowitz and I. Stegun, Handbook of Mathematical Functions
+/// (1964): below 1/2 by reflection (6.3.7), psi(x) = psi(1 - x) - pi / tan(pi x); else by recurrence (6.3.6)
+/// from t = x + 8, where the asymptotic series (6.3.18), psi(t) = log t - 1 / (2 t) - sum B_2k / (2 k t^2k),
+/// to k = 8 is off by less than 1e-16. The error is below 1e-14 max(1, |psi|), but near a pole below 0 and a
+/// zero, where the rounding of pi times the distance to an integer counts.
+Value digamma_of(Primitives& p, Value x) {
+  const auto number = [&](double v) { return p.like(x, v); };
+  // B_2k / (2 k)
+  constexpr double series[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+                               1.0 / 132, -691.0 / 32760, 1.0 / 12,  -3617.0 / 8160};
+  constexpr int steps = 8;
+  const Value reflected = p.compare(Compare::lt, x, number(0.5));
+  const Value z = p.select(reflected, p.sub(number(1), x), x), t = p.add(z, number(steps));
+  const Value inverse = p.div(number(1), t), square = p.mul(inverse, inverse);
+  Value y = p.sub(p.unary(Unary::log, t), p.mul(inverse, number(0.5)));
+  y = p.sub(y, p.mul(square, polynomial(p, square, series)));
+  Value sum = p.div(number(1), z);
+  for (int i = 1; i < steps; ++i) sum = p.add(sum, p.div(number(1), p.add(z, number(i))));
+  y = p.sub(y, sum);
+  // Where nothing is reflected, the tangent of any other number: that of 0 would make derivatives NaN.
+  const Value rest = p.select(reflected, p.sub(x, p.unary(Unary::rint, x)), number(0.25));
+  const Value turned =
+      p.div(number(std::numbers::pi), p.unary(Unary::tan, p.mul(rest, number(std::numbers::pi))));
+  return p.select(reflected, p.sub(y, turned), y);
+}
+
+/// The gradient of y = f(x), whose slope is computed in float64.
+template <Value (*slope)(Primitives&, const GradientArgs& args)>
+Values gradient_in_double(Primitives& p, const GradientArgs& args) {
+  const Value dx = p.mul(convert(p, args.heads[0], DType::f64), slope(p, args));
+  return {convert(p, dx, p.dtype(args.in[0]))};
+}
+/// sqrt(pi) / 2 exp(y^2). A rounded y is computed again: the square multiplies its error.
+Value erfinv_slope(Primitives& p, const GradientArgs& args) {
+  const bool exact = p.dtype(args.out[0]) == DType::f64;
+  const Value y = exact ? args.out[0] : erfinv_of(p, convert(p, args.in[0], DType::f64));
+  return p.mul(p.unary(Unary::exp, p.mul(y, y)), p.like(y, 0.5 / std::numbers::inv_sqrtpi));
+}
+Value gammaln_slope(Primitives& p, const GradientArgs& args) {
+  return digamma_of(p, convert(p, args.in[0], DType::f64));
+}
+Value gamma_slope(Primitives& p, const GradientArgs& args) {
+  return p.mul(convert(p, args.out[0], DType::f64), gammaln_slope(p, args));
+}
+
 template <Value (*function)(Primitives&, Value)>
 Values in_double(Primitives& p, Args in, const Attrs&) {
   return {convert(p, function(p, convert(p, in[0], DType::f64)), p.dtype(in[0]))};
@@ -134,18 +180,21 @@ std::span<const OpDef> special_ops() {
        .summary = "The inverse of erf.",
        .inputs = {"data"},
        .compose = in_double<erfinv_of>,
+       .gradient = gradient_in_double<erfinv_slope>,
        .shape_rule = elementwise_shape},
       {.name = "gamma",
        .aliases = {"_npx_gamma"},
        .summary = "The gamma function.",
        .inputs = {"data"},
        .compose = in_double<gamma_of>,
+       .gradient = gradient_in_double<gamma_slope>,
        .shape_rule = elementwise_shape},
       {.name = "gammaln",
        .aliases = {"_npx_gammaln"},
        .summary = "The logarithm of the gamma function's magnitude.",
        .inputs = {"data"},
        .compose = in_double<gammaln_of>,
+       .gradient = gradient_in_double<gammaln_slope>,
        .shape_rule = elementwise_shape},
   };
   return rows;

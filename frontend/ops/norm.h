@@ -1,0 +1,19 @@
+#pragma once
+#include "frontend/ops/common.h"
+
+/// What the normalisations and their gradients share.
+namespace kiln::ops {
+
+/// 1 / sqrt(variance + eps)
+Value inverse_deviation(Primitives& p, Value variance, double eps);
+/// The axis of BatchNorm's channels. SyncBatchNorm has no attribute axis.
+std::int64_t channel_axis(const Attrs& a);
+/// Whether BatchNorm normalises by the statistics of the batch.
+bool takes_batch_statistics(Primitives& p, const Attrs& a);
+/// GroupNorm's data as (samples, groups, elements). Throws unless the groups divide the channels.
+Shape groups_of(const Shape& shape, const Attrs& a);
+/// L2Normalization: the axes of one size, and the sizes, sqrt(sum(x^2) + eps).
+Shape l2_axes(const Attrs& a, int rank);
+Value l2_size(Primitives& p, Value x, const Shape& axes, const Attrs& a);
+
+}  // namespace kiln::ops

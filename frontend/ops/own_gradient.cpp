@@ -1,0 +1,24 @@
+#include "frontend/ops/own_gradient.h"
+
+namespace kiln::ops {
+
+Value head_of(Primitives& p, const GradientArgs& args, std::size_t i, Value x) {
+  return args.heads[i].valid() ? convert(p, args.heads[i], p.dtype(x)) : Value();
+}
+
+Value is_positive(Primitives& p, Value x, Value, const Attrs&) {
+  return p.compare(Compare::gt, x, p.like(x, 0));
+}
+
+Value sigmoid_slope(Primitives& p, Value, Value y, const Attrs&) { return p.mul(y, p.sub(p.like(y, 1), y)); }
+
+Value softsign_slope(Primitives& p, Value x, Value, const Attrs&) {
+  const Value share = p.div(p.like(x, 1), p.add(p.like(x, 1), p.unary(Unary::abs, x)));
+  return p.mul(share, share);
+}
+
+Value spread(Primitives& p, Value reduced, const Shape& shape, const Shape& axes) {
+  return p.broadcast_to(p.keep_dims(reduced, shape, axes), shape);
+}
+
+}  // namespace kiln::ops

@@ -1,0 +1,44 @@
+#pragma once
+#include "frontend/ops/common.h"
+
+/// Helpers of the gradients that operators define themselves (OpDef::gradient). They compute half precision
+/// in float32 and round once.
+namespace kiln::ops {
+
+using ir::GradientArgs;
+using Gradient = decltype(OpDef::gradient);
+
+/// The gradient of output `i` in the dtype in which x is computed; invalid where there is none.
+Value head_of(Primitives& p, const GradientArgs& args, std::size_t i, Value x);
+
+/// dy/dx of y = f(x); x and y are at least float32.
+using Slope = Value (*)(Primitives& p, Value x, Value y, const Attrs& a);
+/// The gradient of a function of one array: its head times the slope.
+template <Slope slope>
+Values head_times(Primitives& p, const GradientArgs& args) {
+  const Value x = widen(p, args.in[0]), y = convert(p, args.out[0], p.dtype(x));
+  const Value dx = p.mul(head_of(p, args, 0, x), slope(p, x, y, args.attrs));
+  return {convert(p, dx, p.dtype(args.in[0]))};
+}
+
+/// Where the slope is 1 (a bool array); it is 0 elsewhere.
+using Passes = Value (*)(Primitives& p, Value x, Value y, const Attrs& a);
+/// The gradient of a function of one array whose slope is 0 or 1: the head itself where it passes, whatever
+/// it is elsewhere.
+template <Passes passes>
+Values head_where(Primitives& p, const GradientArgs& args) {
+  const Value head = args.heads[0];
+  return {p.select(passes(p, args.in[0], args.out[0], args.attrs), head, p.like(head, 0))};
+}
+
+/// x > 0: where relu passes its head. At 0 the gradient of relu is 0.
+Value is_positive(Primitives& p, Value x, Value y, const Attrs& a);
+/// y (1 - y), the slope of y = sigmoid(x).
+Value sigmoid_slope(Primitives& p, Value x, Value y, const Attrs& a);
+/// 1 / (1 + |x|)^2, the slope of softsign.
+Value softsign_slope(Primitives& p, Value x, Value y, const Attrs& a);
+
+/// `reduced` over `axes` of `shape`, repeated along them.
+Value spread(Primitives& p, Value reduced, const Shape& shape, const Shape& axes);
+
+}  // namespace kiln::ops
