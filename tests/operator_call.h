@@ -23,7 +23,7 @@ inline kiln::SymbolBlock operator_block(const std::string& op, const Attributes&
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string name = "in" + std::to_string(i);
     variables.push_back(graph.add_variable(name, kiln::zeros(inputs[i].shape, inputs[i].dtype)));
-    symbols.push_back(kiln::var(name));
+    symbols.push_back(kiln::sym::var(name));
   }
   const Ref node = graph.add(op, "called", variables, attrs);
   graph.nodes[node.node].subgraphs = subgraphs;
