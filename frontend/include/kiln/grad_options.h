@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/export.h>
 
 namespace kiln {
 
