@@ -10,7 +10,7 @@ namespace {
 
 /// Guards `ArrayTape::saved` and the making of an ArrayTape, which threads that read one array may do at
 /// once.
-std::mutex& mutex_of(const Array& array) {
+std::mutex& tape_mutex(const Array& array) {
   static std::array<std::mutex, 64> mutexes;
   return mutexes[reinterpret_cast<std::uintptr_t>(&array) / sizeof(Array) % mutexes.size()];
 }
@@ -30,7 +30,7 @@ void SavedValue::keep(std::shared_ptr<Array> contents) {
 
 ArrayTape& tape_of(Array& array) {
   if (ArrayTape* tape = array.tape.load(std::memory_order_acquire)) return *tape;
-  const std::lock_guard lock(mutex_of(array));
+  const std::lock_guard lock(tape_mutex(array));
   if (ArrayTape* tape = array.tape.load(std::memory_order_relaxed)) return *tape;
   auto* made = new ArrayTape;
   array.tape.store(made, std::memory_order_release);
@@ -39,7 +39,7 @@ ArrayTape& tape_of(Array& array) {
 
 std::shared_ptr<SavedValue> save(const std::shared_ptr<Array>& array) {
   ArrayTape& tape = tape_of(*array);
-  const std::lock_guard lock(mutex_of(*array));
+  const std::lock_guard lock(tape_mutex(*array));
   if (!tape.saved) tape.saved = std::make_shared<SavedValue>(array);
   return tape.saved;
 }
@@ -48,7 +48,7 @@ void before_write(Array& array) {
   ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
   if (!tape) return;
   const std::shared_ptr<SavedValue> saved = [&] {
-    const std::lock_guard lock(mutex_of(array));
+    const std::lock_guard lock(tape_mutex(array));
     return std::exchange(tape->saved, nullptr);
   }();
   if (!saved || saved.use_count() == 1) return;

@@ -83,12 +83,19 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
   if (!whole) return {};
   if (is_whole(t)) return *whole;
   ArrayTape& tape = tape_of(array);
-  for (const ArrayTape::View& view : tape.views)
-    if (view.offset == TensorAccess::offset(t) && view.shape == TensorAccess::shape(t) && view.of == *whole)
-      return view.link;
+  const std::thread::id thread = std::this_thread::get_id();
+  {
+    const std::lock_guard lock(tape_mutex(array));
+    for (const ArrayTape::View& view : tape.views)
+      if (view.offset == TensorAccess::offset(t) && view.shape == TensorAccess::shape(t) &&
+          view.of == *whole && view.thread == thread && !(view.link.entry && view.link.entry->consumed))
+        return view.link;
+  }
   const TapeLink of = *whole;
   TapeLink link = *link_in(*TensorAccess::array(cut_out(t, where)));
-  tape.views.push_back({TensorAccess::offset(t), TensorAccess::shape(t), of, link});
+  const std::lock_guard lock(tape_mutex(array));
+  std::erase_if(tape.views, [](const ArrayTape::View& v) { return v.link.entry && v.link.entry->consumed; });
+  tape.views.push_back({TensorAccess::offset(t), TensorAccess::shape(t), of, link, thread});
   return link;
 }
 
@@ -155,7 +162,8 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
   tape.views.clear();
   // The view now reads what was written.
   if (!all && linked && TensorAccess::shape(value) == TensorAccess::shape(view))
-    tape.views.push_back({TensorAccess::offset(view), TensorAccess::shape(view), tape.link, written});
+    tape.views.push_back({TensorAccess::offset(view), TensorAccess::shape(view), tape.link, written,
+                          std::this_thread::get_id()});
 }
 
 void attach_gradient(const Tensor& t, GradReq req) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 /// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its
@@ -59,8 +60,8 @@ struct TapeEntry {
   std::uint64_t number = 0;
   std::shared_ptr<const GradientCode> code;
   bool train = false;
-  bool consumed = false;  ///< by a backward pass that did not retain it
-  RandomState random;     ///< of the call
+  std::atomic<bool> consumed{false};  ///< by a backward pass that did not retain it
+  RandomState random;                 ///< of the call
   std::source_location where;
   std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
   std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
@@ -86,12 +87,15 @@ struct ArrayTape {
     Shape shape;
     TapeLink of;  ///< the link of the array that the view was cut out of
     TapeLink link;
+    std::thread::id thread;  ///< that recorded it: another thread's backward pass may consume it at any time
   };
   std::vector<View> views;
 };
 
 /// The array's; made if there is none.
 ArrayTape& tape_of(Array& array);
+/// Guards the making of an ArrayTape, `saved` and `views`: threads may record reads of one array at once.
+std::mutex& tape_mutex(const Array& array);
 
 /// Whether calls of this thread are recorded: inside autograd::Record.
 inline bool is_recording() { return CallContext::current().recording; }

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <optional>
 
 namespace kiln {
 namespace {
@@ -100,10 +102,17 @@ Tensor whole(const Tensor& t) {
   return TensorAccess::make(array, 0, array->shape, TensorAccess::dtype(t));
 }
 
-const Array::Origin* origin_of(const Tensor& t) {
-  for (const Array::Origin& o : TensorAccess::array(t)->origins)
-    if (o.offset == TensorAccess::offset(t) && o.shape == TensorAccess::shape(t)) return &o;
-  return nullptr;
+/// Locked for a concrete array, whose views several threads may record at once.
+std::unique_lock<std::mutex> lock_origins(const Array& array) {
+  return array.traced() ? std::unique_lock<std::mutex>() : std::unique_lock(detail::tape_mutex(array));
+}
+
+std::optional<Array::Origin> origin_of(const Tensor& t) {
+  const Array& array = *TensorAccess::array(t);
+  const auto lock = lock_origins(array);
+  for (const Array::Origin& o : array.origins)
+    if (o.offset == TensorAccess::offset(t) && o.shape == TensorAccess::shape(t)) return o;
+  return {};
 }
 
 Tensor base_of(const Tensor& view, const Array::Origin& origin) {
@@ -117,6 +126,7 @@ void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, co
   const std::int64_t base_offset = TensorAccess::offset(base);
   const Shape& base_shape = TensorAccess::shape(base);
   if ((offset == base_offset && shape == base_shape) || (offset == 0 && shape == array.shape)) return;
+  const auto lock = lock_origins(array);
   for (const Array::Origin& o : array.origins)
     if ((o.offset == offset && o.shape == shape) || (o.base_offset == offset && o.base_shape == shape))
       return;
@@ -140,7 +150,7 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
 }  // namespace
 
 Tensor cut_out(const Tensor& t, std::source_location where) {
-  if (const Array::Origin* origin = origin_of(t)) return cut_out_of_base(t, *origin, where);
+  if (const auto origin = origin_of(t)) return cut_out_of_base(t, *origin, where);
   const Array& array = *TensorAccess::array(t);
   const Shape& shape = TensorAccess::shape(t);
   const std::int64_t offset = TensorAccess::offset(t);
@@ -165,7 +175,7 @@ Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
   const std::int64_t n = shape.elements();
   if (offset == 0 && shape == array.shape)
     return TensorAccess::shape(next) == shape ? next : record_reshape(next, shape, where);
-  if (const Array::Origin* origin = origin_of(view)) {
+  if (const auto origin = origin_of(view)) {
     const Tensor base = base_of(view, *origin);
     if (const RowRange* rows = std::get_if<RowRange>(&origin->step)) {
       if (TensorAccess::shape(next) != shape) next = record_reshape(next, shape, where);
@@ -268,7 +278,8 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step) {
   const Array& array = *TensorAccess::array(t);
   // A recording keeps how a view was derived, and so does the tape.
-  if (array.traced() ? array.shape_known : detail::is_recording()) note_origin(t, offset, shape, step);
+  if (array.traced() ? array.shape_known : detail::is_recording() && detail::has_link(t))
+    note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }
 
