@@ -6,16 +6,11 @@
 #include <cstring>
 
 namespace kiln::detail {
-namespace {
 
-/// Guards `ArrayTape::saved` and the making of an ArrayTape, which threads that read one array may do at
-/// once.
 std::mutex& tape_mutex(const Array& array) {
   static std::array<std::mutex, 64> mutexes;
   return mutexes[reinterpret_cast<std::uintptr_t>(&array) / sizeof(Array) % mutexes.size()];
 }
-
-}  // namespace
 
 std::shared_ptr<Array> SavedValue::contents() const {
   const std::lock_guard lock(mutex_);

@@ -2,8 +2,10 @@
 // and nested as any other.
 #include "frontend/ops/gradient.h"
 
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 #include "ir/differentiate.h"
+
+#include <algorithm>
 
 namespace kiln::ops {
 namespace {
@@ -19,10 +21,39 @@ ir::GradientRequest request_of(const Attrs& a) {
 Values gradients(Primitives& p, Args in, const Attrs& a, ir::Bodies bodies) {
   const ir::Subgraph& body = *bodies[0];
   const ir::GradientRequest request = request_of(a);
+  const ir::GradientUses uses{a.integers("inputs"), a.integers("outputs")};
+  const auto all_below = [](const std::vector<std::int64_t>& list, std::int64_t least, std::size_t limit) {
+    return std::all_of(list.begin(), list.end(),
+                       [&](std::int64_t i) { return i >= least && i < static_cast<std::int64_t>(limit); });
+  };
+  if (!all_below(uses.inputs, 0, body.inputs.size()) || !all_below(uses.outputs, 0, body.outputs.size()) ||
+      !all_below(request.sums, ir::GradientRequest::none, request.running.size()))
+    fail("inputs, outputs and sums must name inputs, outputs and sums that there are");
+  if (in.size() != uses.inputs.size() + uses.outputs.size() + request.head_count() + request.running_count())
+    fail("it takes {} inputs, got {}",
+         uses.inputs.size() + uses.outputs.size() + request.head_count() + request.running_count(),
+         in.size());
+  for (std::size_t i = 0; i < body.inputs.size(); ++i)
+    if (body.inputs[i]->types.empty() &&
+        std::find(uses.inputs.begin(), uses.inputs.end(), static_cast<std::int64_t>(i)) == uses.inputs.end())
+      fail("the type of the subgraph's input '{}', which is not given, is not known", body.inputs[i]->name);
   if (request.heads.size() != body.outputs.size() || request.sums.size() != body.inputs.size())
     fail("heads and sums must have a number for each of the {} outputs and {} inputs of the subgraph",
          body.outputs.size(), body.inputs.size());
-  return ir::compose_gradients(p, body, request, {a.integers("inputs"), a.integers("outputs")}, in);
+  return ir::compose_gradients(p, body, request, uses, in);
+}
+
+/// The inputs that are given feed the subgraph's.
+void gradient_shape(ShapeFacts& f, const Attrs& a) {
+  const std::vector<std::int64_t> inputs = a.integers("inputs"), sums = a.integers("sums");
+  const ShapeFacts::Body& body = f.bodies[0];
+  const auto below = [](std::int64_t i, std::size_t limit) {
+    return i >= 0 && static_cast<std::size_t>(i) < limit;
+  };
+  for (std::size_t k = 0; k < inputs.size() && k < f.in.size(); ++k)
+    if (below(inputs[k], body.variables.size())) f.feeds(k, 0, static_cast<std::size_t>(inputs[k]));
+  for (std::size_t i = 0; i < sums.size() && i < body.variables.size(); ++i)
+    if (below(sums[i], f.out.size())) f.same(body.variables[i], f.out[static_cast<std::size_t>(sums[i])]);
 }
 
 int sum_count(const Attrs& a) { return static_cast<int>(a.integers("running").size()); }
@@ -56,6 +87,7 @@ std::span<const OpDef> gradient_ops() {
        .visible_outputs = sum_count,
        .compose_with = gradients,
        .bodies = 1,
+       .shape_rule = gradient_shape,
        .train_sensitive = true},
   };
   return rows;

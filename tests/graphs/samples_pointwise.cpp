@@ -28,9 +28,13 @@ Rows pointwise_rows() {
                           {{{2, 0}, {1, 1}}}};
   const Samples large_broadcast = {{{{131, 257}, {131, 1}}, {}, true}};
   return {
-      {{"abs", "sign", "square", "negative", "_copy", "BlockGrad", "make_loss", "MakeLoss", "relu",
+      {{"abs", "sign", "square", "negative", "_copy", "BlockGrad", "make_loss", "relu",
         "_contrib_gradientmultiplier", "zeros_like", "ones_like"},
        shapes,
+       number_dtypes},
+      {{"MakeLoss"},
+       join({shapes, of_shapes({{3, 5}},
+                               {{"grad_scale", "2"}, {"normalization", "valid"}, {"valid_thresh", "0.5"}})}),
        number_dtypes},
       {{"ceil", "floor", "round", "rint", "trunc", "fix", "logical_not", "reciprocal"},
        shapes,

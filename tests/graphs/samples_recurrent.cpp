@@ -47,6 +47,15 @@ const char* const branches = R"json([{"nodes": [
   {"op": "_minus_scalar", "name": "less", "attrs": {"scalar": "1"}, "inputs": [[1, 0, 0]]}],
   "arg_nodes": [0], "heads": [[2, 0, 0]]}])json";
 
+// x * w + b
+const char* const product = R"json([{"nodes": [
+  {"op": "null", "name": "x", "inputs": []},
+  {"op": "null", "name": "w", "inputs": []},
+  {"op": "null", "name": "b", "inputs": []},
+  {"op": "elemwise_mul", "name": "times", "inputs": [[0, 0, 0], [1, 0, 0]]},
+  {"op": "elemwise_add", "name": "sum", "inputs": [[3, 0, 0], [2, 0, 0]]}],
+  "arg_nodes": [0, 1, 2], "heads": [[4, 0, 0]]}])json";
+
 Sample with_bodies(std::vector<Input> inputs, Attributes attrs, const char* subgraphs) {
   return {.inputs = std::move(inputs), .attrs = std::move(attrs), .subgraphs = subgraphs};
 }
@@ -71,6 +80,12 @@ Rows recurrent_rows() {
                         {"cond_input_locs", "(0,)"},
                         {"then_input_locs", "(1,)"},
                         {"else_input_locs", "(1,)"}};
+  // With a running sum of w's gradient.
+  const Attributes gradient{{"inputs", "[0, 1, 2]"},
+                            {"outputs", "[]"},
+                            {"heads", "[1]"},
+                            {"sums", "[0, 1, 2]"},
+                            {"running", "[0, 1, 0]"}};
   return {
       // data (steps, batch, channels), all weights and biases in one vector, the first states
       {{"RNN"},
@@ -110,6 +125,10 @@ Rows recurrent_rows() {
       {{"_cond"},
        {with_bodies({indices({1}, 2), {3, 5}}, cond, branches),
         with_bodies({indices({1}, 3), {17}}, cond, branches)},
+       float_dtypes},
+      {{"_vjp"},
+       {with_bodies({{3, 5}, {3, 5}, {3, 5}, {3, 5}, {3, 5}}, gradient, product),
+        with_bodies({{17}, {17}, {17}, {17}, {17}}, gradient, product)},
        float_dtypes},
   };
 }
