@@ -289,7 +289,7 @@ std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const 
   Differentiation d(p, body, inputs, outputs);
   std::vector<Value> sums = d.sums(request, heads, running);
   for (std::size_t i = 0; i < sums.size(); ++i)
-    if (!sums[i].valid()) fail_internal("the sum {} of a backward pass has no term", i);
+    if (!sums[i].valid()) fail("sum {} has no term: no head depends on its input", i);
   return sums;
 }
 
