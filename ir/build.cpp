@@ -3,12 +3,14 @@
 #include "ir/algorithm.h"
 #include "ir/compose.h"
 #include "ir/dialect.h"
+#include "ir/differentiate.h"
 #include "ir/draws.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Verifier.h>
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
@@ -243,40 +245,96 @@ class DialectBuilder final : public Primitives {
   DrawCounter draws_;
 };
 
+/// A module with one function under construction: its arguments and results.
+class FunctionBuilder {
+ public:
+  FunctionBuilder(mlir::MLIRContext& context, const Graph& graph)
+      : builder_(&context),
+        module_(mlir::ModuleOp::create(builder_.getUnknownLoc())),
+        graph_(graph),
+        function_(make_function()),
+        primitives_(builder_, graph.train) {
+    llvm::SmallVector<mlir::Type> types;
+    for (const NodePtr& input : graph.inputs) {
+      if (input->types.size() != 1)
+        fail_internal("input '{}' of graph '{}' has no type", input->name, graph.name);
+      types.push_back(tensor_type(&context, input->types[0]));
+    }
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      mlir::NamedAttrList attrs;
+      attrs.set(name_attr, builder_.getStringAttr(graph.inputs[i]->name));
+      if (i < graph.is_parameter.size() && graph.is_parameter[i])
+        attrs.set(parameter_attr, builder_.getUnitAttr());
+      add(types[i], location_of(&context, *graph.inputs[i]), attrs.getDictionary(&context));
+    }
+  }
+
+  DialectBuilder& primitives() { return primitives_; }
+  /// By argument.
+  const std::vector<Value>& arguments() const { return arguments_; }
+
+  Value add_argument(const TensorType& type, const std::string& name) {
+    const mlir::NamedAttribute attr(builder_.getStringAttr(name_attr), builder_.getStringAttr(name));
+    return add(tensor_type(builder_.getContext(), type), builder_.getUnknownLoc(),
+               builder_.getDictionaryAttr(attr));
+  }
+  void add_result(Value v) { results_.push_back(primitives_.unwrap(v)); }
+
+  /// `written`: the new contents of inputs, by input. They are the last results.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(std::span<const Value> written) {
+    llvm::SmallVector<std::int64_t> writes;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (!written[i].valid()) continue;
+      writes.push_back(static_cast<std::int64_t>(i));
+      add_result(written[i]);
+    }
+    mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results_);
+    llvm::SmallVector<mlir::Type> result_types;
+    for (mlir::Value v : results_) result_types.push_back(v.getType());
+    mlir::Block& block = function_.getBody().front();
+    function_.setFunctionType(builder_.getFunctionType(block.getArgumentTypes(), result_types));
+    function_.setAllArgAttrs(argument_attrs_);  // at once: each setArgAttr() copies the list
+    if (!writes.empty()) function_->setAttr(writes_attr, builder_.getDenseI64ArrayAttr(writes));
+    if (const std::int64_t draws = primitives_.draw_counter()->count(); draws > 0)
+      function_->setAttr(draws_attr, builder_.getI64IntegerAttr(draws));
+    return std::move(module_);
+  }
+  mlir::func::FuncOp function() { return function_; }
+
+ private:
+  mlir::func::FuncOp make_function() {
+    builder_.setInsertionPointToStart(module_->getBody());
+    auto function = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), graph_.name,
+                                               builder_.getFunctionType({}, {}));
+    builder_.setInsertionPointToStart(function.addEntryBlock());
+    return function;
+  }
+  Value add(mlir::Type type, mlir::Location where, mlir::DictionaryAttr attrs) {
+    arguments_.push_back(primitives_.wrap(function_.getBody().front().addArgument(type, where)));
+    argument_attrs_.push_back(attrs);
+    return arguments_.back();
+  }
+
+  mlir::OpBuilder builder_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  const Graph& graph_;
+  mlir::func::FuncOp function_;
+  DialectBuilder primitives_;
+  std::vector<Value> arguments_;
+  llvm::SmallVector<mlir::Attribute> argument_attrs_;
+  llvm::SmallVector<mlir::Value> results_;
+};
+
 }  // namespace
 
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph) {
-  mlir::OpBuilder builder(&context);
-  mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(builder.getUnknownLoc()));
-  builder.setInsertionPointToStart(module->getBody());
-
-  llvm::SmallVector<mlir::Type> argument_types;
-  for (const NodePtr& input : graph.inputs) {
-    if (input->types.size() != 1)
-      fail_internal("input '{}' of graph '{}' has no type", input->name, graph.name);
-    argument_types.push_back(tensor_type(&context, input->types[0]));
-  }
-  auto function = mlir::func::FuncOp::create(builder, builder.getUnknownLoc(), graph.name,
-                                             builder.getFunctionType(argument_types, {}));
-  mlir::Block* block = function.addEntryBlock();
-  builder.setInsertionPointToStart(block);
-  DialectBuilder primitives(builder, graph.train);
-
-  Composition composition(primitives);
+  FunctionBuilder function(context, graph);
+  Composition composition(function.primitives());
   std::unordered_map<const Node*, std::size_t> input_index;
-  llvm::SmallVector<mlir::Attribute> argument_attrs;  // set at once: each setArgAttr() copies the list
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    mlir::BlockArgument argument = block->getArgument(static_cast<unsigned>(i));
-    argument.setLoc(location_of(&context, *graph.inputs[i]));
-    composition.set(*graph.inputs[i], primitives.wrap(argument));
+    composition.set(*graph.inputs[i], function.arguments()[i]);
     input_index[graph.inputs[i].get()] = i;
-    mlir::NamedAttrList attrs;
-    attrs.set("kiln.name", builder.getStringAttr(graph.inputs[i]->name));
-    if (i < graph.is_parameter.size() && graph.is_parameter[i])
-      attrs.set(parameter_attr, builder.getUnitAttr());
-    argument_attrs.push_back(attrs.getDictionary(&context));
   }
-  function.setAllArgAttrs(argument_attrs);
 
   // A later write to an input replaces an earlier one: of two BatchNorms with a shared moving mean the second
   // sees the result of the first.
@@ -293,23 +351,41 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
     }
   }
   for (const Graph::Write& w : graph.writes) written[w.input] = composition.value_of(w.value);
+  for (const Entry& e : graph.outputs) function.add_result(composition.value_of(e));
+  return function.finish(written);
+}
 
-  llvm::SmallVector<mlir::Value> returned;
-  llvm::SmallVector<std::int64_t> writes;
-  for (const Entry& e : graph.outputs) returned.push_back(primitives.unwrap(composition.value_of(e)));
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    if (!written[i].valid()) continue;
-    writes.push_back(static_cast<std::int64_t>(i));
-    returned.push_back(primitives.unwrap(written[i]));
+mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
+                                                     const GradientRequest& request) {
+  FunctionBuilder function(context, graph);
+  Subgraph body{graph.inputs, graph.nodes, graph.outputs};
+  for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);
+  const std::vector<Value> in = function.arguments();
+  std::vector<Value> heads(body.outputs.size()), running(request.running.size());
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    if (request.heads[i]) {
+      const Entry& e = body.outputs[i];
+      heads[i] = function.add_argument(e.node->types.at(e.output), "head" + std::to_string(i));
+    }
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const auto first = std::find(request.sums.begin(), request.sums.end(), static_cast<std::int64_t>(i));
+    const Node& input = *graph.inputs.at(static_cast<std::size_t>(first - request.sums.begin()));
+    running[i] = function.add_argument(input.types.at(0), "sum:" + input.name);
   }
-  mlir::func::ReturnOp::create(builder, builder.getUnknownLoc(), returned);
-  llvm::SmallVector<mlir::Type> result_types;
-  for (mlir::Value v : returned) result_types.push_back(v.getType());
-  function.setFunctionType(builder.getFunctionType(argument_types, result_types));
-  if (!writes.empty()) function->setAttr(writes_attr, builder.getDenseI64ArrayAttr(writes));
-  if (const std::int64_t draws = primitives.draw_counter()->count(); draws > 0)
-    function->setAttr(draws_attr, builder.getI64IntegerAttr(draws));
-  return module;
+
+  Differentiation joint(function.primitives(), body, in);
+  const std::vector<Value> outputs = joint.outputs();
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) function.add_result(outputs[i]);
+  GradientRequest all_running = request;
+  all_running.running.assign(running.size(), true);
+  for (const Value sum : joint.sums(all_running, heads, running)) function.add_result(sum);
+  std::vector<Value> written = joint.updates();
+  for (std::size_t i = 0; i < graph.writes.size(); ++i)
+    written[graph.writes[i].input] = outputs[graph.outputs.size() + i];
+  function.function()->setAttr(
+      joint_attr, mlir::DenseI64ArrayAttr::get(&context, {static_cast<std::int64_t>(graph.inputs.size()),
+                                                          static_cast<std::int64_t>(graph.outputs.size())}));
+  return function.finish(written);
 }
 
 }  // namespace kiln::ir

@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/differentiate.h"
 #include "ir/graph.h"
 
 #include <mlir/IR/BuiltinOps.h>
@@ -11,5 +12,13 @@ namespace kiln::ir {
 /// states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming the node if
 /// an operator rejects its operands.
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph);
+
+/// Builds the graph and its gradients as one function, the joint function, with the attribute `kiln.joint`:
+/// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of `request`
+/// (a gradient of each marked output), then the running sums, of which there is one for each sum. Its results
+/// are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`). `request.heads` counts
+/// the graph's outputs, then its writes.
+mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
+                                                     const GradientRequest& request);
 
 }  // namespace kiln::ir

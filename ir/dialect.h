@@ -24,10 +24,13 @@
 namespace kiln::ir {
 
 // Attributes of a function that is a graph.
+inline constexpr llvm::StringLiteral name_attr = "kiln.name";  // StringAttr of an argument
 inline constexpr llvm::StringLiteral writes_attr =
     "kiln.writes";  // DenseI64Array: the inputs replaced by the last results, in ascending order
 inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
 inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters per call
+/// DenseI64Array of a joint function (ir/build.h): its numbers of inputs and outputs of the graph.
+inline constexpr llvm::StringLiteral joint_attr = "kiln.joint";
 
 // Written by buffer assignment (passes/plan_buffers.h).
 inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of places, on an operation

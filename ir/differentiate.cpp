@@ -110,6 +110,13 @@ std::vector<Value> Differentiation::outputs() const {
   return out;
 }
 
+std::vector<Value> Differentiation::updates() const {
+  std::vector<Value> out(in_.size());
+  for (std::size_t i = 0; i < in_.size(); ++i)
+    if (const Value now = values_.at(graph_.inputs[i].get()).front(); now.id != in_[i].id) out[i] = now;
+  return out;
+}
+
 std::vector<bool> Differentiation::wanted_inputs(const Node& node, const Active& active) const {
   std::vector<bool> wanted;
   for (const Entry& e : node.inputs) {

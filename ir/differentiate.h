@@ -39,6 +39,8 @@ class Differentiation {
   Differentiation(const Differentiation&) = delete;
 
   std::vector<Value> outputs() const;
+  /// By input: its new contents, if a node updates it as an auxiliary state; else invalid.
+  std::vector<Value> updates() const;
   /// By output: whether it depends on an input that has a sum.
   std::vector<bool> active_outputs(const GradientRequest& request) const;
   /// The sums of `request`, given the heads (by output; invalid: none) and the terms so far (by sum; invalid:

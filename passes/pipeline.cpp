@@ -139,9 +139,9 @@ void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::
   pm.addPass(std::make_unique<StageEnd>("buffers", options, error));
 }
 
-}  // namespace
-
-void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
+/// Runs the passes that `add` adds.
+template <class Add>
+void run(mlir::ModuleOp module, const PipelineOptions& options, Add add) {
   std::string complaints;
   mlir::ScopedDiagnosticHandler collect(module.getContext(), [&](mlir::Diagnostic& d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -157,11 +157,25 @@ void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
       keep_error(error, [&] { options.after_pass(pass, op, changed); });
     };
   observe_passes(pm, std::move(after_pass));
-  add_pipeline(pm, options, &error);
+  add(pm, &error);
   const mlir::LogicalResult result = pm.run(module);
   if (error) std::rethrow_exception(error);
   if (mlir::failed(result))
     fail_internal("the passes failed: {}", complaints.empty() ? "no reason given" : complaints);
+}
+
+}  // namespace
+
+void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options) {
+  run(module, options,
+      [&](mlir::OpPassManager& pm, std::exception_ptr* error) { add_pipeline(pm, options, error); });
+}
+
+void run_simplification(mlir::ModuleOp module, const PipelineOptions& options) {
+  run(module, options, [&](mlir::OpPassManager& pm, std::exception_ptr* error) {
+    add_simplification(pm.nest<mlir::func::FuncOp>(), options);
+    pm.addPass(std::make_unique<StageEnd>("joint", options, error));
+  });
 }
 
 void register_passes(const Evaluate& evaluate, const std::function<const TargetModel&()>& target) {

@@ -30,6 +30,10 @@ struct PipelineOptions {
 /// carries its plan: see plan_buffers.h; what a fusion may hold stands in fuse.h. Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
+/// Runs its first part alone, the simplifications: for a joint function, before it is cut (joint.h). Throws
+/// kiln::Error.
+void run_simplification(mlir::ModuleOp module, const PipelineOptions& options);
+
 /// Makes all passes known to MLIR's registry, for `kiln opt`; they fold constants with `evaluate` and compile
 /// for the target that `target` returns when they are made, which outlives them.
 void register_passes(const Evaluate& evaluate, const std::function<const TargetModel&()>& target);

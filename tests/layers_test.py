@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).
     "frontend/tensor": ["frontend/autograd", "frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
     "frontend/eager": ["codegen/driver", "frontend/autograd", "frontend/tensor", "frontend/trace", "ir", "runtime"],
-    "frontend/autograd": ["frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/autograd": ["codegen/driver", "frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/trace": ["frontend/autograd", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],

@@ -1,6 +1,7 @@
 #include "codegen/driver/compile.h"
 
 #include "codegen/cpu/target_model.h"
+#include "codegen/driver/compile_module.h"
 #include "codegen/driver/evaluate.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/schedule.h"
@@ -35,16 +36,6 @@ namespace {
 
 using codegen::Stages;
 
-std::string text_of(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
-  op->print(os, flags);
-  text += "\n";
-  return text;
-}
-
 using Clock = std::chrono::steady_clock;
 
 /// Under KILN_CHECK_PLANS a plan is written and read back before it runs: it must be all that is needed.
@@ -58,27 +49,53 @@ ExecutablePlan check_plan(ExecutablePlan plan) {
   return again;
 }
 
-/// The last two thirds of the pipeline: passes, kernels, plan. Constant folding comes back here with a part
-/// of the module.
-std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
-                                                 Stages* stages, Clock::time_point started) {
-  codegen::Target target = codegen::select_target(options.isa);
-  const codegen::CpuTargetModel model(target.lanes(4));
+/// What the passes need; `target` and `model` outlive it.
+passes::PipelineOptions pipeline_options(const CompileOptions& options, const codegen::CpuTargetModel& model,
+                                         Stages* stages) {
   passes::PipelineOptions pipeline;
   pipeline.target = &model;
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [&](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
-  if (stages && stages->wants_passes())
-    pipeline.after_pass = [&](llvm::StringRef pass, mlir::Operation* op, bool changed) {
-      stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
-                                         changed ? text_of(op) : ""));
+    pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) {
+      stages->add(stage, codegen::text_of(m));
     };
-  pipeline.evaluate = [&](mlir::ModuleOp m) {
+  if (stages && stages->wants_passes())
+    pipeline.after_pass = [stages](llvm::StringRef pass, mlir::Operation* op, bool changed) {
+      stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
+                                         changed ? codegen::text_of(op) : ""));
+    };
+  // Constant folding comes back here with a part of the module.
+  pipeline.evaluate = [options](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
     return codegen::evaluate(m, inner);
   };
+  return pipeline;
+}
+
+}  // namespace
+
+std::string codegen::text_of(mlir::Operation* op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
+  op->print(os, flags);
+  text += "\n";
+  return text;
+}
+
+void codegen::simplify_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages) {
+  const CpuTargetModel model(select_target(options.isa).lanes(4));
+  passes::run_simplification(module, pipeline_options(options, model, stages));
+}
+
+std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
+                                                          const CompileOptions& options, Stages* stages,
+                                                          Clock::time_point started) {
+  codegen::Target target = codegen::select_target(options.isa);
+  const codegen::CpuTargetModel model(target.lanes(4));
+  const passes::PipelineOptions pipeline = pipeline_options(options, model, stages);
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
@@ -107,8 +124,6 @@ std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Co
   return std::make_shared<Executable>(check_plan(std::move(plan)),
                                       [&](const PlannedKernel& k) { return kernels.at(k.key); });
 }
-
-}  // namespace
 
 llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
                                                         const CompileOptions& options) {
@@ -147,23 +162,32 @@ const CompileOptions& default_options() {
   return options;
 }
 
-std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
-  const ForkGuard guard;
-  Clock::time_point started = Clock::now();
-  codegen::stats().graphs++;
-  Stages stages(options, graph.name);
-  if (stages.wanted()) stages.add("trace", ir::to_string(graph));
+void codegen::with_context(const std::string& name, std::size_t nodes,
+                           const std::function<void(mlir::MLIRContext&)>& f) {
   // In the dialect a node takes some tens of KiB, most of them while passes run.
-  codegen::throw_from_llvm();
-  codegen::require_room(codegen::kernel_room + graph.nodes.size() * (std::size_t{64} << 10), graph.name);
+  throw_from_llvm();
+  require_room(kernel_room + nodes * (std::size_t{64} << 10), name);
   try {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     ir::load_dialects(context);
-    auto module = ir::build_module(context, graph);
-    return compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
+    f(context);
   } catch (const std::bad_alloc&) {
-    fail("{}: out of memory while it was compiled", graph.name);
+    fail("{}: out of memory while it was compiled", name);
   }
+}
+
+std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
+  const ForkGuard guard;
+  const Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  Stages stages(options, graph.name);
+  if (stages.wanted()) stages.add("trace", ir::to_string(graph));
+  std::shared_ptr<const Executable> executable;
+  codegen::with_context(graph.name, graph.nodes.size(), [&](mlir::MLIRContext& context) {
+    auto module = ir::build_module(context, graph);
+    executable = codegen::compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
+  });
+  return executable;
 }
 
 CompileStats compile_stats() {

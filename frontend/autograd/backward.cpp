@@ -7,6 +7,7 @@
 #include "frontend/ops/gradient.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
+#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -194,8 +195,65 @@ class Pass {
     return options_.create_graph ? with_history(restored(saved), link) : restored(saved);
   }
 
+  /// The saved input or output with number `i` among those that `numbers` tells.
+  static const TapeEntry::Saved& saved_at(const std::vector<TapeEntry::Saved>& list,
+                                          const std::vector<std::int64_t>& numbers, std::int64_t i) {
+    const auto found = std::find(numbers.begin(), numbers.end(), i);
+    if (found == numbers.end()) fail_internal("the tape has not saved a value that a gradient reads");
+    return list[static_cast<std::size_t>(found - numbers.begin())];
+  }
+
+  /// Whether the backward entry of the call's joint code computes this pass's gradients: of the same outputs,
+  /// for all inputs, without history. If not, calls to come are compiled for these outputs.
+  bool takes_joint(const TapeEntry& entry, const std::vector<Tensor>& heads) const {
+    if (!entry.joint.code || options_.create_graph) return false;
+    for (const TapeLink& link : entry.inputs)
+      if (link && !is_wanted(link)) return false;
+    ir::GradientRequest found = entry.joint.request;
+    for (std::size_t i = 0; i < heads.size(); ++i) found.heads[i] = heads[i].defined();
+    if (found == entry.joint.request) return true;
+    entry.joint_codes->found(found);
+    return false;
+  }
+
+  /// Runs the backward entry of the call's joint code.
+  void step_joint(const TapeEntry& entry, std::vector<Tensor>& heads) {
+    const JointCode& joint = *entry.joint.code;
+    const SharedSums sums(entry.inputs);
+    std::vector<bool> running;
+    for (std::size_t i = 0; i < sums.links.size(); ++i)
+      running.push_back(joint.sums[i] && sum_of(sums.links[i]).defined());
+    const std::shared_ptr<const Executable> code = joint.backward(running);
+    CallFrame frame(*code);
+    std::size_t next = 0;
+    std::vector<Tensor> arguments;  // alive until the code has run
+    const auto add = [&](Tensor t) {
+      frame.set_argument(next++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
+      arguments.push_back(std::move(t));
+    };
+    for (const std::int64_t i : joint.inputs) add(restored(saved_at(entry.saved_inputs, entry.saved.inputs, i)));
+    for (const std::int64_t i : joint.outputs)
+      add(restored(saved_at(entry.saved_outputs, entry.saved.outputs, i)));
+    for (const JointCode::Saved& saved : joint.saved)
+      frame.set_argument(next++, *entry.joint_saved, saved.offset);
+    for (Tensor& head : heads)
+      if (head.defined()) add(std::move(head));
+    for (std::size_t i = 0; i < running.size(); ++i)
+      if (running[i]) add(std::move(sum_of(sums.links[i])));
+    std::vector<Tensor> out;
+    for (const TensorType& type : code->plan().outputs) {
+      out.push_back(TensorAccess::empty(type.shape, type.dtype));
+      frame.set_result(out.size() - 1, TensorAccess::array(out.back())->data());
+    }
+    at_line(entry.where, [&] { frame.run([&](std::int64_t) { return entry.random; }); });
+    auto result = out.begin();
+    for (std::size_t i = 0; i < sums.links.size(); ++i)
+      if (joint.sums[i]) sum_of(sums.links[i]) = std::move(*result++);
+  }
+
   void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {
     const TapeEntry& entry = *ptr;
+    if (takes_joint(entry, heads)) return step_joint(entry, heads);
     std::vector<TapeLink> wanted = entry.inputs;
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};
@@ -220,18 +278,12 @@ class Pass {
     }
     const SharedSums& sums = *found;
     std::vector<Tensor> inputs;
-    const auto saved_at = [](const std::vector<std::int64_t>& list, std::int64_t i) {
-      const auto found = std::find(list.begin(), list.end(), i);
-      if (found == list.end()) fail_internal("the tape has not saved a value that a gradient reads");
-      return static_cast<std::size_t>(found - list.begin());
-    };
     for (std::int64_t i : uses.inputs)
-      inputs.push_back(contents(entry.saved_inputs[saved_at(entry.saved.inputs, i)],
+      inputs.push_back(contents(saved_at(entry.saved_inputs, entry.saved.inputs, i),
                                 entry.inputs[static_cast<std::size_t>(i)]));
-    for (std::int64_t i : uses.outputs) {
-      const std::size_t at = saved_at(entry.saved.outputs, i);
-      inputs.push_back(contents(entry.saved_outputs[at], {ptr, static_cast<std::uint32_t>(i), nullptr}));
-    }
+    for (std::int64_t i : uses.outputs)
+      inputs.push_back(contents(saved_at(entry.saved_outputs, entry.saved.outputs, i),
+                                {ptr, static_cast<std::uint32_t>(i), nullptr}));
     for (Tensor& head : heads)
       if (head.defined()) inputs.push_back(std::move(head));
     for (const TapeLink& link : sums.links)

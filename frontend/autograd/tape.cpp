@@ -34,6 +34,12 @@ TapeEntry::Saved saved(const Tensor& t) {
           TensorAccess::dtype(t)};
 }
 
+/// Adds the numbers of `more` that `list` does not have.
+void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> more) {
+  for (const std::int64_t i : more)
+    if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
+}
+
 }  // namespace
 
 SharedSums::SharedSums(std::span<const TapeLink> by_input)
@@ -69,6 +75,8 @@ void TapeEntry::consume() {
   expanded.clear();
   saved_inputs.clear();
   saved_outputs.clear();
+  joint.code.reset();
+  joint_saved.reset();
 }
 
 NumberScope::NumberScope(std::uint64_t first)
@@ -100,7 +108,8 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
 }
 
 CallRecording::CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
-                             std::vector<TapeLink> links, std::source_location where) {
+                             std::vector<TapeLink> links, std::source_location where,
+                             std::shared_ptr<JointCodes> joint) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!is_floating(TensorAccess::dtype(inputs[i]))) links[i] = {};
   const SharedSums sums(links);
@@ -108,7 +117,17 @@ CallRecording::CallRecording(std::shared_ptr<const GradientCode> code, std::span
   entry_ = std::make_shared<TapeEntry>();
   entry_->train = CallContext::current().training;
   entry_->where = where;
-  entry_->saved = code->uses(code->all_heads(sums.numbers, sums.links.size()));
+  ir::GradientRequest request = code->all_heads(sums.numbers, sums.links.size());
+  entry_->saved = code->uses(request);
+  if (joint) {
+    for (std::size_t i = 0; i < request.heads.size(); ++i)
+      request.heads[i] = request.heads[i] && entry_->saved.active[i];
+    entry_->joint = joint->expected(request);
+    entry_->joint_codes = std::move(joint);
+    entry_->joint_saved = std::make_shared<Array>(Buffer(entry_->joint.code->saved_bytes), Shape());
+    add_missing(entry_->saved.inputs, entry_->joint.code->inputs);
+    add_missing(entry_->saved.outputs, entry_->joint.code->outputs);
+  }
   entry_->code = std::move(code);
   entry_->inputs = std::move(links);
   for (std::int64_t i : entry_->saved.inputs)

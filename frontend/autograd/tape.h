@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/autograd/gradient_code.h"
+#include "frontend/autograd/joint_codes.h"
 #include "frontend/autograd/saved_value.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/tensor/array.h"
@@ -66,6 +67,11 @@ struct TapeEntry {
   std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
   std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
   ir::GradientUses saved;                          ///< which inputs and outputs of the body
+  /// Of a call that ran the forward entry of joint code: that code, and the memory of the values that it saved.
+  /// `joint` null: a backward pass recomputes what it needs.
+  std::shared_ptr<JointCodes> joint_codes;
+  JointCodes::Pair joint;
+  std::shared_ptr<Array> joint_saved;
   /// By output, once the entry is replaced by one for each of its nodes (expand.h).
   std::vector<TapeLink> expanded;
 
@@ -112,7 +118,12 @@ KILN_API bool has_link(const Tensor& t);
 class CallRecording {
  public:
   CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
-                std::vector<TapeLink> links, std::source_location where);
+                std::vector<TapeLink> links, std::source_location where,
+                std::shared_ptr<JointCodes> joint = nullptr);
+  /// The code whose forward entry the call runs, if it has joint code; else null. Its saved values go to
+  /// saved_values().
+  const JointCode* joint() const { return entry_ ? entry_->joint.code.get() : nullptr; }
+  Array& saved_values() const { return *entry_->joint_saved; }
   /// The call has run, and its random numbers started from `random`: links the outputs' arrays to its entry.
   void finish(std::span<const Tensor> outputs, const RandomState& random);
 

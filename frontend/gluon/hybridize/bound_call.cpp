@@ -69,7 +69,8 @@ const Tensors& BoundCall::run(Where where) {
         "that it holds): bind it again",
         line_prefix(where), s.block);
   for (const auto& array : s.arrays) detail::before_write(*array);
-  if (!s.call->executable->plan().write_backs.empty()) s.call->before_writes(s.inputs);
+  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty())
+    s.call->before_writes(plan, s.inputs);
   at_line(where, [&] { s.frame.run(reserve_random); });
   for (const auto& array : s.arrays) array->bump_version();
   return s.results;

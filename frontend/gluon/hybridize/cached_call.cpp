@@ -123,6 +123,8 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
 }
 
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
+  if (records) [[unlikely]]
+    return run_recorded(inputs, outputs);
   CallFrame frame(*executable);
   fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
@@ -130,20 +132,36 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]), fresh[i].shape);
     frame.set_result(i, arrays[i]->data());
   }
-  std::optional<CallRecording> recorded;
-  if (records) [[unlikely]]
-    recorded = recording(inputs);
-  if (!executable->plan().write_backs.empty()) before_writes(inputs);
+  if (!executable->plan().write_backs.empty()) before_writes(executable->plan(), inputs);
+  frame.run(reserve_random);
+  fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
+}
+
+void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+  std::optional<CallRecording> recorded = recording(inputs);
+  if (!recorded) return run(inputs, outputs, false);
+  const JointCode* const joint_code = recorded->joint();
+  const Executable& code = joint_code ? joint_code->forward() : *executable;
+  CallFrame frame(code);
+  fill_arguments(inputs, frame);
+  std::vector<std::shared_ptr<Array>> arrays;
+  for (const TensorType& type : fresh) {
+    arrays.push_back(std::make_shared<Array>(Buffer(type), type.shape));
+    frame.set_result(arrays.size() - 1, arrays.back()->data());
+  }
+  if (joint_code)
+    for (std::size_t i = 0; i < joint_code->saved.size(); ++i)
+      frame.set_result(fresh.size() + i, recorded->saved_values().data() + joint_code->saved[i].offset);
+  before_writes(code.plan(), inputs);
   RandomState random;
   frame.run([&](std::int64_t draws) { return random = reserve_random(draws); });
-  if (recorded) {
-    std::vector<Tensor> made;
-    for (std::size_t i = 0; i < fresh.size(); ++i)
-      made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
-    for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
-    recorded->finish(made, random);
-  }
-  fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
+  std::vector<Tensor> made;
+  for (std::size_t i = 0; i < fresh.size(); ++i)
+    made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
+  for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
+  recorded->finish(made, random);
+  made.clear();
+  fill_results(inputs, arrays, Made::taken, outputs);
 }
 
 Tensor TracedCall::argument(std::span<const Tensor> inputs, std::size_t i) const {
@@ -162,11 +180,11 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
     any = any || links.back();
   }
   if (!any) return {};
-  return CallRecording(gradient, arguments, std::move(links), where);
+  return CallRecording(gradient, arguments, std::move(links), where, joint);
 }
 
-void TracedCall::before_writes(std::span<const Tensor> inputs) const {
-  for (const ExecutablePlan::WriteBack& w : executable->plan().write_backs)
+void TracedCall::before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const {
+  for (const ExecutablePlan::WriteBack& w : plan.write_backs)
     before_write(*TensorAccess::array(argument(inputs, w.input)));
 }
 

@@ -109,6 +109,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   /// For backward passes. The outputs of its body are the fresh arrays, then the arrays that in-place operators
   /// write.
   std::shared_ptr<const GradientCode> gradient;
+  /// The code of recorded calls.
+  std::shared_ptr<JointCodes> joint;
   /// The arguments that in-place operators write, in the order of those outputs.
   std::vector<std::uint32_t> in_place;
   /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
@@ -146,12 +148,13 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;
 
   // Steps of run().
+  void run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   /// Argument `i`: an input, or a captured array.
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
-  /// Saves the contents of written arguments that the tape needs.
-  void before_writes(std::span<const Tensor> inputs) const;
+  /// Saves the contents of the arguments that `plan` writes, if the tape needs them.
+  void before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const;
   /// Sets the arguments of the frame.
   void fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const;
   /// Fills the results. They take over the fresh arrays (`taken`), or share them with the caller (`kept`).

@@ -161,23 +161,27 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   return compiled;
 }
 
-/// The code of the recording, or of an equal one of the block.
-std::shared_ptr<const Executable> code_of(detail::BlockState& block, const TracedCall& call,
-                                          const ir::Graph& graph) {
+/// Compiles the recording, or takes the code of an equal one of the block.
+void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;
   {
     const std::lock_guard lock(block.recordings_mutex);
     for (const auto& weak : block.recordings)
       if (const auto other = weak.lock(); other && other->executable && other->options.fuse == o.fuse &&
+                                          other->options.recompute == o.recompute &&
                                           other->options.dump_dir == o.dump_dir &&
                                           other->signature == call.signature &&
-                                          !detail::code_difference(*other, call))
-        return other->executable;
+                                          !detail::code_difference(*other, call)) {
+        call.executable = other->executable;
+        call.joint = other->joint;
+        return;
+      }
   }
   CompileOptions options = default_options();
   options.fuse = options.fuse && o.fuse;
   if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
-  return compile(graph, options);
+  call.executable = compile(graph, options);
+  call.joint = std::make_shared<detail::JointCodes>(graph, o.recompute, options);
 }
 
 }  // namespace
@@ -212,7 +216,7 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
     call->other_values = true;
   }
   if (call->eager_because.empty())
-    call->executable = code_of(state, *call, graph);
+    compile_call(state, *call, graph);
   else
     log_line(LogCategory::compile, "{}: calls for {} run eagerly: {}", block.name(), call->signature.str(),
              call->eager_because);

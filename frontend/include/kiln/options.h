@@ -1,5 +1,6 @@
 #pragma once
 #include <kiln/export.h>
+#include <kiln/recompute.h>
 
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ struct HybridizeOptions {
   /// Checks of every call. A difference throws an Error with the first differing node, its line, both values
   /// and the remedy. Hooks still run once. Bound calls are not checked.
   Check check = Check::none;
+  /// What the backward pass of a recorded call computes again. No effect on bits.
+  Recompute recompute = Recompute::cheap;
   /// Maximum number of recordings per block object. A further signature replaces the recording that was
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
   /// 256.

@@ -1,0 +1,110 @@
+#include "codegen/driver/joint.h"
+
+#include "codegen/driver/compile_module.h"
+#include "codegen/driver/stats.h"
+#include "ir/build.h"
+#include "passes/joint.h"
+#include "runtime/fail.h"
+#include "runtime/fork_gate.h"
+
+#include <llvm/ADT/BitVector.h>
+#include <mlir/Bytecode/BytecodeWriter.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Parser/Parser.h>
+
+namespace kiln {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Saved values begin where a cache line begins.
+constexpr std::size_t alignment = 64;
+
+std::string bytecode_of(mlir::ModuleOp module) {
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  if (mlir::failed(mlir::writeBytecodeToFile(module, os)))
+    fail_internal("the backward pass of a graph could not be written");
+  return bytes;
+}
+
+/// Replaces the arguments of running sums that there are not by -0.0 (0 for integers), to which the first
+/// term of a sum is added without a change. They are the last arguments.
+void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running) {
+  mlir::Block& block = function.getBody().front();
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&block);
+  const unsigned first = block.getNumArguments() - static_cast<unsigned>(running.size());
+  llvm::BitVector dropped(block.getNumArguments());
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    if (running[i]) continue;
+    const unsigned number = first + static_cast<unsigned>(i);
+    mlir::BlockArgument argument = block.getArgument(number);
+    dropped.set(number);
+    if (argument.use_empty()) continue;
+    auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
+    const mlir::Attribute zero = builder.getFloatAttr(type.getElementType(), -0.0);
+    argument.replaceAllUsesWith(ir::ConstantOp::create(builder, argument.getLoc(), type,
+                                                       mlir::DenseElementsAttr::get(type, zero)));
+  }
+  if (mlir::failed(function.eraseArguments(dropped))) fail_internal("running sums could not be dropped");
+}
+
+}  // namespace
+
+JointCode::JointCode(std::shared_ptr<const Executable> forward, std::string backward,
+                     const CompileOptions& options)
+    : forward_(std::move(forward)), backward_(std::move(backward)), options_(options) {
+  options_.stages = nullptr;
+}
+
+std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& running) const {
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, executable] : compiled_)
+    if (known == running) return executable;
+  const Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  const std::string name = forward_->plan().name + "_backward";
+  codegen::Stages stages(options_, name);
+  std::shared_ptr<const Executable> executable;
+  codegen::with_context(name, 2 * forward_->plan().steps.size(), [&](mlir::MLIRContext& context) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(backward_, &context);
+    if (!module) fail_internal("the backward pass {} could not be read", name);
+    drop_running(*module->getOps<mlir::func::FuncOp>().begin(), running);
+    executable =
+        codegen::compile_module(*module, options_, stages.wanted() ? &stages : nullptr, started);
+  });
+  compiled_.emplace_back(running, executable);
+  return executable;
+}
+
+std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
+                                               Recompute policy, const CompileOptions& options) {
+  const ForkGuard guard;
+  const Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  codegen::Stages stages(options, graph.name);
+  codegen::Stages* const wanted = stages.wanted() ? &stages : nullptr;
+  if (wanted) stages.add("trace", ir::to_string(graph));
+  std::shared_ptr<JointCode> code;
+  codegen::with_context(graph.name, 3 * graph.nodes.size(), [&](mlir::MLIRContext& context) {
+    auto module = ir::build_joint_module(context, graph, request);
+    codegen::simplify_module(*module, options, wanted);
+    passes::CutJoint cut = passes::cut_joint(*module, policy);
+    if (wanted) stages.add("joint", cut.report);
+    module = {};
+    code = std::make_shared<JointCode>(codegen::compile_module(*cut.forward, options, wanted, started),
+                                       bytecode_of(*cut.backward), options);
+    code->inputs = std::move(cut.inputs);
+    code->outputs = std::move(cut.outputs);
+    for (const TensorType& type : cut.saved) {
+      code->saved.push_back({type, code->saved_bytes});
+      code->saved_bytes += (static_cast<std::size_t>(type.bytes()) + alignment - 1) / alignment * alignment;
+    }
+    code->sums = std::move(cut.sums);
+    code->report = std::move(cut.report);
+  });
+  return code;
+}
+
+}  // namespace kiln

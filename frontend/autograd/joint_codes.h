@@ -1,0 +1,50 @@
+#pragma once
+#include "codegen/driver/joint.h"
+#include "frontend/autograd/gradient_code.h"
+#include "ir/graph.h"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace kiln::detail {
+
+/// The compiled pairs of forward and backward code of one recording: one for each set of gradients that its
+/// recorded calls want. Which outputs get a gradient is known when a backward pass comes, and decides what
+/// the forward code saves. A call therefore takes the code for the outputs that got one at the last backward
+/// pass; at first, for all. A backward pass that finds others recomputes the call (`_vjp`). Any thread.
+class JointCodes {
+ public:
+  /// `graph` as compile() takes it; `gradient` is that of its body.
+  JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options)
+      : graph_(std::move(graph)), policy_(policy), options_(options) {}
+
+  /// A compiled pair and the outputs that get a gradient in it.
+  struct Pair {
+    ir::GradientRequest request;
+    std::shared_ptr<const JointCode> code;
+  };
+  /// For a call whose inputs have the sums of `all_heads`, a request with all active outputs as heads.
+  /// Compiled at its first use.
+  Pair expected(const ir::GradientRequest& all_heads);
+  /// A backward pass of such a call found gradients of these outputs.
+  void found(const ir::GradientRequest& request);
+
+ private:
+  struct Known {
+    std::vector<std::int64_t> sums;
+    std::vector<bool> heads;  ///< of the last backward pass
+    std::vector<Pair> pairs;
+  };
+  Known& known(const ir::GradientRequest& request);
+
+  ir::Graph graph_;
+  Recompute policy_;
+  CompileOptions options_;
+  std::mutex mutex_;
+  std::vector<Known> known_;
+};
+
+}  // namespace kiln::detail
