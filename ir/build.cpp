@@ -36,11 +36,16 @@ class DialectBuilder final : public Primitives {
     return value;
   }
   mlir::Value unwrap(Value v) const { return values_[v.id]; }
+  /// Whether locations of operations tell the child block, for the cut of a joint function. They do not take
+  /// part in CSE.
+  bool joint = false;
   DrawCounter* draw_counter() override { return &draws_; }
 
   void enter(const Node& node) override {
     outer_locations_.push_back(loc_);
     loc_ = location_of(builder_.getContext(), node);
+    if (joint && node.child_block != 0)
+      loc_ = mlir::FusedLoc::get(builder_.getContext(), {loc_}, builder_.getI64IntegerAttr(node.child_block));
     nodes_.push_back(described(node));
   }
   void leave() override {
@@ -373,6 +378,7 @@ mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context,
     running[i] = function.add_argument(input.types.at(0), "sum:" + input.name);
   }
 
+  function.primitives().joint = true;
   Differentiation joint(function.primitives(), body, in);
   const std::vector<Value> outputs = joint.outputs();
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) function.add_result(outputs[i]);

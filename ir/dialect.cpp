@@ -118,6 +118,12 @@ TensorType to_tensor_type(mlir::Type type) {
           Shape(std::span(tensor.getShape().data(), tensor.getShape().size()))};
 }
 
+std::int64_t child_block_of(mlir::Operation* op) {
+  auto fused = llvm::dyn_cast<mlir::FusedLoc>(op->getLoc());
+  auto number = fused ? llvm::dyn_cast_if_present<mlir::IntegerAttr>(fused.getMetadata()) : nullptr;
+  return number ? number.getInt() : 0;
+}
+
 bool is_countable(mlir::Type type) {
   auto tensor = llvm::cast<mlir::RankedTensorType>(type);
   const mlir::Type element = tensor.getElementType();

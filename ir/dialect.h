@@ -37,6 +37,10 @@ inline constexpr llvm::StringLiteral buffers_attr = "kiln.buffers";  // array of
 inline constexpr llvm::StringLiteral arena_bytes_attr = "kiln.arena_bytes";              // I64, on a function
 inline constexpr llvm::StringLiteral arena_lower_bound_attr = "kiln.arena_lower_bound";  // I64, on a function
 
+/// The number of the child block that made an operation of a joint function (Node::child_block): the metadata
+/// of its location. 0: none.
+std::int64_t child_block_of(mlir::Operation* op);
+
 /// Conversion of element and tensor types between MLIR and runtime/tensor_type.h.
 mlir::Type element_type(mlir::MLIRContext* context, DType dtype);
 mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType& type);

@@ -49,6 +49,9 @@ struct Node {
   /// not exist, and an extent of 0 is unknown.
   bool np_shape = false;
   SourceLocation location;
+  /// The number of the child block that made the call, from 1 in the order of calls; 0: none
+  /// (Recompute::blocks).
+  std::uint32_t child_block = 0;
   /// Types of the counted outputs; empty while they are unknown.
   std::vector<TensorType> types;
 

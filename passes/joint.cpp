@@ -1,11 +1,11 @@
 #include "passes/joint.h"
 
-#include <fmt/format.h>
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Transforms/RegionUtils.h>
 
+#include <fmt/format.h>
 #include <map>
 
 namespace kiln::passes {
@@ -29,8 +29,7 @@ class Half {
   Half(mlir::func::FuncOp joint, const std::string& name)
       : builder_(joint.getContext()), module_(mlir::ModuleOp::create(joint.getLoc())) {
     builder_.setInsertionPointToStart(module_->getBody());
-    function_ =
-        mlir::func::FuncOp::create(builder_, joint.getLoc(), name, builder_.getFunctionType({}, {}));
+    function_ = mlir::func::FuncOp::create(builder_, joint.getLoc(), name, builder_.getFunctionType({}, {}));
     builder_.setInsertionPointToStart(function_.addEntryBlock());
   }
 
@@ -40,7 +39,12 @@ class Half {
     attrs_.push_back(attrs);
   }
   bool has(mlir::Value v) const { return mapping_.contains(v); }
-  void clone(mlir::Operation* op) { builder_.clone(*op, mapping_); }
+  void clone(mlir::Operation* op) {
+    builder_.clone(*op, mapping_)->walk([](mlir::Operation* copy) {
+      if (ir::child_block_of(copy) != 0)
+        copy->setLoc(llvm::cast<mlir::FusedLoc>(copy->getLoc()).getLocations().front());
+    });
+  }
 
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<mlir::Value> results) {
     llvm::SmallVector<mlir::Value> mapped;
@@ -106,7 +110,8 @@ class Cutter {
 
   mlir::OwningOpRef<mlir::ModuleOp> backward(CutJoint& out) {
     Half half(joint_, joint_.getName().str() + "_backward");
-    // Weights of a network in training change between two calls: a prepacked constant would not be used twice.
+    // Weights of a network in training change between two calls: a prepacked constant would not be used
+    // twice.
     const auto named = [&](llvm::StringRef name) {
       mlir::Builder b(joint_.getContext());
       return b.getDictionaryAttr(b.getNamedAttr(ir::name_attr, b.getStringAttr(name)));
@@ -123,7 +128,8 @@ class Cutter {
       out.outputs.push_back(i);
       half.add_argument(v, named("output" + std::to_string(i)));
     }
-    for (const auto& [v, why] : values_.saved) half.add_argument(v, named("saved:" + place_of(v.getDefiningOp())));
+    for (const auto& [v, why] : values_.saved)
+      half.add_argument(v, named("saved:" + place_of(v.getDefiningOp())));
     for (unsigned i = inputs_; i < block_.getNumArguments(); ++i)
       half.add_argument(block_.getArgument(i), attrs_of(i));
 

@@ -15,13 +15,14 @@ namespace kiln::passes {
 struct CutJoint {
   /// `@name`: the graph's inputs to its outputs, the saved values, then its writes (kiln.writes).
   mlir::OwningOpRef<mlir::ModuleOp> forward;
-  /// `@name_backward`: inputs, outputs and saved values that it reads, the heads, and the running sums, to the
-  /// sums.
+  /// `@name_backward`: inputs, outputs and saved values that it reads, the heads, and the running sums, to
+  /// the sums.
   mlir::OwningOpRef<mlir::ModuleOp> backward;
   std::vector<std::int64_t> inputs, outputs;  ///< of the graph, which the backward function reads
   std::vector<TensorType> saved;
-  std::vector<bool> sums;  ///< by sum: whether it gets a term; only these are results of the backward function
-  std::string report;      ///< what is saved and what is recomputed, and why: a line each
+  std::vector<bool>
+      sums;            ///< by sum: whether it gets a term; only these are results of the backward function
+  std::string report;  ///< what is saved and what is recomputed, and why: a line each
 };
 
 /// Cuts the joint function of `module`, after simplification, by `policy`.

@@ -47,13 +47,6 @@ bool draws(mlir::Operation* op) {
   return op->walk([](ir::RandomUniformOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// The number of the child block that an operation's node belongs to; 0: none.
-std::int64_t child_block(mlir::Operation* op) {
-  auto fused = llvm::dyn_cast<mlir::FusedLoc>(op->getLoc());
-  auto number = fused ? llvm::dyn_cast_if_present<mlir::IntegerAttr>(fused.getMetadata()) : nullptr;
-  return number ? number.getInt() : 0;
-}
-
 class Choice {
  public:
   Choice(mlir::func::FuncOp joint, Recompute policy) : block_(joint.getBody().front()), policy_(policy) {
@@ -81,7 +74,8 @@ class Choice {
 
   void find_backward() {
     for (mlir::Operation& op : block_.without_terminator())
-      if (llvm::any_of(uses_of(&op), [&](mlir::Value v) { return is_backward(v); })) out_.backward.insert(&op);
+      if (llvm::any_of(uses_of(&op), [&](mlir::Value v) { return is_backward(v); }))
+        out_.backward.insert(&op);
   }
 
   void require_forward(mlir::Value v) {
@@ -108,11 +102,11 @@ class Choice {
     for (mlir::Operation& op : block_.without_terminator()) {
       if (!out_.backward.contains(&op)) continue;
       for (mlir::Value v : uses_of(&op))
-        if (!is_backward(v)) required_[v] = required_.lookup(v) || !(takes_elements(&op) || ir::is_view_op(&op));
+        if (!is_backward(v))
+          required_[v] = required_.lookup(v) || !(takes_elements(&op) || ir::is_view_op(&op));
     }
     mlir::Operation* terminator = block_.getTerminator();
-    for (mlir::Value v :
-         terminator->getOperands().drop_front(outputs_).drop_back(writes_))
+    for (mlir::Value v : terminator->getOperands().drop_front(outputs_).drop_back(writes_))
       if (!is_backward(v)) required_[v] = true;
     // A view that is read whole needs its source in memory too. Users come after their operands.
     for (mlir::Operation& op : llvm::reverse(block_.without_terminator()))
@@ -130,7 +124,7 @@ class Choice {
     if (draws(op)) return "draws random numbers";
     if (ir::is_view_op(op) || llvm::isa<ir::CastOp>(op)) return {};
     if (policy_ == Recompute::none) return "nothing is recomputed";
-    if (policy_ == Recompute::blocks) return child_block(op) != 0 ? "" : "is in no child block";
+    if (policy_ == Recompute::blocks) return ir::child_block_of(op) != 0 ? "" : "is in no child block";
     if (!ir::is_pointwise(op)) return op->getName().stripDialect().str() + " is never recomputed";
     if (policy_ == Recompute::all) return {};
     if (is_expensive(op)) return "costs more than to read it";
@@ -143,10 +137,10 @@ class Choice {
   bool leaves_block(mlir::Value v) const {
     mlir::Operation* op = v.getDefiningOp();
     if (!op || policy_ != Recompute::blocks) return false;
-    const std::int64_t block = child_block(op);
+    const std::int64_t block = ir::child_block_of(op);
     return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
       while (user->getBlock() != &block_) user = user->getParentOp();
-      return out_.forward.contains(user) && child_block(user) != block;
+      return out_.forward.contains(user) && ir::child_block_of(user) != block;
     });
   }
 
@@ -206,9 +200,9 @@ class Choice {
   Recompute policy_;
   unsigned inputs_ = 0, outputs_ = 0, writes_ = 0;
   SavedValues out_;
-  llvm::DenseSet<mlir::Value> free_;                // outputs of the graph
-  llvm::MapVector<mlir::Value, bool> required_;     // and whether some operation reads it from memory
-  llvm::DenseSet<mlir::Value> whole_;               // values that are read from memory, through views too
+  llvm::DenseSet<mlir::Value> free_;                 // outputs of the graph
+  llvm::MapVector<mlir::Value, bool> required_;      // and whether some operation reads it from memory
+  llvm::DenseSet<mlir::Value> whole_;                // values that are read from memory, through views too
   llvm::DenseMap<mlir::Value, std::size_t> number_;  // in the cone
   std::vector<mlir::Value> cone_;
 };

@@ -12,7 +12,8 @@ namespace kiln::codegen {
 
 /// Calls `f` with a context that has the dialects, after it has made sure that there is room for a graph of
 /// `nodes` nodes. `name` is the graph's, for errors.
-void with_context(const std::string& name, std::size_t nodes, const std::function<void(mlir::MLIRContext&)>& f);
+void with_context(const std::string& name, std::size_t nodes,
+                  const std::function<void(mlir::MLIRContext&)>& f);
 
 /// The module's text with locations; large constants elided.
 std::string text_of(mlir::Operation* op);

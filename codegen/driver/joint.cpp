@@ -43,8 +43,8 @@ void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running)
     if (argument.use_empty()) continue;
     auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
     const mlir::Attribute zero = builder.getFloatAttr(type.getElementType(), -0.0);
-    argument.replaceAllUsesWith(ir::ConstantOp::create(builder, argument.getLoc(), type,
-                                                       mlir::DenseElementsAttr::get(type, zero)));
+    argument.replaceAllUsesWith(
+        ir::ConstantOp::create(builder, argument.getLoc(), type, mlir::DenseElementsAttr::get(type, zero)));
   }
   if (mlir::failed(function.eraseArguments(dropped))) fail_internal("running sums could not be dropped");
 }
@@ -62,19 +62,24 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
   const std::lock_guard lock(mutex_);
   for (const auto& [known, executable] : compiled_)
     if (known == running) return executable;
+  compiled_.emplace_back(running, compile_backward(running, options_));
+  return compiled_.back().second;
+}
+
+std::shared_ptr<const Executable> JointCode::compile_backward(const std::vector<bool>& running,
+                                                              const CompileOptions& options) const {
+  const ForkGuard guard;
   const Clock::time_point started = Clock::now();
   codegen::stats().graphs++;
   const std::string name = forward_->plan().name + "_backward";
-  codegen::Stages stages(options_, name);
+  codegen::Stages stages(options, name);
   std::shared_ptr<const Executable> executable;
   codegen::with_context(name, 2 * forward_->plan().steps.size(), [&](mlir::MLIRContext& context) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(backward_, &context);
     if (!module) fail_internal("the backward pass {} could not be read", name);
     drop_running(*module->getOps<mlir::func::FuncOp>().begin(), running);
-    executable =
-        codegen::compile_module(*module, options_, stages.wanted() ? &stages : nullptr, started);
+    executable = codegen::compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
   });
-  compiled_.emplace_back(running, executable);
   return executable;
 }
 

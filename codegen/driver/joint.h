@@ -33,6 +33,9 @@ class JointCode {
   /// From `inputs` and `outputs` of the graph, the saved values, the heads, and those running sums that the
   /// call has, to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
+  /// The same, compiled anew; `options` receive its stages.
+  std::shared_ptr<const Executable> compile_backward(const std::vector<bool>& running,
+                                                     const CompileOptions& options) const;
 
   std::vector<std::int64_t> inputs, outputs;
   std::vector<Saved> saved;

@@ -6,8 +6,8 @@ namespace kiln::codegen {
 
 /// The stages of a compilation, in their order, and the file that a dump gives each.
 inline constexpr std::pair<std::string_view, std::string_view> stage_files[] = {
-    {"trace", "0_trace.txt"},      {"joint", "0_joint.mlir"},  {"kiln", "1_kiln.mlir"},    {"fused", "2_fused.mlir"},
-    {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"}, {"llvm", "5_kernels.ll"},
-    {"asm", "6_kernels.s"},        {"plan", "7_plan.txt"}};
+    {"trace", "0_trace.txt"},  {"joint", "0_joint.mlir"},     {"kiln", "1_kiln.mlir"},
+    {"fused", "2_fused.mlir"}, {"buffers", "3_buffers.mlir"}, {"mlir", "4_kernels.mlir"},
+    {"llvm", "5_kernels.ll"},  {"asm", "6_kernels.s"},        {"plan", "7_plan.txt"}};
 
 }  // namespace kiln::codegen

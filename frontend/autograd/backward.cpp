@@ -231,7 +231,8 @@ class Pass {
       frame.set_argument(next++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
       arguments.push_back(std::move(t));
     };
-    for (const std::int64_t i : joint.inputs) add(restored(saved_at(entry.saved_inputs, entry.saved.inputs, i)));
+    for (const std::int64_t i : joint.inputs)
+      add(restored(saved_at(entry.saved_inputs, entry.saved.inputs, i)));
     for (const std::int64_t i : joint.outputs)
       add(restored(saved_at(entry.saved_outputs, entry.saved.outputs, i)));
     for (const JointCode::Saved& saved : joint.saved)

@@ -67,8 +67,8 @@ struct TapeEntry {
   std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
   std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
   ir::GradientUses saved;                          ///< which inputs and outputs of the body
-  /// Of a call that ran the forward entry of joint code: that code, and the memory of the values that it saved.
-  /// `joint` null: a backward pass recomputes what it needs.
+  /// Of a call that ran the forward entry of joint code: that code, and the memory of the values that it
+  /// saved. `joint` null: a backward pass recomputes what it needs.
   std::shared_ptr<JointCodes> joint_codes;
   JointCodes::Pair joint;
   std::shared_ptr<Array> joint_saved;

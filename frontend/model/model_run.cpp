@@ -1,5 +1,6 @@
 // Running a model: node by node, or compiled as one graph.
 #include "codegen/driver/compile.h"
+#include "codegen/driver/joint.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/array.h"
@@ -151,6 +152,28 @@ std::vector<Tensor> Model::run(const std::map<std::string, Tensor>& inputs, cons
   return prepare(inputs, options).run();
 }
 
+namespace {
+
+/// Compiles both parts of a recorded call that wants the gradients of all variables but auxiliary states.
+void dump_joint(const ir::Graph& graph, const Model::State::Bound& bound, Recompute policy,
+                const CompileOptions& options) {
+  const std::vector<ir::NodePtr>& states = bound.variables.auxiliary_states;
+  ir::GradientRequest request;
+  for (const ir::NodePtr& input : graph.inputs) {
+    const bool wanted = is_floating(input->types.at(0).dtype) &&
+                        std::find(states.begin(), states.end(), input) == states.end();
+    request.sums.push_back(wanted ? static_cast<std::int64_t>(request.running.size())
+                                  : ir::GradientRequest::none);
+    if (wanted) request.running.push_back(false);
+  }
+  for (const ir::Entry& e : graph.outputs)
+    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+  const auto code = compile_joint(graph, request, policy, options);
+  code->compile_backward(request.running, options);
+}
+
+}  // namespace
+
 std::map<std::string, std::string> Model::dump(const std::map<std::string, Tensor>& inputs,
                                                const RunOptions& options) const {
   const State::Bound bound = state_->bind(inputs, options);
@@ -158,7 +181,11 @@ std::map<std::string, std::string> Model::dump(const std::map<std::string, Tenso
   CompileOptions compile_options = default_options();
   compile_options.fuse = compile_options.fuse && options.fuse;
   compile_options.stages = &stages;
-  compile(state_->to_graph(bound, options), compile_options);
+  const ir::Graph graph = state_->to_graph(bound, options);
+  if (options.gradients)
+    dump_joint(graph, bound, options.recompute, compile_options);
+  else
+    compile(graph, compile_options);
   return stages;
 }
 

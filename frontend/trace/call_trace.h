@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -37,7 +38,24 @@ class CallTrace final : public Trace {
   Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
                  const HiddenAttrs& hidden_attrs = {}) override;
   bool has_written(const detail::Array* array) const override { return captures_.has_written(array); }
-  void record(ir::NodePtr node) override { nodes_.push_back(std::move(node)); }
+  void record(ir::NodePtr node) override {
+    node->child_block = child_block_;
+    nodes_.push_back(std::move(node));
+  }
+
+  /// While it lives, calls are those of the next child block; not within another child block.
+  class ChildScope {
+   public:
+    explicit ChildScope(CallTrace& trace) : trace_(trace) { trace.child_block_ = ++trace.child_blocks_; }
+    ~ChildScope() { trace_.child_block_ = 0; }
+    ChildScope(const ChildScope&) = delete;
+
+   private:
+    CallTrace& trace_;
+  };
+  /// Whether a block that is called now is a child block: not the traced block itself, nor in another child.
+  bool is_new_child_block() { return std::exchange(entered_, true) && child_block_ == 0; }
+
   CallTrace* call() override { return this; }
 
  private:
@@ -50,6 +68,8 @@ class CallTrace final : public Trace {
   std::vector<ir::NodePtr> nodes_;
   std::string eager_because_;
   bool other_values_ = false;
+  bool entered_ = false;  ///< whether the traced block has been called
+  std::uint32_t child_block_ = 0, child_blocks_ = 0;
 };
 
 }  // namespace kiln

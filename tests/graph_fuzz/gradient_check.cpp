@@ -38,13 +38,13 @@ class Program {
   bool runs() const { return block_.has_value(); }
 
   /// The gradients, or the error for the user that the program meets.
-  Result run(bool hybridize, Coverage* coverage) {
+  Result run(bool hybridize, Recompute recompute, Coverage* coverage) {
     std::mt19937_64 random(seed_);
     const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     const auto met = [&](const char* what) {
       if (coverage) ++(*coverage)[what];
     };
-    block_->hybridize(hybridize);
+    block_->hybridize({.active = hybridize, .recompute = recompute});
     random::seed(seed_);
     Tensors x;
     std::vector<bool> wants;
@@ -148,9 +148,9 @@ struct Outcome {
   Result result;
   std::string error;
 };
-Outcome outcome_of(Program& program, bool hybridize, Coverage* coverage) {
+Outcome outcome_of(Program& program, bool hybridize, Recompute recompute, Coverage* coverage) {
   try {
-    return {program.run(hybridize, coverage), {}};
+    return {program.run(hybridize, recompute, coverage), {}};
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
     return {{}, e.what()};
@@ -169,14 +169,19 @@ struct NativeAtEnd {
 std::optional<std::string> gradient_difference(const Graph& graph, Coverage& coverage) {
   Program program(graph);
   if (!program.runs()) return {};
-  const Outcome eager = outcome_of(program, false, &coverage);
+  static constexpr std::pair<Recompute, const char*> policies[] = {{Recompute::none, "none"},
+                                                                   {Recompute::cheap, "cheap"},
+                                                                   {Recompute::all, "all"},
+                                                                   {Recompute::blocks, "blocks"}};
+  const auto [recompute, policy] = policies[graph.seed / 3 % std::size(policies)];
+  const Outcome eager = outcome_of(program, false, recompute, &coverage);
   const std::vector<std::string> cpus = target_cpus();
   const std::string& cpu = cpus[graph.seed % cpus.size()];
   const int threads = 1 + static_cast<int>(graph.seed / 7 % 2);
   const NativeAtEnd native;
   set_target_cpu(cpu);
   const ThreadLimit limit(threads);
-  const Outcome hybridized = outcome_of(program, true, nullptr);
+  const Outcome hybridized = outcome_of(program, true, recompute, nullptr);
   if (eager.error.empty() != hybridized.error.empty())
     return fmt::format("of the gradients' runs one throws: eager '{}', hybridized '{}'", eager.error,
                        hybridized.error);
@@ -186,8 +191,9 @@ std::optional<std::string> gradient_difference(const Graph& graph, Coverage& cov
   }
   ++coverage["graphs with equal gradients"];
   ++coverage[cpu + " code"];
+  ++coverage[fmt::format("recompute {}", policy)];
   if (auto text = first_difference(eager.result, hybridized.result))
-    return fmt::format("gradients, {} code on {} threads: {}", cpu, threads, *text);
+    return fmt::format("gradients, {} code on {} threads, recompute {}: {}", cpu, threads, policy, *text);
   return {};
 }
 

@@ -13,7 +13,8 @@ namespace {
 struct Arguments {
   ModelArguments model;
   std::string stage, output;
-  bool all = false, dot = false, no_fuse = false, train = false;
+  bool all = false, dot = false, no_fuse = false, train = false, gradients = false;
+  Recompute recompute = Recompute::cheap;
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -37,7 +38,9 @@ int dump(const Arguments& a) {
   auto [model, inputs] = a.model.load_fed();
   RunOptions options;
   options.fuse = !a.no_fuse;
-  options.train = a.train;
+  options.gradients = a.gradients || a.stage == "joint";
+  options.train = a.train || options.gradients;
+  options.recompute = a.recompute;
   std::map<std::string, std::string> texts = model.dump(inputs, options);
   if (!a.all) {
     put(a, texts[a.stage]);
@@ -47,7 +50,8 @@ int dump(const Arguments& a) {
   std::filesystem::create_directories(a.output, error);
   if (error) throw Error(fmt::format("{}: cannot make the folder: {}", a.output, error.message()));
   for (auto [stage, file] : codegen::stage_files)
-    write_file(std::filesystem::path(a.output) / file, texts[std::string(stage)]);
+    if (const auto text = texts.find(std::string(stage)); text != texts.end())
+      write_file(std::filesystem::path(a.output) / file, text->second);
   return ok;
 }
 
@@ -60,9 +64,10 @@ void add_dump(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   std::vector<std::string> names;
   for (auto [stage, file] : codegen::stage_files) names.emplace_back(stage);
-  auto* stage = c->add_option("--stage", a->stage, "trace, kiln, fused, buffers, mlir, llvm, asm or plan")
-                    ->check(CLI::IsMember(names))
-                    ->option_text("STAGE");
+  auto* stage =
+      c->add_option("--stage", a->stage, "trace, joint, kiln, fused, buffers, mlir, llvm, asm or plan")
+          ->check(CLI::IsMember(names))
+          ->option_text("STAGE");
   auto* all = c->add_flag("--all", a->all, "Write every stage to a file in the folder -o")
                   ->option_text(" ")
                   ->excludes(stage);
@@ -74,6 +79,13 @@ void add_dump(CLI::App& app, Action& action) {
   all->needs(output);
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");
+  c->add_flag("--gradients", a->gradients,
+              "Both parts of a call recorded for the gradients of all inputs; --stage joint implies it");
+  static const std::map<std::string, Recompute> policies{
+      {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};
+  c->add_option("--recompute", a->recompute, "What the backward part computes again: none, cheap or all")
+      ->transform(CLI::CheckedTransformer(policies).description(""))
+      ->option_text("POLICY");
   c->callback([a, &action] {
     if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
     action = [a] { return dump(*a); };

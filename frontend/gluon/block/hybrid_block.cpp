@@ -4,9 +4,11 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
-#include "frontend/trace/naming.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/trace/naming.h"
 #include "runtime/fail.h"
+
+#include <kiln/containers.h>
 
 #include <algorithm>
 #include <optional>
@@ -41,7 +43,8 @@ Tensors HybridBlock::forward(const Tensors& inputs) {
   BlockState& s = state();
   if (!s.active || Trace::current() || CheckScope::active()) return BlockAccess::run(*this, inputs);
   Tensors out;
-  if (const CachedCall* calls = calls_.find(); calls && calls->hit(inputs, CallContext::current(), out)) return out;
+  if (const CachedCall* calls = calls_.find(); calls && calls->hit(inputs, CallContext::current(), out))
+    return out;
   return records_alone() ? calls_.get(s)->call(*this, inputs) : BlockAccess::run(*this, inputs);
 }
 
@@ -82,6 +85,10 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
   }
   std::optional<NameScope> names;
   if (trace && !s.scopeless) names.emplace(s.prefix);
+  // A container counts as its children.
+  std::optional<CallTrace::ChildScope> child;
+  if (CallTrace* const call = Trace::current() ? Trace::current()->call() : nullptr)
+    if (call->is_new_child_block() && !dynamic_cast<const nn::HybridSequential*>(&b)) child.emplace(*call);
   F f;
   return b.hybrid_forward(f, inputs);
 }

@@ -106,8 +106,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;
-  /// For backward passes. The outputs of its body are the fresh arrays, then the arrays that in-place operators
-  /// write.
+  /// For backward passes. The outputs of its body are the fresh arrays, then the arrays that in-place
+  /// operators write.
   std::shared_ptr<const GradientCode> gradient;
   /// The code of recorded calls.
   std::shared_ptr<JointCodes> joint;

@@ -1,5 +1,6 @@
 #pragma once
 #include <kiln/io.h>
+#include <kiln/recompute.h>
 #include <kiln/symbol.h>
 
 #include <functional>
@@ -21,6 +22,10 @@ struct RunOptions {
   int threads = 0;     ///< upper limit; 0: kiln::num_threads()
   bool train = false;  ///< BatchNorm uses the batch's statistics, Dropout drops
   bool fuse = true;    ///< compiled only; false: one kernel per primitive
+  /// dump() only: the stages of a recorded call that wants the gradients of all inputs and parameters. Adds
+  /// the stage "joint"; the others hold the forward, then the backward part.
+  bool gradients = false;
+  Recompute recompute = Recompute::cheap;  ///< of such a call
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
   std::vector<std::string> extra_outputs = {};
 };
@@ -79,7 +84,7 @@ class KILN_API Model {
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
-  /// The text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm, plan.
+  /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 
