@@ -119,3 +119,54 @@ TEST_CASE("learning rates are MXNet's, bit by bit") {
     CHECK(schedules[s](7) == rates[7]);
   }
 }
+
+TEST_CASE("a training run follows MXNet's, with the same bits eagerly and hybridized") {
+  const auto arrays = load_arrays(golden::path("training/run.params"));
+  const auto array = [&](const std::string& key) { return *find_array(arrays, key); };
+  const Tensor x = array("x"), y = array("y"), losses = array("losses");
+  std::vector<Tensor> first;
+  for (const bool hybrid : {false, true}) {
+    INFO((hybrid ? "hybridized" : "eager"));
+    nn::HybridSequential net({.prefix = "net_"});
+    {
+      const auto scope = net.name_scope();
+      net.add(nn::Conv2D(4, {.kernel_size = 3, .activation = "relu"}), nn::MaxPool2D(), nn::BatchNorm(),
+              nn::Dense(16, {.activation = "relu"}), nn::Dense(10));
+    }
+    net.initialize();
+    net(x[0]);
+    std::size_t known = 0;
+    for (Parameter p : net.collect_params()) {
+      p.set_data(array("before:" + p.name()));
+      ++known;
+    }
+    CHECK(known == 10);
+    if (hybrid) net.hybridize();
+    loss::SoftmaxCrossEntropyLoss criterion;
+    if (hybrid) criterion.hybridize();
+    Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.05, .momentum = 0.9, .wd = 0.001});
+    for (int step = 0; step < 20; ++step) {
+      INFO("step " << step);
+      Tensor value;
+      {
+        const autograd::Record record;
+        value = criterion(net(x[step]), y[step]);
+      }
+      value.backward();
+      if (step == 0)
+        for (const Parameter& p : net.collect_params())
+          if (p.grad_req() != GradReq::null)
+            CHECK(difference(p.grad(), array("grad1:" + p.name()), 1e-4, 1e-5) == "");
+      CHECK(difference(value, losses[step], 1e-3, 1e-4) == "");
+      trainer.step(8);
+    }
+    std::vector<Tensor> last;
+    for (const Parameter& p : net.collect_params()) {
+      INFO(p.name());
+      CHECK(difference(p.data(), array("after:" + p.name()), 1e-3, 1e-4) == "");
+      last.push_back(p.data().copy());
+    }
+    if (!hybrid) first = last;
+    for (std::size_t i = 0; i < last.size(); ++i) CHECK(same_bits(last[i], first[i]));
+  }
+}
