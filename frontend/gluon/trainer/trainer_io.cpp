@@ -45,6 +45,13 @@ Json description(const TrainerState& state) {
   return out;
 }
 
+/// A pickle begins with an opcode and its protocol. So may the length of a safetensors header, which a brace
+/// follows.
+bool is_pickle(std::span<const std::byte> bytes) {
+  const auto at = [&](std::size_t i) { return i < bytes.size() ? std::to_integer<int>(bytes[i]) : -1; };
+  return at(0) == 0x80 && at(1) >= 1 && at(1) <= 5 && at(8) != '{';
+}
+
 /// What a file says, checked and not yet taken over.
 struct Loaded {
   double learning_rate = 0;
@@ -60,7 +67,7 @@ class Reader {
 
   Loaded read() {
     const std::vector<std::byte> bytes = read_file(path_, "file of states");
-    if (!bytes.empty() && bytes.front() == std::byte{0x80})
+    if (is_pickle(bytes))
       fail(
           "{}: this is a Python pickle, as MXNet's Trainer.save_states() writes: a program, which Kiln does "
           "not "
