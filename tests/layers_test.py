@@ -45,6 +45,9 @@ MAY_INCLUDE = {
         "frontend/api", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
         "ir", "runtime"],
     "frontend/gluon/loss": ["frontend/api", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/trainer": [
+        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/parameter",
+        "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
     "frontend/model": [
         "codegen/driver", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],

@@ -1,7 +1,7 @@
 #include "frontend/ops/families.h"
+#include "ir/nearest_name.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 namespace kiln::ir {
@@ -42,22 +42,6 @@ std::vector<const OpDef*> collect() {
   return all;
 }
 
-/// The Levenshtein distance of two names.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 const std::unordered_map<std::string_view, const OpDef*>& by_name() {
   static const auto names = [] {
     std::unordered_map<std::string_view, const OpDef*> map;
@@ -83,18 +67,12 @@ const OpDef* find_op(std::string_view name) {
 }
 
 std::string_view nearest_op(std::string_view name) {
-  // A name from a file may have any length; none that long is close to an operator's.
-  if (name.size() > 64) return {};
-  std::string_view best;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
-  for (const auto& [known, op] : by_name()) {
-    std::size_t d = distance(name, known);
-    if (d < least || (d == least && !best.empty() && known < best)) {
-      least = d;
-      best = known;
-    }
-  }
-  return best;
+  static const auto names = [] {
+    std::vector<std::string_view> list;
+    for (const auto& [known, op] : by_name()) list.push_back(known);
+    return list;
+  }();
+  return nearest_name(name, names);
 }
 
 }  // namespace kiln::ir

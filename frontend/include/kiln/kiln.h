@@ -10,10 +10,13 @@
 #include <kiln/f.h>
 #include <kiln/io.h>
 #include <kiln/loss.h>
+#include <kiln/lr_scheduler.h>
 #include <kiln/memory.h>
 #include <kiln/model.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
+#include <kiln/optimizer.h>
+#include <kiln/optimizers.h>
 #include <kiln/profile.h>
 #include <kiln/random.h>
 #include <kiln/rnn.h>
@@ -23,3 +26,4 @@
 #include <kiln/symbol_block.h>
 #include <kiln/tensor.h>
 #include <kiln/threads.h>
+#include <kiln/trainer.h>

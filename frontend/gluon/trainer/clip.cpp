@@ -1,0 +1,40 @@
+// Clipping of gradients by the norm of all of them together.
+#include "frontend/eager/invoke.h"
+#include "runtime/fail.h"
+#include "runtime/log.h"
+
+#include <kiln/autograd.h>
+#include <kiln/f.h>
+#include <kiln/trainer.h>
+
+#include <cmath>
+
+namespace kiln {
+
+double clip_global_norm(const std::vector<Tensor>& arrays, double max_norm, bool check_finite,
+                        std::source_location where) {
+  return at_line(where, [&] {
+    if (arrays.empty()) fail("clip_global_norm needs arrays");
+    if (!(max_norm > 0)) fail("clip_global_norm: max_norm is {}; a norm is above 0", max_norm);
+    const autograd::Pause pause;
+    // One number for each array, added up in the order of the arrays.
+    std::vector<Tensor> squares;
+    for (const Tensor& t : arrays) {
+      const bool wide = t.dtype() == DType::f64;
+      squares.push_back(
+          F::cast(F::sum(F::square(wide ? t : F::cast(t, DType::f32))).reshape({1}), DType::f64));
+    }
+    double sum = 0;
+    for (const Tensor& s : squares) sum += s.item<double>();
+    const double norm = std::sqrt(sum);
+    if (check_finite && !std::isfinite(norm))
+      warn_once("clip_global_norm",
+                line_prefix(where) + "nan or inf is detected. Clipping results will be undefined.");
+    const double scale = max_norm / (norm + 1e-8);
+    if (scale >= 1) return norm;
+    for (Tensor t : arrays) t *= scale;
+    return norm;
+  });
+}
+
+}  // namespace kiln

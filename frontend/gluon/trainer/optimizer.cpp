@@ -1,0 +1,85 @@
+// What all optimizers share, and their names.
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/trainer/options.h"
+#include "ir/nearest_name.h"
+#include "runtime/fail.h"
+
+#include <kiln/f.h>
+#include <kiln/optimizers.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/ranges.h>
+
+namespace kiln::optimizer {
+
+Optimizer::Optimizer(std::string name, const Options& options, const std::vector<std::string_view>& own,
+                     double default_rate)
+    : name_(std::move(name)), options_(options), rate_(options.learning_rate.value_or(default_rate)) {
+  kiln::detail::check_options(name_, options_, own);
+  if (options_.lr_scheduler.defined() && options_.learning_rate)
+    options_.lr_scheduler = options_.lr_scheduler.with_base_lr(*options_.learning_rate);
+}
+
+Optimizer::~Optimizer() = default;
+
+double Optimizer::learning_rate(std::int64_t num_update) const {
+  return options_.lr_scheduler.defined() ? options_.lr_scheduler(num_update) : rate_;
+}
+
+void Optimizer::set_learning_rate(double rate, std::source_location where) {
+  if (options_.lr_scheduler.defined())
+    fail(
+        "{}the learning rate follows the schedule {}: set_learning_rate() has a meaning only without "
+        "lr_scheduler",
+        line_prefix(where), options_.lr_scheduler.str());
+  rate_ = rate;
+}
+
+std::vector<double> Optimizer::numbers(const Progress&, Memory&) const { return {}; }
+
+Tensor Optimizer::clipped(const Tensor& t) const {
+  const auto bound = options_.clip_gradient;
+  return bound ? F::clip(t, -*bound, *bound) : t;
+}
+Tensor Optimizer::rescaled(const Update& u) const { return clipped(u.gradient * u.rescale); }
+Tensor Optimizer::decayed(const Update& u) const { return u.gradient * u.rescale + u.decay * u.weight; }
+
+namespace {
+
+template <class Rule>
+std::shared_ptr<Optimizer> make(const Options& options) {
+  return std::make_shared<Rule>(options);
+}
+
+struct Known {
+  std::string_view name;
+  std::shared_ptr<Optimizer> (*make)(const Options&);
+};
+constexpr Known known[] = {
+    {"sgd", make<SGD>},         {"nag", make<NAG>},           {"signum", make<Signum>},
+    {"ftml", make<FTML>},       {"lars", make<LARS>},         {"lamb", make<LAMB>},
+    {"adam", make<Adam>},       {"adamw", make<AdamW>},       {"adagrad", make<AdaGrad>},
+    {"rmsprop", make<RMSProp>}, {"adadelta", make<AdaDelta>}, {"ftrl", make<Ftrl>},
+    {"adamax", make<Adamax>},   {"nadam", make<Nadam>},       {"sgld", make<SGLD>},
+};
+
+}  // namespace
+
+std::shared_ptr<Optimizer> create(std::string_view name, const Options& options, std::source_location where) {
+  return at_line(where, [&] {
+    std::string lower(name.substr(0, 64));
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const Known& k : known)
+      if (k.name == lower) return k.make(options);
+    std::vector<std::string_view> names;
+    for (const Known& k : known) names.push_back(k.name);
+    const std::string_view near = ir::nearest_name(lower, names);
+    fail("there is no optimizer '{}'{}; there are {}", std::string(name),
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+         fmt::format("{}", fmt::join(names, ", ")));
+  });
+}
+
+}  // namespace kiln::optimizer

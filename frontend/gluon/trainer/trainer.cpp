@@ -1,0 +1,208 @@
+// Trainer: the updates of all parameters as one executable.
+#include "codegen/driver/compile.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/trainer_state.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/call_frame.h"
+#include "runtime/fail.h"
+
+#include <kiln/trainer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+namespace kiln {
+
+using detail::CompiledUpdate;
+using detail::ParameterAccess;
+using detail::TensorAccess;
+using detail::TrainerState;
+using detail::UpdateCounts;
+
+namespace {
+
+/// Codes for more choices of parameters than these are compiled again: a program alternates between a few.
+constexpr std::size_t max_compiled = 16;
+
+void check_kvstore(const std::string& name) {
+  constexpr std::string_view one_device[] = {
+      "", "device", "local", "local_allreduce_cpu", "nccl", "local_update_cpu", "local_allreduce_device"};
+  if (std::find(std::begin(one_device), std::end(one_device), name) != std::end(one_device)) return;
+  if (name.starts_with("dist") || name == "horovod" || name == "byteps" || name == "p3")
+    fail("kvstore '{}' is distributed; a Trainer updates parameters on one device: leave kvstore out", name);
+  fail("there is no kvstore '{}'; with one device \"device\" and \"local\" mean the same", name);
+}
+
+std::shared_ptr<TrainerState> make_state(const std::vector<Parameter>& params,
+                                         std::shared_ptr<optimizer::Optimizer> optimizer,
+                                         const TrainerOptions& options, std::source_location where) {
+  return at_line(where, [&] {
+    if (!optimizer) fail("the Trainer's optimizer is a null pointer");
+    if (params.empty())
+      fail("a Trainer needs parameters: net.collect_params() has those of the network and its children");
+    check_kvstore(options.kvstore);
+    auto state = std::make_shared<TrainerState>();
+    std::unordered_set<std::string> names;
+    const auto& idx2name = optimizer->options().param_idx2name;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (!params[i].defined()) fail("parameter {} of the Trainer is empty", i);
+      if (!names.insert(params[i].name()).second)
+        fail("the Trainer has two parameters of the name '{}'", params[i].name());
+      const auto name = idx2name.find(static_cast<std::int64_t>(i));
+      state->parameters.push_back(
+          {params[i], name == idx2name.end() ? "" : name->second, optimizer->options().begin_num_update, {}});
+    }
+    state->num_update = optimizer->options().begin_num_update;
+    state->optimizer = std::move(optimizer);
+    state->options = options;
+    return state;
+  });
+}
+
+/// The code for these parameters; compiled if it is not among the last ones.
+CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
+  std::vector<detail::UpdatedParameter> parameters = state.described(chosen);
+  const auto found = std::find_if(state.compiled.begin(), state.compiled.end(), [&](const auto& c) {
+    return c->chosen == chosen && c->parameters == parameters;
+  });
+  if (found != state.compiled.end()) {
+    std::rotate(state.compiled.begin(), found, found + 1);
+    return *state.compiled.front();
+  }
+  auto made = std::make_shared<CompiledUpdate>();
+  made->update = state.graph(chosen);
+  made->executable = compile(made->update.graph);
+  made->chosen = std::move(chosen);
+  made->parameters = std::move(parameters);
+  state.compiled.insert(state.compiled.begin(), std::move(made));
+  if (state.compiled.size() > max_compiled) state.compiled.pop_back();
+  return *state.compiled.front();
+}
+
+const Tensor& weight_of(const detail::TrainedParameter& p) {
+  return ParameterAccess::state(p.parameter).data;
+}
+const Tensor& gradient_of(const detail::TrainedParameter& p) {
+  return detail::gradient_of(*detail::variable_of(weight_of(p)));
+}
+
+/// Sets the arguments of a frame in order.
+class Arguments {
+ public:
+  explicit Arguments(CallFrame& frame) : frame_(frame) {}
+  void add(const Tensor& t) {
+    frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
+  }
+  /// An element of `array`.
+  void add_element(const Tensor& array, std::size_t i) {
+    frame_.set_argument(next_++, *TensorAccess::array(array), i * size_of(TensorAccess::dtype(array)));
+  }
+
+ private:
+  CallFrame& frame_;
+  std::size_t next_ = 0;
+};
+
+void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
+  if (!code.all_finite) code.all_finite = compile(detail::finite_graph(code.parameters));
+  std::vector<float> sums(code.chosen.size());
+  CallFrame frame(*code.all_finite);
+  Arguments arguments(frame);
+  for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
+  frame.set_result(0, sums.data());
+  frame.run(reserve_random);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    if (std::isnan(sums[k]))
+      fail(
+          "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
+          "the "
+          "learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by zero "
+          "in the loss",
+          line_prefix(where), state.parameters[code.chosen[k]].parameter.name());
+}
+
+/// Runs the update with these numbers.
+void run(const TrainerState& state, const CompiledUpdate& code, std::span<const double> numbers) {
+  // Numbers in both dtypes; an input is one element of an array.
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  const Tensor singles = TensorAccess::empty({count}, DType::f32);
+  convert_elements(numbers.data(), DType::f64, TensorAccess::array(singles)->host_data(), DType::f32,
+                   numbers.size());
+  Tensor doubles;
+  if (std::any_of(code.parameters.begin(), code.parameters.end(),
+                  [](const auto& p) { return p.computed() == DType::f64; })) {
+    doubles = TensorAccess::empty({count}, DType::f64);
+    convert_elements(numbers.data(), DType::f64, TensorAccess::array(doubles)->host_data(), DType::f64,
+                     numbers.size());
+  }
+  CallFrame frame(*code.executable);
+  Arguments arguments(frame);
+  for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
+  for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
+  for (const std::size_t i : code.chosen)
+    for (const Tensor& s : state.parameters[i].states) arguments.add(s);
+  for (std::size_t k = 0; k < code.chosen.size(); ++k)
+    for (std::size_t n = 0; n < code.update.numbers; ++n)
+      arguments.add_element(code.parameters[k].computed() == DType::f64 ? doubles : singles,
+                            k * code.update.numbers + n);
+  // The tape may need the old weights, for a second backward pass.
+  for (const std::size_t i : code.chosen) {
+    detail::before_write(*TensorAccess::array(weight_of(state.parameters[i])));
+    for (const Tensor& s : state.parameters[i].states) detail::before_write(*TensorAccess::array(s));
+  }
+  frame.run(reserve_random);
+}
+
+}  // namespace
+
+Trainer::Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options,
+                 const TrainerOptions& trainer_options, Where where)
+    : Trainer(params.items(), optimizer::create(optimizer, options, where), trainer_options, where) {}
+Trainer::Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
+                 const TrainerOptions& options, Where where)
+    : Trainer(params.items(), std::move(optimizer), options, where) {}
+Trainer::Trainer(const std::vector<Parameter>& params, std::string_view optimizer,
+                 const optimizer::Options& options, const TrainerOptions& trainer_options, Where where)
+    : Trainer(params, optimizer::create(optimizer, options, where), trainer_options, where) {}
+Trainer::Trainer(const std::vector<Parameter>& params, std::shared_ptr<optimizer::Optimizer> optimizer,
+                 const TrainerOptions& options, Where where)
+    : state_(make_state(params, std::move(optimizer), options, where)) {}
+
+void Trainer::step(std::int64_t batch_size, bool ignore_stale_grad, Where where) {
+  allreduce_grads();
+  update(batch_size, ignore_stale_grad, where);
+}
+
+void Trainer::allreduce_grads() {}
+
+void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where where) {
+  at_line(where, [&] {
+    if (batch_size < 1)
+      fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
+    if (Trace::current())
+      fail("Trainer::step() inside hybrid_forward, which is being traced: update parameters outside of it");
+    const autograd::Pause pause;
+    TrainerState& state = *state_;
+    const std::vector<std::size_t> chosen = state.choose(ignore_stale_grad, where);
+    if (chosen.empty()) return;
+    state.make_states(chosen);
+    CompiledUpdate& code = code_for(state, chosen);
+    if (state.options.check_finite) check_finite(state, code, where);
+    UpdateCounts counts = state.counted(chosen);
+    run(state, code, state.numbers(chosen, counts, batch_size));
+    state.finish(chosen, std::move(counts));
+  });
+}
+
+double Trainer::learning_rate() const { return state_->optimizer->learning_rate(state_->num_update); }
+void Trainer::set_learning_rate(double rate, Where where) {
+  state_->optimizer->set_learning_rate(rate, where);
+}
+const std::shared_ptr<optimizer::Optimizer>& Trainer::optimizer() const { return state_->optimizer; }
+std::int64_t Trainer::num_update() const { return state_->num_update; }
+
+}  // namespace kiln

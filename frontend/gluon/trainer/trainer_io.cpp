@@ -1,0 +1,214 @@
+// Files of a Trainer's states: named arrays, and what else continues as JSON text.
+#include "frontend/eager/invoke.h"
+#include "frontend/formats/file_io.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/options.h"
+#include "frontend/gluon/trainer/trainer_state.h"
+#include "frontend/tensor/text.h"
+#include "runtime/fail.h"
+
+#include <kiln/io.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kiln {
+
+using detail::TrainedParameter;
+using detail::TrainerState;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr const char* json_name = "kiln:json";
+constexpr const char* kind = "states of a Kiln Trainer";
+
+std::string array_name(const TrainedParameter& p, const std::string& state) {
+  return "state:" + p.parameter.name() + ":" + state;
+}
+
+Json description(const TrainerState& state) {
+  const optimizer::Optimizer& optimizer = *state.optimizer;
+  Json out = {{"kind", kind},
+              {"format", 1},
+              {"optimizer", optimizer.name()},
+              {"options", detail::options_json(optimizer.options())},
+              {"learning_rate", optimizer.learning_rate(state.num_update)},
+              {"num_update", state.num_update},
+              {"memory", state.memory},
+              {"counts", Json::object()}};
+  if (optimizer.options().lr_scheduler.defined())
+    out["lr_scheduler"] = optimizer.options().lr_scheduler.str();
+  for (const TrainedParameter& p : state.parameters) out["counts"][p.parameter.name()] = p.count;
+  return out;
+}
+
+/// A pickle begins with an opcode and its protocol. So may the length of a safetensors header, which a brace
+/// follows.
+bool is_pickle(std::span<const std::byte> bytes) {
+  const auto at = [&](std::size_t i) { return i < bytes.size() ? std::to_integer<int>(bytes[i]) : -1; };
+  return at(0) == 0x80 && at(1) >= 1 && at(1) <= 5 && at(8) != '{';
+}
+
+/// What a file says, checked and not yet taken over.
+struct Loaded {
+  double learning_rate = 0;
+  std::int64_t num_update = 0;
+  optimizer::Memory memory;
+  std::vector<std::int64_t> counts;
+  std::vector<std::vector<Tensor>> states;
+};
+
+class Reader {
+ public:
+  Reader(const TrainerState& state, const std::string& path) : state_(state), path_(path) {}
+
+  Loaded read() {
+    const std::vector<std::byte> bytes = read_file(path_, "file of states");
+    if (is_pickle(bytes))
+      fail(
+          "{}: this is a Python pickle, as MXNet's Trainer.save_states() writes: a program, which Kiln does "
+          "not "
+          "run. Save the states by Kiln's Trainer",
+          path_);
+    arrays_ = parse_arrays(bytes, path_);
+    read_json();
+    read_arrays();
+    return std::move(out_);
+  }
+
+ private:
+  const Json& member(const Json& object, const char* name, bool (Json::*is)() const noexcept) const {
+    const auto found = object.find(name);
+    if (found == object.end() || !((*found).*is)())
+      fail("{}: the text '{}' has no '{}', or of another type", path_, json_name, name);
+    return *found;
+  }
+
+  std::int64_t count(const Json& value, const std::string& what) const {
+    if (!value.is_number_integer() || value < 0 || value > std::int64_t{1} << 53)
+      fail("{}: '{}' is no number of updates", path_, what);
+    return value.get<std::int64_t>();
+  }
+
+  double real(const Json& value, const std::string& what) const {
+    if (!value.is_number()) fail("{}: '{}' is no number", path_, what);
+    return value.get<double>();
+  }
+
+  void read_json() {
+    const Tensor* const text = find_array(arrays_, json_name);
+    if (!text || text->dtype() != DType::u8)
+      fail("{}: there is no text '{}': this is no file of Trainer::save_states()", path_, json_name);
+    const std::vector<std::uint8_t> bytes = text->to_vector<std::uint8_t>();
+    const Json json = Json::parse(bytes.begin(), bytes.end(), nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || json.value("kind", Json()) != kind)
+      fail("{}: the text '{}' does not describe {}", path_, json_name, kind);
+    if (member(json, "format", &Json::is_number_integer) != 1)
+      fail("{}: a later version of Kiln has written these states", path_);
+    const auto optimizer = member(json, "optimizer", &Json::is_string).get<std::string>();
+    if (optimizer != state_.optimizer->name())
+      fail("{}: the states are those of optimizer '{}', and the Trainer's is '{}'", path_, optimizer,
+           state_.optimizer->name());
+    out_.learning_rate = real(member(json, "learning_rate", &Json::is_number), "learning_rate");
+    out_.num_update = count(member(json, "num_update", &Json::is_number_integer), "num_update");
+    for (const auto& [name, value] : member(json, "memory", &Json::is_object).items())
+      out_.memory[name] = real(value, name);
+    const Json& counts = member(json, "counts", &Json::is_object);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : counts.items()) names.push_back(name);
+    for (const TrainedParameter& p : state_.parameters) {
+      const auto found = counts.find(p.parameter.name());
+      if (found == counts.end())
+        fail(
+            "{}: there are no states for Parameter '{}', but for {}. Names begin with the prefixes of their "
+            "blocks: give both networks the same",
+            path_, p.parameter.name(), detail::brief_list(names));
+      out_.counts.push_back(count(*found, p.parameter.name()));
+    }
+    if (counts.size() != state_.parameters.size())
+      fail("{}: there are states for {} parameters, and the Trainer has {}", path_, counts.size(),
+           state_.parameters.size());
+  }
+
+  void read_arrays() {
+    std::unordered_map<std::string, const Tensor*> by_name;
+    for (const NamedArray& a : arrays_)
+      if (!by_name.emplace(a.name, &a.array).second) fail("{}: there are two arrays '{}'", path_, a.name);
+    by_name.erase(json_name);
+    for (const TrainedParameter& p : state_.parameters) out_.states.push_back(states_of(p, by_name));
+    if (!by_name.empty())
+      fail(
+          "{}: the array '{}' belongs to no state of the Trainer: its optimizer has other options (momentum, "
+          "centered, multi_precision)",
+          path_, by_name.begin()->first);
+  }
+
+  /// Takes the states of `p` out of `by_name`.
+  std::vector<Tensor> states_of(const TrainedParameter& p,
+                                std::unordered_map<std::string, const Tensor*>& by_name) const {
+    const detail::ParameterState& parameter = detail::ParameterAccess::state(p.parameter);
+    const detail::UpdatedParameter type = state_.described(p);
+    const bool known = parameter.ready.load(std::memory_order_acquire);
+    std::vector<Tensor> states;
+    const std::vector<std::string> names = state_names(*state_.optimizer, type);
+    for (const std::string& name : names) {
+      const auto found = by_name.find(array_name(p, name));
+      if (found == by_name.end()) continue;
+      const Tensor& array = *found->second;
+      const TensorType given{array.dtype(), array.shape()}, wanted{type.state_dtype(), type.type.shape};
+      if (known ? !(given == wanted) : given.dtype != wanted.dtype)
+        fail("{}: the state '{}' of Parameter '{}' is {}, and the parameter needs {}", path_, name,
+             p.parameter.name(), given.str(), wanted.str());
+      states.push_back(array);
+      by_name.erase(found);
+    }
+    // All, or none: of a parameter that was never updated.
+    if (states.size() != names.size() && !states.empty())
+      fail("{}: Parameter '{}' has {} of its {} states ({}): the Trainer's optimizer has other options",
+           path_, p.parameter.name(), states.size(), names.size(), detail::brief_list(names));
+    return states;
+  }
+
+  const TrainerState& state_;
+  const std::string& path_;
+  std::vector<NamedArray> arrays_;
+  Loaded out_;
+};
+
+}  // namespace
+
+void Trainer::save_states(const std::string& path, Where where) const {
+  at_line(where, [&] {
+    const TrainerState& state = *state_;
+    std::vector<NamedArray> arrays;
+    for (const TrainedParameter& p : state.parameters) {
+      const std::vector<std::string> names = state_names(*state.optimizer, state.described(p));
+      for (std::size_t k = 0; k < p.states.size(); ++k)
+        arrays.push_back({array_name(p, names.at(k)), p.states[k]});
+    }
+    const std::string text = description(state).dump();
+    arrays.push_back({json_name, Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
+                                        {static_cast<std::int64_t>(text.size())})});
+    save_arrays(path, arrays);
+  });
+}
+
+void Trainer::load_states(const std::string& path, Where where) {
+  at_line(where, [&] {
+    TrainerState& state = *state_;
+    Loaded loaded = Reader(state, path).read();
+    for (std::size_t i = 0; i < state.parameters.size(); ++i) {
+      state.parameters[i].count = loaded.counts[i];
+      state.parameters[i].states = std::move(loaded.states[i]);
+    }
+    state.num_update = loaded.num_update;
+    state.memory = std::move(loaded.memory);
+    if (!state.optimizer->options().lr_scheduler.defined())
+      state.optimizer->set_learning_rate(loaded.learning_rate, where);
+  });
+}
+
+}  // namespace kiln

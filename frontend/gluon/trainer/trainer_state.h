@@ -1,0 +1,76 @@
+#pragma once
+#include "frontend/autograd/tape.h"
+#include "frontend/gluon/trainer/update_graph.h"
+#include "runtime/executable.h"
+
+#include <kiln/trainer.h>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln::detail {
+
+/// A parameter of a Trainer.
+struct TrainedParameter {
+  Parameter parameter;
+  std::string name;  ///< by Options::param_idx2name; empty without
+  std::int64_t count = 0;
+  /// In the order of state_names(); empty before the first update. The arrays are fixed then, and written in
+  /// place.
+  std::vector<Tensor> states;
+};
+
+/// The code of a choice of parameters.
+struct CompiledUpdate {
+  std::vector<std::size_t> chosen;  ///< indices into TrainerState::parameters
+  std::vector<UpdatedParameter> parameters;
+  UpdateGraph update;
+  std::shared_ptr<const Executable> executable;
+  std::shared_ptr<const Executable> all_finite;  ///< made when it is first asked for
+};
+
+/// The counts of updates, as far as the next one changes them.
+struct UpdateCounts {
+  std::int64_t num_update = 0;
+  std::vector<std::int64_t> counts;  ///< of the chosen parameters
+  optimizer::Memory memory;
+};
+
+/// What the handles of a Trainer share. Thread rule: as Trainer.
+struct TrainerState {
+  std::shared_ptr<optimizer::Optimizer> optimizer;
+  TrainerOptions options;
+  std::vector<TrainedParameter> parameters;
+  std::int64_t num_update = 0;
+  optimizer::Memory memory;
+  /// The codes that were used last, the latest first.
+  std::vector<std::shared_ptr<CompiledUpdate>> compiled;
+
+  /// The parameters that a step updates. Throws for one without values, and for one with a stale gradient,
+  /// which `ignore_stale` leaves out.
+  std::vector<std::size_t> choose(bool ignore_stale, std::source_location where) const;
+  /// What the code of a parameter, or of these, depends on.
+  UpdatedParameter described(const TrainedParameter& p) const;
+  std::vector<UpdatedParameter> described(std::span<const std::size_t> chosen) const;
+  /// Makes the states of parameters that have none.
+  void make_states(std::span<const std::size_t> chosen);
+  /// The update of these parameters as a graph; see update_graph().
+  UpdateGraph graph(std::span<const std::size_t> chosen) const;
+  /// The counts after one more update.
+  UpdateCounts counted(std::span<const std::size_t> chosen) const;
+  /// The numbers of that update, in the order of the graph's inputs. Updates `counts.memory`.
+  std::vector<double> numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
+                              std::int64_t batch_size) const;
+  /// The update has run: takes over the counts, and marks the gradients as read.
+  void finish(std::span<const std::size_t> chosen, UpdateCounts counts);
+};
+
+struct TrainerAccess {
+  static TrainerState& state(const Trainer& trainer) { return *trainer.state_; }
+};
+
+}  // namespace kiln::detail

@@ -1,0 +1,127 @@
+#pragma once
+#include <kiln/export.h>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Learning rates as functions of the number of updates, as MXNet's lr_scheduler. All arithmetic is in
+/// double, in MXNet's order. A schedule has no state: its rate depends on the number alone, so that a program
+/// may continue at any number. Any thread.
+namespace kiln::lr_scheduler {
+
+/// How the rate rises during the first `warmup_steps` updates.
+enum class WarmupMode { linear, constant };
+
+/// Multiplies the rate by `factor` after each `step` updates.
+struct FactorOptions {
+  std::int64_t step = 1;
+  double factor = 1;
+  double stop_factor_lr = 1e-8;        ///< the rate does not fall below it
+  std::optional<double> base_lr = {};  ///< default: the optimizer's learning_rate, or 0.01
+  std::int64_t warmup_steps = 0;
+  double warmup_begin_lr = 0;
+  WarmupMode warmup_mode = WarmupMode::linear;
+};
+/// Multiplies the rate by `factor` once for each number in `step` that has been passed. The numbers increase.
+struct MultiFactorOptions {
+  std::vector<std::int64_t> step;
+  double factor = 1;
+  std::optional<double> base_lr = {};
+  std::int64_t warmup_steps = 0;
+  double warmup_begin_lr = 0;
+  WarmupMode warmup_mode = WarmupMode::linear;
+};
+/// Falls from base_lr to final_lr, reached at update `max_update`, as a polynomial of degree `pwr`.
+struct PolyOptions {
+  std::int64_t max_update = 1;
+  std::optional<double> base_lr = {};
+  double pwr = 2;
+  double final_lr = 0;
+  std::int64_t warmup_steps = 0;
+  double warmup_begin_lr = 0;
+  WarmupMode warmup_mode = WarmupMode::linear;
+};
+/// Falls from base_lr to final_lr, reached at update `max_update`, as half a period of the cosine.
+struct CosineOptions {
+  std::int64_t max_update = 1;
+  std::optional<double> base_lr = {};
+  double final_lr = 0;
+  std::int64_t warmup_steps = 0;
+  double warmup_begin_lr = 0;
+  WarmupMode warmup_mode = WarmupMode::linear;
+};
+
+/// The schedules. Their constructors throw kiln::Error for options without sense: a step below 1, a factor
+/// above 1, steps that do not increase, a warm-up that begins above base_lr or is longer than the schedule.
+/// A call returns the rate of update number `num_update`; the first update has the number 1.
+class KILN_API Factor {
+ public:
+  explicit Factor(const FactorOptions& options);
+  double operator()(std::int64_t num_update) const;
+  const FactorOptions& options() const { return options_; }
+
+ private:
+  FactorOptions options_;
+};
+class KILN_API MultiFactor {
+ public:
+  explicit MultiFactor(const MultiFactorOptions& options);
+  double operator()(std::int64_t num_update) const;
+  const MultiFactorOptions& options() const { return options_; }
+
+ private:
+  MultiFactorOptions options_;
+};
+class KILN_API Poly {
+ public:
+  explicit Poly(const PolyOptions& options);
+  double operator()(std::int64_t num_update) const;
+  const PolyOptions& options() const { return options_; }
+
+ private:
+  PolyOptions options_;
+};
+class KILN_API Cosine {
+ public:
+  explicit Cosine(const CosineOptions& options);
+  double operator()(std::int64_t num_update) const;
+  const CosineOptions& options() const { return options_; }
+
+ private:
+  CosineOptions options_;
+};
+
+/// Any schedule: one of those above, or a function of the update number. An empty one is no schedule.
+class KILN_API Schedule {
+ public:
+  Schedule() = default;
+  Schedule(const Factor& s);
+  Schedule(const MultiFactor& s);
+  Schedule(const Poly& s);
+  Schedule(const Cosine& s);
+  template <class F>
+  requires std::convertible_to < std::invoke_result_t<const F&, std::int64_t>,
+  double > &&(!std::same_as<F, Schedule>)Schedule(F rate) : rate_(std::move(rate)), text_("function") {}
+
+  bool defined() const { return static_cast<bool>(rate_); }
+  double operator()(std::int64_t num_update) const { return rate_(num_update); }
+  /// The schedule with this base_lr where it has none of its own. Throws if it has another one.
+  Schedule with_base_lr(double base_lr) const;
+  /// "Factor(step=10, factor=0.5, ...)"; "function" for a function of the program.
+  const std::string& str() const { return text_; }
+
+ private:
+  template <class S>
+  void become(const S& schedule);
+
+  std::function<double(std::int64_t)> rate_;
+  std::function<Schedule(double)> rebase_;
+  std::string text_;
+};
+
+}  // namespace kiln::lr_scheduler

@@ -1,0 +1,388 @@
+// Trainer as a program uses it: what a step changes, compiles, keeps, saves and refuses.
+#include "function_net.h"
+#include "golden_files.h"
+#include "temporary_folder.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+using namespace kiln;
+using Catch::Contains;
+using golden::error_of;
+using Floats = std::vector<float>;
+
+namespace {
+
+Floats floats(const Tensor& t) { return t.to_vector<float>(); }
+
+/// A parameter with these values.
+Parameter parameter(const ParameterDict& params, const std::string& name, const Tensor& values) {
+  Parameter p = params.get(name, values.shape(), {.dtype = values.dtype()});
+  p.initialize(init::Zero());
+  p.set_data(values);
+  return p;
+}
+
+/// Leaves the gradient in the parameter, as a backward pass does.
+void give_gradient(const Parameter& p, const Tensor& gradient) {
+  Tensor sum;
+  {
+    const autograd::Record record;
+    sum = F::sum(p.data() * gradient);
+  }
+  sum.backward();
+}
+
+/// One parameter, "w", that begins as (1, 2), and its gradient (1, -1).
+struct One {
+  ParameterDict params;
+  Parameter w = parameter(params, "w", Tensor{1, 2});
+  void give(Tensor gradient = Tensor{1, -1}) { give_gradient(w, gradient); }
+};
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("a step moves the parameters in place, by the gradient over the batch size", "[trainer]") {
+  One one;
+  const Tensor handle = one.w.data();
+  Trainer trainer(one.params, "sgd", {.learning_rate = 0.5});
+  one.give();
+  trainer.step(2);
+  CHECK(floats(handle) == Floats{0.75, 2.25});
+  CHECK(trainer.num_update() == 1);
+  const Trainer copy = trainer;
+  trainer.set_learning_rate(1);
+  CHECK(copy.learning_rate() == 1);
+  one.give();
+  trainer.allreduce_grads();
+  trainer.update(1);
+  CHECK(floats(handle) == Floats{-0.25, 3.25});
+}
+
+TEST_CASE("multipliers, decay and gradients that are left alone", "[trainer]") {
+  ParameterDict params;
+  Parameter a = parameter(params, "a_weight", Tensor{4}), b = parameter(params, "b_bias", Tensor{4}),
+            c = parameter(params, "c", Tensor{4});
+  a.set_lr_mult(2);
+  b.set_wd_mult(0);
+  c.set_grad_req(GradReq::null);
+  Trainer trainer(params, "sgd", {.learning_rate = 0.25, .wd = 0.5});
+  const auto give = [&] {
+    give_gradient(a, Tensor{1});
+    give_gradient(b, Tensor{1});
+  };
+  give();
+  trainer.step(1);
+  CHECK(floats(a.data()) == Floats{2.5});   // 4 - 0.5 * (1 + 0.5 * 4)
+  CHECK(floats(b.data()) == Floats{3.75});  // no decay
+  CHECK(floats(c.data()) == Floats{4});
+
+  // Biases decay, unless names are given.
+  Parameter d = parameter(params, "d_bias", Tensor{4});
+  for (const bool named : {false, true}) {
+    d.set_data(Tensor{4});
+    optimizer::Options options{.learning_rate = 0.25, .wd = 0.5};
+    if (named) options.param_idx2name[0] = "d_bias";
+    Trainer other({d}, "sgd", options);
+    give_gradient(d, Tensor{1});
+    other.step(1);
+    CHECK(floats(d.data()) == Floats{named ? 3.75f : 3.25f});
+  }
+}
+
+TEST_CASE("a schedule compiles nothing", "[trainer]") {
+  for (const char* name : {"sgd", "adam", "lamb", "nadam", "ftml", "lars"}) {
+    INFO(name);
+    One one;
+    Trainer trainer(one.params, name, {.wd = 0.01, .lr_scheduler = [](std::int64_t n) {
+                                         return 0.1 / static_cast<double>(n);
+                                       }});
+    const auto step = [&] {
+      one.give();
+      trainer.step(1);
+    };
+    step();
+    const Stats before = stats();
+    for (int i = 1; i < 30; ++i) {
+      step();
+      CHECK(trainer.learning_rate() == 0.1 / (i + 1));
+    }
+    CHECK(stats().kernels_compiled + stats().kernels_loaded ==
+          before.kernels_compiled + before.kernels_loaded);
+    CHECK(stats().kernels == before.kernels);
+  }
+}
+
+TEST_CASE("parameters of one shape share their kernels", "[trainer]") {
+  const auto kernels = [](std::size_t count) {
+    ParameterDict params;
+    std::vector<Parameter> all;
+    for (std::size_t i = 0; i < count; ++i)
+      all.push_back(parameter(params, "p" + std::to_string(i), ones({6, 7})));
+    Trainer trainer(params, "adam");
+    for (const Parameter& p : all) give_gradient(p, ones({6, 7}));
+    const std::uint64_t before = stats().kernels;
+    trainer.step(1);
+    return stats().kernels - before;
+  };
+  kernels(1);
+  CHECK(kernels(9) <= 2);
+}
+
+TEST_CASE("steps allocate nothing that stays", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "adam");
+  const auto step = [&] {
+    one.give();
+    trainer.step(1);
+  };
+  for (int i = 0; i < 10; ++i) step();
+  const std::size_t before = memory_report().live_bytes;
+  for (int i = 0; i < 2000; ++i) step();
+  CHECK(memory_report().live_bytes == before);
+}
+
+TEST_CASE("a parameter without a new gradient", "[trainer]") {
+  ParameterDict params;
+  Parameter a = parameter(params, "a", Tensor{1}), b = parameter(params, "b", Tensor{1});
+  Trainer trainer(params, "adam", {.learning_rate = 0.5});
+  give_gradient(a, Tensor{1});
+  CHECK_THAT(error_of([&] { trainer.step(1); }),
+             Contains("Gradient of Parameter `b` has not been updated by backward since last `step`") &&
+                 Contains("ignore_stale_grad"));
+  CHECK(floats(a.data()) == Floats{1});
+  CHECK(trainer.num_update() == 0);
+  trainer.step(1, /*ignore_stale_grad=*/true);
+  CHECK(floats(a.data())[0] == Approx(0.5));
+  CHECK(floats(b.data()) == Floats{1});
+  // Each parameter has its own count, for the bias correction.
+  give_gradient(a, Tensor{1});
+  give_gradient(b, Tensor{1});
+  trainer.step(1);
+  CHECK(floats(b.data())[0] == Approx(0.5));
+  CHECK(trainer.num_update() == 2);
+  // All stale: nothing to do.
+  trainer.step(1, true);
+  CHECK(trainer.num_update() == 2);
+}
+
+TEST_CASE("gradients that are not finite are found before anything is written", "[trainer]") {
+  ParameterDict params;
+  Parameter a = parameter(params, "a", Tensor{1, 2}), b = parameter(params, "b", ones({70, 3}));
+  Trainer trainer(params, "sgd", {.learning_rate = 1}, {.check_finite = true});
+  give_gradient(a, Tensor{1, 1});
+  Tensor bad = ones({70, 3});
+  bad(std::vector<Index>{55, 1}) = not_a_number;
+  give_gradient(b, bad);
+  CHECK_THAT(error_of([&] { trainer.step(1); }), Contains("'b'") && Contains("NaN"));
+  CHECK(floats(a.data()) == Floats{1, 2});
+  CHECK(trainer.num_update() == 0);
+  give_gradient(b, ones({70, 3}));
+  trainer.step(1);
+  CHECK(floats(a.data()) == Floats{0, 1});
+}
+
+TEST_CASE("clip_global_norm", "[trainer]") {
+  Tensor a{3, 0}, b{0, 4};
+  CHECK(clip_global_norm({a, b}, 10) == 5);
+  CHECK(floats(a) == Floats{3, 0});
+  CHECK(clip_global_norm({a, b}, 2.5) == 5);
+  CHECK(floats(a)[0] == Approx(1.5));
+  CHECK(floats(b)[1] == Approx(2));
+  Tensor half = Tensor{300, 400}.astype(DType::f16);  // whose squares are no float16
+  CHECK(clip_global_norm({half}, 250) == 500);
+  CHECK(half.to_vector<float>()[0] == Approx(150).epsilon(1e-3));
+  CHECK(std::isnan(clip_global_norm({Tensor{not_a_number}}, 1)));
+}
+
+TEST_CASE("a program's own optimizer", "[trainer]") {
+  struct SignDescent : optimizer::Optimizer {
+    explicit SignDescent(const optimizer::Options& o) : Optimizer("sign_descent", o) {}
+    std::vector<std::string> states() const override { return {"steps"}; }
+    std::vector<double> numbers(const optimizer::Progress& p, optimizer::Memory&) const override {
+      return {static_cast<double>(p.count)};
+    }
+    void update(optimizer::Update& u) const override {
+      u.states[0] = u.states[0] + u.numbers[0];
+      u.weight = u.weight - u.rate * F::sign(u.gradient);
+    }
+  };
+  struct Reshapes : optimizer::Optimizer {
+    Reshapes() : Optimizer("reshapes", {}) {}
+    void update(optimizer::Update& u) const override { u.weight = F::sum(u.weight); }
+  };
+  One one;
+  Trainer trainer(one.params, std::make_shared<SignDescent>(optimizer::Options{.learning_rate = 0.25}));
+  one.give(Tensor{8, -3});
+  trainer.step(1);
+  CHECK(floats(one.w.data()) == Floats{0.75, 2.25});
+  Trainer wrong(one.params, std::make_shared<Reshapes>());
+  one.give();
+  CHECK_THAT(error_of([&] { wrong.step(1); }),
+             Contains("reshapes") && Contains("the weight") && Contains("float32 (2,)"));
+}
+
+TEST_CASE("an update is the same in numpy mode, in training mode and for every floating dtype", "[trainer]") {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
+    for (const bool master : {false, true}) {
+      INFO(name_of(dtype) << master);
+      std::vector<Tensor> results;
+      for (const bool numpy : {false, true}) {
+        if (numpy) npx::set_np();
+        ParameterDict params;
+        Parameter w = parameter(params, "w", Tensor({1, 2, 3}, dtype));
+        Trainer trainer(params, "lamb", {.learning_rate = 0.125, .multi_precision = master});
+        for (int i = 0; i < 3; ++i) {
+          give_gradient(w, Tensor({1, -1, 0.5}, dtype));
+          const autograd::TrainMode train(numpy);
+          trainer.step(4);
+        }
+        results.push_back(w.data());
+        if (numpy) npx::reset_np();
+      }
+      CHECK(same_bits(results[0], results[1]));
+      CHECK(results[0].dtype() == dtype);
+    }
+}
+
+TEST_CASE("a step between two backward passes of one graph", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "sgd", {.learning_rate = 1});
+  Tensor loss;
+  {
+    const autograd::Record record;
+    loss = F::sum(one.w.data() * one.w.data());
+  }
+  loss.backward({}, {.retain_graph = true});
+  trainer.step(1);
+  CHECK(floats(one.w.data()) == Floats{-1, -2});
+  loss.backward();
+  CHECK(floats(one.w.grad()) == Floats{2, 4});  // of the weights that the loss was computed from
+}
+
+TEST_CASE("training goes on from a file of states", "[trainer]") {
+  const TemporaryFolder folder;
+  const auto gradient = [](int t) { return Tensor{0.1f * static_cast<float>(t), -1}; };
+  for (const char* name : {"sgd", "nag", "signum", "ftml", "lars", "lamb", "adam", "adamw", "adagrad",
+                           "rmsprop", "adadelta", "ftrl", "adamax", "nadam", "sgld"})
+    for (const char* extension : {".params", ".safetensors"})
+      for (const DType dtype : {DType::f32, DType::f16}) {
+        INFO(name << extension << name_of(dtype));
+        const std::string file = (folder.path / ("states" + std::string(extension))).string();
+        const optimizer::Options options{.wd = 0.01, .multi_precision = true};
+        Floats expected;
+        Tensor middle;
+        random::seed(7);
+        for (const bool resumed : {false, true}) {
+          ParameterDict params;
+          Parameter w = parameter(params, "w", resumed ? middle : Tensor({1, 2}, dtype));
+          Trainer trainer(params, name, options);
+          if (resumed) {
+            trainer.load_states(file);
+            CHECK(trainer.num_update() == 3);
+            CHECK(trainer.learning_rate() == 0.125);
+          }
+          for (int t = resumed ? 4 : 1; t <= 6; ++t) {
+            give_gradient(w, gradient(t).astype(dtype));
+            if (t == 3) trainer.set_learning_rate(0.125);
+            if (t == 4) random::seed(8);
+            trainer.step(1);
+            if (t == 3 && !resumed) {
+              trainer.save_states(file);
+              middle = w.data().copy();
+            }
+          }
+          if (resumed)
+            CHECK(w.data().to_vector<float>() == expected);
+          else
+            expected = w.data().to_vector<float>();
+        }
+      }
+}
+
+TEST_CASE("the file of states", "[trainer]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "states.params").string();
+  One one;
+  Trainer trainer(one.params, "adam", {.lr_scheduler = lr_scheduler::Factor({.step = 2, .factor = 0.5})});
+  one.give();
+  trainer.step(1);
+  trainer.save_states(file);
+  const auto arrays = load_arrays(file);
+  REQUIRE(arrays.size() == 3);
+  CHECK(arrays[0].name == "state:w:mean");
+  CHECK(arrays[1].name == "state:w:var");
+  CHECK(arrays[2].name == "kiln:json");
+  CHECK(arrays[2].array.dtype() == DType::u8);
+  const auto bytes = arrays[2].array.to_vector<std::uint8_t>();
+  const auto json = nlohmann::json::parse(bytes.begin(), bytes.end());
+  CHECK(json.at("optimizer") == "adam");
+  CHECK(json.at("counts").at("w") == 1);
+  CHECK(json.at("lr_scheduler") == "Factor(step=2, factor=0.5, stop_factor_lr=1e-08, base_lr=0.01)");
+
+  const auto refused = [&](const ParameterDict& params, const char* name, const optimizer::Options& o = {}) {
+    Trainer other(params, name, o);
+    const std::string text = error_of([&] { other.load_states(file); });
+    CHECK(other.num_update() == 0);
+    return text;
+  };
+  CHECK_THAT(refused(one.params, "sgd"), Contains("'adam'") && Contains("'sgd'"));
+  ParameterDict larger, renamed;
+  parameter(larger, "w", ones({3}));
+  parameter(renamed, "v", ones({2}));
+  CHECK_THAT(refused(larger, "adam"), Contains("'mean'") && Contains("(2,)") && Contains("(3,)"));
+  CHECK_THAT(refused(renamed, "adam"), Contains("'v'") && Contains("prefix"));
+
+  Trainer plain(one.params, "sgd"), heavy(one.params, "sgd", {.momentum = 0.9});
+  one.give();
+  heavy.step(1);
+  heavy.save_states(file);
+  CHECK_THAT(error_of([&] { plain.load_states(file); }), Contains("state:w:momentum") && Contains("options"));
+}
+
+TEST_CASE("files that are no states are errors", "[trainer]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "states").string();
+  One one;
+  Trainer trainer(one.params, "adam");
+  golden::write_text(file, "\x80\x04\x95rest");
+  CHECK_THAT(error_of([&] { trainer.load_states(file); }), Contains("pickle"));
+  golden::write_text(file, "nonsense");
+  CHECK(!error_of([&] { trainer.load_states(file); }).empty());
+  save_arrays(file + ".params", std::vector<NamedArray>{{"w", ones({2})}});
+  CHECK_THAT(error_of([&] { trainer.load_states(file + ".params"); }), Contains("kiln:json"));
+
+  one.give();
+  trainer.step(1);
+  trainer.save_states(file + ".params");
+  const auto arrays = load_arrays(file + ".params");
+  const auto bytes = arrays.back().array.to_vector<std::uint8_t>();
+  const std::string text(bytes.begin(), bytes.end());
+  const auto with_text = [&](const std::string& t) {
+    auto changed = arrays;
+    changed.back().array =
+        Tensor(std::vector<std::uint8_t>(t.begin(), t.end()), {static_cast<std::int64_t>(t.size())});
+    save_arrays(file + ".params", changed);
+    return error_of([&] { trainer.load_states(file + ".params"); });
+  };
+  CHECK(with_text(text).empty());
+  // Every member missing, or of another type.
+  const nlohmann::json whole = nlohmann::json::parse(text);
+  for (const auto& [key, value] : whole.items()) {
+    INFO(key);
+    nlohmann::json json = whole;
+    json.erase(key);
+    const bool optional = key == "options";
+    CHECK(with_text(json.dump()).empty() == optional);
+    json[key] = nlohmann::json::array({1});
+    CHECK(with_text(json.dump()).empty() == optional);
+  }
+  for (const char* value : {"-1", "1e300", "9223372036854775808", "null", "\"1\""}) {
+    auto json = nlohmann::json::parse(text);
+    json["counts"]["w"] = nlohmann::json::parse(value);
+    CHECK_FALSE(with_text(json.dump()).empty());
+  }
+  for (std::size_t n = 0; n < text.size(); ++n) CHECK_FALSE(with_text(text.substr(0, n)).empty());
+}
