@@ -13,8 +13,8 @@
 namespace kiln::passes {
 namespace {
 
-/// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same
-/// place only.
+/// Whether every element that the users of `v` compute in a fusion depends only on the element of `v` at the
+/// same place.
 bool used_in_place(mlir::Value v) {
   return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
     if (ir::is_view_op(user))
@@ -28,17 +28,17 @@ class Planner {
   explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
 
   void run() {
-    give_results_memory();
+    assign_results();
     number_steps();
-    begin_in_results();
+    reuse_result_memory();
     for (mlir::Operation& op : block().without_terminator()) place(&op);
-    write_down();
+    set_attributes();
   }
 
  private:
   mlir::Block& block() { return function_.front(); }
 
-  /// Whether one step of the call writes the value, into memory that is ours to choose.
+  /// Whether a step of the call writes the value, so that this pass chooses its memory.
   bool is_written(mlir::Value memory) const {
     mlir::Operation* op = memory.getDefiningOp();
     return op && !llvm::isa<ir::ConstantOp>(op) && !ir::is_prepacked(op);
@@ -46,8 +46,9 @@ class Planner {
 
   //===--- results of the call --------------------------------------------===//
 
-  /// Every result of the call gets a value that one operation writes and no other result has.
-  void give_results_memory() {
+  /// Assigns each visible result of the call a value that one operation writes and that is no other visible
+  /// result; inserts copies where needed.
+  void assign_results() {
     mlir::Operation* ret = block().getTerminator();
     builder_.setInsertionPoint(ret);
     std::size_t written_back = 0;
@@ -55,14 +56,14 @@ class Planner {
       written_back = writes.size();
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
-      bool handed_out = use.getOperandNumber() < visible;
+      bool is_visible = use.getOperandNumber() < visible;
       mlir::Value memory = roots_.of(use.get());
       if (!is_written(memory) || output_.contains(memory)) {
         use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
       }
-      // Further results in the memory of a visible one are copied; written-back ones may share.
-      if (handed_out) output_[memory] = use.getOperandNumber();
+      // A further result in the memory of a visible one is copied. Written-back results may share memory.
+      if (is_visible) output_[memory] = use.getOperandNumber();
     }
   }
 
@@ -115,8 +116,8 @@ class Planner {
     }
   }
 
-  /// What running the bodies takes beside operands and results: their arenas (one at a time), and in a loop
-  /// the other copy of each carried value and the condition.
+  /// Bytes that the bodies need beside operands and results: the arena of the body that runs, and in a loop
+  /// the second copy of each loop-carried value and the condition.
   std::int64_t scratch_bytes(mlir::Operation* op) {
     auto arena_of = [&](mlir::FlatSymbolRefAttr name) -> std::int64_t {
       auto body = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
@@ -138,16 +139,16 @@ class Planner {
     for (mlir::Value v : fusion.getOperands()) {
       const mlir::Value memory = roots_.of(v);
       auto slot = slot_.find(memory);
-      // Another result of this kernel may have taken it. Its end does not tell: in a row fusion both may end
-      // in one step.
+      // Another result of this kernel may have taken the slot. The slot's lifetime does not show it: in a row
+      // fusion both values may end in one step.
       if (slot == slot_.end() || held_by_.lookup(slot->second) != memory) continue;
       if (may_overwrite(fusion, memory, result)) return slot->second;
     }
     return std::nullopt;
   }
 
-  /// What a result of the call overwrites may lie in its memory from the beginning.
-  void begin_in_results() {
+  /// A value that a result of the call may overwrite is computed in the memory of that result.
+  void reuse_result_memory() {
     for (mlir::Operation& op : llvm::reverse(block())) {
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
       if (!fusion) continue;
@@ -166,8 +167,8 @@ class Planner {
     }
   }
 
-  /// Whether the kernel is the last to read the memory, and element by element, each before it writes there:
-  /// as pointwise kernels do, and what follows a product.
+  /// Whether the kernel is the last reader of the memory and reads each element at the place where it writes
+  /// one, before it writes there: so do pointwise kernels and the epilogue of a contraction.
   bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
     if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
         ir::bytes_of(memory) != ir::bytes_of(result))
@@ -187,7 +188,7 @@ class Planner {
     return ir::PlaceAttr::get(function_.getContext(), space, number, offset);
   }
 
-  void write_down() {
+  void set_attributes() {
     ArenaPlan arena = plan_arena(slots_);
     std::int64_t constants = 0, prepacked = 0;
     for (mlir::Operation& op : block().without_terminator()) {
@@ -218,14 +219,14 @@ class Planner {
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
   ir::AliasRoots roots_;
-  llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
-  llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
-  llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories
-  // Another kernel of the last user's row fusion reads the memory too, and maybe other rows of it.
+  llvm::DenseMap<mlir::Value, unsigned> output_;             // by value: the result whose memory holds it
+  llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // by alias root: the step
+  llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // by alias root
+  // By alias root: another kernel of the last user's row fusion reads it too, possibly other rows.
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
-  llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // the value that a slot was given to last
+  llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // by slot: the value assigned to it last
   llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;
   std::vector<Lifetime> slots_;
 };
