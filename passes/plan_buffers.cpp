@@ -23,6 +23,12 @@ bool used_in_place(mlir::Value v) {
   });
 }
 
+/// The memory of a result or of an input of the call.
+struct CallMemory {
+  ir::Space space;
+  unsigned number;
+};
+
 class Planner {
  public:
   explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
@@ -30,7 +36,8 @@ class Planner {
   void run() {
     assign_results();
     number_steps();
-    reuse_result_memory();
+    write_inputs_in_place();
+    reuse_call_memory();
     for (mlir::Operation& op : block().without_terminator()) place(&op);
     set_attributes();
   }
@@ -58,12 +65,12 @@ class Planner {
     for (auto& use : ret->getOpOperands()) {
       bool is_visible = use.getOperandNumber() < visible;
       mlir::Value memory = roots_.of(use.get());
-      if (!is_written(memory) || output_.contains(memory)) {
+      if (!is_written(memory) || call_memory_.contains(memory)) {
         use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
       }
       // A further result in the memory of a visible one is copied. Written-back results may share memory.
-      if (is_visible) output_[memory] = use.getOperandNumber();
+      if (is_visible) call_memory_[memory] = {ir::Space::output, use.getOperandNumber()};
     }
   }
 
@@ -90,6 +97,7 @@ class Planner {
         last_use_[memory] = step;
       }
       for (mlir::Value v : op.getResults()) last_use_.try_emplace(v, step);
+      if (llvm::isa<ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op)) last_fallible_step_ = step;
       step_[&op] = step;
     }
   }
@@ -102,7 +110,7 @@ class Planner {
       slots_.push_back({scratch_bytes(op), step, step});
     }
     for (mlir::Value v : op->getResults()) {
-      if (!is_written(v) || output_.contains(v) || roots_.of(v) != v) continue;
+      if (!is_written(v) || call_memory_.contains(v) || roots_.of(v) != v) continue;
       std::size_t step = step_.lookup(op);
       auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v);
       if (reused) {
@@ -147,24 +155,58 @@ class Planner {
     return std::nullopt;
   }
 
-  /// A value that a result of the call may overwrite is computed in the memory of that result.
-  void reuse_result_memory() {
+  //===--- memory of the call's results and inputs -------------------------===//
+
+  /// Computes new contents of inputs in the memory of the inputs where possible. A value that several inputs
+  /// get is computed in the first; write-back copies it to the others.
+  void write_inputs_in_place() {
+    auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
+    if (!writes) return;
+    const auto values = block().getTerminator()->getOperands().take_back(writes.size());
+    for (auto [v, input] : llvm::zip(values, writes.asArrayRef())) {
+      const CallMemory place{ir::Space::input, static_cast<unsigned>(input)};
+      if (const mlir::Value memory = roots_.of(v); !call_memory_.contains(memory) && fits(memory, place))
+        call_memory_[memory] = place;
+    }
+  }
+
+  /// A value that a kernel may overwrite with a value in the call's memory is computed there too.
+  void reuse_call_memory() {
     for (mlir::Operation& op : llvm::reverse(block())) {
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
       if (!fusion) continue;
       for (mlir::Value result : fusion.getResults()) {
-        auto output = output_.find(result);
-        if (output == output_.end()) continue;
+        auto found = call_memory_.find(result);
+        if (found == call_memory_.end()) continue;
+        const CallMemory place = found->second;
         for (mlir::Value v : fusion.getOperands()) {
           mlir::Value memory = roots_.of(v);
-          if (!is_written(memory) || output_.contains(memory) || !may_overwrite(fusion, memory, result))
+          if (!is_written(memory) || call_memory_.contains(memory) || !fits(memory, place) ||
+              !may_overwrite(fusion, memory, result))
             continue;
-          const unsigned number = output->second;
-          output_[memory] = number;
+          call_memory_[memory] = place;
           break;
         }
       }
     }
+  }
+
+  /// Whether the value may be computed at the place. The memory of a result has no earlier contents. That of
+  /// an input is overwritten when its old contents are no longer needed: all reads precede the step, or the
+  /// step is a kernel that reads each element where it writes it; and no later step may fail, nor the step
+  /// itself after it has begun to write.
+  bool fits(mlir::Value memory, CallMemory place) {
+    if (place.space == ir::Space::output) return true;
+    const mlir::Value input = function_.getArgument(place.number);
+    mlir::Operation* op = memory.getDefiningOp();
+    // The users of an empty array write parts of it.
+    if (llvm::isa<ir::EmptyOp>(op) || step_.lookup(op) <= last_fallible_step_) return false;
+    if (ir::ranked(memory).getElementType() != ir::ranked(input).getElementType() ||
+        ir::bytes_of(memory) != ir::bytes_of(input))
+      return false;
+    if (!last_user_.contains(input) || last_use_.lookup(input) < step_.lookup(op)) return true;
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    return fusion && may_overwrite(fusion, input, memory);
   }
 
   /// Whether the kernel is the last reader of the memory and reads each element at the place where it writes
@@ -202,8 +244,8 @@ class Planner {
         else if (ir::is_prepacked(&op))
           places.push_back(place_attr(ir::Space::prepacked, prepacked,
                                       std::exchange(preceding, preceding + aligned_bytes(ir::bytes_of(v)))));
-        else if (auto output = output_.find(v); output != output_.end())
-          places.push_back(place_attr(ir::Space::output, output->second));
+        else if (auto found = call_memory_.find(v); found != call_memory_.end())
+          places.push_back(place_attr(found->second.space, found->second.number));
         else
           places.push_back(place_attr(ir::Space::arena, arena.offsets[slot_.lookup(v)]));
       }
@@ -219,12 +261,13 @@ class Planner {
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
   ir::AliasRoots roots_;
-  llvm::DenseMap<mlir::Value, unsigned> output_;             // by value: the result whose memory holds it
+  llvm::DenseMap<mlir::Value, CallMemory> call_memory_;      // of values outside of the arena
   llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // by alias root: the step
   llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // by alias root
   // By alias root: another kernel of the last user's row fusion reads it too, possibly other rows.
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
+  std::size_t last_fallible_step_ = 0;  // of the last operation that can fail, if any
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
   llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // by slot: the value assigned to it last
   llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;

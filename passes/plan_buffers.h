@@ -16,8 +16,12 @@ namespace kiln::passes {
 /// (runtime/control.h). The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise
 /// fusion may overwrite an arena operand of the same size if it is the last reader and reads each element at
 /// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
-/// constants, and values returned twice: each result of the call is written by one operation. Results listed
-/// in `kiln.writes` live in the arena: they are copied over the inputs at the end.
+/// constants, and values returned twice: each result of the call is written by one operation.
+///
+/// The new contents of an input (`kiln.writes`) are computed in the memory of the input if nothing reads its
+/// old contents later, the operation that computes them writes its whole result, and no later operation can
+/// fail: a call that throws leaves its inputs as they were. Otherwise they live in the arena and are copied
+/// to the input after the last step. Inputs count as disjoint: Executable::run stages those that overlap.
 std::unique_ptr<mlir::Pass> create_plan_buffers_pass();
 
 }  // namespace kiln::passes
