@@ -50,7 +50,7 @@ class Kiln_Enum<string name, list<string> words>
   let cppNamespace = "::kiln::ir";
 }
 
-def Kiln_Space : Kiln_Enum<"Space", ["arena", "output", "alias", "constant", "prepacked"]> { let genSpecializedAttr = 0; }
+def Kiln_Space : Kiln_Enum<"Space", ["arena", "output", "alias", "constant", "prepacked", "input"]> { let genSpecializedAttr = 0; }
 
 // The location of a value during a call, set by buffer assignment (passes/plan_buffers.h).
 def Kiln_Place : AttrDef<Kiln_Dialect, "Place"> {
@@ -62,6 +62,7 @@ def Kiln_Place : AttrDef<Kiln_Dialect, "Place"> {
     * `alias N`: the memory of operand N
     * `constant N`: constant N of the function, in order of appearance
     * `prepacked N + B`: byte B of the results of prepacked operation N, in order of appearance
+    * `input N`: the memory of written input N, in place of its old contents
   }];
   let parameters = (ins EnumParameter<Kiln_Space>:$space, "std::int64_t":$number, DefaultValuedParameter<"std::int64_t", "0">:$offset);
   let assemblyFormat = "`<` $space $number (`+` $offset^)? `>`";

@@ -3,11 +3,20 @@
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
 
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
 #include <algorithm>
 #include <functional>
 
 namespace kiln::ir {
 namespace {
+
+/// Whether the call writes input `number`, so that values may be computed in its memory.
+bool is_written_input(mlir::Operation* op, std::int64_t number) {
+  auto function = op->getParentOfType<mlir::func::FuncOp>();
+  auto writes = function ? function->getAttrOfType<mlir::DenseI64ArrayAttr>(writes_attr) : nullptr;
+  return writes && llvm::is_contained(writes.asArrayRef(), number);
+}
 
 mlir::LogicalResult verify_places(mlir::Operation* op, mlir::Attribute value) {
   auto list = llvm::dyn_cast<mlir::ArrayAttr>(value);
@@ -21,13 +30,16 @@ mlir::LogicalResult verify_places(mlir::Operation* op, mlir::Attribute value) {
     if (number < 0 || place.getOffset() < 0) return op->emitOpError() << "has a negative number in " << place;
     if (place.getSpace() == Space::alias && number >= op->getNumOperands())
       return op->emitOpError() << "has no operand " << number << " that " << place << " could be";
+    if (place.getSpace() == Space::input && !is_written_input(op, number))
+      return op->emitOpError() << "has a result in " << place << ", which the call does not write";
   }
   return mlir::success();
 }
 
 mlir::LogicalResult verify_writes(mlir::Operation* op, mlir::Attribute value) {
   auto writes = llvm::dyn_cast<mlir::DenseI64ArrayAttr>(value);
-  if (writes && std::ranges::is_sorted(writes.asArrayRef(), std::ranges::less_equal())) return mlir::success();
+  if (writes && std::ranges::is_sorted(writes.asArrayRef(), std::ranges::less_equal()))
+    return mlir::success();
   return op->emitOpError() << "needs " << writes_attr << " to be inputs in ascending order";
 }
 

@@ -25,7 +25,7 @@ bool begins_with(Shape shape, Shape prefix) {
   return shape.size() >= prefix.size() && shape.take_front(prefix.size()) == prefix;
 }
 
-/// Whether its loops can be cut along leading axes.
+/// Whether the kernel's loops can be split along leading axes.
 bool is_row_kernel(ir::FusionOp fusion) {
   return llvm::all_of(fusion.getBody().front(), [](mlir::Operation& op) {
     return ir::is_pointwise(&op) || ir::is_view_op(&op) ||
@@ -33,8 +33,8 @@ bool is_row_kernel(ir::FusionOp fusion) {
   });
 }
 
-/// Whether element (row, ...) of a box that begins with `rows` reads `v`, a view on an argument of a fusion,
-/// in the same row only.
+/// Whether element (row, ...) of an iteration space whose leading extents are `rows` reads only the same row
+/// of `v`, a view of a fusion's argument.
 bool stays_in_row(mlir::Value v, Shape rows) {
   const ir::View view = ir::view_of(v);
   const Shape base = ir::ranked(view.base).getShape();
@@ -60,7 +60,7 @@ class RowFusion {
  public:
   explicit RowFusion(ir::AliasRoots& roots) : roots_(&roots) {}
 
-  /// Takes the kernel if the row fusion is one with it.
+  /// Appends the kernel if all kernels then work row by row; false if not.
   bool take(ir::FusionOp fusion) {
     if (!is_row_kernel(fusion)) return false;
     const Shape shape = ir::ranked(fusion.getResult(0)).getShape();
@@ -73,7 +73,7 @@ class RowFusion {
     const Shape rows = common_prefix(rows_, shape);
     if (mlir::ShapedType::getNumElements(rows) < 2 || !reads_member(fusion)) return false;
     if (!works_by_row(fusion, rows)) return false;
-    // The kernels of a row fusion of two and more go through its rows. Through fewer, each might not.
+    // Two or more kernels are known to work by `rows_`. Fewer common axes are checked for each kernel again.
     const bool known = kernels_.size() > 1 && rows.size() == rows_.size();
     if (!known && !llvm::all_of(kernels_, [&](ir::FusionOp f) { return works_by_row(f, rows); }))
       return false;
@@ -82,19 +82,19 @@ class RowFusion {
     return true;
   }
 
-  /// Marks the kernels if they are worth it; true if they are.
-  bool mark(std::int64_t number, std::int64_t least_bytes) {
+  /// Marks the kernels if there are several and they read and write at least `min_bytes`; true if so.
+  bool mark(std::int64_t number, std::int64_t min_bytes) {
     if (kernels_.size() < 2) return false;
     const std::int64_t rows = mlir::ShapedType::getNumElements(rows_);
     std::int64_t bytes = 0, bytes_of_next_rows = 0;
-    llvm::SmallDenseSet<mlir::Value> read, asked_for, overwritten;
+    llvm::SmallDenseSet<mlir::Value> read, prefetched, overwritten;
     llvm::SmallVector<llvm::SmallVector<std::int64_t>> next_rows;
     for (ir::FusionOp f : kernels_) {
       next_rows.emplace_back();
       for (auto [i, v] : llvm::enumerate(f.getOperands())) {
         const mlir::Value memory = roots_->of(v);
         if (!read.contains(memory) || !used_in_row(f.getBody().getArgument(i), rows_) ||
-            !asked_for.insert(memory).second)
+            !prefetched.insert(memory).second)
           continue;
         const std::int64_t row_bytes = ir::bytes_of(v) / rows;
         next_rows.back().append({static_cast<std::int64_t>(i), row_bytes});
@@ -106,7 +106,7 @@ class RowFusion {
       for (mlir::Value v : f.getResults())
         if (!overwrites_operand(f, v, overwritten)) bytes += ir::bytes_of(v);
     }
-    if (bytes < least_bytes) return false;
+    if (bytes < min_bytes) return false;
     mlir::OpBuilder builder(kernels_.front());
     const std::int64_t row_bytes = llvm::divideCeilSigned(bytes, rows) + bytes_of_next_rows;
     for (auto [f, next] : llvm::zip(kernels_, next_rows)) {
@@ -129,8 +129,8 @@ class RowFusion {
   bool reads_member(ir::FusionOp fusion) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) { return is_member(roots_->of(v)); });
   }
-  /// Whether plan-buffers can give the result the memory of a member that nothing reads any more, which is
-  /// then one of those `overwritten`.
+  /// Whether buffer assignment can place the result in a member's memory whose last reader is `fusion`. Adds
+  /// that member's value to `overwritten`.
   bool overwrites_operand(ir::FusionOp fusion, mlir::Value result,
                           llvm::SmallDenseSet<mlir::Value>& overwritten) const {
     return llvm::any_of(fusion.getOperands(), [&](mlir::Value v) {
@@ -155,7 +155,7 @@ class RowFusion {
   ir::AliasRoots* roots_;
   llvm::SmallVector<ir::FusionOp> kernels_;
   std::size_t operations_ = 0;
-  llvm::SmallDenseSet<mlir::Operation*> members_;  // the same
+  llvm::SmallDenseSet<mlir::Operation*> members_;  // the kernels as a set
   llvm::SmallVector<std::int64_t, 6> rows_;
 };
 

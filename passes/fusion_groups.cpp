@@ -10,13 +10,13 @@
 namespace kiln::passes {
 namespace {
 
-// A kernel's limits: streams that it reads, values that it writes, operations (registers and code size).
-constexpr std::size_t max_streams = 24;
+// A kernel's limits: distinct operands (views count), results, operations (registers and code size).
+constexpr std::size_t max_operands = 24;
 constexpr std::size_t max_results = 8;
 constexpr std::size_t max_ops = 64;
 
 bool is_root(mlir::Operation* op) { return llvm::isa<ir::ReduceOp>(op) || ir::is_product(op); }
-/// Can be in front of others in a kernel without a root.
+/// Whether a kernel without a root may compute it for other members.
 bool is_elementwise(mlir::Operation* op) {
   return ir::is_pointwise(op) || llvm::isa<ir::RandomUniformOp, ir::GatherOp>(op);
 }
@@ -65,20 +65,20 @@ class FusionPlanner {
 
   FusionPlanner(const FusionPlanner&) = delete;
 
-  /// What is behind a root joins it, the last root first: where a sum of two products ends, the later one
-  /// takes it.
+  /// Pointwise users join a root as its epilogue, the last root first: the sum of two contractions becomes
+  /// the epilogue of the later one.
   void grow_epilogues() {
     for (std::size_t i = nodes_.size(); i-- > 0;)
       if (is_root(nodes_[i].op)) grow_epilogue(i);
   }
 
-  /// A product packs its right operand itself where that would be done in each call, and for it alone.
+  /// A pack of B joins the contraction if the contraction is its only user and B is no prepacked constant.
   void take_packs(const llvm::DenseSet<mlir::Operation*>& prepackable) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       auto dot = llvm::dyn_cast<ir::PackedDotOp>(nodes_[i].op);
       auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
       if (!pack || prepackable.contains(pack)) continue;
-      // No value between them can come from another kernel: all of the group needs the pack.
+      // No path leads through another kernel: every member of the group depends on the pack.
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
         remark(group, node, "its value has other users");
@@ -113,28 +113,28 @@ class FusionPlanner {
     }
   }
 
-  /// Why users that were no candidates are kernels of their own: what a window looks at, a pooling. What only
-  /// repeats a smaller array, a scale or a row's sum, says so by its shape.
+  /// Adds missed-fusion remarks for users that no rule considered: users through a view (a window, a pooling)
+  /// and reductions. A user larger than the value broadcasts it; its shape is reason enough.
   void explain() {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (is_elementwise(nodes_[i].op) || is_root(nodes_[i].op)) explain_users(i);
   }
 
   std::vector<FusionGroup> schedule() const {
-    std::vector<std::size_t> waits(groups_.size(), 0);
-    for (std::size_t g = 0; g < groups_.size(); ++g) each_consumer(g, [&](std::size_t to) { ++waits[to]; });
+    std::vector<std::size_t> pending(groups_.size(), 0);  // edges from groups that are not scheduled yet
+    for (std::size_t g = 0; g < groups_.size(); ++g) each_consumer(g, [&](std::size_t to) { ++pending[to]; });
     using Entry = std::pair<std::size_t, std::size_t>;  // last member, group
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
     auto push = [&](std::size_t g) { ready.emplace(*llvm::max_element(groups_[g].members), g); };
     for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (!groups_[g].members.empty() && waits[g] == 0) push(g);
+      if (!groups_[g].members.empty() && pending[g] == 0) push(g);
     std::vector<FusionGroup> order;
     while (!ready.empty()) {
       std::size_t g = ready.top().second;
       ready.pop();
-      order.push_back(finished(g));
+      order.push_back(exported(g));
       each_consumer(g, [&](std::size_t to) {
-        if (--waits[to] == 0) push(to);
+        if (--pending[to] == 0) push(to);
       });
     }
     return order;
@@ -144,7 +144,7 @@ class FusionPlanner {
   using Members = llvm::SmallVector<std::size_t, 4>;
   struct Edge {
     std::size_t node;  // at the other end
-    bool direct;       // element by element, or window by window, not through other view operations
+    bool direct;       // reads element by element or window by window, through no other view operation
   };
   struct Node {
     mlir::Operation* op;
@@ -155,20 +155,21 @@ class FusionPlanner {
     std::vector<std::string> missed;
   };
 
-  /// Everything but views and what is cloned into its users.
+  /// Whether the operation belongs to a group: no view, and not rematerialized by all of its users.
   bool is_node(mlir::Operation* op) const {
     if (ir::is_view_op(op)) return view_analysis_.is_buffer(op);
     if (!is_nullary(op)) return true;
     return llvm::any_of(op->getUsers(), [&](mlir::Operation* user) { return !rematerializes(user, op); });
   }
 
-  /// Whether `v` is a name for some of the results that a product's kernel has in registers.
+  /// Whether `v` is one point of each pooling window of a contraction whose kernel holds whole windows in
+  /// registers.
   bool is_point_of_window(mlir::Value v) {
     auto slice = v.getDefiningOp<ir::SliceOp>();
     mlir::Operation* sliced = slice ? slice.getX().getDefiningOp() : nullptr;
     if (!sliced || !ir::is_product(sliced)) return false;
-    auto [known, unseen] = is_pooled_.try_emplace(sliced, false);
-    if (unseen) {
+    auto [known, inserted] = holds_windows_.try_emplace(sliced, false);
+    if (inserted) {
       const auto windows = ir::pooled_windows(sliced);
       known->second = windows && windows->points() <= max_window_points_;
     }
@@ -194,7 +195,7 @@ class FusionPlanner {
       for (auto [j, direct] : nodes_[i].producers)
         if (group_of_[j] != g) visit(group_of_[j]);
   }
-  /// How many edges these look at.
+  /// The number of edges that each_consumer() and each_producer() visit.
   std::size_t consumer_edges(std::size_t g) const {
     std::size_t count = 0;
     for (std::size_t i : groups_[g].members) count += nodes_[i].consumers.size();
@@ -206,21 +207,23 @@ class FusionPlanner {
     return count;
   }
 
-  bool moved_between(std::size_t a, std::size_t b) const {
-    const auto moved = [&](llvm::ArrayRef<Edge> edges, std::size_t other) {
+  /// Whether one group reads a value of the other through a view.
+  bool view_between(std::size_t a, std::size_t b) const {
+    const auto any_view = [&](llvm::ArrayRef<Edge> edges, std::size_t other) {
       return llvm::any_of(edges, [&](Edge e) { return !e.direct && group_of_[e.node] == other; });
     };
-    // From the end that has fewer edges: a value may have very many users.
+    // The search starts at the end with fewer edges: a value may have very many users.
     const auto from_to = [&](std::size_t from, std::size_t to) {
       if (consumer_edges(from) <= producer_edges(to))
         return llvm::any_of(groups_[from].members,
-                            [&](std::size_t i) { return moved(nodes_[i].consumers, to); });
+                            [&](std::size_t i) { return any_view(nodes_[i].consumers, to); });
       return llvm::any_of(groups_[to].members,
-                          [&](std::size_t i) { return moved(nodes_[i].producers, from); });
+                          [&](std::size_t i) { return any_view(nodes_[i].producers, from); });
     };
     return from_to(a, b) || from_to(b, a);
   }
 
+  /// Members with users outside the set: results of the kernel.
   Members escaping(const Members& set) const {
     Members out;
     for (std::size_t i : set)
@@ -229,8 +232,8 @@ class FusionPlanner {
     return out;
   }
 
-  /// Distinct views that the set reads from outside.
-  std::size_t streams(const Members& set) const {
+  /// The number of distinct views of values outside the set that the set reads.
+  std::size_t operand_count(const Members& set) const {
     llvm::SmallPtrSet<mlir::Operation*, 16> inside;
     for (std::size_t i : set) inside.insert(nodes_[i].op);
     llvm::SmallDenseSet<mlir::Value, 16> outside;
@@ -240,22 +243,22 @@ class FusionPlanner {
     return outside.size();
   }
 
-  /// Whether it has an operand that only pointwise kernels make.
-  bool needs_iota(mlir::Operation* op) const {
+  /// Whether an operand is an iota, which only pointwise kernels rematerialize.
+  bool reads_iota(mlir::Operation* op) const {
     return llvm::any_of(op->getOperands(),
                         [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
   }
 
-  /// Why two groups cannot be one, or null.
+  /// The reason why two groups cannot merge, or null.
   const char* reason_against(std::size_t a, std::size_t b, const Members& both) const {
     if (has_root(a)) {
       mlir::Operation* op = nodes_[groups_[b].members.front()].op;
-      if (needs_iota(op)) return "iota is only generated in pointwise kernels";
+      if (reads_iota(op)) return "iota is only generated in pointwise kernels";
     }
     if (both.size() > max_ops) return "the kernel has the maximum number of operations";
-    if (streams(both) > max_streams) return "the kernel has the maximum number of operands";
+    if (operand_count(both) > max_operands) return "the kernel has the maximum number of operands";
     if (escaping(both).size() > max_results) return "the kernel has the maximum number of results";
-    if (moved_between(a, b)) return "it needs a view of a value computed in this kernel";
+    if (view_between(a, b)) return "it needs a view of a value computed in this kernel";
     if (order_->has_path_through_another(a, b)) return "a path between them goes through another kernel";
     return nullptr;
   }
@@ -264,23 +267,23 @@ class FusionPlanner {
     groups_[group].missed.push_back(describe(nodes_[node].op) + ": " + why.str());
   }
 
-  /// The users of node `i`, and of what pads it.
+  /// Remarks on the users of node `i` and of its pads.
   void explain_users(std::size_t i) {
     llvm::SmallVector<std::size_t> values{i};
     while (!values.empty()) explain_users(i, values.pop_back_val(), values);
   }
 
-  /// The users of `of`: node `i`, or a pad, which are added to `pads`.
-  void explain_users(std::size_t i, std::size_t of, llvm::SmallVectorImpl<std::size_t>& pads) {
+  /// Remarks on the users of `value`, which is node `i` or a pad of it. Adds pads of `value` to `pads`.
+  void explain_users(std::size_t i, std::size_t value, llvm::SmallVectorImpl<std::size_t>& pads) {
     const std::size_t group = group_of_[i];
-    for (auto [j, direct] : nodes_[of].consumers) {
+    for (auto [j, direct] : nodes_[value].consumers) {
       mlir::Operation* user = nodes_[j].op;
       if (group_of_[j] == group) continue;
       if (llvm::isa<ir::PadOp>(user))
         pads.push_back(j);
       else if (llvm::isa<ir::ReduceOp>(user) && has_root(group))
         remark(group, j, "a reduction cannot follow another root in one kernel");
-      else if ((!direct || of != i) && ir::is_pointwise(user) &&
+      else if ((!direct || value != i) && ir::is_pointwise(user) &&
                elements_of(user) <= elements_of(nodes_[i].op))
         remark(group, j, "it does not read the result element by element");
     }
@@ -296,16 +299,16 @@ class FusionPlanner {
 
   //===--- growth ---------------------------------------------------------===//
 
-  /// Takes pointwise users of the root, one after the other in program order, as far as one value leaves the
-  /// kernel.
+  /// Merges pointwise users into the root's group in program order, and keeps the longest sequence after
+  /// which the kernel has one result.
   void grow_epilogue(std::size_t root) {
     std::size_t group = group_of_[root];
     Members members = groups_[group].members, best = members;
-    llvm::DenseSet<std::size_t> known;
+    llvm::DenseSet<std::size_t> queued;
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> candidates;
     const auto add_users = [&](std::size_t i) {
       for (auto [j, direct] : nodes_[i].consumers)
-        if (direct && ir::is_pointwise(nodes_[j].op) && known.insert(j).second) candidates.push(j);
+        if (direct && ir::is_pointwise(nodes_[j].op) && queued.insert(j).second) candidates.push(j);
     };
     for (std::size_t i : members) add_users(i);
     while (!candidates.empty()) {
@@ -314,7 +317,8 @@ class FusionPlanner {
       if (groups_[group_of_[next]].members.size() != 1) continue;
       Members both = members;
       both.push_back(next);
-      // The next candidate's paths lead from all members, so this one joins before it is known to stay.
+      // The group of the next candidate is tested for paths from all members, so this candidate merges now
+      // and is split off below if it is not in `best`.
       if (const char* why = reason_against(group, group_of_[next], both)) {
         remark(group, next, why);
         continue;
@@ -324,29 +328,30 @@ class FusionPlanner {
       add_users(next);
       if (escaping(members).size() <= 1) best = members;
     }
-    Members alone;
+    Members rejected;
     for (std::size_t i : members) {
       if (llvm::is_contained(best, i)) continue;
-      groups_[i].members = {i};  // group i is where node i began, and is empty since
+      groups_[i].members = {i};  // group i was the initial group of node i, and is empty since the merge
       group_of_[i] = i;
-      alone.push_back(i);
+      rejected.push_back(i);
       remark(group, i, "the kernel would have more than one result");
     }
     groups_[group].members = best;
-    llvm::sort(alone);  // each uses values of the group, and none of a later one
-    order_->split(group, alone);
+    llvm::sort(rejected);  // program order is topological: a member uses no value of a later one
+    order_->split(group, rejected);
   }
 
-  /// Takes producers of a reduction from the last to the first, those that nothing else uses.
+  /// Merges pointwise producers into a reduction's group, the last in program order first, if the group has
+  /// all their users.
   void grow_reduction(std::size_t root) {
     std::size_t group = group_of_[root];
     auto reduce = llvm::cast<ir::ReduceOp>(nodes_[root].op);
-    llvm::SmallVector<mlir::Operation*> front{reduce};
+    llvm::SmallVector<mlir::Operation*> fused{reduce};
     llvm::SmallSet<std::size_t, 8> tried;
     while (true) {
       std::size_t next = 0;
       bool found = false;
-      for (mlir::Operation* op : front)
+      for (mlir::Operation* op : fused)
         for (mlir::Value v : op->getOperands()) {
           auto def = index_.find(v.getDefiningOp());
           if (def == index_.end() || tried.contains(def->second) || !ir::is_pointwise(nodes_[def->second].op))
@@ -360,23 +365,24 @@ class FusionPlanner {
       mlir::Operation* op = nodes_[next].op;
       Members both = groups_[group].members;
       both.push_back(next);
-      llvm::SmallVector<mlir::Operation*> longer = front;
+      llvm::SmallVector<mlir::Operation*> longer = fused;
       longer.push_back(op);
       if (!llvm::all_of(op->getUsers(),
-                        [&](mlir::Operation* user) { return llvm::is_contained(front, user); })) {
+                        [&](mlir::Operation* user) { return llvm::is_contained(fused, user); })) {
         remark(group, next, "its value has other users");
-      } else if (!reduces_one_axis(reduce, outside(longer), view_analysis_)) {
+      } else if (!reduces_one_axis(reduce, inputs_of(longer), view_analysis_)) {
         remark(group, next, "the reduced axes are not one axis of all its operands");
       } else if (const char* why = reason_against(group, group_of_[next], both)) {
         remark(group, next, why);
       } else {
         merge(group_of_[next], group);
-        front = longer;
+        fused = longer;
       }
     }
   }
 
-  llvm::SmallVector<mlir::Value> outside(llvm::ArrayRef<mlir::Operation*> ops) const {
+  /// Operands of `ops` that are not results of `ops`.
+  llvm::SmallVector<mlir::Value> inputs_of(llvm::ArrayRef<mlir::Operation*> ops) const {
     llvm::SmallVector<mlir::Value> values;
     for (mlir::Operation* op : ops)
       for (mlir::Value v : op->getOperands())
@@ -384,7 +390,8 @@ class FusionPlanner {
     return values;
   }
 
-  FusionGroup finished(std::size_t g) const {
+  /// Group `g` in the form that form_groups() returns.
+  FusionGroup exported(std::size_t g) const {
     FusionGroup group;
     Members members = groups_[g].members;
     llvm::sort(members);
@@ -398,11 +405,12 @@ class FusionPlanner {
 
   const ViewAnalysis& view_analysis_;
   std::int64_t max_window_points_;
-  llvm::DenseMap<mlir::Operation*, bool> is_pooled_;  // whether a product's kernel has whole windows
+  // By contraction: whether its kernel holds whole pooling windows in registers.
+  llvm::DenseMap<mlir::Operation*, bool> holds_windows_;
   std::vector<Node> nodes_;
-  std::vector<Group> groups_;  // group i begins as node i alone
+  std::vector<Group> groups_;  // group i is initially node i alone
   std::vector<std::size_t> group_of_;
-  std::optional<GroupOrder> order_;  // asks this object for neighbours
+  std::optional<GroupOrder> order_;  // reads neighbours from this object
   llvm::DenseMap<mlir::Operation*, std::size_t> index_;
 };
 

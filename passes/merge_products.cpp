@@ -13,26 +13,28 @@
 namespace kiln::passes {
 namespace {
 
-/// A product whose left operand is rows [first, first + count) of an array, seen as rows of k elements.
+/// A contraction whose A is rows [first, first + count) of an array, divided into rows of k elements.
 struct Part {
   ir::DotOp dot;
   std::int64_t first, count;
 };
 
-/// The array that the left operand's rows lie in one after the other, and where; null where they do not.
-mlir::Value rows_of(ir::DotOp dot, std::int64_t most_rows, Part& part) {
+/// Returns the array of which A is a contiguous range of rows, and sets `part`. Null if A is no such range or
+/// has more than `max_rows` rows.
+mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, Part& part) {
   if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};
   const ir::View view = ir::view_of(dot.getLhs());
   const std::int64_t m = view.shape[0], k = view.shape[1];
-  if (view.base == dot.getLhs() || m == 0 || m > most_rows || k == 0) return {};
+  if (view.base == dot.getLhs() || m == 0 || m > max_rows || k == 0) return {};
   if ((k > 1 && view.strides[1] != 1) || (m > 1 && view.strides[0] != k)) return {};
   if (view.offset % k != 0 || ir::ranked(view.base).getNumElements() % k != 0) return {};
   part = {dot, view.offset / k, m};
   return view.base;
 }
 
-/// Whether the parts are most of the array's rows, none of them twice.
+/// Whether the parts are disjoint and cover at least three quarters of the array's rows: the merged
+/// contraction computes all rows.
 bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
   llvm::SmallVector<Part> sorted(parts);
   llvm::sort(sorted, [](const Part& a, const Part& b) { return a.first < b.first; });
@@ -45,7 +47,8 @@ bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
   return 4 * covered >= 3 * rows;
 }
 
-/// Returns what stands for the results of the parts; nothing where the parts stay as they are.
+/// Replaces the parts by slices of one contraction and returns the slices. Returns nothing, and changes
+/// nothing, if there is only one part or the parts do not cover the array.
 llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
   ir::DotOp first = parts.front().dot;
   const std::int64_t k = ir::ranked(first.getLhs()).getDimSize(1),
@@ -58,31 +61,32 @@ llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> par
   llvm::SmallVector<mlir::Location> locations;
   for (Part p : parts) locations.push_back(p.dot.getLoc());
   const mlir::Location loc = mlir::FusedLoc::get(builder.getContext(), locations);
-  mlir::Value all = array;
+  mlir::Value lhs = array;
   auto type = mlir::RankedTensorType::get({rows, k}, element);
-  if (array.getType() != type) all = ir::ReshapeOp::create(builder, loc, type, array);
-  auto product =
-      ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), all, first.getRhs(),
+  if (array.getType() != type) lhs = ir::ReshapeOp::create(builder, loc, type, array);
+  auto merged =
+      ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), lhs, first.getRhs(),
                         ir::Algorithm::chained512, /*transpose_lhs=*/false, first.getTransposeRhs());
   llvm::SmallVector<mlir::Value> results;
   for (Part p : parts) {
     const std::int64_t start[] = {p.first, 0}, limit[] = {p.first + p.count, n}, step[] = {1, 1};
-    mlir::OpBuilder at(p.dot);
-    mlir::Value own = ir::SliceOp::create(at, p.dot.getLoc(), p.dot.getType(), product, start, limit, step);
+    mlir::OpBuilder at_part(p.dot);
+    mlir::Value slice =
+        ir::SliceOp::create(at_part, p.dot.getLoc(), p.dot.getType(), merged, start, limit, step);
     mlir::Operation* old = p.dot;
-    old->getResult(0).replaceAllUsesWith(own);
+    old->getResult(0).replaceAllUsesWith(slice);
     old->erase();
-    results.push_back(own);
+    results.push_back(slice);
   }
   return results;
 }
 
-/// One sweep over the contractions of a block. Merging changes operands of later contractions only: those
-/// that read the results. So the sweep finds each with its final operands, and groups by the first member are
-/// in program order.
+/// One sweep over the contractions of a block. A merge changes operands of later contractions only, through
+/// the slices. So the sweep reaches each contraction when its operands are final; groups are visited in
+/// program order of their first members.
 class Merger {
  public:
-  Merger(mlir::Block& block, std::int64_t most_rows) : most_rows_(most_rows) {
+  Merger(mlir::Block& block, std::int64_t max_rows) : max_rows_(max_rows) {
     llvm::append_range(dots_, block.getOps<ir::DotOp>());
     keys_.resize(dots_.size());
     for (auto [i, dot] : llvm::enumerate(dots_)) {
@@ -102,12 +106,12 @@ class Merger {
   }
 
  private:
-  using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;  // array, B and how it is read
+  using Key = std::pair<std::pair<mlir::Value, mlir::Value>, unsigned>;  // ((array, B), transpose_rhs)
   using Group = std::set<std::size_t>;
 
   void classify(std::size_t i) {
     Part part;
-    const mlir::Value array = rows_of(dots_[i], most_rows_, part);
+    const mlir::Value array = row_range(dots_[i], max_rows_, part);
     if (const auto old = groups_.find(keys_[i]); old != groups_.end()) old->second.erase(i);
     keys_[i] = {{array, dots_[i].getRhs()}, unsigned{dots_[i].getTransposeRhs()}};
     if (array) groups_[keys_[i]].insert(i);
@@ -116,8 +120,8 @@ class Merger {
   void merge_group(const Group& members) {
     mlir::Value array;
     llvm::SmallVector<Part> parts;
-    for (std::size_t i : members) array = rows_of(dots_[i], most_rows_, parts.emplace_back());
-    llvm::SmallVector<mlir::Value> changed = merge(array, parts);
+    for (std::size_t i : members) array = row_range(dots_[i], max_rows_, parts.emplace_back());
+    llvm::SmallVector<mlir::Value> changed = merge(array, parts);  // and views of them
     if (changed.empty()) return;
     for (std::size_t i : members) {
       index_.erase(dots_[i]);
@@ -130,7 +134,7 @@ class Merger {
       }
   }
 
-  std::int64_t most_rows_;
+  std::int64_t max_rows_;
   std::vector<ir::DotOp> dots_;  // null when merged
   std::vector<Key> keys_;
   llvm::DenseMap<mlir::Operation*, std::size_t> index_;

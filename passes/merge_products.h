@@ -7,13 +7,13 @@
 
 namespace kiln::passes {
 
-/// Merges several small contractions that have the same B and whose A are rows of one array: the inputs of a
-/// recurrent cell's steps, when a program unrolls them. The weights are then read once, and the merged rows
-/// fill a tile.
+/// Merges small contractions with the same B (RHS) whose A (LHS) are row ranges of one array into one
+/// contraction. The typical case is a recurrent cell unrolled by the program: the inputs of its steps are
+/// rows of one array. The merged contraction reads the weights once, and its rows fill a tile.
 ///
 /// The order of summation depends on k alone, so every element keeps its bits. Why here: after expand, which
-/// has rewritten the contractions that are summed in another order; before layout, which packs B. Needs:
-/// expand. Guarantees: bits stay.
+/// rewrites the contractions with another order of summation; before layout, which packs B. Needs: expand.
+/// Guarantees: unchanged bits.
 std::unique_ptr<mlir::Pass> create_merge_products_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

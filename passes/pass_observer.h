@@ -5,11 +5,11 @@
 
 namespace kiln::passes {
 
-/// Called after a pass with the operation that it ran on, and whether it changed that.
+/// Called after each pass with the operation that the pass ran on; `changed`: whether the pass changed it.
 using AfterPass = std::function<void(llvm::StringRef pass, mlir::Operation* op, bool changed)>;
 
-/// Compares what each pass of the manager runs on before and after it, by MLIR's fingerprint, where anybody
-/// asks: `after_pass`, if not empty, or pass_counts() while count_passes() is on.
+/// Finds out by MLIR's fingerprint whether each pass of the manager changes its operation. Reports to
+/// `after_pass` if not empty, and to pass_counts() while count_passes() is on; costs nothing otherwise.
 void observe_passes(mlir::PassManager& manager, AfterPass after_pass = {});
 
 }  // namespace kiln::passes

@@ -13,8 +13,8 @@
 namespace kiln::passes {
 namespace {
 
-/// Whether every element that the users of `v` (in a fusion) make depends on the element of `v` at the same
-/// place only.
+/// Whether every element that the users of `v` compute in a fusion depends only on the element of `v` at the
+/// same place.
 bool used_in_place(mlir::Value v) {
   return llvm::all_of(v.getUsers(), [](mlir::Operation* user) {
     if (ir::is_view_op(user))
@@ -23,22 +23,29 @@ bool used_in_place(mlir::Value v) {
   });
 }
 
+/// The memory of a result or of an input of the call.
+struct CallMemory {
+  ir::Space space;
+  unsigned number;
+};
+
 class Planner {
  public:
   explicit Planner(mlir::func::FuncOp function) : function_(function), builder_(function.getContext()) {}
 
   void run() {
-    give_results_memory();
+    assign_results();
     number_steps();
-    begin_in_results();
+    write_inputs_in_place();
+    reuse_call_memory();
     for (mlir::Operation& op : block().without_terminator()) place(&op);
-    write_down();
+    set_attributes();
   }
 
  private:
   mlir::Block& block() { return function_.front(); }
 
-  /// Whether one step of the call writes the value, into memory that is ours to choose.
+  /// Whether a step of the call writes the value, so that this pass chooses its memory.
   bool is_written(mlir::Value memory) const {
     mlir::Operation* op = memory.getDefiningOp();
     return op && !llvm::isa<ir::ConstantOp>(op) && !ir::is_prepacked(op);
@@ -46,8 +53,9 @@ class Planner {
 
   //===--- results of the call --------------------------------------------===//
 
-  /// Every result of the call gets a value that one operation writes and no other result has.
-  void give_results_memory() {
+  /// Assigns each visible result of the call a value that one operation writes and that is no other visible
+  /// result; inserts copies where needed.
+  void assign_results() {
     mlir::Operation* ret = block().getTerminator();
     builder_.setInsertionPoint(ret);
     std::size_t written_back = 0;
@@ -55,14 +63,14 @@ class Planner {
       written_back = writes.size();
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
-      bool handed_out = use.getOperandNumber() < visible;
+      bool is_visible = use.getOperandNumber() < visible;
       mlir::Value memory = roots_.of(use.get());
-      if (!is_written(memory) || output_.contains(memory)) {
+      if (!is_written(memory) || call_memory_.contains(memory)) {
         use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
       }
-      // Further results in the memory of a visible one are copied; written-back ones may share.
-      if (handed_out) output_[memory] = use.getOperandNumber();
+      // A further result in the memory of a visible one is copied. Written-back results may share memory.
+      if (is_visible) call_memory_[memory] = {ir::Space::output, use.getOperandNumber()};
     }
   }
 
@@ -89,6 +97,7 @@ class Planner {
         last_use_[memory] = step;
       }
       for (mlir::Value v : op.getResults()) last_use_.try_emplace(v, step);
+      if (llvm::isa<ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op)) last_fallible_step_ = step;
       step_[&op] = step;
     }
   }
@@ -101,7 +110,7 @@ class Planner {
       slots_.push_back({scratch_bytes(op), step, step});
     }
     for (mlir::Value v : op->getResults()) {
-      if (!is_written(v) || output_.contains(v) || roots_.of(v) != v) continue;
+      if (!is_written(v) || call_memory_.contains(v) || roots_.of(v) != v) continue;
       std::size_t step = step_.lookup(op);
       auto reused = dying_operand(llvm::dyn_cast<ir::FusionOp>(op), v);
       if (reused) {
@@ -115,8 +124,8 @@ class Planner {
     }
   }
 
-  /// What running the bodies takes beside operands and results: their arenas (one at a time), and in a loop
-  /// the other copy of each carried value and the condition.
+  /// Bytes that the bodies need beside operands and results: the arena of the body that runs, and in a loop
+  /// the second copy of each loop-carried value and the condition.
   std::int64_t scratch_bytes(mlir::Operation* op) {
     auto arena_of = [&](mlir::FlatSymbolRefAttr name) -> std::int64_t {
       auto body = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
@@ -138,36 +147,70 @@ class Planner {
     for (mlir::Value v : fusion.getOperands()) {
       const mlir::Value memory = roots_.of(v);
       auto slot = slot_.find(memory);
-      // Another result of this kernel may have taken it. Its end does not tell: in a row fusion both may end
-      // in one step.
+      // Another result of this kernel may have taken the slot. The slot's lifetime does not show it: in a row
+      // fusion both values may end in one step.
       if (slot == slot_.end() || held_by_.lookup(slot->second) != memory) continue;
       if (may_overwrite(fusion, memory, result)) return slot->second;
     }
     return std::nullopt;
   }
 
-  /// What a result of the call overwrites may lie in its memory from the beginning.
-  void begin_in_results() {
+  //===--- memory of the call's results and inputs -------------------------===//
+
+  /// Computes new contents of inputs in the memory of the inputs where possible. A value that several inputs
+  /// get is computed in the first; write-back copies it to the others.
+  void write_inputs_in_place() {
+    auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
+    if (!writes) return;
+    const auto values = block().getTerminator()->getOperands().take_back(writes.size());
+    for (auto [v, input] : llvm::zip(values, writes.asArrayRef())) {
+      const CallMemory place{ir::Space::input, static_cast<unsigned>(input)};
+      if (const mlir::Value memory = roots_.of(v); !call_memory_.contains(memory) && fits(memory, place))
+        call_memory_[memory] = place;
+    }
+  }
+
+  /// A value that a kernel may overwrite with a value in the call's memory is computed there too.
+  void reuse_call_memory() {
     for (mlir::Operation& op : llvm::reverse(block())) {
       auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
       if (!fusion) continue;
       for (mlir::Value result : fusion.getResults()) {
-        auto output = output_.find(result);
-        if (output == output_.end()) continue;
+        auto found = call_memory_.find(result);
+        if (found == call_memory_.end()) continue;
+        const CallMemory place = found->second;
         for (mlir::Value v : fusion.getOperands()) {
           mlir::Value memory = roots_.of(v);
-          if (!is_written(memory) || output_.contains(memory) || !may_overwrite(fusion, memory, result))
+          if (!is_written(memory) || call_memory_.contains(memory) || !fits(memory, place) ||
+              !may_overwrite(fusion, memory, result))
             continue;
-          const unsigned number = output->second;
-          output_[memory] = number;
+          call_memory_[memory] = place;
           break;
         }
       }
     }
   }
 
-  /// Whether the kernel is the last to read the memory, and element by element, each before it writes there:
-  /// as pointwise kernels do, and what follows a product.
+  /// Whether the value may be computed at the place. The memory of a result has no earlier contents. That of
+  /// an input is overwritten when its old contents are no longer needed: all reads precede the step, or the
+  /// step is a kernel that reads each element where it writes it; and no later step may fail, nor the step
+  /// itself after it has begun to write.
+  bool fits(mlir::Value memory, CallMemory place) {
+    if (place.space == ir::Space::output) return true;
+    const mlir::Value input = function_.getArgument(place.number);
+    mlir::Operation* op = memory.getDefiningOp();
+    // The users of an empty array write parts of it.
+    if (llvm::isa<ir::EmptyOp>(op) || step_.lookup(op) <= last_fallible_step_) return false;
+    if (ir::ranked(memory).getElementType() != ir::ranked(input).getElementType() ||
+        ir::bytes_of(memory) != ir::bytes_of(input))
+      return false;
+    if (!last_user_.contains(input) || last_use_.lookup(input) < step_.lookup(op)) return true;
+    auto fusion = llvm::dyn_cast<ir::FusionOp>(op);
+    return fusion && may_overwrite(fusion, input, memory);
+  }
+
+  /// Whether the kernel is the last reader of the memory and reads each element at the place where it writes
+  /// one, before it writes there: so do pointwise kernels and the epilogue of a contraction.
   bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
     if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
         ir::bytes_of(memory) != ir::bytes_of(result))
@@ -187,7 +230,7 @@ class Planner {
     return ir::PlaceAttr::get(function_.getContext(), space, number, offset);
   }
 
-  void write_down() {
+  void set_attributes() {
     ArenaPlan arena = plan_arena(slots_);
     std::int64_t constants = 0, prepacked = 0;
     for (mlir::Operation& op : block().without_terminator()) {
@@ -201,8 +244,8 @@ class Planner {
         else if (ir::is_prepacked(&op))
           places.push_back(place_attr(ir::Space::prepacked, prepacked,
                                       std::exchange(preceding, preceding + aligned_bytes(ir::bytes_of(v)))));
-        else if (auto output = output_.find(v); output != output_.end())
-          places.push_back(place_attr(ir::Space::output, output->second));
+        else if (auto found = call_memory_.find(v); found != call_memory_.end())
+          places.push_back(place_attr(found->second.space, found->second.number));
         else
           places.push_back(place_attr(ir::Space::arena, arena.offsets[slot_.lookup(v)]));
       }
@@ -218,14 +261,15 @@ class Planner {
   mlir::func::FuncOp function_;
   mlir::OpBuilder builder_;
   ir::AliasRoots roots_;
-  llvm::DenseMap<mlir::Value, unsigned> output_;             // values that are a result of the call
-  llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // step; of memories
-  llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // of memories
-  // Another kernel of the last user's row fusion reads the memory too, and maybe other rows of it.
+  llvm::DenseMap<mlir::Value, CallMemory> call_memory_;      // of values outside of the arena
+  llvm::DenseMap<mlir::Value, std::size_t> last_use_;        // by alias root: the step
+  llvm::DenseMap<mlir::Value, mlir::Operation*> last_user_;  // by alias root
+  // By alias root: another kernel of the last user's row fusion reads it too, possibly other rows.
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
+  std::size_t last_fallible_step_ = 0;  // of the last operation that can fail, if any
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
-  llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // the value that a slot was given to last
+  llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // by slot: the value assigned to it last
   llvm::DenseMap<mlir::Operation*, std::size_t> scratch_;
   std::vector<Lifetime> slots_;
 };

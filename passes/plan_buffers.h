@@ -5,7 +5,8 @@
 
 namespace kiln::passes {
 
-/// Buffer assignment, function by function: bodies of loops and branches precede the functions that run them.
+/// Buffer assignment, function by function. Bodies of loops and branches precede the functions that run them,
+/// because an operation's scratch memory includes the arena of its body.
 ///
 /// Why here: after fusion the list of operations is the schedule, so lifetimes are known; before code
 /// generation, because kernels take addresses as arguments and must not depend on them.
@@ -13,10 +14,14 @@ namespace kiln::passes {
 /// Each operation with a result gets `kiln.buffers`, an array with one #kiln.place per result
 /// (ir/KilnOps.td); run_loop and run_if get one more, a place in the arena for their scratch memory
 /// (runtime/control.h). The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise
-/// fusion may overwrite a dying arena operand of the same size of which it reads each element where it writes
-/// one. Values returned twice, and arguments and constants that are returned, are copied by identity fusions
-/// that the pass inserts, so each result of the call is written by one operation. Results listed in
-/// `kiln.writes` live in the arena: they are copied over the inputs at the end.
+/// fusion may overwrite an arena operand of the same size if it is the last reader and reads each element at
+/// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
+/// constants, and values returned twice: each result of the call is written by one operation.
+///
+/// The new contents of an input (`kiln.writes`) are computed in the memory of the input if nothing reads its
+/// old contents later, the operation that computes them writes its whole result, and no later operation can
+/// fail: a call that throws leaves its inputs as they were. Otherwise they live in the arena and are copied
+/// to the input after the last step. Inputs count as disjoint: Executable::run stages those that overlap.
 std::unique_ptr<mlir::Pass> create_plan_buffers_pass();
 
 }  // namespace kiln::passes

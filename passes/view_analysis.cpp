@@ -17,7 +17,7 @@ bool takes_view(mlir::OpOperand& use) {
   return takes_elements(op);
 }
 
-// Kernels with a root read memory: iota is for pointwise ones.
+// Only pointwise kernels generate iota; kernels with a root read it from memory.
 bool rematerializes(mlir::Operation* user, mlir::Operation* op) {
   return is_nullary(op) &&
          (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
@@ -31,13 +31,14 @@ ViewAnalysis::ViewAnalysis(mlir::Block& block, bool views) {
 
   std::vector<mlir::Operation*> ops;
   llvm::DenseMap<mlir::Operation*, std::size_t> index;
-  std::set<std::size_t> stale, stale_next;  // operations to visit, in this sweep and in the next one
+  std::set<std::size_t> stale, stale_next;  // indices of operations to visit in this and in the next sweep
   for (mlir::Operation& op : block) {
     stale.insert(stale.end(), ops.size());
     index[&op] = ops.size();
     ops.push_back(&op);
   }
-  // A new buffer changes the strides of the views that are behind it: their users are visited again.
+  // A new buffer changes the strides of all views derived from it: the users of those views are visited
+  // again.
   const auto visit_again = [&](mlir::Operation* buffer, std::size_t visited) {
     const auto mark = [&](mlir::Operation* op) {
       const std::size_t i = index.lookup(op);
@@ -57,7 +58,7 @@ ViewAnalysis::ViewAnalysis(mlir::Block& block, bool views) {
       const std::size_t i = stale.extract(stale.begin()).value();
       if (ir::is_view_op(ops[i]) && !is_buffer(ops[i])) continue;
       for (mlir::OpOperand& use : ops[i]->getOpOperands())
-        if (mlir::Operation* buffer = settle(use)) visit_again(buffer, i);
+        if (mlir::Operation* buffer = buffer_for(use)) visit_again(buffer, i);
     }
 }
 
@@ -96,8 +97,8 @@ ir::View ViewAnalysis::view(mlir::Value v) const {
   return view ? *view : ir::View::whole(v);
 }
 
-/// Makes a buffer, where the use needs one, and returns it; else null.
-mlir::Operation* ViewAnalysis::settle(mlir::OpOperand& use) {
+/// Marks a view operation as a buffer if the use needs one. Returns the new buffer, or null.
+mlir::Operation* ViewAnalysis::buffer_for(mlir::OpOperand& use) {
   const auto make_buffer = [&](mlir::Operation* op) { return buffers_.insert(op).second ? op : nullptr; };
   mlir::Value v = use.get();
   mlir::Operation *user = use.getOwner(), *op = v.getDefiningOp();
@@ -106,17 +107,18 @@ mlir::Operation* ViewAnalysis::settle(mlir::OpOperand& use) {
   auto view = try_view(v, blocked);
   if (!view) return make_buffer(blocked.getDefiningOp());
   if (ir::is_pointwise(user)) return nullptr;
-  // A copy reads its operand by its own view; it was a copy before its operand came to look at
-  // another buffer.
+  // A copy reads its operand through a view. It was marked before the operand's chain led to its present
+  // buffer, so strides that applied then may not apply now.
   if (ir::is_view_op(user)) return ir::apply_view_op(user, *view) ? nullptr : make_buffer(op);
   auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
-  // Registers run along the last axis of the input too.
-  const bool along_last = llvm::isa<ir::WinogradOp>(user) ||
-                          (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
+  // These kernels vectorise along the last axis of the input, which therefore has stride 1.
+  const bool vector_last_axis =
+      llvm::isa<ir::WinogradOp>(user) ||
+      (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()
-                                 : !along_last || view->strides.back() == 1;
+                                 : !vector_last_axis || view->strides.back() == 1;
   return fits ? nullptr : make_buffer(op);
 }
 

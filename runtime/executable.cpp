@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 namespace kiln {
@@ -84,7 +85,14 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
   for (const auto& w : plan_.write_backs) {
     if (w.input >= plan_.inputs.size()) fail_internal("write to input {} in {}", w.input, plan_.name);
     write_back_values_.push_back(resolve(w.value));
-    write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
+    if (w.in_place()) {
+      if (w.bytes != plan_.inputs[w.input].bytes())
+        fail_internal("write of {} bytes to input {} in {}", w.bytes, w.input, plan_.name);
+      in_place_.resize(plan_.inputs.size());
+      in_place_[w.input] = true;
+    } else {
+      write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
+    }
   }
 }
 
@@ -248,7 +256,47 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
   return bases + first_prepacked_ + count;
 }
 
-/// With overlap, all values are copied before the first write: one value may be another input's old contents.
+/// Inputs that steps write while other inputs may overlap them. Each such input is copied and its base set to
+/// the copy, so that the steps leave the old contents of all inputs intact; write_back() copies the new
+/// contents. Returns the copies.
+///
+/// Intervals in the order of their beginnings: one that overlaps any earlier interval overlaps the one with
+/// the greatest end.
+std::vector<Buffer> Executable::stage_overlapping(std::byte** bases) const {
+  std::vector<Buffer> copies;
+  const std::size_t count = plan_.inputs.size();
+  if (count < 2) return copies;
+  const auto bytes = [&](std::uint32_t i) { return static_cast<std::size_t>(plan_.inputs[i].bytes()); };
+  SmallArray<std::uint32_t, 64> order(count);
+  std::size_t used = 0;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (bytes(i) > 0) order.data()[used++] = i;
+  const std::span sorted(order.data(), used);
+  const std::less<const std::byte*> before;
+  std::sort(sorted.begin(), sorted.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return before(bases[a], bases[b]); });
+  const auto stage = [&](std::uint32_t i, const std::byte* from) {
+    if (!in_place_[i] || bases[i] != from) return;  // not written by steps, or staged already
+    std::byte* const copy = copies.emplace_back(bytes(i)).data();
+    std::memcpy(copy, from, bytes(i));
+    bases[i] = copy;
+  };
+  std::uint32_t last = 0;  // the interval with the greatest end
+  const std::byte *last_begin = nullptr, *last_end = nullptr;
+  for (const std::uint32_t i : sorted) {
+    const std::byte *const begin = bases[i], *const end = begin + bytes(i);
+    if (last_end != nullptr && before(begin, last_end)) {
+      stage(i, begin);
+      stage(last, last_begin);
+      if (!before(last_end, end)) continue;
+    }
+    last = i, last_begin = begin, last_end = end;
+  }
+  return copies;
+}
+
+/// Copies the values that are not in the memory of their inputs. If one is in the memory of another input,
+/// all are staged before the first write.
 void Executable::write_back(std::span<const Argument> inputs, std::byte* const* bases) const {
   const auto value = [&](std::size_t i) {
     return bases[write_back_values_[i].base] + write_back_values_[i].offset;
@@ -262,9 +310,11 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
     }
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::byte* from = copies.empty() ? value(i) : copies[i].data();
-    if (list[i].bytes > 0) std::memmove(bases[list[i].input], from, static_cast<std::size_t>(list[i].bytes));
-    inputs[list[i].input].storage->bump_version();
+    const Argument& input = inputs[list[i].input];
+    const std::byte* const from = copies.empty() ? value(i) : copies[i].data();
+    std::byte* const to = input.storage->data() + input.offset;
+    if (from != to && list[i].bytes > 0) std::memmove(to, from, static_cast<std::size_t>(list[i].bytes));
+    input.storage->bump_version();
   }
 }
 
@@ -320,6 +370,8 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   *base++ = arena.data();
   *base++ = reinterpret_cast<std::byte*>(&state);
 
+  std::vector<Buffer> staged;
+  if (!in_place_.empty()) staged = stage_overlapping(bases.data());
   run_steps(bases.data());
   if (!plan_.write_backs.empty()) write_back(inputs, bases.data());
 }

@@ -62,8 +62,9 @@ class KILN_API Executable {
   /// The device of its kernels, arguments and results.
   Device device() const { return device_; }
 
-  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Sets
-  /// the floating-point environment (round to nearest, subnormals kept) and restores the caller's.
+  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input.
+  /// Inputs may overlap each other: steps read the old contents of all inputs. Sets the floating-point
+  /// environment (round to nearest, subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
   /// Runs as the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs;
   /// the arena has room for plan().arena_bytes. The caller has set the floating-point environment.
@@ -102,6 +103,7 @@ class KILN_API Executable {
   const Buffer* find_prepacked(std::size_t index, std::span<const Argument> inputs) const;
   std::shared_ptr<const Buffer> get_prepacked(std::size_t index, std::span<const Argument> inputs,
                                               std::byte** bases) const;
+  std::vector<Buffer> stage_overlapping(std::byte** bases) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
   ExecutablePlan plan_;
@@ -113,7 +115,8 @@ class KILN_API Executable {
   std::vector<Launch> launches_;
   std::vector<std::vector<Launch>> prepacked_launches_;
   std::vector<Operand> write_back_values_;
-  bool write_backs_overlap_ = false;  // whether a written value is another input's old contents
+  bool write_backs_overlap_ = false;  // whether a written value is in the memory of another input
+  std::vector<bool> in_place_;        // by input: whether steps write it; empty if they write none
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, arena_base_ = 0, bases_ = 0;
   std::uint32_t widest_ = 0;  // most operands of a launch
 };

@@ -250,7 +250,7 @@ inline void count(ThreadCache* cache, std::int64_t bytes, Use use) noexcept {
   count_without_cache(bytes, use);
 }
 
-[[gnu::noinline, gnu::cold]] void* allocate_from_system(std::size_t asked, std::size_t bytes) {
+[[gnu::noinline, gnu::cold]] void* allocate_from_system(std::size_t requested, std::size_t bytes) {
   void* block = bytes > max_bytes ? nullptr : system_allocate(bytes);
   if (block == nullptr && bytes <= max_bytes) {
     release_pooled_memory();
@@ -258,8 +258,8 @@ inline void count(ThreadCache* cache, std::int64_t bytes, Use use) noexcept {
   }
   if (block == nullptr) {
     const auto report = memory_report();
-    fail("out of memory: {} bytes were asked for and the system has no more. Live arrays hold {} bytes.",
-         asked, report.live_bytes);
+    fail("out of memory: {} bytes were requested and the system has no more. Live arrays hold {} bytes.",
+         requested, report.live_bytes);
   }
   return block;
 }

@@ -106,11 +106,15 @@ struct ExecutablePlan {
   std::string target;  ///< what the kernels were compiled by and for; empty without kernels
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
-  /// New contents of inputs, copied to them after the last step.
+  /// The new contents of an input. Steps compute them in the memory of the input itself, or elsewhere; then
+  /// they are copied to the input after the last step.
   struct WriteBack {
     std::size_t input;
     BufferRef value;
     std::int64_t bytes;
+    bool in_place() const {
+      return value == BufferRef{BufferRef::Space::input, static_cast<std::uint32_t>(input), 0};
+    }
   };
   std::vector<WriteBack> write_backs;
   std::vector<PlannedKernel> kernels;  ///< of this plan's steps and prepacked constants, without duplicates

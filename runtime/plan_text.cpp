@@ -75,7 +75,10 @@ void add_plan(std::string& out, std::string indent, const ExecutablePlan& plan) 
   line("steps");
   for (std::size_t i = 0; i < plan.steps.size(); ++i) add_step(out, indent + "  ", i, plan.steps[i]);
   for (const auto& w : plan.write_backs)
-    line("write {} bytes of {} to input {}", w.bytes, text(w.value), w.input);
+    if (w.in_place())
+      line("input {} is written in place", w.input);
+    else
+      line("write {} bytes of {} to input {}", w.bytes, text(w.value), w.input);
   for (std::size_t i = 0; i < plan.bodies.size(); ++i) {
     line("body {}", i);
     add_plan(out, indent + "  ", plan.bodies[i]);

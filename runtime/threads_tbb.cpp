@@ -12,7 +12,7 @@
 namespace kiln {
 namespace {
 
-/// oneTBB starts at most as many workers as the machine has cores, unless the program asks for more threads.
+/// oneTBB starts at most as many workers as the machine has cores, unless the program requests more threads.
 void raise_worker_limit(int n) {
   static const int natural = tbb::info::default_concurrency();
   if (n <= natural) return;

@@ -80,7 +80,11 @@ TEST_CASE("whatever else a recording holds is compared") {
                  n),
              Contains("the operator was nothing and is _mul_scalar now"));
   n = 0;
-  CHECK_THAT(changed([&](F&, const Tensors& in) { return Tensors{in[0] * Tensor({1, 2, double(n)})}; }, n),
+  CHECK_THAT(changed(
+                 [&](F&, const Tensors& in) {
+                   return Tensors{in[0] * Tensor({1, 2, double(n)})};
+                 },
+                 n),
              Contains("element 2 was 0 (0x00000000) and is 1 (0x3f800000) now"));
   n = 0;
   const Tensor held[] = {ones({3}), zeros({3})};
@@ -105,7 +109,7 @@ TEST_CASE("whatever else a recording holds is compared") {
              Contains("input 0"));
 }
 
-TEST_CASE("code that asks whether it is recorded is found") {
+TEST_CASE("code that reads whether it is recorded is found") {
   Net net([](F&, const Tensors& in) { return Tensors{in[0].is_traced() ? in[0] + 1 : in[0] + 2}; });
   net.hybridize({.check = Check::bits});
   const std::string text = error_of([&] { net(ones({2})); });

@@ -1,4 +1,4 @@
-// What a program gets that asks for every stage of its compilations.
+// The files that a program gets when it dumps every stage of its compilations.
 #include "function_net.h"
 #include "temporary_folder.h"
 
@@ -42,7 +42,8 @@ TEST_CASE("a compilation that fails leaves the stages before") {
   // A folder in the place of the fourth file.
   fs::create_directories(next / "3_buffers.mlir" / "full");
   CHECK_THROWS_WITH(call(), Catch::Contains("3_buffers.mlir"));
-  for (const char* file : {"0_trace.txt", "1_kiln.mlir", "2_fused.mlir"}) CHECK(fs::file_size(next / file) > 0);
+  for (const char* file : {"0_trace.txt", "1_kiln.mlir", "2_fused.mlir"})
+    CHECK(fs::file_size(next / file) > 0);
   CHECK_FALSE(fs::exists(next / "4_kernels.mlir"));
 }
 

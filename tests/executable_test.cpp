@@ -129,6 +129,74 @@ TEST_CASE("inputs are written when all steps are done, and their versions move",
   }
 }
 
+TEST_CASE("an input is written in place, and its version moves", "[executable]") {
+  // a = -a in place, then b = 2 a + b in place: the second step reads the new contents of a.
+  ExecutablePlan plan;
+  plan.inputs = {vector_type, vector_type};
+  const auto bytes = static_cast<std::int64_t>(n * sizeof(float));
+  plan.steps = {step(negate, {{Space::input, 0}, {Space::input, 0}}, n),
+                step(scale_add, {{Space::input, 0}, {Space::input, 1}, {Space::input, 1}}, n, {2})};
+  plan.write_backs = {{0, {Space::input, 0}, bytes}, {1, {Space::input, 1}, bytes}};
+  CHECK(plan.write_backs[0].in_place());
+  const Executable e = load(std::move(plan));
+  Vector a(1), b(20);
+  const Argument arguments[] = {{&a}, {&b}};
+  const auto version = a.version();
+  reset_peak_memory();
+  const std::size_t level = memory_report().live_bytes;
+  e.run(arguments, {}, {});
+  CHECK(memory_report().peak_bytes == level);  // nothing is staged
+  CHECK(a.values()[3] == -4);
+  CHECK(b.values()[3] == 15);
+  CHECK(a.version() == version + 1);
+  CHECK(b.version() == version + 1);
+}
+
+TEST_CASE("an input that another argument overlaps is written after the last step", "[executable]") {
+  // x = -x in place, then out = 2 y + y: y is what it was when the call began.
+  ExecutablePlan plan;
+  const TensorType four{DType::f32, {4}};
+  plan.inputs = {four, four};
+  plan.outputs = {four};
+  plan.steps = {step(negate, {{Space::input, 0}, {Space::input, 0}}, 4),
+                step(scale_add, {{Space::input, 1}, {Space::input, 1}, {Space::output, 0}}, 4, {2})};
+  plan.write_backs = {{0, {Space::input, 0}, 16}};
+  const Executable e = load(std::move(plan));
+  for (const std::size_t x : {0u, 1u, 2u, 6u})
+    for (const std::size_t y : {0u, 1u, 3u, 5u, 6u}) {
+      INFO("x at " << x << ", y at " << y);
+      Vector memory(1);
+      float out[4];
+      void* results[] = {out};
+      const Argument arguments[] = {{&memory, x * sizeof(float)}, {&memory, y * sizeof(float)}};
+      e.run(arguments, results, {});
+      const auto old_value = [](std::size_t i) { return static_cast<float>(1 + i); };
+      for (std::size_t i = 0; i < 4; ++i) CHECK(out[i] == 3 * old_value(y + i));
+      for (std::size_t i = 0; i < n; ++i)
+        CHECK(memory.values()[i] == (i >= x && i < x + 4 ? -old_value(i) : old_value(i)));
+    }
+}
+
+TEST_CASE("overlaps among many arguments are found", "[executable]") {
+  // A long argument that is only read lies over several short ones, of which the steps write one.
+  ExecutablePlan plan;
+  const TensorType two{DType::f32, {2}};
+  plan.inputs = {two, vector_type, two, two};
+  plan.outputs = {vector_type};
+  plan.steps = {step(negate, {{Space::input, 2}, {Space::input, 2}}, 2),
+                step(negate, {{Space::input, 1}, {Space::output, 0}}, n)};
+  plan.write_backs = {{2, {Space::input, 2}, 8}};
+  const Executable e = load(std::move(plan));
+  for (const std::size_t at : {0u, 3u, 8u}) {
+    Vector memory(1), out(0), other(0);
+    void* results[] = {out.values()};
+    const Argument arguments[] = {{&memory, 4}, {&memory}, {&memory, at * sizeof(float)}, {&other}};
+    e.run(arguments, results, {});
+    for (std::size_t i = 0; i < n; ++i) CHECK(out.values()[i] == -static_cast<float>(1 + i));
+    CHECK(memory.values()[at] == -static_cast<float>(1 + at));
+  }
+}
+
 TEST_CASE("packed parameters are made once per version, and anew each call for external memory",
           "[executable]") {
   ExecutablePlan plan;

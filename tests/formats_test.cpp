@@ -157,7 +157,7 @@ TEST_CASE("a list comes back from every form bit for bit", "[formats]") {
   CHECK(format_arrays(list, {.format = ArrayFormat::npz, .compress = true}).size() < 10000);
 }
 
-TEST_CASE("a form may be asked for whatever the name", "[formats]") {
+TEST_CASE("the form may be chosen independently of the name", "[formats]") {
   const std::vector<NamedArray> list = {{"x", arange(3)}};
   save_arrays("list.weights", list, {.format = ArrayFormat::safetensors});
   CHECK(read_text("list.weights").substr(8, 13) == R"({"x":{"dtype")");

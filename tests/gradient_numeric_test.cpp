@@ -42,7 +42,8 @@ const std::map<std::string, std::string>& not_checked() {
   return reasons;
 }
 
-/// Operators without derivatives of their gradient, with the reason; asked for them, Kiln names the operator.
+/// Operators without derivatives of their gradient, with the reason. The error message for such a derivative
+/// names the operator.
 const std::map<std::string, std::string>& first_order_only() {
   static const std::string product = "the derivative of a running product divides by its elements",
                            loop = "the loop of the backward pass has no gradient of its own yet";

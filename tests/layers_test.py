@@ -51,7 +51,7 @@ MAY_INCLUDE = {
     "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
     "frontend/model": [
         "codegen/driver", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
-    # Programs that use the library as users do, and what the command asks of it beyond the public headers.
+    # Programs that use the library as users do, and the internal interfaces that the command uses.
     "tools/kiln": ["codegen/driver", "frontend/tensor"],
     "bench": [],
     # Public headers, which include each other as <kiln/...>.

@@ -23,7 +23,7 @@ config.substitutions.append(("%golden", config.golden))
 config.substitutions.append(("%bench", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench")))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
 
-# What this machine's processor has, for tests that ask for it.
+# The features of this machine's processor, for REQUIRES lines.
 with open("/proc/cpuinfo") as cpuinfo:
     flags = set(cpuinfo.read().split())
 if {"avx2", "fma", "f16c", "bmi2"} <= flags:

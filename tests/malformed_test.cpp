@@ -14,7 +14,7 @@ Tensor input_of(const nlohmann::json& test_case) {
   return ones(Shape(std::span(shape)));
 }
 
-// The message must hold everything that the case asks for.
+// The message must hold every part that the case lists.
 void check_error(const std::string& error, const nlohmann::json& test_case) {
   INFO(test_case["name"].get<std::string>() << ": " << test_case["wrong"].get<std::string>());
   INFO("the error: " << error);

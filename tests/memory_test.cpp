@@ -11,7 +11,7 @@
 
 using namespace kiln;
 
-TEST_CASE("buffers are aligned and as large as asked for", "[memory]") {
+TEST_CASE("buffers are aligned and have the requested size", "[memory]") {
   for (std::size_t bytes : {0, 1, 63, 64, 65, 1000, 1024, 1025, 4096, 32768, 32769, 100'000, 5'000'000}) {
     Buffer b(bytes);
     CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
@@ -21,7 +21,7 @@ TEST_CASE("buffers are aligned and as large as asked for", "[memory]") {
   }
 }
 
-TEST_CASE("the report counts the bytes asked for", "[memory]") {
+TEST_CASE("the report counts requested bytes", "[memory]") {
   const MemoryReport before = memory_report();
   {
     Buffer a(80);
@@ -135,7 +135,7 @@ TEST_CASE("a prepacked constant lives until the version moves", "[memory]") {
   CHECK(second.use_count() == 1);  // nor what another storage has been part of
 }
 
-TEST_CASE("threads that ask for one prepacked constant at once get equal ones", "[memory]") {
+TEST_CASE("threads that request one prepacked constant at once get equal ones", "[memory]") {
   Storage s{Buffer(64)};
   std::vector<std::shared_ptr<const Buffer>> got(8);
   std::vector<std::thread> threads;

@@ -24,7 +24,7 @@ void compile(const Net::Body& body, const Tensors& in) {
 }  // namespace
 
 // The first case, before anything counts.
-TEST_CASE("passes are not counted unless somebody asks", "[passes]") {
+TEST_CASE("passes are counted only on request", "[passes]") {
   compile([](F&, const Tensors& in) { return Tensors{in[0] + 1}; }, {ones({3})});
   CHECK(pass_counts().empty());
 }

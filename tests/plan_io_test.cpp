@@ -33,7 +33,7 @@ ExecutablePlan everything() {
   plan.target = "some target";
   plan.inputs = {{DType::f16, {2, 0, 1}}, {DType::boolean, Shape{}}, {DType::i64, {5}}};
   plan.outputs = {{DType::bf16, {7}}};
-  plan.write_backs = {{2, {Space::arena, 0, 128}, 40}};
+  plan.write_backs = {{0, {Space::input, 0}, 0}, {2, {Space::arena, 0, 128}, 40}};
   plan.kernels = {{"dense_relu", {~std::uint64_t{0}, 1}, "kiln_dense", blob({0, 255, 10, 13, 0})}};
   Buffer constant(12);
   std::memcpy(constant.data(), "\x00\xff constants", 12);

@@ -65,7 +65,7 @@ TEST_CASE("uniform and normal have their moments", "[random]") {
   CHECK(std::fabs(std::sqrt(square - mean * mean) - 0.5) < 0.02);
 }
 
-TEST_CASE("random arrays have the dtype asked for", "[random]") {
+TEST_CASE("random arrays have the requested dtype", "[random]") {
   CHECK(random::uniform(0, 1, {3}, DType::f64).dtype() == DType::f64);
   CHECK(nd::random_uniform({.shape = {2, 3}}).shape() == Shape{2, 3});
 }

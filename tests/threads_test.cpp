@@ -87,7 +87,7 @@ TEST_CASE("one thread means the caller's", "[threads]") {
   CHECK(num_threads() == 4);
 }
 
-TEST_CASE("no more threads than asked for", "[threads]") {
+TEST_CASE("no more threads than requested", "[threads]") {
   const Executable e = one_step(note_thread, 64, 1);
   std::int32_t unused = 0;
   void* results[] = {&unused};

@@ -57,7 +57,7 @@ std::optional<Cache> from_sysfs(const char* level) {
   return std::nullopt;
 }
 
-/// The same from the C library, which asks the processor.
+/// The same from the C library, which queries the processor.
 std::optional<Cache> from_sysconf(int size, int associativity) {
   const long bytes = sysconf(size), ways = sysconf(associativity);
   if (bytes <= 0 || ways <= 0) return std::nullopt;

@@ -124,6 +124,8 @@ class Scheduler {
         return {Space::constant, number, where.getOffset()};
       case ir::Space::prepacked:
         return {Space::prepacked, number, where.getOffset()};
+      case ir::Space::input:
+        return {Space::input, number, where.getOffset()};
     }
     llvm_unreachable("all spaces are listed");
   }

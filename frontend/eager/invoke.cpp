@@ -140,7 +140,7 @@ template <class Before, class Reserve>
 void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> outputs, Before before,
                Reserve reserve) {
   if (outputs.size() > entry.outputs.size())
-    fail_internal("{} has {} outputs, asked for {}", call.op.name, entry.outputs.size(), outputs.size());
+    fail_internal("{} has {} outputs, {} were requested", call.op.name, entry.outputs.size(), outputs.size());
   CallFrame frame(*entry.executable);
   std::size_t place = 0;
   for (const Tensor* t : call.inputs) {

@@ -64,8 +64,8 @@ struct Alignments {
   Value skips;       // (N, S) bool: a transition from two places before is allowed
   Value ends;        // (N, S) bool: an alignment may end here
   Value step_count;  // (N), i64
-  /// (T, N, S): log p of all beginnings of alignments that are at a place after the step; if asked for. At
-  /// and after a sequence's end they stay.
+  /// (T, N, S): the forward variables, log p of all alignment prefixes that reach a place at a step. Constant
+  /// after a sequence's last step. Only with `with_alphas`.
   Value alphas;
   Value log_probability;  // (N); minus infinity if there is no alignment
 };

@@ -69,9 +69,9 @@ struct Network {
   Value outputs;  ///< (T, N, out * directions)
 };
 
-/// Composes all layers, in f32 for half precision. Draws one mask for each layer after the first if there is
-/// dropout. `for_gradient`: with `kept`, and with zeros in the place of inputs behind the end of a sequence,
-/// which no result depends on: NaN there must not reach a weight's gradient by 0 * NaN.
+/// Composes all layers, in f32 for half precision. With dropout, one mask is drawn for each layer after the
+/// first. `for_gradient` sets `kept`, and replaces the inputs after a sequence's end by zeros: no result
+/// depends on them, but a NaN there would reach a weight's gradient as 0 * NaN.
 Network compose_network(Primitives& p, Args in, const Attrs& a, bool for_gradient);
 
 /// The cell within the limits of the attributes.

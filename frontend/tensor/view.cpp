@@ -303,7 +303,7 @@ const Shape& known_shape(const Tensor& t, const char* what, std::source_location
     fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
   if (array->traced() && !array->shape_known) {
     fail(
-        "{}{} asks for the shape of <Symbol {}>, which is not known: a Symbol has no shapes. Use "
+        "{}{} needs the shape of <Symbol {}>, which is not known: a Symbol has no shapes. Use "
         "net.hybridize() and call "
         "the network on a Tensor, or infer_shape() on the Symbol; in place of x[...] use F.slice_axis or "
         "F.slice, in "

@@ -7,7 +7,7 @@ TEST_CASE("a word that the attribute does not know", "[error]") {
                        Contains("one of relu, sigmoid, softrelu, softsign, tanh") && Contains("'rleu'"));
 }
 
-TEST_CASE("a word in a file where numbers are asked for", "[error]") {
+TEST_CASE("a word in a file where numbers are expected", "[error]") {
   const std::string text = message_of([&] { model_of("sum", R"("axis": "one")"); });
   CHECK_THAT(text, Contains("net-symbol.json, line 5: node 2 'node' (sum)") &&
                        Contains("\"axis\" = \"one\"") && Contains("a tuple of integers, as (3, 3)"));

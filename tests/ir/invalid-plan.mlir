@@ -57,6 +57,14 @@ func.func @negative_place(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @input_not_written(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {kiln.writes = array<i64: 1>} {
+  // expected-error @+1 {{has a result in #kiln.place<input 0>, which the call does not write}}
+  %0 = kiln.unary neg %x {kiln.buffers = [#kiln.place<input 0>]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @prepacked_input(%x: tensor<20x16xf32>) {
   // expected-error @+1 {{is prepacked, but does not derive from parameters alone}}
   %0 = kiln.pack matrix %x {groups = 1 : i64, kiln.prepacked, panel = 16 : i64} : tensor<20x16xf32> -> tensor<1x20x16xf32>
@@ -82,7 +90,7 @@ func.func @writes_out_of_order(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<
 // -----
 
 func.func @unknown_space(%x: tensor<4xf32>) {
-  // expected-error @+2 {{expected ::kiln::ir::Space to be one of: arena, output, alias, constant, prepacked}}
+  // expected-error @+2 {{expected ::kiln::ir::Space to be one of: arena, output, alias, constant, prepacked, input}}
   // expected-error @+1 {{failed to parse Kiln_Place parameter 'space'}}
   %0 = kiln.unary neg %x {kiln.buffers = [#kiln.place<heap 0>]} : tensor<4xf32>
   return

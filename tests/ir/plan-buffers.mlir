@@ -159,13 +159,13 @@ func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
   return %x, %0, %1, %c : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2xf32>
 }
 
-// What replaces an input lives in the arena until the call ends; swapped inputs are copied before they are overwritten.
+// The new contents of %x and %y are staged in the arena, as later kernels copy the old ones. Nothing reads those of %z.
 // CHECK-LABEL: func.func @writes
-// CHECK-SAME: kiln.arena_bytes = 192 : i64
+// CHECK-SAME: kiln.arena_bytes = 128 : i64
 // CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
-// CHECK: %[[W0:.*]] = kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena {{.*}}>]
-// CHECK: %[[W1:.*]] = kiln.fusion (%{{.*}} = %arg0) {{.*}}kiln.buffers = [#kiln.place<arena {{.*}}>]
-// CHECK: %[[W2:.*]] = kiln.fusion (%{{.*}} = %arg1) {{.*}}kiln.buffers = [#kiln.place<arena {{.*}}>]
+// CHECK: %[[W0:.*]] = kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: %[[W1:.*]] = kiln.fusion (%{{.*}} = %arg0) {{.*}}kiln.buffers = [#kiln.place<arena 64>]
+// CHECK: %[[W2:.*]] = kiln.fusion (%{{.*}} = %arg1) {{.*}}kiln.buffers = [#kiln.place<input 2>]
 // CHECK: return %{{.*}}, %[[W0]], %[[W1]], %[[W2]]
 func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {kiln.writes = array<i64: 0, 1, 2>} {
   %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
@@ -173,6 +173,146 @@ func.func @writes(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (t
     kiln.yield %3 : tensor<4xf32>
   }
   return %0, %0, %x, %y : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// New contents of an input that each element's old contents determine are computed in place.
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: kiln.arena_bytes = 0 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<input 0>]
+func.func @update(%w: tensor<16xf32>, %g: tensor<16xf32>) -> tensor<16xf32> attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.fusion (%a = %w, %b = %g) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.binary sub %a, %b : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  return %0 : tensor<16xf32>
+}
+
+// As are the values on the way, after the last read of the old contents as a whole.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME: kiln.arena_bytes = 64 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK-COUNT-2: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<input 0>]
+func.func @chain(%w: tensor<16xf32>) -> tensor<16xf32> attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.fusion (%a = %w) : (tensor<16xf32>) -> tensor<f32> {
+    %3 = kiln.reduce sum %a [0] : tensor<16xf32> -> tensor<f32>
+    kiln.yield %3 : tensor<f32>
+  }
+  %1 = kiln.fusion (%a = %w, %b = %0) : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32> {
+    %3 = kiln.broadcast %b [] : tensor<f32> -> tensor<16xf32>
+    %4 = kiln.binary sub %a, %3 : tensor<16xf32>
+    kiln.yield %4 : tensor<16xf32>
+  }
+  %2 = kiln.fusion (%a = %1) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  return %2 : tensor<16xf32>
+}
+
+// Not while a later kernel reads the old contents.
+// CHECK-LABEL: func.func @read_later
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<output 0>]
+func.func @read_later(%w: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.fusion (%a = %w) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  %1 = kiln.fusion (%a = %w) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary log %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  return %1, %0 : tensor<16xf32>, tensor<16xf32>
+}
+
+// Nor in a kernel that reads them at other places than it writes.
+// CHECK-LABEL: func.func @read_shifted
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+func.func @read_shifted(%w: tensor<16xf32>) -> tensor<16xf32> attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.fusion (%a = %w) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.reverse %a [0] : tensor<16xf32>
+    %4 = kiln.binary add %3, %a : tensor<16xf32>
+    kiln.yield %4 : tensor<16xf32>
+  }
+  return %0 : tensor<16xf32>
+}
+
+// A call that throws leaves its inputs as they were: the first kernel precedes a check, the second does not.
+// CHECK-LABEL: func.func @check
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: kiln.check_bounds
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<input 1>]
+func.func @check(%w: tensor<16xf32>, %v: tensor<16xf32>, %i: tensor<3xi64>) -> (tensor<3xf32>, tensor<16xf32>, tensor<16xf32>) attributes {kiln.writes = array<i64: 0, 1>} {
+  %0 = kiln.fusion (%a = %w) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  %1 = kiln.check_bounds %i below 16 for "take" : tensor<3xi64>
+  %2 = kiln.fusion (%a = %v) : (tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.unary exp %a : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  %4 = kiln.fusion (%a = %1) : (tensor<3xi64>) -> tensor<3xf32> {
+    %3 = kiln.cast %a : tensor<3xi64> -> tensor<3xf32>
+    kiln.yield %3 : tensor<3xf32>
+  }
+  return %4, %0, %2 : tensor<3xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
+// Two inputs change places: the old contents of one are staged.
+// CHECK-LABEL: func.func @swap
+// CHECK-SAME: kiln.arena_bytes = 64 : i64
+// CHECK: kiln.fusion (%{{.*}} = %arg1) {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: kiln.fusion (%{{.*}} = %arg0) {{.*}}kiln.buffers = [#kiln.place<input 1>]
+func.func @swap(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {kiln.writes = array<i64: 0, 1>} {
+  return %y, %x : tensor<16xf32>, tensor<16xf32>
+}
+
+// Two inputs get one value: it is computed in the first and copied to the second by write-back.
+// CHECK-LABEL: func.func @two_inputs
+// CHECK: %[[R:.*]] = kiln.fusion {{.*}}kiln.buffers = [#kiln.place<input 0>]
+// CHECK: return %[[R]], %[[R]]
+func.func @two_inputs(%x: tensor<16xf32>, %y: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {kiln.writes = array<i64: 0, 1>} {
+  %0 = kiln.fusion (%a = %x, %b = %y) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32> {
+    %3 = kiln.binary sub %a, %b : tensor<16xf32>
+    kiln.yield %3 : tensor<16xf32>
+  }
+  return %0, %0 : tensor<16xf32>, tensor<16xf32>
+}
+
+// An array that several kernels write part by part.
+// CHECK-LABEL: func.func @parts
+// CHECK: kiln.empty {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+func.func @parts(%w: tensor<4xf32>, %x: tensor<2xf32>) -> tensor<4xf32> attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.empty : tensor<4xf32>
+  %1 = kiln.fusion (%a = %x, %b = %0) : (tensor<2xf32>, tensor<4xf32>) -> tensor<4xf32> {
+    %3 = kiln.unary exp %a : tensor<2xf32>
+    %4 = kiln.insert %3 into %b [0] by [1] : tensor<2xf32> into tensor<4xf32>
+    kiln.yield %4 : tensor<4xf32>
+  }
+  %2 = kiln.fusion (%a = %x, %b = %1) : (tensor<2xf32>, tensor<4xf32>) -> tensor<4xf32> {
+    %3 = kiln.unary log %a : tensor<2xf32>
+    %4 = kiln.insert %3 into %b [2] by [1] : tensor<2xf32> into tensor<4xf32>
+    kiln.yield %4 : tensor<4xf32>
+  }
+  return %2 : tensor<4xf32>
+}
+
+// The kernels of a row fusion run interleaved: an earlier one may read rows that the last has overwritten.
+// CHECK-LABEL: func.func @read_in_row_fusion
+// CHECK: kiln.buffers = [#kiln.place<arena [[#MAX:]]>]
+// CHECK: kiln.buffers = [#kiln.place<arena [[#]]>]
+func.func @read_in_row_fusion(%w: tensor<64x8xf32>) -> tensor<64x8xf32> attributes {kiln.writes = array<i64: 0>} {
+  %0 = kiln.fusion (%a = %w) attributes {kiln.row_fusion = array<i64: 0, 64, 36>} : (tensor<64x8xf32>) -> tensor<64xf32> {
+    %3 = kiln.reduce max %a [1] : tensor<64x8xf32> -> tensor<64xf32>
+    kiln.yield %3 : tensor<64xf32>
+  }
+  %1 = kiln.fusion (%a = %w, %b = %0) attributes {kiln.row_fusion = array<i64: 0, 64, 36>} : (tensor<64x8xf32>, tensor<64xf32>) -> tensor<64x8xf32> {
+    %3 = kiln.broadcast %b [0] : tensor<64xf32> -> tensor<64x8xf32>
+    %4 = kiln.binary sub %a, %3 : tensor<64x8xf32>
+    kiln.yield %4 : tensor<64x8xf32>
+  }
+  return %1 : tensor<64x8xf32>
 }
 
 // Prepacked constants are numbered, and take no memory of the call.
