@@ -24,8 +24,9 @@ void add_rows() {
     return Workload{std::make_shared<nn::LayerNorm>(nn::NormOptions{.in_channels = 1024}),
                     {randn({1024, 1024})}};
   });
-  add("broadcast_bias_gelu_1024x4096",
-      [] { return function(bias_gelu, {randn({1024, 4096}), randn({4096})}); });
+  add("broadcast_bias_gelu_1024x4096", [] {
+    return function(bias_gelu, {randn({1024, 4096}), randn({4096})});
+  });
   for (const int axis : {0, 1})
     add("reduce_sum_ax" + std::to_string(axis) + "_4096x4096", [axis] {
       return function([axis](F& F, const Tensors& in) { return F.sum(in[0], {.axis = axis}); },

@@ -1,5 +1,5 @@
-// One step of stochastic gradient descent on a batch of 64. Gradients are written out as operators: Kiln has
-// no automatic differentiation yet.
+// One step of stochastic gradient descent on a batch of 64, with gradients written out as operators: what the
+// rows of trainer.cpp, which differentiate, are measured by.
 #include "bench/workload.h"
 
 using namespace kiln;
@@ -140,9 +140,10 @@ Tensor labels(int classes) {
 }  // namespace
 
 void add_training() {
-  add("train_mlp_b64",
-      [] { return Workload{std::make_shared<TrainMlp>(), {randn({batch, 512}), labels(2)}, /*many=*/true}; });
-  add("train_lenet_b64", [] {
+  add("train_mlp_b64_by_hand", [] {
+    return Workload{std::make_shared<TrainMlp>(), {randn({batch, 512}), labels(2)}, /*many=*/true};
+  });
+  add("train_lenet_b64_by_hand", [] {
     return Workload{std::make_shared<TrainLeNet>(), {randn({batch, 1, 28, 28}), labels(10)}, /*many=*/true};
   });
 }

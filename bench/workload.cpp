@@ -34,16 +34,23 @@ kiln::Tensor fill(const kiln::Shape& shape, const std::function<double(std::mt19
   return {values, shape};
 }
 
+void add_mode(const std::string& name, const Make& make, bool compiled, const std::vector<int>& threads) {
+  for (const int n : threads) {
+    const std::string full = name + (compiled ? "/compiled" : "/eager") + "/threads:" + std::to_string(n);
+    benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& s) {
+      run(s, make, compiled, n);
+    })->Unit(benchmark::kMicrosecond);
+  }
+}
+
 }  // namespace
 
 void add(const std::string& name, Make make, const std::vector<int>& threads) {
-  for (const bool compiled : {false, true})
-    for (const int n : threads) {
-      const std::string full = name + (compiled ? "/compiled" : "/eager") + "/threads:" + std::to_string(n);
-      benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& s) {
-        run(s, make, compiled, n);
-      })->Unit(benchmark::kMicrosecond);
-    }
+  for (const bool compiled : {false, true}) add_mode(name, make, compiled, threads);
+}
+
+void add_compiled(const std::string& name, Make make, const std::vector<int>& threads) {
+  add_mode(name, make, true, threads);
 }
 
 kiln::Tensor randn(const kiln::Shape& shape) {

@@ -14,9 +14,12 @@ struct Workload {
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
   bool many = false;  ///< the network returns several tensors
+  /// Replaces the call of the network, where the workload is more than that.
+  std::function<kiln::Tensor()> program = {};
 
   /// Calls the network as a program would: most workloads take one to three tensors and return one.
   kiln::Tensor call() const {
+    if (program) return program();
     if (many) return (*net)(inputs)[0];
     switch (inputs.size()) {
       case 1:
@@ -31,6 +34,8 @@ struct Workload {
 using Make = std::function<Workload()>;
 
 void add(const std::string& name, Make make, const std::vector<int>& threads = {1});
+/// The compiled form alone.
+void add_compiled(const std::string& name, Make make, const std::vector<int>& threads = {1});
 
 // One function per family, called by main.
 void add_networks();
@@ -40,6 +45,7 @@ void add_contractions();
 void add_recurrent();
 void add_vision();
 void add_training();
+void add_trainer();
 /// Overhead of calls and compilation. `self`: the path of this program, which is started again for each first
 /// call.
 void add_calls(const std::string& self);

@@ -394,4 +394,50 @@ mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context,
   return function.finish(written);
 }
 
+mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step) {
+  const Graph& graph = step.graph;
+  FunctionBuilder function(context, graph);
+  DialectBuilder& p = function.primitives();
+  Subgraph body{graph.inputs, graph.nodes, graph.outputs};
+  for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);
+  Differentiation joint(p, body, function.arguments());
+  const std::vector<Value> outputs = joint.outputs();
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) function.add_result(outputs[i]);
+  std::vector<Value> heads(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (step.request.heads[i]) heads[i] = p.like(outputs[i], 1);
+  const std::vector<Value> sums =
+      joint.sums(step.request, heads, std::vector<Value>(step.request.running.size()));
+
+  std::vector<std::size_t> argument_of;  // by input of the update
+  Composition update(p);
+  for (std::size_t i = 0; i < step.sources.size(); ++i) {
+    const Node& input = *step.update.inputs[i];
+    const StepGraph::Source& source = step.sources[i];
+    argument_of.push_back(source.index);
+    switch (source.of) {
+      case StepGraph::Source::Of::input:
+        update.set(input, function.arguments()[source.index]);
+        break;
+      case StepGraph::Source::Of::gradient:
+        if (!sums[source.index].valid()) fail_internal("'{}' has no gradient", input.name);
+        update.set(input, sums[source.index]);
+        break;
+      case StepGraph::Source::Of::caller:
+        argument_of.back() = function.arguments().size();
+        update.set(input, function.add_argument(input.types.at(0), input.name));
+        break;
+    }
+  }
+  for (const NodePtr& node : step.update.nodes)
+    if (!node->is_variable()) update.run(*node);
+
+  std::vector<Value> written = joint.updates();
+  written.resize(function.arguments().size());
+  for (std::size_t i = 0; i < graph.writes.size(); ++i)
+    written[graph.writes[i].input] = outputs[graph.outputs.size() + i];
+  for (const Graph::Write& w : step.update.writes) written[argument_of[w.input]] = update.value_of(w.value);
+  return function.finish(written);
+}
+
 }  // namespace kiln::ir

@@ -1,6 +1,7 @@
 #pragma once
 #include "ir/differentiate.h"
 #include "ir/graph.h"
+#include "ir/step_graph.h"
 
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/OwningOpRef.h>
@@ -14,11 +15,15 @@ namespace kiln::ir {
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph);
 
 /// Builds the graph and its gradients as one function, the joint function, with the attribute `kiln.joint`:
-/// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of `request`
-/// (a gradient of each marked output), then the running sums, of which there is one for each sum. Its results
-/// are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`). `request.heads` counts
-/// the graph's outputs, then its writes.
+/// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of
+/// `request` (a gradient of each marked output), then the running sums, of which there is one for each sum.
+/// Its results are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`).
+/// `request.heads` counts the graph's outputs, then its writes.
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
                                                      const GradientRequest& request);
+
+/// Builds a step as one function. Its arguments are the inputs of the graph, then those of the update that
+/// the caller gives; its results the graph's outputs, then the writes of both (`kiln.writes`).
+mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step);
 
 }  // namespace kiln::ir

@@ -46,7 +46,8 @@ MAY_INCLUDE = {
         "ir", "runtime"],
     "frontend/gluon/loss": ["frontend/api", "frontend/tensor", "ir", "runtime"],
     "frontend/gluon/trainer": [
-        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/parameter",
+        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/block", "frontend/gluon/hybridize",
+        "frontend/gluon/parameter",
         "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
     "frontend/model": [

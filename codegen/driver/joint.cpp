@@ -112,4 +112,21 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
   return code;
 }
 
+std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step, const CompileOptions& options) {
+  const ForkGuard guard;
+  const Clock::time_point started = Clock::now();
+  codegen::stats().graphs++;
+  const std::string& name = step.graph.name;
+  codegen::Stages stages(options, name);
+  codegen::Stages* const wanted = stages.wanted() ? &stages : nullptr;
+  if (wanted) stages.add("trace", ir::to_string(step.graph) + ir::to_string(step.update));
+  std::shared_ptr<const Executable> executable;
+  const std::size_t nodes = 3 * step.graph.nodes.size() + step.update.nodes.size();
+  codegen::with_context(name, nodes, [&](mlir::MLIRContext& context) {
+    auto module = ir::build_step_module(context, step);
+    executable = codegen::compile_module(*module, options, wanted, started);
+  });
+  return executable;
+}
+
 }  // namespace kiln

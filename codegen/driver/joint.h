@@ -1,6 +1,6 @@
 #pragma once
 #include "codegen/driver/compile.h"
-#include "ir/differentiate.h"
+#include "ir/step_graph.h"
 
 #include <kiln/recompute.h>
 
@@ -55,6 +55,10 @@ class JointCode {
 /// outputs, then its writes; `request.running` does not matter. Throws kiln::Error.
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
                                                Recompute policy,
+                                               const CompileOptions& options = default_options());
+
+/// Compiles a training step (ir/build.h) as one executable. Throws kiln::Error.
+std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step,
                                                const CompileOptions& options = default_options());
 
 }  // namespace kiln

@@ -19,6 +19,7 @@ JointCodes::Pair JointCodes::expected(const ir::GradientRequest& all_heads) {
     if (pair.request.heads == k.heads) return pair;
   ir::GradientRequest request{k.heads, all_heads.sums, all_heads.running};
   auto code = compile_joint(graph_, request, policy_, options_);
+  saved_bytes_ = code->saved_bytes;
   k.pairs.push_back({std::move(request), std::move(code)});
   return k.pairs.back();
 }
@@ -26,6 +27,11 @@ JointCodes::Pair JointCodes::expected(const ir::GradientRequest& all_heads) {
 void JointCodes::found(const ir::GradientRequest& request) {
   const std::lock_guard lock(mutex_);
   known(request).heads = request.heads;
+}
+
+std::size_t JointCodes::saved_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return saved_bytes_;
 }
 
 }  // namespace kiln::detail

@@ -31,6 +31,8 @@ class JointCodes {
   Pair expected(const ir::GradientRequest& all_heads);
   /// A backward pass of such a call found gradients of these outputs.
   void found(const ir::GradientRequest& request);
+  /// What the pair compiled last saves, in bytes; 0 if there is none.
+  std::size_t saved_bytes() const;
 
  private:
   struct Known {
@@ -43,7 +45,8 @@ class JointCodes {
   ir::Graph graph_;
   Recompute policy_;
   CompileOptions options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::size_t saved_bytes_ = 0;
   std::vector<Known> known_;
 };
 

@@ -110,6 +110,7 @@ struct BlockAccess {
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }
+  static std::weak_ptr<const void> identity(const Block& b) { return b.calls_.identity(); }
   /// The trace of the latest hybridized call; null if there is none. Throws if the block has changed since.
   static std::shared_ptr<const TracedCall> latest(const HybridBlock& b);
 };

@@ -55,12 +55,12 @@ std::size_t max_recordings(const HybridizeOptions& options) {
   return options.max_recordings > 0 ? static_cast<std::size_t>(options.max_recordings) : of_process;
 }
 
-bool memory_overlaps(const Storage& a, const Storage& b) {
+}  // namespace
+
+bool detail::memory_overlaps(const Storage& a, const Storage& b) {
   const std::less<const std::byte*> before;
   return before(a.data(), b.data() + b.bytes()) && before(b.data(), a.data() + a.bytes());
 }
-
-}  // namespace
 
 CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
     : train(is_train), numpy(NumpyScope::program()) {

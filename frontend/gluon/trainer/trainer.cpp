@@ -3,7 +3,6 @@
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
-#include "frontend/tensor/convert.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
@@ -97,9 +96,8 @@ class Arguments {
   void add(const Tensor& t) {
     frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   }
-  /// An element of `array`.
-  void add_element(const Tensor& array, std::size_t i) {
-    frame_.set_argument(next_++, *TensorAccess::array(array), i * size_of(TensorAccess::dtype(array)));
+  void add(const detail::UpdateNumbers& numbers, const detail::UpdatedParameter& p, std::size_t i) {
+    numbers.set_argument(frame_, next_++, p, i);
   }
 
  private:
@@ -126,19 +124,8 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
 }
 
 /// Runs the update with these numbers.
-void run(const TrainerState& state, const CompiledUpdate& code, std::span<const double> numbers) {
-  // Numbers in both dtypes; an input is one element of an array.
-  const auto count = static_cast<std::int64_t>(numbers.size());
-  const Tensor singles = TensorAccess::empty({count}, DType::f32);
-  convert_elements(numbers.data(), DType::f64, TensorAccess::array(singles)->host_data(), DType::f32,
-                   numbers.size());
-  Tensor doubles;
-  if (std::any_of(code.parameters.begin(), code.parameters.end(),
-                  [](const auto& p) { return p.computed() == DType::f64; })) {
-    doubles = TensorAccess::empty({count}, DType::f64);
-    convert_elements(numbers.data(), DType::f64, TensorAccess::array(doubles)->host_data(), DType::f64,
-                     numbers.size());
-  }
+void run(const TrainerState& state, CompiledUpdate& code, std::span<const double> numbers) {
+  code.numbers.set(code.parameters, numbers);
   CallFrame frame(*code.executable);
   Arguments arguments(frame);
   for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
@@ -147,8 +134,7 @@ void run(const TrainerState& state, const CompiledUpdate& code, std::span<const 
     for (const Tensor& s : state.parameters[i].states) arguments.add(s);
   for (std::size_t k = 0; k < code.chosen.size(); ++k)
     for (std::size_t n = 0; n < code.update.numbers; ++n)
-      arguments.add_element(code.parameters[k].computed() == DType::f64 ? doubles : singles,
-                            k * code.update.numbers + n);
+      arguments.add(code.numbers, code.parameters[k], k * code.update.numbers + n);
   // The tape may need the old weights, for a second backward pass.
   for (const std::size_t i : code.chosen) {
     detail::before_write(*TensorAccess::array(weight_of(state.parameters[i])));

@@ -3,6 +3,7 @@
 
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/tensor/convert.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -17,6 +18,26 @@ GradVariable* variable_of(const TrainedParameter& p) {
 }
 
 }  // namespace
+
+void UpdateNumbers::set(std::span<const UpdatedParameter> parameters, std::span<const double> numbers) {
+  const auto fill = [&](Tensor& array, DType dtype) {
+    if (!array.defined() ||
+        TensorAccess::shape(array).elements() != static_cast<std::int64_t>(numbers.size()))
+      array = TensorAccess::empty({static_cast<std::int64_t>(numbers.size())}, dtype);
+    convert_elements(numbers.data(), DType::f64, TensorAccess::array(array)->host_data(), dtype,
+                     numbers.size());
+  };
+  fill(singles_, DType::f32);
+  if (std::any_of(parameters.begin(), parameters.end(),
+                  [](const UpdatedParameter& p) { return p.computed() == DType::f64; }))
+    fill(doubles_, DType::f64);
+}
+
+void UpdateNumbers::set_argument(CallFrame& frame, std::size_t at, const UpdatedParameter& p,
+                                 std::size_t i) const {
+  const Tensor& array = p.computed() == DType::f64 ? doubles_ : singles_;
+  frame.set_argument(at, *TensorAccess::array(array), i * size_of(TensorAccess::dtype(array)));
+}
 
 std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_location where) const {
   std::vector<std::size_t> chosen;

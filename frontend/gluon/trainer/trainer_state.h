@@ -1,7 +1,7 @@
 #pragma once
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/trainer/update_graph.h"
-#include "runtime/executable.h"
+#include "runtime/call_frame.h"
 
 #include <kiln/trainer.h>
 
@@ -24,12 +24,26 @@ struct TrainedParameter {
   std::vector<Tensor> states;
 };
 
+/// The numbers of an update (TrainerState::numbers), rounded to the dtype in which each parameter's rule
+/// computes. An input of the code is one element of an array.
+class UpdateNumbers {
+ public:
+  /// Keeps the arrays of the last call.
+  void set(std::span<const UpdatedParameter> parameters, std::span<const double> numbers);
+  /// Number `i` as argument `at` of a frame, for a rule of `p`.
+  void set_argument(CallFrame& frame, std::size_t at, const UpdatedParameter& p, std::size_t i) const;
+
+ private:
+  Tensor singles_, doubles_;
+};
+
 /// The code of a choice of parameters.
 struct CompiledUpdate {
   std::vector<std::size_t> chosen;  ///< indices into TrainerState::parameters
   std::vector<UpdatedParameter> parameters;
   UpdateGraph update;
   std::shared_ptr<const Executable> executable;
+  UpdateNumbers numbers;
   std::shared_ptr<const Executable> all_finite;  ///< made when it is first asked for
 };
 

@@ -39,7 +39,14 @@ class KILN_API ObjectCalls {
   ObjectCalls& operator=(ObjectCalls&& o) noexcept {
     published_.store(o.published_.exchange(nullptr));
     owned_ = std::move(o.owned_);
+    identity_.reset();
+    o.identity_.reset();
     return *this;
+  }
+  /// Expires when this object ends, is moved or is assigned to. One thread at a time.
+  std::weak_ptr<const void> identity() const {
+    if (!identity_) identity_ = std::make_shared<char>();
+    return identity_;
   }
   /// Null before the first hybridized call.
   CachedCall* find() const { return published_.load(std::memory_order_acquire); }
@@ -49,8 +56,15 @@ class KILN_API ObjectCalls {
  private:
   std::shared_ptr<CachedCall> owned_;
   std::atomic<CachedCall*> published_{nullptr};
+  mutable std::shared_ptr<const void> identity_;
 };
 }  // namespace detail
+
+namespace loss {
+class Loss;
+}
+class Trainer;
+class TrainStep;
 
 using Tensors = std::vector<Tensor>;
 
@@ -231,6 +245,9 @@ struct CompiledCall {
   bool compiled = true;
   std::size_t kernels = 0;      ///< kernel launches per call
   std::size_t arena_bytes = 0;  ///< temporaries of one call, in bytes
+  /// What a recorded call saves for its backward pass besides its inputs and results, in bytes
+  /// (HybridizeOptions::recompute); 0 before the first.
+  std::size_t saved_bytes = 0;
   double compile_ms = 0;
 };
 
@@ -263,6 +280,10 @@ class KILN_API HybridBlock : public Block {
   /// thread's training mode. Throws before hybridize(), for a block with hooks, for uninitialised parameters,
   /// and for calls that run eagerly (CompiledCall::compiled).
   [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current());
+
+  /// A training step as one call (TrainStep): `auto step = net.train_step(loss, trainer); step({x},
+  /// labels);`. The network and the loss must outlive it, where they are.
+  [[nodiscard]] TrainStep train_step(const loss::Loss& loss, const Trainer& trainer) const;
 
   /// Infers unknown parameter shapes of this block from the inputs. The default records hybrid_forward and
   /// infers weights by the operators' shape rules. Override it if these do not suffice (see

@@ -84,8 +84,8 @@ struct VariationalDropoutOptions {
 class KILN_API VariationalDropoutCell : public kiln::rnn::ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
-    requires(!std::same_as<C, VariationalDropoutCell>)
-  explicit VariationalDropoutCell(const C& base, const VariationalDropoutOptions& options = {})
+  requires(!std::same_as<C, VariationalDropoutCell>) explicit VariationalDropoutCell(
+      const C& base, const VariationalDropoutOptions& options = {})
       : VariationalDropoutCell(std::make_shared<C>(base), options) {}
   explicit VariationalDropoutCell(std::shared_ptr<HybridRecurrentCell> base,
                                   const VariationalDropoutOptions& options = {});

@@ -26,4 +26,5 @@
 #include <kiln/symbol_block.h>
 #include <kiln/tensor.h>
 #include <kiln/threads.h>
+#include <kiln/train_step.h>
 #include <kiln/trainer.h>

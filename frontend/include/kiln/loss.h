@@ -13,6 +13,7 @@ class KILN_API Loss : public HybridBlock {
   Loss(std::optional<Number> weight, int batch_axis, const BlockOptions& options = {})
       : HybridBlock(options), weight_(weight), batch_axis_(batch_axis) {}
   std::string str() const override;
+  int batch_axis() const { return batch_axis_; }
 
  protected:
   Loss(std::optional<Number> weight, int batch_axis, const BlockOptions& options, std::string_view kind)

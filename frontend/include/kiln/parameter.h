@@ -78,8 +78,8 @@ class KILN_API Parameter {
   bool is_deferred() const;
   /// The values. Throws Error before initialize(), DeferredInitializationError while it is deferred.
   const Tensor& data(std::source_location where = std::source_location::current()) const;
-  /// The gradient, of the values' shape and dtype; zeros before the first backward(). Throws as data(), and if
-  /// grad_req is null.
+  /// The gradient, of the values' shape and dtype; zeros before the first backward(). Throws as data(), and
+  /// if grad_req is null.
   Tensor grad(std::source_location where = std::source_location::current()) const;
   /// Sets the gradient to zero; no effect before initialize() and if grad_req is null.
   void zero_grad();

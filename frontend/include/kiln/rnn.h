@@ -147,8 +147,8 @@ struct CellOptions {
   const ParameterDict* params = nullptr;
 };
 
-/// The base of cells with dense layers: i2h_weight (gates * hidden, input), h2h_weight (gates * hidden, hidden) and
-/// their biases.
+/// The base of cells with dense layers: i2h_weight (gates * hidden, input), h2h_weight (gates * hidden,
+/// hidden) and their biases.
 class KILN_API DenseCell : public HybridRecurrentCell {
  public:
   std::string str() const override;
@@ -213,8 +213,7 @@ class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
  public:
   explicit SequentialRNNCell(const BlockOptions& options = {}) : Block(options, "sequentialrnncell") {}
   template <class... C>
-    requires(CellBlock<std::remove_cvref_t<C>> && ...)
-  void add(C&&... cells) {
+  requires(CellBlock<std::remove_cvref_t<C>>&&...) void add(C&&... cells) {
     if constexpr (sizeof...(C) > 1)
       number_in_order({(std::is_lvalue_reference_v<C> ? nullptr : static_cast<const Block*>(&cells))...});
     (register_child(cells), ...);
@@ -239,8 +238,7 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
   explicit HybridSequentialRNNCell(const BlockOptions& options = {})
       : HybridRecurrentCell(options, "hybridsequentialrnncell") {}
   template <class... C>
-    requires(std::derived_from<std::remove_cvref_t<C>, HybridRecurrentCell> && ...)
-  void add(C&&... cells) {
+  requires(std::derived_from<std::remove_cvref_t<C>, HybridRecurrentCell>&&...) void add(C&&... cells) {
     if constexpr (sizeof...(C) > 1)
       number_in_order({(std::is_lvalue_reference_v<C> ? nullptr : static_cast<const Block*>(&cells))...});
     (register_child(cells), ...);
@@ -319,8 +317,8 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
 class KILN_API ResidualCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
-    requires(!std::same_as<C, ResidualCell>)
-  explicit ResidualCell(const C& base) : ResidualCell(std::make_shared<C>(base)) {}
+  requires(!std::same_as<C, ResidualCell>) explicit ResidualCell(const C& base)
+      : ResidualCell(std::make_shared<C>(base)) {}
   explicit ResidualCell(std::shared_ptr<HybridRecurrentCell> base);
 
  protected:
@@ -335,8 +333,8 @@ class KILN_API ResidualCell : public ModifierCell {
 class KILN_API ZoneoutCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
-    requires(!std::same_as<C, ZoneoutCell>)
-  explicit ZoneoutCell(const C& base, double zoneout_outputs = 0, double zoneout_states = 0)
+  requires(!std::same_as<C, ZoneoutCell>) explicit ZoneoutCell(const C& base, double zoneout_outputs = 0,
+                                                               double zoneout_states = 0)
       : ZoneoutCell(std::make_shared<C>(base), zoneout_outputs, zoneout_states) {}
   explicit ZoneoutCell(std::shared_ptr<HybridRecurrentCell> base, double zoneout_outputs = 0,
                        double zoneout_states = 0);

@@ -1,0 +1,281 @@
+// A training step as one executable.
+#include "codegen/driver/joint.h"
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/trainer_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/call_frame.h"
+#include "runtime/fail.h"
+
+#include <kiln/autograd.h>
+#include <kiln/train_step.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace kiln {
+
+using detail::Array;
+using detail::ParameterAccess;
+using detail::TensorAccess;
+using detail::TracedCall;
+using detail::TrainerState;
+using detail::UpdateCounts;
+
+namespace {
+
+/// Steps for more signatures than these are compiled again.
+constexpr std::size_t max_compiled = 64;
+
+/// loss(net(data...), label), to be recorded.
+class LossOfNetwork final : public HybridBlock {
+ public:
+  /// Both outlive it.
+  LossOfNetwork(HybridBlock& net, loss::Loss& loss) : HybridBlock({.prefix = ""}), net_(net), loss_(loss) {
+    const auto no_owner = [](Block*) {};
+    register_child(std::shared_ptr<Block>(&net, no_owner), "net");
+    register_child(std::shared_ptr<Block>(&loss, no_owner), "loss");
+  }
+
+  Tensor loss(const Tensors& inputs) {
+    const Tensors out = net_(Tensors(inputs.begin(), inputs.end() - 1));
+    if (out.size() != 1)
+      fail("train_step() takes a network with one output, which the loss compares with the label; {} has {}",
+           net_.name(), out.size());
+    return loss_(out[0], inputs.back());
+  }
+
+ protected:
+  Tensors hybrid_forward(F&, const Tensors& inputs) override { return {loss(inputs)}; }
+
+ private:
+  HybridBlock& net_;
+  loss::Loss& loss_;
+};
+
+/// A step for one signature and choice of parameters.
+struct CompiledStep {
+  std::shared_ptr<TracedCall> call;
+  std::vector<std::size_t> chosen;                   ///< of the Trainer's parameters
+  std::vector<detail::UpdatedParameter> parameters;  ///< these
+  std::size_t numbers = 0;                           ///< per parameter
+  std::shared_ptr<const Executable> executable;      ///< null: such steps run line by line
+  std::vector<std::shared_ptr<Array>> results;       ///< of the last call, for the next if nobody has them
+  detail::UpdateNumbers values;
+};
+
+/// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
+/// read one of them, or none of its results depends on it.
+std::optional<ir::GradientRequest> request_for(const TracedCall& call, const TrainerState& trainer,
+                                               std::span<const std::size_t> chosen) {
+  const std::size_t inputs = call.signature.inputs.size();
+  ir::GradientRequest request;
+  request.sums.assign(inputs + call.captures.size(), ir::GradientRequest::none);
+  request.running.assign(chosen.size(), false);
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    const detail::ParameterState& parameter = ParameterAccess::state(trainer.parameters[chosen[k]].parameter);
+    const auto capture = std::find_if(call.captures.begin(), call.captures.end(),
+                                      [&](const auto& c) { return c.parameter.get() == &parameter; });
+    if (capture == call.captures.end()) return {};
+    request.sums[inputs + static_cast<std::size_t>(capture - call.captures.begin())] =
+        static_cast<std::int64_t>(k);
+  }
+  for (const ir::Entry& e : call.gradient->body()->outputs)
+    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+  const ir::GradientUses uses = call.gradient->uses(request);
+  if (std::find(uses.sums.begin(), uses.sums.end(), false) != uses.sums.end()) return {};
+  return request;
+}
+
+ir::StepGraph step_graph(ir::Graph graph, ir::GradientRequest request, detail::UpdateGraph update,
+                         std::size_t parameters) {
+  using Source = ir::StepGraph::Source;
+  ir::StepGraph step{std::move(graph), std::move(request), std::move(update.graph), {}};
+  // The first inputs of an update are the weights, then the gradients.
+  for (std::size_t i = 0; i < step.update.inputs.size(); ++i) {
+    if (i >= 2 * parameters) {
+      step.sources.push_back({Source::Of::caller});
+    } else if (i >= parameters) {
+      step.sources.push_back({Source::Of::gradient, i - parameters});
+    } else {
+      const auto at =
+          std::find(step.request.sums.begin(), step.request.sums.end(), static_cast<std::int64_t>(i));
+      step.sources.push_back({Source::Of::input, static_cast<std::size_t>(at - step.request.sums.begin())});
+      // A weight that changes in each call has no use for a prepacked constant.
+      step.graph.is_parameter[step.sources.back().index] = false;
+    }
+  }
+  return step;
+}
+
+}  // namespace
+
+struct TrainStep::State {
+  HybridBlock* net;
+  loss::Loss* loss;
+  std::weak_ptr<const void> net_alive, loss_alive;
+  Trainer trainer;
+  LossOfNetwork block;
+  std::vector<std::shared_ptr<CompiledStep>> steps;  // the last used first
+  bool compiled = false;
+
+  State(HybridBlock& n, loss::Loss& l, std::weak_ptr<const void> na, std::weak_ptr<const void> la,
+        const Trainer& t)
+      : net(&n), loss(&l), net_alive(std::move(na)), loss_alive(std::move(la)), trainer(t), block(n, l) {}
+
+  Tensor line_by_line(const Tensors& inputs, std::int64_t batch_size, std::source_location where) {
+    compiled = false;
+    Tensor l;
+    {
+      const autograd::Record record;
+      l = block.loss(inputs);
+    }
+    l.backward({}, {}, where);
+    trainer.step(batch_size, false, where);
+    return l;
+  }
+
+  /// The parameters with a gradient, as a step after backward() would choose them. Throws for one without
+  /// values. Empty if a step must run line by line.
+  std::vector<std::size_t> choose(const TrainerState& t, std::source_location where) const {
+    std::vector<std::size_t> chosen;
+    if (t.options.check_finite) return {};
+    for (std::size_t i = 0; i < t.parameters.size(); ++i) {
+      const Parameter& p = t.parameters[i].parameter;
+      if (p.grad_req() == GradReq::null) continue;
+      p.data(where);
+      if (p.grad_req() != GradReq::write || !is_floating(p.dtype())) return {};
+      chosen.push_back(i);
+    }
+    return chosen;
+  }
+
+  CompiledStep& step_for(const Tensors& inputs, TrainerState& t, std::source_location where) {
+    const auto usable = [&](const CompiledStep& s) {
+      return s.call->signature.matches(inputs, true) && s.call->current() && s.chosen == choose(t, where) &&
+             s.parameters == t.described(s.chosen);
+    };
+    const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return usable(*s); });
+    if (found != steps.end()) {
+      std::rotate(steps.begin(), found, found + 1);
+      return *steps.front();
+    }
+    std::erase_if(steps, [](const auto& s) { return !s->call->current(); });
+    auto made = std::make_shared<CompiledStep>();
+    // Records first: shapes of parameters may not be known before.
+    const detail::Recorded recorded = detail::record_call(block, CallSignature(inputs, true), inputs);
+    made->call = recorded.call;
+    made->chosen = choose(t, where);
+    made->parameters = t.described(made->chosen);
+    if (!made->chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
+      if (auto request = request_for(*made->call, t, made->chosen)) {
+        t.make_states(made->chosen);
+        detail::UpdateGraph update = t.graph(made->chosen);
+        made->numbers = update.numbers;
+        ir::Graph graph = recorded.to_compile;
+        graph.name = net->name() + "_step";
+        made->executable = compile_step(
+            step_graph(std::move(graph), *std::move(request), std::move(update), made->chosen.size()));
+      }
+    }
+    steps.insert(steps.begin(), std::move(made));
+    if (steps.size() > max_compiled) steps.pop_back();
+    return *steps.front();
+  }
+
+  /// Whether an argument shares memory with a parameter, of which the code knows nothing.
+  bool overlaps(const CompiledStep& s, const TrainerState& t, const Tensors& inputs) const {
+    if (s.call->overlaps(inputs)) return true;
+    for (const std::size_t i : s.chosen) {
+      const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
+      for (const Tensor& input : inputs)
+        if (detail::memory_overlaps(weight, *TensorAccess::array(input))) return true;
+    }
+    return false;
+  }
+
+  Tensor run(CompiledStep& s, TrainerState& t, const Tensors& inputs, std::int64_t batch_size) {
+    compiled = true;
+    const TracedCall& call = *s.call;
+    UpdateCounts counts = t.counted(s.chosen);
+    const std::vector<double> numbers = t.numbers(s.chosen, counts, batch_size);
+    s.values.set(s.parameters, numbers);
+
+    CallFrame frame(*s.executable);
+    call.fill_arguments(inputs, frame);
+    std::size_t next = inputs.size() + call.captures.size();
+    for (const std::size_t i : s.chosen)
+      for (const Tensor& state : t.parameters[i].states)
+        frame.set_argument(next++, *TensorAccess::array(state), TensorAccess::byte_offset(state));
+    for (std::size_t k = 0; k < s.chosen.size(); ++k)
+      for (std::size_t n = 0; n < s.numbers; ++n)
+        s.values.set_argument(frame, next++, s.parameters[k], k * s.numbers + n);
+    s.results.resize(call.fresh.size());
+    for (std::size_t i = 0; i < call.fresh.size(); ++i) {
+      std::shared_ptr<Array>& array = s.results[i];
+      if (!array || array.use_count() > 1)
+        array = std::make_shared<Array>(Buffer(call.fresh[i]), call.fresh[i].shape);
+      frame.set_result(i, array->data());
+    }
+    // The tape may need what is written.
+    for (const std::size_t i : s.chosen) {
+      detail::before_write(*TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data));
+      for (const Tensor& state : t.parameters[i].states) detail::before_write(*TensorAccess::array(state));
+    }
+    for (const std::uint32_t w : call.written_captures) detail::before_write(*call.captures[w].array.get());
+    frame.run(reserve_random);
+    for (const auto& array : s.results) array->bump_version();
+    t.finish(s.chosen, std::move(counts));
+    Tensors out(call.results.size());
+    call.fill_results(inputs, s.results, TracedCall::Made::kept, out);
+    return out[0];
+  }
+};
+
+TrainStep HybridBlock::train_step(const loss::Loss& loss, const Trainer& trainer) const {
+  // A block is a handle; only hybrid_forward, which the program writes, is not const.
+  auto& net = const_cast<HybridBlock&>(*this);
+  auto& criterion = const_cast<loss::Loss&>(loss);
+  return TrainStep(std::make_shared<TrainStep::State>(net, criterion, detail::BlockAccess::identity(net),
+                                                      detail::BlockAccess::identity(criterion), trainer));
+}
+
+Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int64_t batch_size, Where where) {
+  State& s = *state_;
+  if (s.net_alive.expired() || s.loss_alive.expired())
+    fail("{}the {} of this train_step() has ended or moved: it must stay where it was when the step was made",
+         line_prefix(where), s.net_alive.expired() ? "network" : "loss");
+  if (Trace::current() || detail::is_recording())
+    fail("{}a training step records, differentiates and updates by itself: call it outside of {}",
+         line_prefix(where), Trace::current() ? "hybrid_forward" : "autograd::Record");
+  const std::source_location line = CallSite::resolve(where);
+  const CallSite site(std::nullopt, line);
+  const autograd::TrainMode mode;
+  return at_line(where, [&] {
+    Tensors inputs = data;
+    inputs.push_back(label);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!inputs[i].defined())
+        fail("{} of the step is an undefined Tensor",
+             i < data.size() ? fmt::format("input {}", i) : "the label");
+    if (batch_size == 0) {
+      const auto axis = static_cast<std::size_t>(s.loss->batch_axis());
+      if (data.empty() || axis >= data[0].shape().rank())
+        fail("the batch size is not known: the first input has no axis {}; give it", s.loss->batch_axis());
+      batch_size = data[0].shape()[axis];
+    }
+    if (batch_size < 1)
+      fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
+    TrainerState& t = detail::TrainerAccess::state(s.trainer);
+    CompiledStep& step = s.step_for(inputs, t, where);
+    if (!step.executable || s.overlaps(step, t, inputs)) return s.line_by_line(inputs, batch_size, where);
+    return s.run(step, t, inputs, batch_size);
+  });
+}
+
+bool TrainStep::compiled() const { return state_->compiled; }
+
+}  // namespace kiln

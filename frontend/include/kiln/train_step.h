@@ -1,0 +1,56 @@
+#pragma once
+#include <kiln/block.h>
+#include <kiln/loss.h>
+#include <kiln/trainer.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace kiln {
+
+/// A training step as one call, made by HybridBlock::train_step():
+/// ```
+/// auto step = net.train_step(loss, trainer);
+/// Tensor l = step({x}, labels);
+/// ```
+/// computes what these lines compute, with the same bits in the loss, the parameters, their running
+/// statistics and the optimizer's states:
+/// ```
+/// Tensor l;
+/// {
+///   autograd::Record record;
+///   l = loss(net(x), labels);
+/// }
+/// l.backward();
+/// trainer.step(x.shape()[0]);
+/// ```
+/// Forward, backward and update are one executable per signature, so a gradient is used where it is computed
+/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. Where a step cannot be compiled
+/// (the network cannot, the Trainer checks for finite gradients, a parameter adds its gradients or takes no
+/// part in the loss) the lines above run instead, and gradients are written.
+///
+/// A handle: copies are the same step. The network and the loss must not end or move before it: a call then
+/// throws. Thread rule: as Trainer.
+class KILN_API TrainStep {
+ public:
+  using Where = std::source_location;
+
+  /// The network's inputs and the label, to the loss. `batch_size`: of Trainer::step(); 0: the extent of the
+  /// first input's axis Loss::batch_axis(). Throws what the lines above throw, and inside autograd::Record.
+  Tensor operator()(const Tensors& data, const Tensor& label, std::int64_t batch_size = 0,
+                    Where where = Where::current());
+  Tensor operator()(const Tensor& data, const Tensor& label, std::int64_t batch_size = 0,
+                    Where where = Where::current()) {
+    return (*this)(Tensors{data}, label, batch_size, where);
+  }
+  /// Whether the last call ran as one executable.
+  bool compiled() const;
+
+ private:
+  friend class HybridBlock;
+  struct State;
+  explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace kiln

@@ -1,0 +1,163 @@
+// Steps of training as four lines and as one call: equal bits, in all modes; and what a step refuses.
+#include "golden_files.h"
+#include "same_bits.h"
+#include "training_nets.h"
+
+#include <catch2/catch.hpp>
+
+using namespace kiln;
+using Catch::Contains;
+using golden::error_of;
+using training::Task;
+
+namespace {
+
+enum class Mode { eager, hybridized, train_step };
+
+/// Losses of all steps, then all parameters.
+Tensors train(const std::function<Task()>& make, Mode mode, int steps, const optimizer::Options& options,
+              const std::string& optimizer = "sgd", Recompute recompute = Recompute::cheap) {
+  Task task = make();
+  if (mode != Mode::eager) task.net->hybridize({.recompute = recompute});
+  Trainer trainer(task.net->collect_params(), optimizer, options);
+  TrainStep step = task.net->train_step(*task.loss, trainer);
+  random::seed(23);
+  Tensors out;
+  for (int i = 0; i < steps; ++i) {
+    Tensor l;
+    if (mode == Mode::train_step) {
+      l = step(task.x, task.label);
+      CHECK(step.compiled());
+    } else {
+      {
+        const autograd::Record record;
+        l = (*task.loss)((*task.net)(task.x), task.label);
+      }
+      l.backward();
+      trainer.step(task.x.shape()[0]);
+    }
+    out.push_back(l.copy());
+  }
+  for (const Parameter& p : task.net->collect_params()) out.push_back(p.data().copy());
+  return out;
+}
+
+void check_equal(const Tensors& a, const Tensors& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(same_bits(a[i], b[i]));
+}
+
+}  // namespace
+
+TEST_CASE("a step has the same bits eagerly, hybridized and as one call", "[train_step]") {
+  for (const auto& make : training::tasks()) {
+    INFO(make().name);
+    const Tensors eager = train(make, Mode::eager, 5, {.learning_rate = 0.1, .momentum = 0.9});
+    for (const int threads : {1, 2}) {
+      const ThreadLimit limit(threads);
+      check_equal(eager, train(make, Mode::hybridized, 5, {.learning_rate = 0.1, .momentum = 0.9}));
+      check_equal(eager, train(make, Mode::train_step, 5, {.learning_rate = 0.1, .momentum = 0.9}));
+    }
+  }
+}
+
+TEST_CASE("with other optimizers too, whose numbers change from step to step", "[train_step]") {
+  for (const std::string name : {"adam", "lamb", "nadam", "sgld"}) {
+    INFO(name);
+    const optimizer::Options options{.learning_rate = 0.01, .wd = 0.001};
+    const Tensors eager = train(training::mlp, Mode::eager, 4, options, name);
+    check_equal(eager, train(training::mlp, Mode::hybridized, 4, options, name));
+    check_equal(eager, train(training::mlp, Mode::train_step, 4, options, name));
+  }
+}
+
+TEST_CASE("what is recomputed changes no bit, and the bytes that are saved", "[train_step]") {
+  for (const auto& make : {training::mlp, training::convolutional, training::encoder}) {
+    INFO(make().name);
+    const Tensors eager = train(make, Mode::eager, 2, {.learning_rate = 0.1});
+    for (const Recompute policy : {Recompute::none, Recompute::cheap, Recompute::all, Recompute::blocks})
+      check_equal(eager, train(make, Mode::hybridized, 2, {.learning_rate = 0.1}, "sgd", policy));
+    const auto saved = [&](Recompute policy) {
+      Task task = make();
+      task.net->hybridize({.recompute = policy});
+      const autograd::Record record;
+      (*task.net)(task.x);
+      return task.net->compiled_calls().at(0).saved_bytes;
+    };
+    CHECK(saved(Recompute::cheap) < saved(Recompute::none));
+    CHECK(saved(Recompute::all) < saved(Recompute::cheap));
+    CHECK(saved(Recompute::blocks) < saved(Recompute::none));
+  }
+}
+
+TEST_CASE("a step follows its network and its trainer", "[train_step]") {
+  Task task = training::mlp();
+  Trainer trainer(task.net->collect_params(), "sgd", {.learning_rate = 0.5});
+  TrainStep step = task.net->train_step(*task.loss, trainer);
+  const Tensor first = step(task.x, task.label);
+  const std::vector<float> kept = first.to_vector<float>();
+  CHECK(trainer.num_update() == 1);
+
+  // The loss of an earlier step stays what it was.
+  step(task.x, task.label);
+  CHECK(first.to_vector<float>() == kept);
+
+  // A rate of 0 changes nothing, without another compilation.
+  trainer.set_learning_rate(0);
+  const Tensor weight = task.net->collect_params()[0].data().copy();
+  const auto code = [] { return stats().kernels_compiled + stats().kernels_loaded; };
+  const std::uint64_t compiled = code();
+  step(task.x, task.label);
+  CHECK(same_bits(weight, task.net->collect_params()[0].data()));
+  CHECK(code() == compiled);
+
+  // Another batch is another signature; the batch size divides the gradients.
+  step(F::slice_axis(task.x, {.axis = 0, .begin = 0, .end = 1}),
+       F::slice_axis(task.label, {.axis = 0, .begin = 0, .end = 1}));
+  CHECK(step.compiled());
+
+  // Gradients have no arrays: those of earlier passes stay.
+  CHECK(F::sum(F::abs(task.net->collect_params()[0].grad())).item<float>() == 0);
+}
+
+TEST_CASE("a step that cannot be one executable runs line by line", "[train_step]") {
+  Task task = training::mlp();
+  Trainer checked(task.net->collect_params(), "sgd", {}, {.check_finite = true});
+  TrainStep step = task.net->train_step(*task.loss, checked);
+  step(task.x, task.label);
+  CHECK_FALSE(step.compiled());
+  CHECK(checked.num_update() == 1);
+
+  Parameter added = task.net->collect_params()[0];
+  added.set_grad_req(GradReq::add);
+  Trainer trainer(task.net->collect_params(), "sgd");
+  TrainStep adds = task.net->train_step(*task.loss, trainer);
+  adds(task.x, task.label);
+  CHECK_FALSE(adds.compiled());
+}
+
+TEST_CASE("errors of a step", "[train_step]") {
+  Task task = training::mlp();
+  Trainer trainer(task.net->collect_params(), "sgd");
+  TrainStep step = task.net->train_step(*task.loss, trainer);
+  CHECK_THAT(error_of([&] {
+               const autograd::Record record;
+               step(task.x, task.label);
+             }),
+             Contains("train_step_test.cpp:") && Contains("outside of autograd::Record"));
+  CHECK_THAT(error_of([&] { step(task.x, task.label, -1); }), Contains("at least 1"));
+  CHECK_THAT(error_of([&] { step(task.x, Tensor()); }),
+             Contains("the label of the step is an undefined Tensor"));
+  // A parameter that takes no part in the loss has no gradient.
+  ParameterDict more = task.net->collect_params();
+  const nn::Dense other(2, {.in_units = 2, .prefix = "other_"});
+  other.initialize();
+  more.update(other.collect_params());
+  Trainer of_both(more, "sgd");
+  TrainStep stale = task.net->train_step(*task.loss, of_both);
+  CHECK_THAT(error_of([&] { stale(task.x, task.label); }),
+             Contains("Gradient of Parameter `other_") && Contains("has not been updated"));
+  task.net.reset();
+  CHECK_THAT(error_of([&] { step(task.x, task.label); }),
+             Contains("the network of this train_step() has ended"));
+}
