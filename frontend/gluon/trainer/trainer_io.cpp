@@ -45,6 +45,14 @@ Json description(const TrainerState& state) {
   return out;
 }
 
+std::string text_of(const Json& json) {
+  try {
+    return json.dump();
+  } catch (const Json::exception&) {
+    fail("states cannot be saved for parameters whose names are not UTF-8");
+  }
+}
+
 /// A pickle begins with an opcode and its protocol. So may the length of a safetensors header, which a brace
 /// follows.
 bool is_pickle(std::span<const std::byte> bytes) {
@@ -189,7 +197,7 @@ void Trainer::save_states(const std::string& path, Where where) const {
       for (std::size_t k = 0; k < p.states.size(); ++k)
         arrays.push_back({array_name(p, names.at(k)), p.states[k]});
     }
-    const std::string text = description(state).dump();
+    const std::string text = text_of(description(state));
     arrays.push_back({json_name, Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
                                         {static_cast<std::int64_t>(text.size())})});
     save_arrays(path, arrays);
