@@ -247,6 +247,79 @@ TEST_CASE("an update is the same in numpy mode, in training mode and for every f
     }
 }
 
+TEST_CASE("a scalar of numpy mode is a parameter", "[trainer]") {
+  npx::set_np();
+  const Tensor scalar = Tensor{2}.reshape({1})[0];
+  npx::reset_np();
+  REQUIRE(scalar.shape() == Shape{});
+  ParameterDict params;
+  for (const char* name : {"sgd", "adam", "lamb", "lars", "ftrl", "sgld"}) {
+    INFO(name);
+    Parameter p = params.get(name);
+    p.initialize();
+    p.set_data(scalar);
+    Trainer trainer({p}, name, {}, {.check_finite = true});
+    Tensor y;
+    {
+      const autograd::Record record;
+      y = p.data() * p.data();
+    }
+    y.backward();
+    trainer.step(1);
+    CHECK(p.data().shape() == Shape{});
+    CHECK(p.data().item<float>() != 2);
+  }
+}
+
+TEST_CASE("a parameter of another dtype after its states were made", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "adam");
+  one.give();
+  trainer.step(1);
+  one.w.cast(DType::f64);
+  one.give(Tensor({1, 1}, DType::f64));
+  CHECK_THAT(error_of([&] { trainer.step(1); }),
+             Contains("'w'") && Contains("float64 (2,)") && Contains("another Trainer"));
+  Trainer next(one.params, "adam");
+  next.step(1);
+  CHECK(one.w.data().dtype() == DType::f64);
+}
+
+TEST_CASE("a step inside Record, and in hybrid_forward", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "sgd", {.learning_rate = 1});
+  {
+    const autograd::Record record;
+    F::sum(one.w.data() * Tensor{1, -1}).backward();
+    trainer.step(1);
+  }
+  CHECK(floats(one.w.data()) == Floats{0, 3});
+  Net net([&](F&, const Tensors& in) {
+    trainer.step(1);
+    return Tensors{in[0]};
+  });
+  net.hybridize();
+  CHECK_THAT(error_of([&] { net({ones({1})}); }), Contains("hybrid_forward"));
+}
+
+TEST_CASE("AdamW decays apart from the gradient, SGLD adds noise of the rate's size", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "adamw", {.learning_rate = 0.125, .wd = 0.5});
+  one.give(Tensor{1, 0});
+  trainer.step(1);
+  CHECK(floats(one.w.data())[0] == Approx(1 - 0.125 - 0.0625).epsilon(1e-5));
+  CHECK(floats(one.w.data())[1] == Approx(2 - 0.125));
+
+  ParameterDict params;
+  Parameter p = parameter(params, "p", zeros({10000}));
+  Trainer noisy(params, "sgld", {.learning_rate = 0.25});
+  random::seed(3);
+  give_gradient(p, zeros({10000}));
+  noisy.step(1);
+  CHECK(p.data().mean().item<double>() == Approx(0).margin(0.02));
+  CHECK(F::mean(F::square(p.data())).item<double>() == Approx(0.25).epsilon(0.05));
+}
+
 TEST_CASE("a step between two backward passes of one graph", "[trainer]") {
   One one;
   Trainer trainer(one.params, "sgd", {.learning_rate = 1});
@@ -320,7 +393,14 @@ TEST_CASE("the file of states", "[trainer]") {
   const auto json = nlohmann::json::parse(bytes.begin(), bytes.end());
   CHECK(json.at("optimizer") == "adam");
   CHECK(json.at("counts").at("w") == 1);
-  CHECK(json.at("lr_scheduler") == "Factor(step=2, factor=0.5, stop_factor_lr=1e-08, base_lr=0.01)");
+  CHECK(json.at("lr_scheduler") == "Factor(step=2, factor=0.5, stop_factor_lr=1e-08, base_lr=0.001)");
+
+  // A schedule without a base_lr begins at the optimizer's rate, or the one given.
+  using lr_scheduler::Factor;
+  CHECK(Trainer(one.params, "adam", {.lr_scheduler = Factor({.step = 1, .base_lr = 3})}).learning_rate() ==
+        3);
+  CHECK(Trainer(one.params, "adam", {.learning_rate = 2, .lr_scheduler = Factor({.step = 1})})
+            .learning_rate() == 2);
 
   const auto refused = [&](const ParameterDict& params, const char* name, const optimizer::Options& o = {}) {
     Trainer other(params, name, o);

@@ -17,8 +17,9 @@ Optimizer::Optimizer(std::string name, const Options& options, const std::vector
                      double default_rate)
     : name_(std::move(name)), options_(options), rate_(options.learning_rate.value_or(default_rate)) {
   kiln::detail::check_options(name_, options_, own);
-  if (options_.lr_scheduler.defined() && options_.learning_rate)
-    options_.lr_scheduler = options_.lr_scheduler.with_base_lr(*options_.learning_rate);
+  lr_scheduler::Schedule& schedule = options_.lr_scheduler;
+  if (schedule.defined() && (options_.learning_rate || !schedule.has_base_lr()))
+    schedule = schedule.with_base_lr(rate_);
 }
 
 Optimizer::~Optimizer() = default;

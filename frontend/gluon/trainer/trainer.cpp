@@ -63,6 +63,14 @@ std::shared_ptr<TrainerState> make_state(const std::vector<Parameter>& params,
   });
 }
 
+/// In the order of their names, which is MXNet's.
+std::vector<Parameter> sorted(const ParameterDict& params) {
+  std::vector<Parameter> out = params.items();
+  std::sort(out.begin(), out.end(),
+            [](const Parameter& a, const Parameter& b) { return a.name() < b.name(); });
+  return out;
+}
+
 /// The code for these parameters; compiled if it is not among the last ones.
 CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
   std::vector<detail::UpdatedParameter> parameters = state.described(chosen);
@@ -161,10 +169,10 @@ void run(const TrainerState& state, const CompiledUpdate& code, std::span<const 
 
 Trainer::Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options,
                  const TrainerOptions& trainer_options, Where where)
-    : Trainer(params.items(), optimizer::create(optimizer, options, where), trainer_options, where) {}
+    : Trainer(sorted(params), optimizer::create(optimizer, options, where), trainer_options, where) {}
 Trainer::Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
                  const TrainerOptions& options, Where where)
-    : Trainer(params.items(), std::move(optimizer), options, where) {}
+    : Trainer(sorted(params), std::move(optimizer), options, where) {}
 Trainer::Trainer(const std::vector<Parameter>& params, std::string_view optimizer,
                  const optimizer::Options& options, const TrainerOptions& trainer_options, Where where)
     : Trainer(params, optimizer::create(optimizer, options, where), trainer_options, where) {}

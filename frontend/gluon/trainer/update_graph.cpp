@@ -42,7 +42,9 @@ UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const 
   std::vector<Tensor> weights, masters(parameters.size());
   std::vector<std::vector<Tensor>> old(parameters.size());
   const auto input = [&](std::string_view kind, std::size_t i, const TensorType& type) {
-    return trace.input(fmt::format("{}{}", kind, i), type);
+    const Tensor t = trace.input(fmt::format("{}{}", kind, i), type);
+    // Numbers have the shape (1,), and a scalar of numpy mode combined with one would get it.
+    return type.shape.empty() ? t.reshape({1}) : t;
   };
   const auto each = [&](auto&& make) {
     for (std::size_t i = 0; i < parameters.size(); ++i) make(parameters[i], updates[i], i);

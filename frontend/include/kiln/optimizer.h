@@ -22,7 +22,7 @@ namespace kiln::optimizer {
 /// Options of every optimizer, then those that some have. One that is given and that the optimizer does not
 /// have is an error, which lists those it has.
 struct Options {
-  std::optional<double> learning_rate = {};  ///< default: the optimizer's, usually 0.01
+  std::optional<double> learning_rate = {};  ///< default: the schedule's base_lr, or the optimizer's
   std::optional<double> momentum = {};       ///< sgd, nag, lars: 0; signum: 0.9
   std::optional<double> beta1 = {};          ///< adam, adamw, adamax, nadam, lamb: 0.9; ftml: 0.6
   std::optional<double> beta2 = {};          ///< of the same, and ftml: 0.999
@@ -72,8 +72,8 @@ struct Progress {
 using Memory = std::map<std::string, double>;
 
 /// The update of one parameter, as an optimizer's rule sees it. `weight`, `gradient` and `states` have the
-/// parameter's shape, and dtype float32, or float64 for parameters of float64. The rule assigns the new
-/// values to `weight` and `states`. The numbers have the shape (1,) and the same dtype.
+/// parameter's shape, (1,) for a scalar, and dtype float32, or float64 for parameters of float64. The rule
+/// assigns the new values to `weight` and `states`. The numbers have the shape (1,) and the same dtype.
 struct Update {
   Tensor weight;
   Tensor gradient;              ///< as backward() computed it, not yet rescaled

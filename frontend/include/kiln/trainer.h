@@ -41,7 +41,8 @@ class KILN_API Trainer {
  public:
   using Where = std::source_location;
 
-  /// `optimizer`: a name of optimizer::create().
+  /// `optimizer`: a name of optimizer::create(). Parameters of a dictionary are updated in the order of their
+  /// names, those of a list in its order; Options::param_idx2name counts in that order.
   Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options = {},
           const TrainerOptions& trainer_options = {}, Where where = Where::current());
   Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
