@@ -212,6 +212,9 @@ TEST_CASE("clip_global_norm", "[trainer]") {
   CHECK(clip_global_norm({half}, 250) == 500);
   CHECK(half.to_vector<float>()[0] == Approx(150).epsilon(1e-3));
   CHECK(std::isnan(clip_global_norm({Tensor{not_a_number}}, 1)));
+  CHECK_THAT(error_of([&] { clip_global_norm({Tensor()}, 1); }), Contains("trainer_test.cpp"));
+  CHECK_THAT(error_of([&] { clip_global_norm({}, 1); }), Contains("needs arrays"));
+  CHECK_THAT(error_of([&] { clip_global_norm({a}, 0); }), Contains("max_norm is 0"));
 }
 
 TEST_CASE("a program's own optimizer", "[trainer]") {
@@ -226,6 +229,18 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
       u.weight = u.weight - u.rate * F::sign(u.gradient);
     }
   };
+  // A rule may use arrays of its own, and write in place.
+  struct Masked : optimizer::Optimizer {
+    Tensor mask;
+    explicit Masked(Tensor m) : Optimizer("masked", {.learning_rate = 1}), mask(std::move(m)) {}
+    void update(optimizer::Update& u) const override { u.weight -= u.rate * u.gradient * mask; }
+  };
+  struct Reads : optimizer::Optimizer {
+    Reads() : Optimizer("reads", {}) {}
+    void update(optimizer::Update& u) const override {
+      if (u.rate.item<float>() > 0) u.weight = u.weight - u.gradient;
+    }
+  };
   struct Reshapes : optimizer::Optimizer {
     Reshapes() : Optimizer("reshapes", {}) {}
     void update(optimizer::Update& u) const override { u.weight = F::sum(u.weight); }
@@ -235,6 +250,20 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
   one.give(Tensor{8, -3});
   trainer.step(1);
   CHECK(floats(one.w.data()) == Floats{0.75, 2.25});
+  one.w.set_data(Tensor{1, 2});
+  Tensor mask{1, 0};
+  Trainer masked(one.params, std::make_shared<Masked>(mask));
+  one.give(Tensor{8, -3});
+  masked.step(1);
+  CHECK(floats(one.w.data()) == Floats{-7, 2});
+  mask[slice()] = 1;
+  one.give(Tensor{8, -3});
+  masked.step(1);
+  CHECK(floats(one.w.data()) == Floats{-15, 5});
+
+  Trainer reads(one.params, std::make_shared<Reads>());
+  one.give();
+  CHECK_THAT(error_of([&] { reads.step(1); }), Contains("trainer_test.cpp") && Contains("traced"));
   Trainer wrong(one.params, std::make_shared<Reshapes>());
   one.give();
   CHECK_THAT(error_of([&] { wrong.step(1); }),

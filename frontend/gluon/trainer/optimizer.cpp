@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/ranges.h>
+#include <typeinfo>
 
 namespace kiln::optimizer {
 
@@ -53,16 +54,26 @@ std::shared_ptr<Optimizer> make(const Options& options) {
   return std::make_shared<Rule>(options);
 }
 
+template <class Rule>
+bool is(const Optimizer& optimizer) {
+  return typeid(optimizer) == typeid(Rule);
+}
+
 struct Known {
   std::string_view name;
   std::shared_ptr<Optimizer> (*make)(const Options&);
+  bool (*is)(const Optimizer&);
 };
+template <class Rule>
+constexpr Known known_as(std::string_view name) {
+  return {name, make<Rule>, is<Rule>};
+}
 constexpr Known known[] = {
-    {"sgd", make<SGD>},         {"nag", make<NAG>},           {"signum", make<Signum>},
-    {"ftml", make<FTML>},       {"lars", make<LARS>},         {"lamb", make<LAMB>},
-    {"adam", make<Adam>},       {"adamw", make<AdamW>},       {"adagrad", make<AdaGrad>},
-    {"rmsprop", make<RMSProp>}, {"adadelta", make<AdaDelta>}, {"ftrl", make<Ftrl>},
-    {"adamax", make<Adamax>},   {"nadam", make<Nadam>},       {"sgld", make<SGLD>},
+    known_as<SGD>("sgd"),         known_as<NAG>("nag"),           known_as<Signum>("signum"),
+    known_as<FTML>("ftml"),       known_as<LARS>("lars"),         known_as<LAMB>("lamb"),
+    known_as<Adam>("adam"),       known_as<AdamW>("adamw"),       known_as<AdaGrad>("adagrad"),
+    known_as<RMSProp>("rmsprop"), known_as<AdaDelta>("adadelta"), known_as<Ftrl>("ftrl"),
+    known_as<Adamax>("adamax"),   known_as<Nadam>("nadam"),       known_as<SGLD>("sgld"),
 };
 
 }  // namespace
@@ -84,3 +95,8 @@ std::shared_ptr<Optimizer> create(std::string_view name, const Options& options,
 }
 
 }  // namespace kiln::optimizer
+
+bool kiln::detail::is_library_rule(const optimizer::Optimizer& optimizer) {
+  return std::any_of(std::begin(optimizer::known), std::end(optimizer::known),
+                     [&](const auto& k) { return k.is(optimizer); });
+}

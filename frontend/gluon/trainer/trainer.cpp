@@ -1,5 +1,6 @@
 // Trainer: the updates of all parameters as one executable.
 #include "codegen/driver/compile.h"
+#include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
@@ -72,7 +73,7 @@ std::vector<Parameter> sorted(const ParameterDict& params) {
 }
 
 /// The code for these parameters; compiled if it is not among the last ones.
-CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
+CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen, std::source_location where) {
   std::vector<detail::UpdatedParameter> parameters = state.described(chosen);
   const auto found = std::find_if(state.compiled.begin(), state.compiled.end(), [&](const auto& c) {
     return c->chosen == chosen && c->parameters == parameters;
@@ -82,7 +83,7 @@ CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
     return *state.compiled.front();
   }
   auto made = std::make_shared<CompiledUpdate>();
-  made->update = state.graph(chosen);
+  made->update = state.graph(chosen, where);
   made->executable = compile(made->update.graph);
   made->chosen = std::move(chosen);
   made->parameters = std::move(parameters);
@@ -116,7 +117,10 @@ class Arguments {
 };
 
 void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
-  if (!code.all_finite) code.all_finite = compile(detail::finite_graph(code.parameters));
+  if (!code.all_finite) {
+    const CallSite site(where, where);
+    code.all_finite = compile(detail::finite_graph(code.parameters));
+  }
   std::vector<float> sums(code.chosen.size());
   CallFrame frame(*code.all_finite);
   Arguments arguments(frame);
@@ -127,8 +131,8 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
     if (std::isnan(sums[k]))
       fail(
           "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
-          "the "
-          "learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by zero "
+          "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
+          "zero "
           "in the loss",
           line_prefix(where), state.parameters[code.chosen[k]].parameter.name());
 }
@@ -157,11 +161,13 @@ void run(const TrainerState& state, const CompiledUpdate& code, std::span<const 
     for (std::size_t n = 0; n < code.update.numbers; ++n)
       arguments.add_element(code.parameters[k].computed() == DType::f64 ? doubles : singles,
                             k * code.update.numbers + n);
+  for (const Tensor& t : code.update.captured) arguments.add(t);
   // The tape may need the old weights, for a second backward pass.
   for (const std::size_t i : code.chosen) {
     detail::before_write(*TensorAccess::array(weight_of(state.parameters[i])));
     for (const Tensor& s : state.parameters[i].states) detail::before_write(*TensorAccess::array(s));
   }
+  for (const Tensor& t : code.update.captured) detail::before_write(*TensorAccess::array(t));
   frame.run(reserve_random);
 }
 
@@ -198,7 +204,7 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
     const std::vector<std::size_t> chosen = state.choose(ignore_stale_grad, where);
     if (chosen.empty()) return;
     state.make_states(chosen);
-    CompiledUpdate& code = code_for(state, chosen);
+    CompiledUpdate& code = code_for(state, chosen, where);
     if (state.options.check_finite) check_finite(state, code, where);
     UpdateCounts counts = state.counted(chosen);
     run(state, code, state.numbers(chosen, counts, batch_size));

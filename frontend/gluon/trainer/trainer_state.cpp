@@ -82,10 +82,10 @@ void TrainerState::make_states(std::span<const std::size_t> chosen) {
   }
 }
 
-UpdateGraph TrainerState::graph(std::span<const std::size_t> chosen) const {
+UpdateGraph TrainerState::graph(std::span<const std::size_t> chosen, std::source_location where) const {
   optimizer::Memory unused;
   const std::size_t numbers = optimizer->numbers({}, unused).size();
-  return update_graph(*optimizer, described(chosen), numbers);
+  return update_graph(*optimizer, described(chosen), numbers, where);
 }
 
 UpdateCounts TrainerState::counted(std::span<const std::size_t> chosen) const {

@@ -59,7 +59,7 @@ struct TrainerState {
   /// Makes the states of parameters that have none.
   void make_states(std::span<const std::size_t> chosen);
   /// The update of these parameters as a graph; see update_graph().
-  UpdateGraph graph(std::span<const std::size_t> chosen) const;
+  UpdateGraph graph(std::span<const std::size_t> chosen, std::source_location where) const;
   /// The counts after one more update.
   UpdateCounts counted(std::span<const std::size_t> chosen) const;
   /// The numbers of that update, in the order of the graph's inputs. Updates `counts.memory`.

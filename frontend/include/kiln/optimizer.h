@@ -115,7 +115,8 @@ class KILN_API Optimizer {
   /// What the rule needs of an update besides Update::rate, decay and rescale: bias corrections, say. Always
   /// as many numbers. Called once for each update of a parameter, in the order of the parameters.
   virtual std::vector<double> numbers(const Progress& progress, Memory& memory) const;
-  /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements.
+  /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements. Arrays that are
+  /// members of the class are inputs of the executable; other members are constants in it.
   virtual void update(Update& u) const = 0;
 
  protected:
