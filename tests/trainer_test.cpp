@@ -293,6 +293,59 @@ TEST_CASE("an update is the same in numpy mode, in training mode and for every f
     }
 }
 
+TEST_CASE("a step gives the bits of the rule run eagerly, and of a trainer for each parameter", "[trainer]") {
+  for (const char* name : {"sgd", "nag", "signum", "ftml", "lars", "lamb", "adam", "adamw", "adagrad",
+                           "rmsprop", "adadelta", "ftrl", "adamax", "sgld"})
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      INFO(name << " " << name_of(dtype));
+      const optimizer::Options options{.wd = 0.01, .clip_gradient = 0.75};
+      const auto rule = optimizer::create(name, options);
+      const std::vector<Shape> shapes = {{5, 7}, {1}, {300}};
+      ParameterDict params;
+      std::vector<optimizer::Update> eager(shapes.size());
+      std::vector<Trainer> single;
+      std::vector<Parameter> all, alone;
+      random::seed(1);
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const Tensor values = random::normal(0, 1, shapes[i], dtype);
+        all.push_back(parameter(params, "p" + std::to_string(i), values));
+        alone.push_back(parameter(params, "single" + std::to_string(i), values));
+        single.emplace_back(std::vector<Parameter>{alone[i]}, name, options);
+        eager[i].weight = values;
+        eager[i].states.assign(rule->states().size(), zeros(shapes[i], dtype));
+      }
+      Trainer trainer(all, name, options);
+      optimizer::Memory memory;
+      for (int t = 1; t <= 4; ++t) {
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+          const Tensor g = random::normal(0, 1, shapes[i], dtype);
+          give_gradient(all[i], g);
+          give_gradient(alone[i], g);
+          eager[i].gradient = g;
+        }
+        random::seed(static_cast<std::uint64_t>(t));
+        trainer.step(3);
+        random::seed(static_cast<std::uint64_t>(t));
+        for (optimizer::Update& u : eager) {
+          const double rate = rule->learning_rate(t);
+          u.rate = Tensor({rate}, dtype);
+          u.decay = Tensor({0.01}, dtype);
+          u.rescale = Tensor({1.0 / 3}, dtype);
+          u.numbers.clear();
+          for (const double n : rule->numbers({t, t, rate, rate, 0.01}, memory))
+            u.numbers.push_back(Tensor({n}, dtype));
+          rule->update(u);
+        }
+        random::seed(static_cast<std::uint64_t>(t));
+        for (Trainer& s : single) s.step(3);
+      }
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        CHECK(same_bits(all[i].data(), eager[i].weight));
+        CHECK(same_bits(all[i].data(), alone[i].data()));
+      }
+    }
+}
+
 TEST_CASE("a scalar of numpy mode is a parameter", "[trainer]") {
   npx::set_np();
   const Tensor scalar = Tensor{2}.reshape({1})[0];

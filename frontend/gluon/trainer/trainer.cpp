@@ -3,8 +3,8 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
-#include "frontend/tensor/convert.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
@@ -106,10 +106,8 @@ class Arguments {
   void add(const Tensor& t) {
     frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   }
-  /// An element of `array`.
-  void add_element(const Tensor& array, std::size_t i) {
-    frame_.set_argument(next_++, *TensorAccess::array(array), i * size_of(TensorAccess::dtype(array)));
-  }
+  std::size_t next() const { return next_; }
+  void skip(std::size_t count) { next_ += count; }
 
  private:
   CallFrame& frame_;
@@ -139,28 +137,15 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
 
 /// Runs the update with these numbers.
 void run(const TrainerState& state, const CompiledUpdate& code, std::span<const double> numbers) {
-  // Numbers in both dtypes; an input is one element of an array.
-  const auto count = static_cast<std::int64_t>(numbers.size());
-  const Tensor singles = TensorAccess::empty({count}, DType::f32);
-  convert_elements(numbers.data(), DType::f64, TensorAccess::array(singles)->host_data(), DType::f32,
-                   numbers.size());
-  Tensor doubles;
-  if (std::any_of(code.parameters.begin(), code.parameters.end(),
-                  [](const auto& p) { return p.computed() == DType::f64; })) {
-    doubles = TensorAccess::empty({count}, DType::f64);
-    convert_elements(numbers.data(), DType::f64, TensorAccess::array(doubles)->host_data(), DType::f64,
-                     numbers.size());
-  }
+  const detail::NumberArrays arrays(numbers, code.parameters);
   CallFrame frame(*code.executable);
   Arguments arguments(frame);
   for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
   for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
   for (const std::size_t i : code.chosen)
     for (const Tensor& s : state.parameters[i].states) arguments.add(s);
-  for (std::size_t k = 0; k < code.chosen.size(); ++k)
-    for (std::size_t n = 0; n < code.update.numbers; ++n)
-      arguments.add_element(code.parameters[k].computed() == DType::f64 ? doubles : singles,
-                            k * code.update.numbers + n);
+  arrays.set(frame, arguments.next());
+  arguments.skip(numbers.size());
   for (const Tensor& t : code.update.captured) arguments.add(t);
   // The tape may need the old weights, for a second backward pass.
   for (const std::size_t i : code.chosen) {

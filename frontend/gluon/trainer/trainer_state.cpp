@@ -18,14 +18,22 @@ GradVariable* variable_of(const TrainedParameter& p) {
 
 }  // namespace
 
-std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_location where) const {
-  std::vector<std::size_t> chosen;
-  // Missing values explain stale gradients, so they are told first.
-  for (const TrainedParameter& p : parameters)
-    if (p.parameter.grad_req() != GradReq::null) p.parameter.data(where);
+std::vector<std::size_t> TrainerState::trained(std::source_location where) const {
+  std::vector<std::size_t> out;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i].parameter;
     if (p.grad_req() == GradReq::null) continue;
+    p.data(where);
+    out.push_back(i);
+  }
+  return out;
+}
+
+std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_location where) const {
+  std::vector<std::size_t> chosen;
+  // Missing values explain stale gradients: trained() tells of them first.
+  for (const std::size_t i : trained(where)) {
+    const Parameter& p = parameters[i].parameter;
     const GradVariable* const variable = variable_of(parameters[i]);
     if (!variable)
       fail("{}Parameter '{}' is an array of {}, which has no gradient: set its grad_req to null",

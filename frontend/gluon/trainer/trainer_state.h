@@ -40,7 +40,10 @@ struct UpdateCounts {
   optimizer::Memory memory;
 };
 
-/// What the handles of a Trainer share. Thread rule: as Trainer.
+/// What the handles of a Trainer share. A step is: choose(), make_states(), counted(), numbers(), a run of
+/// the code of graph(), finish(). A step that is part of a larger graph takes trained() in the place of
+/// choose(), and inlines graph(). Nothing changes before finish() but for states that are made. Thread rule:
+/// as Trainer.
 struct TrainerState {
   std::shared_ptr<optimizer::Optimizer> optimizer;
   TrainerOptions options;
@@ -50,8 +53,9 @@ struct TrainerState {
   /// The codes that were used last, the latest first.
   std::vector<std::shared_ptr<CompiledUpdate>> compiled;
 
-  /// The parameters that a step updates. Throws for one without values, and for one with a stale gradient,
-  /// which `ignore_stale` leaves out.
+  /// The parameters that training changes: all but those with GradReq::null. Throws for one without values.
+  std::vector<std::size_t> trained(std::source_location where) const;
+  /// Those of them that a step updates. Throws for a stale gradient, too, or leaves its parameter out.
   std::vector<std::size_t> choose(bool ignore_stale, std::source_location where) const;
   /// What the code of a parameter, or of these, depends on.
   UpdatedParameter described(const TrainedParameter& p) const;
