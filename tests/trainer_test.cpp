@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <thread>
 
 using namespace kiln;
 using Catch::Contains;
@@ -417,6 +418,33 @@ TEST_CASE("AdamW decays apart from the gradient, SGLD adds noise of the rate's s
   noisy.step(1);
   CHECK(p.data().mean().item<double>() == Approx(0).margin(0.02));
   CHECK(F::mean(F::square(p.data())).item<double>() == Approx(0.25).epsilon(0.05));
+}
+
+TEST_CASE("threads train a network each", "[trainer]") {
+  const auto train = [](float slope) {
+    nn::Dense net(3, {.weight_initializer = init::One(), .in_units = 4});
+    net.initialize();
+    net.hybridize();
+    Trainer trainer(net.collect_params(), "adam", {.learning_rate = 0.1});
+    for (int i = 0; i < 50; ++i) {
+      Tensor loss;
+      {
+        const autograd::Record record;
+        loss = F::sum(F::square(net(ones({2, 4}) * slope) - slope));
+      }
+      loss.backward();
+      trainer.step(2);
+    }
+    return net.weight.data();
+  };
+  std::vector<Tensor> alone, together(4);
+  for (std::size_t i = 0; i < together.size(); ++i) alone.push_back(train(1 + static_cast<float>(i)));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < together.size(); ++i)
+      threads.emplace_back([&, i] { together[i] = train(1 + static_cast<float>(i)); });
+  }
+  for (std::size_t i = 0; i < together.size(); ++i) CHECK(same_bits(together[i], alone[i]));
 }
 
 TEST_CASE("a step between two backward passes of one graph", "[trainer]") {
