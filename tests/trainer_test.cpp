@@ -549,6 +549,25 @@ TEST_CASE("the file of states", "[trainer]") {
   CHECK_THAT(error_of([&] { plain.load_states(file); }), Contains("state:w:momentum") && Contains("options"));
 }
 
+TEST_CASE("states of a trainer that has made no step", "[trainer]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "states.safetensors").string();
+  One one;
+  Trainer trainer(one.params, "adam", {.learning_rate = 0.5, .begin_num_update = 7});
+  trainer.save_states(file);
+  CHECK(load_arrays(file).size() == 1);
+  Trainer other(one.params, "adam");
+  other.load_states(file);
+  CHECK(other.num_update() == 7);
+  CHECK(other.learning_rate() == 0.5);
+  one.give();
+  other.step(1);
+  CHECK(other.num_update() == 8);
+  CHECK_THAT(error_of([&] { other.load_states(file + ".missing"); }),
+             Contains("trainer_test.cpp") && Contains("missing"));
+  CHECK_THAT(error_of([&] { other.save_states("states.txt"); }), Contains(".params"));
+}
+
 TEST_CASE("files that are no states are errors", "[trainer]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path / "states").string();

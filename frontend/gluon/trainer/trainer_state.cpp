@@ -6,6 +6,7 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kiln::detail {
 namespace {
@@ -108,6 +109,8 @@ UpdateCounts TrainerState::counted(std::span<const std::size_t> chosen) const {
 std::vector<double> TrainerState::numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
                                           std::int64_t batch_size) const {
   const double rate = optimizer->learning_rate(counts.num_update);
+  if (!std::isfinite(rate))
+    fail("the learning rate of update {} is {}: it is a finite number", counts.num_update, rate);
   const double rescale = optimizer->options().rescale_grad / static_cast<double>(batch_size);
   std::vector<double> out;
   for (std::size_t k = 0; k < chosen.size(); ++k) {
