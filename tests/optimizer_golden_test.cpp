@@ -71,14 +71,16 @@ TEST_CASE("optimizers follow MXNet") {
     optimizer::Options options = options_of(entry.at("options"));
     options.rescale_grad = entry.at("rescale_grad");
     ParameterDict params;
+    std::vector<Parameter> in_order;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Tensor first = array("w0:" + names[i]);
       options.param_idx2name[static_cast<std::int64_t>(i)] = names[i];
       Parameter p = params.get(names[i], first.shape(), {.dtype = first.dtype()});
       p.initialize(init::Zero());
       p.set_data(first);
+      in_order.push_back(p);
     }
-    Trainer trainer(params, name, options);
+    Trainer trainer(in_order, name, options);
     const bool half = entry.at("dtype") == "float16";
     CHECK(trainer.learning_rate() == Approx(entry.at("lr").get<double>()).epsilon(1e-15));
     for (int t = 1; t <= 6; ++t) {

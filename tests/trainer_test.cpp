@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <thread>
 
 using namespace kiln;
 using Catch::Contains;
@@ -92,27 +93,44 @@ TEST_CASE("multipliers, decay and gradients that are left alone", "[trainer]") {
   }
 }
 
-TEST_CASE("a schedule compiles nothing", "[trainer]") {
+TEST_CASE("what changes from step to step compiles nothing", "[trainer]") {
   for (const char* name : {"sgd", "adam", "lamb", "nadam", "ftml", "lars"}) {
     INFO(name);
     One one;
     Trainer trainer(one.params, name, {.wd = 0.01, .lr_scheduler = [](std::int64_t n) {
                                          return 0.1 / static_cast<double>(n);
                                        }});
-    const auto step = [&] {
+    const auto step = [&](int i) {
+      one.w.set_lr_mult(1 + i);
+      one.w.set_wd_mult(i % 2);
       one.give();
-      trainer.step(1);
+      trainer.step(1 + i % 3);
     };
-    step();
+    step(0);
     const Stats before = stats();
     for (int i = 1; i < 30; ++i) {
-      step();
+      step(i);
       CHECK(trainer.learning_rate() == 0.1 / (i + 1));
     }
+    CHECK(stats().graphs_compiled == before.graphs_compiled);
     CHECK(stats().kernels_compiled + stats().kernels_loaded ==
           before.kernels_compiled + before.kernels_loaded);
-    CHECK(stats().kernels == before.kernels);
   }
+}
+
+TEST_CASE("choices of parameters that a program alternates between are compiled once", "[trainer]") {
+  ParameterDict params;
+  Parameter a = parameter(params, "a", Tensor{1}), b = parameter(params, "b", Tensor{1});
+  Trainer trainer(params, "adam");
+  const auto step = [&](const std::vector<Parameter>& used) {
+    for (const Parameter& p : used) give_gradient(p, Tensor{1});
+    trainer.step(1, /*ignore_stale_grad=*/true);
+  };
+  const std::vector<std::vector<Parameter>> choices = {{a}, {b}, {a, b}};
+  for (const auto& c : choices) step(c);
+  const std::uint64_t before = stats().graphs_compiled;
+  for (int i = 0; i < 20; ++i) step(choices[static_cast<std::size_t>(i) % 3]);
+  CHECK(stats().graphs_compiled == before);
 }
 
 TEST_CASE("parameters of one shape share their kernels", "[trainer]") {
@@ -195,6 +213,9 @@ TEST_CASE("clip_global_norm", "[trainer]") {
   CHECK(clip_global_norm({half}, 250) == 500);
   CHECK(half.to_vector<float>()[0] == Approx(150).epsilon(1e-3));
   CHECK(std::isnan(clip_global_norm({Tensor{not_a_number}}, 1)));
+  CHECK_THAT(error_of([&] { clip_global_norm({Tensor()}, 1); }), Contains("trainer_test.cpp"));
+  CHECK_THAT(error_of([&] { clip_global_norm({}, 1); }), Contains("needs arrays"));
+  CHECK_THAT(error_of([&] { clip_global_norm({a}, 0); }), Contains("max_norm is 0"));
 }
 
 TEST_CASE("a program's own optimizer", "[trainer]") {
@@ -209,6 +230,18 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
       u.weight = u.weight - u.rate * F::sign(u.gradient);
     }
   };
+  // A rule may use arrays of its own, and write in place.
+  struct Masked : optimizer::Optimizer {
+    Tensor mask;
+    explicit Masked(Tensor m) : Optimizer("masked", {.learning_rate = 1}), mask(std::move(m)) {}
+    void update(optimizer::Update& u) const override { u.weight -= u.rate * u.gradient * mask; }
+  };
+  struct Reads : optimizer::Optimizer {
+    Reads() : Optimizer("reads", {}) {}
+    void update(optimizer::Update& u) const override {
+      if (u.rate.item<float>() > 0) u.weight = u.weight - u.gradient;
+    }
+  };
   struct Reshapes : optimizer::Optimizer {
     Reshapes() : Optimizer("reshapes", {}) {}
     void update(optimizer::Update& u) const override { u.weight = F::sum(u.weight); }
@@ -218,6 +251,20 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
   one.give(Tensor{8, -3});
   trainer.step(1);
   CHECK(floats(one.w.data()) == Floats{0.75, 2.25});
+  one.w.set_data(Tensor{1, 2});
+  Tensor mask{1, 0};
+  Trainer masked(one.params, std::make_shared<Masked>(mask));
+  one.give(Tensor{8, -3});
+  masked.step(1);
+  CHECK(floats(one.w.data()) == Floats{-7, 2});
+  mask[slice()] = 1;
+  one.give(Tensor{8, -3});
+  masked.step(1);
+  CHECK(floats(one.w.data()) == Floats{-15, 5});
+
+  Trainer reads(one.params, std::make_shared<Reads>());
+  one.give();
+  CHECK_THAT(error_of([&] { reads.step(1); }), Contains("trainer_test.cpp") && Contains("traced"));
   Trainer wrong(one.params, std::make_shared<Reshapes>());
   one.give();
   CHECK_THAT(error_of([&] { wrong.step(1); }),
@@ -245,6 +292,159 @@ TEST_CASE("an update is the same in numpy mode, in training mode and for every f
       CHECK(same_bits(results[0], results[1]));
       CHECK(results[0].dtype() == dtype);
     }
+}
+
+TEST_CASE("a step gives the bits of the rule run eagerly, and of a trainer for each parameter", "[trainer]") {
+  for (const char* name : {"sgd", "nag", "signum", "ftml", "lars", "lamb", "adam", "adamw", "adagrad",
+                           "rmsprop", "adadelta", "ftrl", "adamax", "sgld"})
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      INFO(name << " " << name_of(dtype));
+      const optimizer::Options options{.wd = 0.01, .clip_gradient = 0.75};
+      const auto rule = optimizer::create(name, options);
+      const std::vector<Shape> shapes = {{5, 7}, {1}, {300}};
+      ParameterDict params;
+      std::vector<optimizer::Update> eager(shapes.size());
+      std::vector<Trainer> single;
+      std::vector<Parameter> all, alone;
+      random::seed(1);
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const Tensor values = random::normal(0, 1, shapes[i], dtype);
+        all.push_back(parameter(params, "p" + std::to_string(i), values));
+        alone.push_back(parameter(params, "single" + std::to_string(i), values));
+        single.emplace_back(std::vector<Parameter>{alone[i]}, name, options);
+        eager[i].weight = values;
+        eager[i].states.assign(rule->states().size(), zeros(shapes[i], dtype));
+      }
+      Trainer trainer(all, name, options);
+      optimizer::Memory memory;
+      for (int t = 1; t <= 4; ++t) {
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+          const Tensor g = random::normal(0, 1, shapes[i], dtype);
+          give_gradient(all[i], g);
+          give_gradient(alone[i], g);
+          eager[i].gradient = g;
+        }
+        random::seed(static_cast<std::uint64_t>(t));
+        trainer.step(3);
+        random::seed(static_cast<std::uint64_t>(t));
+        for (optimizer::Update& u : eager) {
+          const double rate = rule->learning_rate(t);
+          u.rate = Tensor({rate}, dtype);
+          u.decay = Tensor({0.01}, dtype);
+          u.rescale = Tensor({1.0 / 3}, dtype);
+          u.numbers.clear();
+          for (const double n : rule->numbers({t, t, rate, rate, 0.01}, memory))
+            u.numbers.push_back(Tensor({n}, dtype));
+          rule->update(u);
+        }
+        random::seed(static_cast<std::uint64_t>(t));
+        for (Trainer& s : single) s.step(3);
+      }
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        CHECK(same_bits(all[i].data(), eager[i].weight));
+        CHECK(same_bits(all[i].data(), alone[i].data()));
+      }
+    }
+}
+
+TEST_CASE("a scalar of numpy mode is a parameter", "[trainer]") {
+  npx::set_np();
+  const Tensor scalar = Tensor{2}.reshape({1})[0];
+  npx::reset_np();
+  REQUIRE(scalar.shape() == Shape{});
+  ParameterDict params;
+  for (const char* name : {"sgd", "adam", "lamb", "lars", "ftrl", "sgld"}) {
+    INFO(name);
+    Parameter p = params.get(name);
+    p.initialize();
+    p.set_data(scalar);
+    Trainer trainer({p}, name, {}, {.check_finite = true});
+    Tensor y;
+    {
+      const autograd::Record record;
+      y = p.data() * p.data();
+    }
+    y.backward();
+    trainer.step(1);
+    CHECK(p.data().shape() == Shape{});
+    CHECK(p.data().item<float>() != 2);
+  }
+}
+
+TEST_CASE("a parameter of another dtype after its states were made", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "adam");
+  one.give();
+  trainer.step(1);
+  one.w.cast(DType::f64);
+  one.give(Tensor({1, 1}, DType::f64));
+  CHECK_THAT(error_of([&] { trainer.step(1); }),
+             Contains("'w'") && Contains("float64 (2,)") && Contains("another Trainer"));
+  Trainer next(one.params, "adam");
+  next.step(1);
+  CHECK(one.w.data().dtype() == DType::f64);
+}
+
+TEST_CASE("a step inside Record, and in hybrid_forward", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "sgd", {.learning_rate = 1});
+  {
+    const autograd::Record record;
+    F::sum(one.w.data() * Tensor{1, -1}).backward();
+    trainer.step(1);
+  }
+  CHECK(floats(one.w.data()) == Floats{0, 3});
+  Net net([&](F&, const Tensors& in) {
+    trainer.step(1);
+    return Tensors{in[0]};
+  });
+  net.hybridize();
+  CHECK_THAT(error_of([&] { net({ones({1})}); }), Contains("hybrid_forward"));
+}
+
+TEST_CASE("AdamW decays apart from the gradient, SGLD adds noise of the rate's size", "[trainer]") {
+  One one;
+  Trainer trainer(one.params, "adamw", {.learning_rate = 0.125, .wd = 0.5});
+  one.give(Tensor{1, 0});
+  trainer.step(1);
+  CHECK(floats(one.w.data())[0] == Approx(1 - 0.125 - 0.0625).epsilon(1e-5));
+  CHECK(floats(one.w.data())[1] == Approx(2 - 0.125));
+
+  ParameterDict params;
+  Parameter p = parameter(params, "p", zeros({10000}));
+  Trainer noisy(params, "sgld", {.learning_rate = 0.25});
+  random::seed(3);
+  give_gradient(p, zeros({10000}));
+  noisy.step(1);
+  CHECK(p.data().mean().item<double>() == Approx(0).margin(0.02));
+  CHECK(F::mean(F::square(p.data())).item<double>() == Approx(0.25).epsilon(0.05));
+}
+
+TEST_CASE("threads train a network each", "[trainer]") {
+  const auto train = [](float slope) {
+    nn::Dense net(3, {.weight_initializer = init::One(), .in_units = 4});
+    net.initialize();
+    net.hybridize();
+    Trainer trainer(net.collect_params(), "adam", {.learning_rate = 0.1});
+    for (int i = 0; i < 50; ++i) {
+      Tensor loss;
+      {
+        const autograd::Record record;
+        loss = F::sum(F::square(net(ones({2, 4}) * slope) - slope));
+      }
+      loss.backward();
+      trainer.step(2);
+    }
+    return net.weight.data();
+  };
+  std::vector<Tensor> alone, together(4);
+  for (std::size_t i = 0; i < together.size(); ++i) alone.push_back(train(1 + static_cast<float>(i)));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < together.size(); ++i)
+      threads.emplace_back([&, i] { together[i] = train(1 + static_cast<float>(i)); });
+  }
+  for (std::size_t i = 0; i < together.size(); ++i) CHECK(same_bits(together[i], alone[i]));
 }
 
 TEST_CASE("a step between two backward passes of one graph", "[trainer]") {
@@ -320,7 +520,14 @@ TEST_CASE("the file of states", "[trainer]") {
   const auto json = nlohmann::json::parse(bytes.begin(), bytes.end());
   CHECK(json.at("optimizer") == "adam");
   CHECK(json.at("counts").at("w") == 1);
-  CHECK(json.at("lr_scheduler") == "Factor(step=2, factor=0.5, stop_factor_lr=1e-08, base_lr=0.01)");
+  CHECK(json.at("lr_scheduler") == "Factor(step=2, factor=0.5, stop_factor_lr=1e-08, base_lr=0.001)");
+
+  // A schedule without a base_lr begins at the optimizer's rate, or the one given.
+  using lr_scheduler::Factor;
+  CHECK(Trainer(one.params, "adam", {.lr_scheduler = Factor({.step = 1, .base_lr = 3})}).learning_rate() ==
+        3);
+  CHECK(Trainer(one.params, "adam", {.learning_rate = 2, .lr_scheduler = Factor({.step = 1})})
+            .learning_rate() == 2);
 
   const auto refused = [&](const ParameterDict& params, const char* name, const optimizer::Options& o = {}) {
     Trainer other(params, name, o);
@@ -340,6 +547,25 @@ TEST_CASE("the file of states", "[trainer]") {
   heavy.step(1);
   heavy.save_states(file);
   CHECK_THAT(error_of([&] { plain.load_states(file); }), Contains("state:w:momentum") && Contains("options"));
+}
+
+TEST_CASE("states of a trainer that has made no step", "[trainer]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "states.safetensors").string();
+  One one;
+  Trainer trainer(one.params, "adam", {.learning_rate = 0.5, .begin_num_update = 7});
+  trainer.save_states(file);
+  CHECK(load_arrays(file).size() == 1);
+  Trainer other(one.params, "adam");
+  other.load_states(file);
+  CHECK(other.num_update() == 7);
+  CHECK(other.learning_rate() == 0.5);
+  one.give();
+  other.step(1);
+  CHECK(other.num_update() == 8);
+  CHECK_THAT(error_of([&] { other.load_states(file + ".missing"); }),
+             Contains("trainer_test.cpp") && Contains("missing"));
+  CHECK_THAT(error_of([&] { other.save_states("states.txt"); }), Contains(".params"));
 }
 
 TEST_CASE("files that are no states are errors", "[trainer]") {

@@ -182,7 +182,7 @@ void check(const Training& training) {
     }
   for (const std::string& cpu : target_cpus()) {
     set_target_cpu(cpu);
-    for (const Mode mode : {Mode::hybridized, Mode::one_call}) {
+    for (const Mode mode : {Mode::eager, Mode::hybridized, Mode::one_call}) {
       CAPTURE(cpu, static_cast<int>(mode));
       CHECK(difference(run(training, mode, 2), expected) == "");
     }

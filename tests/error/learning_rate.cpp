@@ -21,3 +21,20 @@ TEST_CASE("learning rates that contradict each other, and schedules without sens
   CHECK_THAT(message_of([] { Cosine({.max_update = 5, .base_lr = .1, .warmup_begin_lr = 1}); }),
              Contains("rises to base_lr"));
 }
+
+TEST_CASE("a schedule that gives no number", "[error]") {
+  nn::Dense net(2, {.in_units = 2});
+  net.initialize(init::One());
+  Trainer trainer(net.collect_params(), "sgd",
+                  {.lr_scheduler = [](std::int64_t) { return std::sqrt(-1.0); }});
+  Tensor loss;
+  {
+    const autograd::Record record;
+    loss = net(ones({1, 2}));
+  }
+  loss.backward();
+  const std::string line = line_below();
+  CHECK_THAT(message_of([&] { trainer.step(1); }),
+             Contains(line) && Contains("learning rate of update 1 is"));
+  CHECK(net.weight.data()[0][0].item<float>() == 1);
+}

@@ -13,6 +13,7 @@ Stats stats() {
           .kernels_compiled = compiled.kernels_compiled,
           .kernels_loaded = compiled.kernels_loaded,
           .kernels_dropped = compiled.kernels_dropped,
+          .graphs_compiled = compiled.graphs,
           .recordings = detail::recording_counts.alive,
           .recordings_made = detail::recording_counts.made,
           .recordings_dropped = detail::recording_counts.dropped,

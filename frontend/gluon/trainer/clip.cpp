@@ -1,4 +1,5 @@
 // Clipping of gradients by the norm of all of them together.
+#include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
@@ -17,6 +18,7 @@ double clip_global_norm(const std::vector<Tensor>& arrays, double max_norm, bool
     if (arrays.empty()) fail("clip_global_norm needs arrays");
     if (!(max_norm > 0)) fail("clip_global_norm: max_norm is {}; a norm is above 0", max_norm);
     const autograd::Pause pause;
+    const CallSite site(where, where);
     // One number for each array, added up in the order of the arrays.
     std::vector<Tensor> squares;
     for (const Tensor& t : arrays) {

@@ -148,6 +148,7 @@ template <class S>
 void Schedule::become(const S& schedule) {
   rate_ = schedule;
   text_ = text_of(schedule);
+  has_base_ = schedule.options().base_lr.has_value();
   rebase_ = [schedule](double base_lr) {
     auto options = schedule.options();
     if (options.base_lr && *options.base_lr != base_lr)

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/ranges.h>
+#include <typeinfo>
 
 namespace kiln::optimizer {
 
@@ -17,8 +18,9 @@ Optimizer::Optimizer(std::string name, const Options& options, const std::vector
                      double default_rate)
     : name_(std::move(name)), options_(options), rate_(options.learning_rate.value_or(default_rate)) {
   kiln::detail::check_options(name_, options_, own);
-  if (options_.lr_scheduler.defined() && options_.learning_rate)
-    options_.lr_scheduler = options_.lr_scheduler.with_base_lr(*options_.learning_rate);
+  lr_scheduler::Schedule& schedule = options_.lr_scheduler;
+  if (schedule.defined() && (options_.learning_rate || !schedule.has_base_lr()))
+    schedule = schedule.with_base_lr(rate_);
 }
 
 Optimizer::~Optimizer() = default;
@@ -52,16 +54,26 @@ std::shared_ptr<Optimizer> make(const Options& options) {
   return std::make_shared<Rule>(options);
 }
 
+template <class Rule>
+bool is(const Optimizer& optimizer) {
+  return typeid(optimizer) == typeid(Rule);
+}
+
 struct Known {
   std::string_view name;
   std::shared_ptr<Optimizer> (*make)(const Options&);
+  bool (*is)(const Optimizer&);
 };
+template <class Rule>
+constexpr Known known_as(std::string_view name) {
+  return {name, make<Rule>, is<Rule>};
+}
 constexpr Known known[] = {
-    {"sgd", make<SGD>},         {"nag", make<NAG>},           {"signum", make<Signum>},
-    {"ftml", make<FTML>},       {"lars", make<LARS>},         {"lamb", make<LAMB>},
-    {"adam", make<Adam>},       {"adamw", make<AdamW>},       {"adagrad", make<AdaGrad>},
-    {"rmsprop", make<RMSProp>}, {"adadelta", make<AdaDelta>}, {"ftrl", make<Ftrl>},
-    {"adamax", make<Adamax>},   {"nadam", make<Nadam>},       {"sgld", make<SGLD>},
+    known_as<SGD>("sgd"),         known_as<NAG>("nag"),           known_as<Signum>("signum"),
+    known_as<FTML>("ftml"),       known_as<LARS>("lars"),         known_as<LAMB>("lamb"),
+    known_as<Adam>("adam"),       known_as<AdamW>("adamw"),       known_as<AdaGrad>("adagrad"),
+    known_as<RMSProp>("rmsprop"), known_as<AdaDelta>("adadelta"), known_as<Ftrl>("ftrl"),
+    known_as<Adamax>("adamax"),   known_as<Nadam>("nadam"),       known_as<SGLD>("sgld"),
 };
 
 }  // namespace
@@ -83,3 +95,8 @@ std::shared_ptr<Optimizer> create(std::string_view name, const Options& options,
 }
 
 }  // namespace kiln::optimizer
+
+bool kiln::detail::is_library_rule(const optimizer::Optimizer& optimizer) {
+  return std::any_of(std::begin(optimizer::known), std::end(optimizer::known),
+                     [&](const auto& k) { return k.is(optimizer); });
+}

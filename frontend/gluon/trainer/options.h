@@ -5,12 +5,15 @@
 #include <span>
 #include <string_view>
 
-/// The options of optimizers by name.
+/// The options of optimizers by name, and what Kiln knows of its own.
 namespace kiln::detail {
 
 /// Throws if `given` has an option that is neither one of every optimizer nor in `own`.
 void check_options(std::string_view optimizer, const optimizer::Options& given,
                    std::span<const std::string_view> own);
+
+/// Whether the rule is one of Kiln's, so that its operators belong to the program's line that makes the step.
+bool is_library_rule(const optimizer::Optimizer& optimizer);
 
 /// The given options as JSON, by name, for files of states.
 nlohmann::json options_json(const optimizer::Options& options);

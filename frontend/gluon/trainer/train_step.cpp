@@ -5,6 +5,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
@@ -61,10 +62,9 @@ struct CompiledStep {
   std::shared_ptr<TracedCall> call;
   std::vector<std::size_t> chosen;                   ///< of the Trainer's parameters
   std::vector<detail::UpdatedParameter> parameters;  ///< these
-  std::size_t numbers = 0;                           ///< per parameter
+  std::vector<Tensor> captured;                      ///< by the update, besides its arguments
   std::shared_ptr<const Executable> executable;      ///< null: such steps run line by line
   std::vector<std::shared_ptr<Array>> results;       ///< of the last call, for the next if nobody has them
-  detail::UpdateNumbers values;
 };
 
 /// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
@@ -138,18 +138,15 @@ struct TrainStep::State {
     return l;
   }
 
-  /// The parameters with a gradient, as a step after backward() would choose them. Throws for one without
-  /// values. Empty if a step must run line by line.
-  std::vector<std::size_t> choose(const TrainerState& t, std::source_location where) const {
-    std::vector<std::size_t> chosen;
+  /// The parameters that a step updates. Throws for one without values. Empty if a step must run line by
+  /// line.
+  static std::vector<std::size_t> choose(const TrainerState& t, std::source_location where) {
     if (t.options.check_finite) return {};
-    for (std::size_t i = 0; i < t.parameters.size(); ++i) {
-      const Parameter& p = t.parameters[i].parameter;
-      if (p.grad_req() == GradReq::null) continue;
-      p.data(where);
-      if (p.grad_req() != GradReq::write || !is_floating(p.dtype())) return {};
-      chosen.push_back(i);
-    }
+    std::vector<std::size_t> chosen = t.trained(where);
+    for (const std::size_t i : chosen)
+      if (const Parameter& p = t.parameters[i].parameter;
+          p.grad_req() != GradReq::write || !is_floating(p.dtype()))
+        return {};
     return chosen;
   }
 
@@ -173,8 +170,8 @@ struct TrainStep::State {
     if (!made->chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
       if (auto request = request_for(*made->call, t, made->chosen)) {
         t.make_states(made->chosen);
-        detail::UpdateGraph update = t.graph(made->chosen);
-        made->numbers = update.numbers;
+        detail::UpdateGraph update = t.graph(made->chosen, where);
+        made->captured = update.captured;
         ir::Graph graph = recorded.to_compile;
         graph.name = net->name() + "_step";
         made->executable = compile_step(
@@ -202,7 +199,7 @@ struct TrainStep::State {
     const TracedCall& call = *s.call;
     UpdateCounts counts = t.counted(s.chosen);
     const std::vector<double> numbers = t.numbers(s.chosen, counts, batch_size);
-    s.values.set(s.parameters, numbers);
+    const detail::NumberArrays values(numbers, s.parameters);
 
     CallFrame frame(*s.executable);
     call.fill_arguments(inputs, frame);
@@ -210,9 +207,10 @@ struct TrainStep::State {
     for (const std::size_t i : s.chosen)
       for (const Tensor& state : t.parameters[i].states)
         frame.set_argument(next++, *TensorAccess::array(state), TensorAccess::byte_offset(state));
-    for (std::size_t k = 0; k < s.chosen.size(); ++k)
-      for (std::size_t n = 0; n < s.numbers; ++n)
-        s.values.set_argument(frame, next++, s.parameters[k], k * s.numbers + n);
+    values.set(frame, next);
+    next += numbers.size();
+    for (const Tensor& c : s.captured)
+      frame.set_argument(next++, *TensorAccess::array(c), TensorAccess::byte_offset(c));
     s.results.resize(call.fresh.size());
     for (std::size_t i = 0; i < call.fresh.size(); ++i) {
       std::shared_ptr<Array>& array = s.results[i];
@@ -225,6 +223,7 @@ struct TrainStep::State {
       detail::before_write(*TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data));
       for (const Tensor& state : t.parameters[i].states) detail::before_write(*TensorAccess::array(state));
     }
+    for (const Tensor& c : s.captured) detail::before_write(*TensorAccess::array(c));
     for (const std::uint32_t w : call.written_captures) detail::before_write(*call.captures[w].array.get());
     frame.run(reserve_random);
     for (const auto& array : s.results) array->bump_version();

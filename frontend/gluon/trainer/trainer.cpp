@@ -1,7 +1,9 @@
 // Trainer: the updates of all parameters as one executable.
 #include "codegen/driver/compile.h"
+#include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
@@ -62,8 +64,16 @@ std::shared_ptr<TrainerState> make_state(const std::vector<Parameter>& params,
   });
 }
 
+/// In the order of their names, which is MXNet's.
+std::vector<Parameter> sorted(const ParameterDict& params) {
+  std::vector<Parameter> out = params.items();
+  std::sort(out.begin(), out.end(),
+            [](const Parameter& a, const Parameter& b) { return a.name() < b.name(); });
+  return out;
+}
+
 /// The code for these parameters; compiled if it is not among the last ones.
-CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
+CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen, std::source_location where) {
   std::vector<detail::UpdatedParameter> parameters = state.described(chosen);
   const auto found = std::find_if(state.compiled.begin(), state.compiled.end(), [&](const auto& c) {
     return c->chosen == chosen && c->parameters == parameters;
@@ -73,7 +83,7 @@ CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen) {
     return *state.compiled.front();
   }
   auto made = std::make_shared<CompiledUpdate>();
-  made->update = state.graph(chosen);
+  made->update = state.graph(chosen, where);
   made->executable = compile(made->update.graph);
   made->chosen = std::move(chosen);
   made->parameters = std::move(parameters);
@@ -96,9 +106,8 @@ class Arguments {
   void add(const Tensor& t) {
     frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   }
-  void add(const detail::UpdateNumbers& numbers, const detail::UpdatedParameter& p, std::size_t i) {
-    numbers.set_argument(frame_, next_++, p, i);
-  }
+  std::size_t next() const { return next_; }
+  void skip(std::size_t count) { next_ += count; }
 
  private:
   CallFrame& frame_;
@@ -106,7 +115,10 @@ class Arguments {
 };
 
 void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
-  if (!code.all_finite) code.all_finite = compile(detail::finite_graph(code.parameters));
+  if (!code.all_finite) {
+    const CallSite site(where, where);
+    code.all_finite = compile(detail::finite_graph(code.parameters));
+  }
   std::vector<float> sums(code.chosen.size());
   CallFrame frame(*code.all_finite);
   Arguments arguments(frame);
@@ -117,29 +129,30 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
     if (std::isnan(sums[k]))
       fail(
           "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
-          "the "
-          "learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by zero "
+          "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
+          "zero "
           "in the loss",
           line_prefix(where), state.parameters[code.chosen[k]].parameter.name());
 }
 
 /// Runs the update with these numbers.
-void run(const TrainerState& state, CompiledUpdate& code, std::span<const double> numbers) {
-  code.numbers.set(code.parameters, numbers);
+void run(const TrainerState& state, const CompiledUpdate& code, std::span<const double> numbers) {
+  const detail::NumberArrays arrays(numbers, code.parameters);
   CallFrame frame(*code.executable);
   Arguments arguments(frame);
   for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
   for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
   for (const std::size_t i : code.chosen)
     for (const Tensor& s : state.parameters[i].states) arguments.add(s);
-  for (std::size_t k = 0; k < code.chosen.size(); ++k)
-    for (std::size_t n = 0; n < code.update.numbers; ++n)
-      arguments.add(code.numbers, code.parameters[k], k * code.update.numbers + n);
+  arrays.set(frame, arguments.next());
+  arguments.skip(numbers.size());
+  for (const Tensor& t : code.update.captured) arguments.add(t);
   // The tape may need the old weights, for a second backward pass.
   for (const std::size_t i : code.chosen) {
     detail::before_write(*TensorAccess::array(weight_of(state.parameters[i])));
     for (const Tensor& s : state.parameters[i].states) detail::before_write(*TensorAccess::array(s));
   }
+  for (const Tensor& t : code.update.captured) detail::before_write(*TensorAccess::array(t));
   frame.run(reserve_random);
 }
 
@@ -147,10 +160,10 @@ void run(const TrainerState& state, CompiledUpdate& code, std::span<const double
 
 Trainer::Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options,
                  const TrainerOptions& trainer_options, Where where)
-    : Trainer(params.items(), optimizer::create(optimizer, options, where), trainer_options, where) {}
+    : Trainer(sorted(params), optimizer::create(optimizer, options, where), trainer_options, where) {}
 Trainer::Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
                  const TrainerOptions& options, Where where)
-    : Trainer(params.items(), std::move(optimizer), options, where) {}
+    : Trainer(sorted(params), std::move(optimizer), options, where) {}
 Trainer::Trainer(const std::vector<Parameter>& params, std::string_view optimizer,
                  const optimizer::Options& options, const TrainerOptions& trainer_options, Where where)
     : Trainer(params, optimizer::create(optimizer, options, where), trainer_options, where) {}
@@ -176,7 +189,7 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
     const std::vector<std::size_t> chosen = state.choose(ignore_stale_grad, where);
     if (chosen.empty()) return;
     state.make_states(chosen);
-    CompiledUpdate& code = code_for(state, chosen);
+    CompiledUpdate& code = code_for(state, chosen, where);
     if (state.options.check_finite) check_finite(state, code, where);
     UpdateCounts counts = state.counted(chosen);
     run(state, code, state.numbers(chosen, counts, batch_size));

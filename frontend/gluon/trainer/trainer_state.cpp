@@ -3,10 +3,10 @@
 
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
-#include "frontend/tensor/convert.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kiln::detail {
 namespace {
@@ -19,32 +19,22 @@ GradVariable* variable_of(const TrainedParameter& p) {
 
 }  // namespace
 
-void UpdateNumbers::set(std::span<const UpdatedParameter> parameters, std::span<const double> numbers) {
-  const auto fill = [&](Tensor& array, DType dtype) {
-    if (!array.defined() ||
-        TensorAccess::shape(array).elements() != static_cast<std::int64_t>(numbers.size()))
-      array = TensorAccess::empty({static_cast<std::int64_t>(numbers.size())}, dtype);
-    convert_elements(numbers.data(), DType::f64, TensorAccess::array(array)->host_data(), dtype,
-                     numbers.size());
-  };
-  fill(singles_, DType::f32);
-  if (std::any_of(parameters.begin(), parameters.end(),
-                  [](const UpdatedParameter& p) { return p.computed() == DType::f64; }))
-    fill(doubles_, DType::f64);
-}
-
-void UpdateNumbers::set_argument(CallFrame& frame, std::size_t at, const UpdatedParameter& p,
-                                 std::size_t i) const {
-  const Tensor& array = p.computed() == DType::f64 ? doubles_ : singles_;
-  frame.set_argument(at, *TensorAccess::array(array), i * size_of(TensorAccess::dtype(array)));
+std::vector<std::size_t> TrainerState::trained(std::source_location where) const {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& p = parameters[i].parameter;
+    if (p.grad_req() == GradReq::null) continue;
+    p.data(where);
+    out.push_back(i);
+  }
+  return out;
 }
 
 std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_location where) const {
   std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  // Missing values explain stale gradients: trained() tells of them first.
+  for (const std::size_t i : trained(where)) {
     const Parameter& p = parameters[i].parameter;
-    if (p.grad_req() == GradReq::null) continue;
-    p.data(where);  // throws without values
     const GradVariable* const variable = variable_of(parameters[i]);
     if (!variable)
       fail("{}Parameter '{}' is an array of {}, which has no gradient: set its grad_req to null",
@@ -101,10 +91,10 @@ void TrainerState::make_states(std::span<const std::size_t> chosen) {
   }
 }
 
-UpdateGraph TrainerState::graph(std::span<const std::size_t> chosen) const {
+UpdateGraph TrainerState::graph(std::span<const std::size_t> chosen, std::source_location where) const {
   optimizer::Memory unused;
   const std::size_t numbers = optimizer->numbers({}, unused).size();
-  return update_graph(*optimizer, described(chosen), numbers);
+  return update_graph(*optimizer, described(chosen), numbers, where);
 }
 
 UpdateCounts TrainerState::counted(std::span<const std::size_t> chosen) const {
@@ -119,6 +109,8 @@ UpdateCounts TrainerState::counted(std::span<const std::size_t> chosen) const {
 std::vector<double> TrainerState::numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
                                           std::int64_t batch_size) const {
   const double rate = optimizer->learning_rate(counts.num_update);
+  if (!std::isfinite(rate))
+    fail("the learning rate of update {} is {}: it is a finite number", counts.num_update, rate);
   const double rescale = optimizer->options().rescale_grad / static_cast<double>(batch_size);
   std::vector<double> out;
   for (std::size_t k = 0; k < chosen.size(); ++k) {

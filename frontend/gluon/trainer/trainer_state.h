@@ -1,7 +1,7 @@
 #pragma once
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/trainer/update_graph.h"
-#include "runtime/call_frame.h"
+#include "runtime/executable.h"
 
 #include <kiln/trainer.h>
 
@@ -24,26 +24,12 @@ struct TrainedParameter {
   std::vector<Tensor> states;
 };
 
-/// The numbers of an update (TrainerState::numbers), rounded to the dtype in which each parameter's rule
-/// computes. An input of the code is one element of an array.
-class UpdateNumbers {
- public:
-  /// Keeps the arrays of the last call.
-  void set(std::span<const UpdatedParameter> parameters, std::span<const double> numbers);
-  /// Number `i` as argument `at` of a frame, for a rule of `p`.
-  void set_argument(CallFrame& frame, std::size_t at, const UpdatedParameter& p, std::size_t i) const;
-
- private:
-  Tensor singles_, doubles_;
-};
-
 /// The code of a choice of parameters.
 struct CompiledUpdate {
   std::vector<std::size_t> chosen;  ///< indices into TrainerState::parameters
   std::vector<UpdatedParameter> parameters;
   UpdateGraph update;
   std::shared_ptr<const Executable> executable;
-  UpdateNumbers numbers;
   std::shared_ptr<const Executable> all_finite;  ///< made when it is first asked for
 };
 
@@ -54,7 +40,10 @@ struct UpdateCounts {
   optimizer::Memory memory;
 };
 
-/// What the handles of a Trainer share. Thread rule: as Trainer.
+/// What the handles of a Trainer share. A step is: choose(), make_states(), counted(), numbers(), a run of
+/// the code of graph(), finish(). A step that is part of a larger graph takes trained() in the place of
+/// choose(), and inlines graph(). Nothing changes before finish() but for states that are made. Thread rule:
+/// as Trainer.
 struct TrainerState {
   std::shared_ptr<optimizer::Optimizer> optimizer;
   TrainerOptions options;
@@ -64,8 +53,9 @@ struct TrainerState {
   /// The codes that were used last, the latest first.
   std::vector<std::shared_ptr<CompiledUpdate>> compiled;
 
-  /// The parameters that a step updates. Throws for one without values, and for one with a stale gradient,
-  /// which `ignore_stale` leaves out.
+  /// The parameters that training changes: all but those with GradReq::null. Throws for one without values.
+  std::vector<std::size_t> trained(std::source_location where) const;
+  /// Those of them that a step updates. Throws for a stale gradient, too, or leaves its parameter out.
   std::vector<std::size_t> choose(bool ignore_stale, std::source_location where) const;
   /// What the code of a parameter, or of these, depends on.
   UpdatedParameter described(const TrainedParameter& p) const;
@@ -73,7 +63,7 @@ struct TrainerState {
   /// Makes the states of parameters that have none.
   void make_states(std::span<const std::size_t> chosen);
   /// The update of these parameters as a graph; see update_graph().
-  UpdateGraph graph(std::span<const std::size_t> chosen) const;
+  UpdateGraph graph(std::span<const std::size_t> chosen, std::source_location where) const;
   /// The counts after one more update.
   UpdateCounts counted(std::span<const std::size_t> chosen) const;
   /// The numbers of that update, in the order of the graph's inputs. Updates `counts.memory`.

@@ -1,5 +1,7 @@
 #include "frontend/gluon/trainer/update_graph.h"
 
+#include "frontend/eager/call_site.h"
+#include "frontend/gluon/trainer/options.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/call_trace.h"
@@ -34,15 +36,18 @@ std::vector<std::string> state_names(const optimizer::Optimizer& optimizer, cons
 }
 
 UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const UpdatedParameter> parameters,
-                         std::size_t numbers) {
+                         std::size_t numbers, std::source_location where) {
   const autograd::Pause pause;
+  const CallSite site(is_library_rule(optimizer) ? std::optional(where) : std::nullopt, where);
   CallTrace trace;
   const std::vector<std::string> states = optimizer.states();
   std::vector<optimizer::Update> updates(parameters.size());
   std::vector<Tensor> weights, masters(parameters.size());
   std::vector<std::vector<Tensor>> old(parameters.size());
   const auto input = [&](std::string_view kind, std::size_t i, const TensorType& type) {
-    return trace.input(fmt::format("{}{}", kind, i), type);
+    const Tensor t = trace.input(fmt::format("{}{}", kind, i), type);
+    // Numbers have the shape (1,), and a scalar of numpy mode combined with one would get it.
+    return type.shape.empty() ? t.reshape({1}) : t;
   };
   const auto each = [&](auto&& make) {
     for (std::size_t i = 0; i < parameters.size(); ++i) make(parameters[i], updates[i], i);
@@ -79,7 +84,10 @@ UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const 
     replace(weight, u.weight, p.computed(), optimizer, "the weight");
     if (p.master) write_view(weights[i], as(u.weight, p.type.dtype), {});
   });
-  UpdateGraph out{trace.finish({}), states.size(), numbers + 3};
+  UpdateGraph out{trace.finish({}), {}, states.size(), numbers + 3};
+  if (!trace.eager_because().empty())
+    fail("the rule of optimizer '{}' is no graph: {}", optimizer.name(), trace.eager_because());
+  for (const Captured& c : trace.captured()) out.captured.push_back(c.tensor);
   out.graph.name = optimizer.name() + "_update";
   return out;
 }

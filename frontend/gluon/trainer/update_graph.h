@@ -3,6 +3,7 @@
 
 #include <kiln/optimizer.h>
 
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,17 +28,21 @@ std::vector<std::string> state_names(const optimizer::Optimizer& optimizer, cons
 
 /// The update of some parameters by an optimizer. The graph's inputs are all weights, all gradients, the
 /// states parameter by parameter, and numbers of shape (1,), parameter by parameter: rate, decay, rescale,
-/// and those of Optimizer::numbers(). New weights and states are Graph::writes; there are no outputs.
+/// and those of Optimizer::numbers(); then `captured`. New weights and states are Graph::writes; there are no
+/// outputs.
 struct UpdateGraph {
   ir::Graph graph;
+  std::vector<Tensor>
+      captured;             ///< arrays that the rule uses besides its arguments, as a member of its class
   std::size_t states = 0;   ///< per parameter, without the master copy
   std::size_t numbers = 0;  ///< per parameter
 };
 
-/// Traces the optimizer's rule for each parameter. `numbers`: how many Optimizer::numbers() returns. Throws
-/// if the rule returns values of other shapes or dtypes.
+/// Traces the optimizer's rule for each parameter. `numbers`: how many Optimizer::numbers() returns. `where`:
+/// the program's line that makes the step. Throws if the rule returns values of other shapes or dtypes, or if
+/// a graph cannot express it.
 UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const UpdatedParameter> parameters,
-                         std::size_t numbers);
+                         std::size_t numbers, std::source_location where);
 
 /// A graph without writes and with one output: for each gradient of `parameters`, its input, 0 if all its
 /// elements are finite, else NaN.

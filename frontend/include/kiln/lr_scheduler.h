@@ -110,7 +110,9 @@ class KILN_API Schedule {
 
   bool defined() const { return static_cast<bool>(rate_); }
   double operator()(std::int64_t num_update) const { return rate_(num_update); }
-  /// The schedule with this base_lr where it has none of its own. Throws if it has another one.
+  /// Whether it has a base_lr of its own, as every function has.
+  bool has_base_lr() const { return !rebase_ || has_base_; }
+  /// The schedule with this base_lr; a function stays itself. Throws if it has another one.
   Schedule with_base_lr(double base_lr) const;
   /// "Factor(step=10, factor=0.5, ...)"; "function" for a function of the program.
   const std::string& str() const { return text_; }
@@ -121,6 +123,7 @@ class KILN_API Schedule {
 
   std::function<double(std::int64_t)> rate_;
   std::function<Schedule(double)> rebase_;
+  bool has_base_ = false;
   std::string text_;
 };
 

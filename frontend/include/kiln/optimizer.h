@@ -22,7 +22,7 @@ namespace kiln::optimizer {
 /// Options of every optimizer, then those that some have. One that is given and that the optimizer does not
 /// have is an error, which lists those it has.
 struct Options {
-  std::optional<double> learning_rate = {};  ///< default: the optimizer's, usually 0.01
+  std::optional<double> learning_rate = {};  ///< default: the schedule's base_lr, or the optimizer's
   std::optional<double> momentum = {};       ///< sgd, nag, lars: 0; signum: 0.9
   std::optional<double> beta1 = {};          ///< adam, adamw, adamax, nadam, lamb: 0.9; ftml: 0.6
   std::optional<double> beta2 = {};          ///< of the same, and ftml: 0.999
@@ -72,8 +72,8 @@ struct Progress {
 using Memory = std::map<std::string, double>;
 
 /// The update of one parameter, as an optimizer's rule sees it. `weight`, `gradient` and `states` have the
-/// parameter's shape, and dtype float32, or float64 for parameters of float64. The rule assigns the new
-/// values to `weight` and `states`. The numbers have the shape (1,) and the same dtype.
+/// parameter's shape, (1,) for a scalar, and dtype float32, or float64 for parameters of float64. The rule
+/// assigns the new values to `weight` and `states`. The numbers have the shape (1,) and the same dtype.
 struct Update {
   Tensor weight;
   Tensor gradient;              ///< as backward() computed it, not yet rescaled
@@ -115,7 +115,8 @@ class KILN_API Optimizer {
   /// What the rule needs of an update besides Update::rate, decay and rescale: bias corrections, say. Always
   /// as many numbers. Called once for each update of a parameter, in the order of the parameters.
   virtual std::vector<double> numbers(const Progress& progress, Memory& memory) const;
-  /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements.
+  /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements. Arrays that are
+  /// members of the class are inputs of the executable; other members are constants in it.
   virtual void update(Update& u) const = 0;
 
  protected:

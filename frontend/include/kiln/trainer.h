@@ -31,9 +31,10 @@ struct TrainerOptions {
 /// ```
 /// Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1, .momentum = 0.9});
 /// ```
-/// The parameters may still be uninitialised; they must have values at the first step. Those with
-/// GradReq::null are left alone. All updates of a step are one executable; it is compiled again only for
-/// other shapes, dtypes or another choice of parameters, never for another learning rate.
+/// The parameters may still be uninitialised; they must have values at the first step. Those that a
+/// dictionary gets later are not the trainer's. Those with GradReq::null are left alone. All updates of a
+/// step are one executable; it is compiled again only for other shapes, dtypes or another choice of
+/// parameters, never for another learning rate.
 ///
 /// Parameters and states are written in place: handles of them see the new values. A handle itself: copies
 /// are the same trainer. Thread rule: one thread at a time, and no call of the network meanwhile.
@@ -41,7 +42,8 @@ class KILN_API Trainer {
  public:
   using Where = std::source_location;
 
-  /// `optimizer`: a name of optimizer::create().
+  /// `optimizer`: a name of optimizer::create(). Parameters of a dictionary are updated in the order of their
+  /// names, those of a list in its order; Options::param_idx2name counts in that order.
   Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options = {},
           const TrainerOptions& trainer_options = {}, Where where = Where::current());
   Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
