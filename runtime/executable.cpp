@@ -172,16 +172,43 @@ void Executable::add_prepacked(std::size_t index) {
   }
 }
 
-inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands) const {
+/// The scratch memory that launches share. It is allocated before the first of them: a step that follows a
+/// write to an input cannot fail for want of memory.
+class Executable::Workspace {
+ public:
+  Workspace(std::span<const Launch> launches, const std::string& owner)
+      : threads_(any_scratch(launches) ? num_threads() : 0), scratch_(bytes_of(launches), owner) {}
+
+  /// The threads of a launch whose extent exceeds its grain.
+  int threads() const { return threads_ > 0 ? threads_ : num_threads(); }
+  std::byte* scratch() const { return scratch_.data(); }
+
+ private:
+  static bool any_scratch(std::span<const Launch> launches) {
+    return std::any_of(launches.begin(), launches.end(), [](const Launch& l) { return l.scratch_bytes > 0; });
+  }
+  std::int64_t bytes_of(std::span<const Launch> launches) const {
+    std::int64_t bytes = 0;
+    if (threads_ > 0)
+      for (const Launch& l : launches)
+        bytes = std::max(bytes, l.scratch_bytes * workers_for(l.extent, l.grain, threads_));
+    return bytes;
+  }
+
+  int threads_;  // 0: no launch has scratch memory
+  Arena scratch_;
+};
+
+inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands,
+                               const Workspace& workspace) const {
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
   if (l.control) return l.control->run(operands);
-  const int threads = l.extent > l.grain ? num_threads() : 1;
+  const int threads = l.extent > l.grain ? workspace.threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
-  const Arena scratch(l.scratch_bytes * workers, plan_.name);
-  for (int w = 0; w < workers; ++w)
-    std::memset(scratch.data() + w * l.scratch_bytes, 0, sizeof(std::int64_t));
-  KernelCall call{l.entry, operands, l.params, l.count, scratch.data(), l.scratch_bytes};
+  std::byte* const scratch = workers == 0 ? nullptr : workspace.scratch();
+  for (int w = 0; w < workers; ++w) std::memset(scratch + w * l.scratch_bytes, 0, sizeof(std::int64_t));
+  KernelCall call{l.entry, operands, l.params, l.count, scratch, l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
@@ -226,7 +253,8 @@ std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::
     Buffer made(static_cast<std::size_t>(p.bytes));
     base = made.data();
     SmallArray<void*, 32> operands(widest_);
-    for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data());
+    const Workspace workspace(prepacked_launches_[index], plan_.name);
+    for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data(), workspace);
     return made;
   };
   std::shared_ptr<const Buffer> prepacked = place.external
@@ -320,12 +348,14 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
 
 void Executable::run_steps(std::byte* const* bases) const {
   SmallArray<void*, 32> operands(widest_);
+  const Workspace workspace(launches_, plan_.name);
   if (Profile::Record* profile = Profile::Record::active())
-    return run_timed(*profile, bases, operands.data());
-  for (const Launch& l : launches_) launch(l, bases, operands.data());
+    return run_timed(*profile, bases, operands.data(), workspace);
+  for (const Launch& l : launches_) launch(l, bases, operands.data(), workspace);
 }
 
-void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const {
+void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
+                           const Workspace& workspace) const {
   using Clock = std::chrono::steady_clock;
   // The time of a loop includes its body. A step may throw.
   struct Suspended {
@@ -334,7 +364,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
   } suspended;
   auto start = Clock::now();
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launch(launches_[i], bases, operands);
+    launch(launches_[i], bases, operands, workspace);
     const auto end = Clock::now();
     profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count());
     start = end;

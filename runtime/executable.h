@@ -90,9 +90,11 @@ class KILN_API Executable {
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
   void add_prepacked(std::size_t index);
-  void launch(const Launch& l, std::byte* const* bases, void** operands) const;
+  class Workspace;
+  void launch(const Launch& l, std::byte* const* bases, void** operands, const Workspace& workspace) const;
   void run_steps(std::byte* const* bases) const;
-  void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands) const;
+  void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
+                 const Workspace& workspace) const;
   /// Keeps the prepacked constants of a call alive.
   struct PrepackedReferences {
     std::optional<ReadSection<Domain::prepacked>> section;
