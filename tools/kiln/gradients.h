@@ -21,9 +21,9 @@ struct GradientRun {
 HeadGradients read_head_gradients(const std::string& path, const Model& model);
 
 /// Runs `model` in `options.mode` with recording, and its backward pass from all floating outputs: with the
-/// given gradients, or ones. Compiled: as a hybridized block. An output behind which no gradient passes
-/// counts for nothing; an array that no output depends on has the gradient zero. `from` names the origin of
-/// `heads` in errors, which say which of them has another shape or dtype than its output.
+/// given gradients, or ones. Compiled: as a hybridized block. An output of integers, or that no gradient
+/// passes, counts for nothing; an array that no output depends on has the gradient zero. `from` names the
+/// origin of `heads` in errors, which say which of them has another shape or dtype than its output.
 GradientRun run_gradients(const Model& model, const std::map<std::string, Tensor>& inputs,
                           const HeadGradients& heads, const RunOptions& options,
                           const std::string& from = "the head gradients");
