@@ -1,6 +1,5 @@
 // Gradients of operators against differences of their results, in float64; and gradients of gradients against
 // differences of gradients. The calls are those of graphs/samples_*.cpp.
-#include "frontend/autograd/tape.h"
 #include "graphs/samples.h"
 #include "operator_call.h"
 
@@ -124,7 +123,7 @@ class Call {
     }
     const std::vector<Tensor> out = block_(all);
     for (std::size_t k = 0; k < out.size(); ++k)
-      if (has_head(op_, k) && is_floating(out[k].dtype()) && detail::has_link(out[k]))
+      if (has_head(op_, k) && is_floating(out[k].dtype()) && autograd::is_recorded(out[k]))
         r.heads.push_back(out[k]);
     return r;
   }
@@ -273,7 +272,7 @@ std::vector<std::string> problems_of(Call& call, const std::string& op, Counts& 
     v = weights(call.random(), first);
     std::vector<Tensor> heads, head_gradients;
     for (std::size_t i = 0; i < first.size(); ++i)
-      if (detail::has_link(first[i])) {
+      if (autograd::is_recorded(first[i])) {
         heads.push_back(first[i]);
         head_gradients.push_back(tensor(first[i].shape(), DType::f64, v[i]));
       }

@@ -20,6 +20,7 @@ namespace autograd {
 
 bool is_training() { return kiln::is_training(); }
 bool is_recording() { return kiln::detail::is_recording(); }
+bool is_recorded(const Tensor& t) { return t.defined() && !t.is_traced() && kiln::detail::has_link(t); }
 
 detail::ModeScope::ModeScope(bool recording, bool training)
     : outer_recording_(std::exchange(CallContext::current().recording, recording)),

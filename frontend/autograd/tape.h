@@ -110,7 +110,7 @@ inline bool is_recording() { return CallContext::current().recording; }
 /// array, once for each contents.
 TapeLink link_of(const Tensor& t, std::source_location where);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
-KILN_API bool has_link(const Tensor& t);
+bool has_link(const Tensor& t);
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are

@@ -120,6 +120,18 @@ std::vector<std::string> Model::internals() const {
   return names;
 }
 
+std::string Model::describe_node(const std::string& internal) const {
+  for (const ir::NodePtr& node : state_->order) {
+    if (node->is_variable()) continue;
+    for (std::uint32_t i = 0; i < ir::visible_outputs(*node); ++i) {
+      if (ir::output_name({node, i, 0}) != internal) continue;
+      const std::string line = node->location.str();
+      return fmt::format("'{}' ({}){}{}", node->name, node->op_name, line.empty() ? "" : ", ", line);
+    }
+  }
+  fail("{} has no inner value '{}'", state_->in_file(), internal);
+}
+
 std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Shape>& shapes) const {
   const std::vector<std::string> wanted = input_names();
   for (const auto& [name, shape] : shapes) {

@@ -1,5 +1,6 @@
 // kiln run: the outputs of a network for inputs from a file.
 #include "tools/kiln/command.h"
+#include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
 #include "tools/kiln/tolerance.h"
 
@@ -13,7 +14,7 @@ struct Arguments {
   std::string output, expect, mode = "compiled";
   Tolerance tolerance;
   int threads = 0;
-  bool train = false;
+  bool train = false, gradients = false;
 };
 
 int run(const Arguments& a) {
@@ -22,17 +23,26 @@ int run(const Arguments& a) {
   RunOptions options;
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
-  options.train = a.train;
-  std::vector<Tensor> outputs = model.run(read_inputs(a.model.input, model), options);
+  options.train = a.train || a.gradients;
+  const auto inputs = read_inputs(a.model.input, model);
   std::vector<std::string> names = model.output_names();
   std::vector<NamedArray> list;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    list.push_back({fmt::format("out:{}", i), outputs[i]});
+  const auto add = [&](const std::string& name, const Tensor& array, const std::string& node) {
+    list.push_back({name, array});
     if (a.output.empty() && a.expect.empty())
-      fmt::print("{} {}\n{}\n", list.back().name, i < names.size() ? names[i] : "", to_string(outputs[i]));
+      fmt::print("{}{}{}\n{}\n", name, node.empty() ? "" : " ", node, to_string(array));
+  };
+  if (a.gradients) {
+    const HeadGradients heads = read_head_gradients(a.model.input, model);
+    for (const NamedArray& g : run_gradients(model, inputs, heads, options, a.model.input).gradients)
+      add("grad:" + g.name, g.array, "");
+  } else {
+    const std::vector<Tensor> outputs = model.run(inputs, options);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      add(fmt::format("out:{}", i), outputs[i], i < names.size() ? names[i] : "");
   }
   if (!a.output.empty()) save_arrays(a.output, list);
-  if (!a.expect.empty() && !compare_outputs(outputs, load_arrays(a.expect), a.expect, a.tolerance))
+  if (!a.expect.empty() && !compare_arrays(list, load_arrays(a.expect), a.expect, a.tolerance))
     return bad_input;
   return ok;
 }
@@ -44,10 +54,10 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
   a->model.add_model(*c);
   c->add_option("--input", a->model.input, input_help)->required()->option_text("FILE (required)");
-  c->add_option("--output", a->output, "Write the outputs as out:0, out:1, ... and print nothing")
+  c->add_option("--output", a->output, "Write out:0, out:1, ... or grad:NAME, ... and print nothing")
       ->option_text("FILE");
   auto* expect =
-      c->add_option("--expect", a->expect, "Compare with its arrays out:0, ...; exit 1 if they differ")
+      c->add_option("--expect", a->expect, "Compare with its arrays of these names; exit 1 on difference")
           ->option_text("FILE");
   c->add_option("--rtol", a->tolerance.relative, "Relative tolerance of --expect (1e-5)")
       ->needs(expect)
@@ -60,6 +70,7 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
+  c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
   c->callback([a, &action] { action = [a] { return run(*a); }; });
 }
 

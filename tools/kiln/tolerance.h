@@ -13,10 +13,10 @@ struct Tolerance {
   double absolute = 1e-8;
 };
 
-/// Compares outputs with the arrays out:0, out:1, ... of a list, or of an unnamed list by position, and
-/// prints a line for each. Returns whether all shapes, dtypes and values match. Throws kiln::Error if an
-/// array is missing.
-bool compare_outputs(const std::vector<Tensor>& outputs, std::span<const NamedArray> expected,
-                     const std::string& file, Tolerance tolerance);
+/// Compares arrays with those of the same names in a list, or with an unnamed list by position, and prints a
+/// line for each. Returns whether all shapes, dtypes and values match. Throws kiln::Error if an output is
+/// missing in the list, or all gradients (grad:NAME) are: a list of MXNet's has those of some arrays alone.
+bool compare_arrays(std::span<const NamedArray> got, std::span<const NamedArray> expected,
+                    const std::string& file, Tolerance tolerance);
 
 }  // namespace kiln::tool

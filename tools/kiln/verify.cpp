@@ -2,12 +2,14 @@
 #include "frontend/tensor/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
+#include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
 
 #include <kiln/random.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <optional>
 
 namespace kiln::tool {
 namespace {
@@ -15,7 +17,7 @@ namespace {
 struct Arguments {
   ModelArguments model;
   std::vector<int> threads = {1, 2};
-  bool train = false;
+  bool train = false, grad = false;
 };
 
 const char* word(RunMode mode) { return mode == RunMode::eager ? "eager" : "compiled"; }
@@ -44,13 +46,58 @@ void report(const Difference& d, const std::string& what) {
                detail::element_text(d.expected, d.element), detail::element_text(d.got, d.element));
 }
 
+void report_first(const Model& model, const Difference& d, const std::string& gradient_of) {
+  const std::string node = model.describe_node(d.name);
+  report({gradient_of.empty() ? node : fmt::format("{}: grad:{}", node, gradient_of), d.element, d.expected,
+          d.got},
+         "first node that differs:");
+}
+
+/// Compares gradients of all inputs and parameters, with ones as gradients of the outputs. The number of
+/// them; nothing if some differ.
+std::optional<std::size_t> verify_gradients(const Arguments& a, const Model& model,
+                                            const std::map<std::string, Tensor>& inputs) {
+  const HeadGradients heads =
+      a.model.input.empty() ? HeadGradients() : read_head_gradients(a.model.input, model);
+  const auto run = [&](const RunOptions& options) {
+    random::seed(0);  // both modes draw the same numbers
+    return run_gradients(model, inputs, heads, options, a.model.input).gradients;
+  };
+  RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = true};
+  const std::vector<NamedArray> expected = run(reference);
+  for (int threads : a.threads) {
+    for (RunMode mode : {RunMode::eager, RunMode::compiled}) {
+      RunOptions options{.mode = mode, .threads = threads, .train = true};
+      const std::vector<NamedArray> got = run(options);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto element = detail::first_difference(expected[i].array, got[i].array);
+        if (!element) continue;
+        fmt::print("gradients: {} on {} threads differs from eager on {}\n", word(mode), threads,
+                   reference.threads);
+        report({expected[i].name, *element, expected[i].array, got[i].array}, "gradient of");
+        std::optional<GradientDifference> first;
+        for (const std::string& output : model.output_names())
+          if (!first) first = first_differing_gradient(model, inputs, reference, options, output);
+        if (first)
+          report_first(model, *first, first->array);
+        else
+          fmt::print(
+              "no node's gradient differs when the network ends there: the difference depends on fusion\n");
+        return {};
+      }
+    }
+  }
+  return expected.size();
+}
+
 int verify(const Arguments& a) {
   auto [model, inputs] = a.model.load_fed();
-  RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = a.train};
+  const bool train = a.train || a.grad;
+  RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = train};
   std::vector<NamedArray> expected = results(model, inputs, reference);
   for (int threads : a.threads) {
     for (RunMode mode : {RunMode::eager, RunMode::compiled}) {
-      RunOptions options{.mode = mode, .threads = threads, .train = a.train};
+      RunOptions options{.mode = mode, .threads = threads, .train = train};
       std::vector<NamedArray> got = results(model, inputs, options);
       for (std::size_t i = 0; i < expected.size(); ++i) {
         auto element = detail::first_difference(expected[i].array, got[i].array);
@@ -58,15 +105,21 @@ int verify(const Arguments& a) {
         fmt::print("{} on {} threads differs from eager on {}\n", word(mode), threads, reference.threads);
         report({expected[i].name, *element, expected[i].array, got[i].array}, "output");
         if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
-          report(*first, "first node that differs:");
+          report_first(model, *first, "");
         else
           fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
         return bad_input;
       }
     }
   }
-  fmt::print("equal bit for bit: {} outputs of {} nodes, eager and compiled, threads {}\n", expected.size(),
-             model.internals().size(), fmt::join(a.threads, ", "));
+  std::string gradients;
+  if (a.grad) {
+    const auto compared = verify_gradients(a, model, inputs);
+    if (!compared) return bad_input;
+    gradients = fmt::format(" and {} gradients", *compared);
+  }
+  fmt::print("equal bit for bit: {} outputs{} of {} nodes, eager and compiled, threads {}\n", expected.size(),
+             gradients, model.internals().size(), fmt::join(a.threads, ", "));
   return ok;
 }
 
@@ -79,6 +132,7 @@ void add_verify(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
+  c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones");
   c->callback([a, &action] { action = [a] { return verify(*a); }; });
 }
 

@@ -20,6 +20,9 @@ using Tensors = std::vector<Tensor>;
 KILN_API bool is_training();
 /// Whether calls of this thread are recorded.
 KILN_API bool is_recording();
+/// Whether a gradient can pass through the array: a recorded call made it, or it has a gradient attached.
+/// backward() throws for other heads. Any thread that may read the array.
+KILN_API bool is_recorded(const Tensor& t);
 
 namespace detail {
 /// Sets recording and training mode during its lifetime.

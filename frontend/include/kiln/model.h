@@ -74,6 +74,9 @@ class KILN_API Model {
   std::vector<std::string> output_names() const;
   /// Names of the visible outputs of all operator nodes, in execution order; valid as `extra_outputs`.
   std::vector<std::string> internals() const;
+  /// The node of one of internals(), for messages: "'fc1' (FullyConnected), net-symbol.json:12". Throws for
+  /// another name.
+  std::string describe_node(const std::string& internal) const;
 
   /// Reproducible pseudo-random values for all variables without a value, with the given or inferred shapes.
   /// Throws if shapes remain unknown, listing them.
