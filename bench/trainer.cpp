@@ -21,10 +21,10 @@ Net mlp_net() {
 Net lenet() {
   auto net = std::make_shared<nn::HybridSequential>(BlockOptions{.prefix = "lenet_"});
   const auto scope = net->name_scope();
-  net->add(nn::Conv2D(6, {5, 5}, {.activation = "relu", .in_channels = 1}));
-  net->add(nn::MaxPool2D({2, 2}, {.strides = {2, 2}}));
-  net->add(nn::Conv2D(16, {5, 5}, {.activation = "relu", .in_channels = 6}));
-  net->add(nn::MaxPool2D({2, 2}, {.strides = {2, 2}}));
+  net->add(nn::Conv2D(6, {.kernel_size = 5, .activation = "relu"}));
+  net->add(nn::MaxPool2D());
+  net->add(nn::Conv2D(16, {.kernel_size = 5, .activation = "relu"}));
+  net->add(nn::MaxPool2D());
   net->add(nn::Flatten());
   net->add(nn::Dense(120, {.activation = "relu", .in_units = 256}));
   net->add(nn::Dense(84, {.activation = "relu", .in_units = 120}));
@@ -45,6 +45,7 @@ Workload step(const Net& net, const Tensor& x, int classes, bool one_call,
   const auto loss = std::make_shared<loss::SoftmaxCrossEntropyLoss>();
   loss->hybridize();
   Trainer trainer(net->collect_params(), "sgd", options);
+  (*net)(x);  // shapes of parameters
   const Tensor y = labels(x.shape()[0], classes);
   Workload w{net, {x}};
   if (one_call) {
@@ -69,9 +70,9 @@ Workload step(const Net& net, const Tensor& x, int classes, bool one_call,
 void add_trainer() {
   const auto mlp = [](bool one_call) { return step(mlp_net(), randn({64, 512}), 2, one_call); };
   const auto digits = [](bool one_call) { return step(lenet(), randn({64, 1, 28, 28}), 10, one_call); };
-  const auto resnet = [](bool one_call) {
-    return step(model_zoo::get_model("resnet18_v1"), randn({8, 3, 224, 224}), 1000, one_call,
-                {.learning_rate = 0.01, .momentum = 0.9});
+  const auto resnet = [](bool one_call) -> Workload {
+    return step(std::make_shared<model_zoo::vision::VisionModel>(model_zoo::vision::get_model("resnet18_v1")),
+                randn({8, 3, 224, 224}), 1000, one_call, {.learning_rate = 0.01, .momentum = 0.9});
   };
   add("train_mlp_b64", [=] { return mlp(false); });
   add_compiled("train_mlp_b64_one_call", [=] { return mlp(true); });

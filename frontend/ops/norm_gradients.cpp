@@ -90,7 +90,7 @@ Values batch_norm_gradient(Primitives& p, const GradientArgs& args) {
 
 Values batch_norm_relu_gradient(Primitives& p, const GradientArgs& args) {
   Value g = args.heads[0];
-  if (g.valid()) g = p.select(is_positive(p, args.out[0], {}, args.attrs), g, p.like(g, 0));
+  if (g.valid()) g = p.select(is_positive(p, {}, args.out[0], args.attrs), g, p.like(g, 0));
   return batch_norm_gradients(p, args, g);
 }
 

@@ -31,7 +31,8 @@ Values head_where(Primitives& p, const GradientArgs& args) {
   return {p.select(passes(p, args.in[0], args.out[0], args.attrs), head, p.like(head, 0))};
 }
 
-/// x > 0: where relu passes its head. At 0 the gradient of relu is 0.
+/// y > 0 of y = relu(x): where relu passes its head. At 0 the gradient of relu is 0. The result, unlike x, is
+/// in memory for whatever reads it next.
 Value is_positive(Primitives& p, Value x, Value y, const Attrs& a);
 /// y (1 - y), the slope of y = sigmoid(x).
 Value sigmoid_slope(Primitives& p, Value x, Value y, const Attrs& a);

@@ -261,9 +261,9 @@ Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int6
         fail("{} of the step is an undefined Tensor",
              i < data.size() ? fmt::format("input {}", i) : "the label");
     if (batch_size == 0) {
-      const auto axis = static_cast<std::size_t>(s.loss->batch_axis());
-      if (data.empty() || axis >= data[0].shape().rank())
-        fail("the batch size is not known: the first input has no axis {}; give it", s.loss->batch_axis());
+      const int axis = s.loss->batch_axis();
+      if (data.empty() || axis < 0 || axis >= data[0].shape().rank())
+        fail("the batch size is not known: the first input has no axis {}; give it", axis);
       batch_size = data[0].shape()[axis];
     }
     if (batch_size < 1)
