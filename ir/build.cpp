@@ -384,7 +384,13 @@ mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context,
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) function.add_result(outputs[i]);
   GradientRequest all_running = request;
   all_running.running.assign(running.size(), true);
-  for (const Value sum : joint.sums(all_running, heads, running)) function.add_result(sum);
+  const std::vector<Value> sums = joint.sums(all_running, heads, running);
+  llvm::SmallVector<bool> terms;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    function.add_result(sums[i]);
+    terms.push_back(sums[i].id != running[i].id);
+  }
+  function.function()->setAttr(terms_attr, mlir::DenseBoolArrayAttr::get(&context, terms));
   std::vector<Value> written = joint.updates();
   for (std::size_t i = 0; i < graph.writes.size(); ++i)
     written[graph.writes[i].input] = outputs[graph.outputs.size() + i];

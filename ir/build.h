@@ -8,6 +8,10 @@
 
 namespace kiln::ir {
 
+/// DenseBoolArray of a joint function: whether the graph adds a term to each sum. A folded term is no longer
+/// visible: x + (-0.0) is x.
+inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
+
 /// Builds the graph in the kiln dialect: a module with one function `@name`. Its arguments are the graph's
 /// inputs; its results are the outputs, then the new contents of the inputs listed in `kiln.writes` (aux
 /// states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming the node if

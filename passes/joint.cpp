@@ -1,5 +1,7 @@
 #include "passes/joint.h"
 
+#include "ir/build.h"
+
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/IRMapping.h>
@@ -134,11 +136,11 @@ class Cutter {
       half.add_argument(block_.getArgument(i), attrs_of(i));
 
     llvm::SmallVector<mlir::Value> results;
-    for (mlir::Value sum : returned().drop_front(outputs_).drop_back(writes_)) {
-      // A sum without a term is what it was.
-      const auto argument = llvm::dyn_cast<mlir::BlockArgument>(sum);
-      out.sums.push_back(!argument || argument.getArgNumber() < inputs_ + heads());
-      if (out.sums.back()) results.push_back(sum);
+    const auto terms = joint_->getAttrOfType<mlir::DenseBoolArrayAttr>(ir::terms_attr).asArrayRef();
+    for (const auto [sum, has_term] :
+         llvm::zip_equal(returned().drop_front(outputs_).drop_back(writes_), terms)) {
+      out.sums.push_back(has_term);
+      if (has_term) results.push_back(sum);
     }
     // What is recomputed stands in front of its first use: it is in memory no longer than necessary.
     for (mlir::Operation& op : block_.without_terminator()) {
@@ -156,12 +158,6 @@ class Cutter {
             .wasInterrupted())
       half.function()->setAttr(ir::draws_attr, joint_->getAttr(ir::draws_attr));
     return half.finish(results);
-  }
-
-  /// Arguments that are heads: all behind the inputs but one for each sum.
-  unsigned heads() const {
-    const auto sums = static_cast<unsigned>(returned().size()) - outputs_ - writes_;
-    return block_.getNumArguments() - inputs_ - sums;
   }
 
   /// Clones operations whose results `op` uses and the half does not have, and theirs.

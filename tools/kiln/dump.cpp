@@ -80,10 +80,10 @@ void add_dump(CLI::App& app, Action& action) {
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");
   c->add_flag("--gradients", a->gradients,
-              "Both parts of a call recorded for the gradients of all inputs; --stage joint implies it");
+              "Of a recorded call, both parts (as for --stage joint)");
   static const std::map<std::string, Recompute> policies{
       {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};
-  c->add_option("--recompute", a->recompute, "What the backward part computes again: none, cheap or all")
+  c->add_option("--recompute", a->recompute, "Backward part recomputes none, cheap or all")
       ->transform(CLI::CheckedTransformer(policies).description(""))
       ->option_text("POLICY");
   c->callback([a, &action] {
