@@ -172,6 +172,7 @@ class DialectBuilder final : public Primitives {
                                            ints(w.pad_high)));
       }
       case Kind::alias:
+      case Kind::stop_gradient:
       case Kind::control_flow:
         fail_internal("a primitive that is not emitted as one");
     }

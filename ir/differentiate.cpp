@@ -17,11 +17,6 @@ std::size_t count(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
 }
 
-/// The end of a chain of additions: the next term.
-void add_term(Primitives& p, Value& sum, Value term) {
-  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
-}
-
 /// Numpy mode and attribution to a node, as in its composition.
 class NodeScope {
  public:
@@ -41,6 +36,10 @@ class NodeScope {
 };
 
 }  // namespace
+
+void add_term(Primitives& p, Value& sum, Value term) {
+  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
+}
 
 std::size_t GradientRequest::head_count() const { return count(heads); }
 std::size_t GradientRequest::running_count() const { return count(running); }

@@ -381,6 +381,8 @@ std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const W
       return {p.cast(g, p.dtype(first()))};
     case Kind::alias:
       return {g};
+    case Kind::stop_gradient:
+      return {{}};
     case Kind::broadcast:
       return {sum_to(p, g, p.type(first()), t.params.a)};
     case Kind::reshape:

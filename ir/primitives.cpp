@@ -49,6 +49,14 @@ Value Primitives::alias(Value x) {
   return result;
 }
 
+Value Primitives::stop_gradient(Value x) {
+  require_existing({{x}});
+  const Value result = add_value(TensorType(type(x)));
+  emit_alias(x, result);
+  if (!tape_scopes_.empty()) tape({Kind::stop_gradient, {x}, {}, {result}});
+  return result;
+}
+
 void Primitives::open_body(std::span<const Value> arguments) {
   begin_body(arguments);
   const auto next = static_cast<std::uint32_t>(types_.size());

@@ -255,6 +255,7 @@ class Primitives {
     sort,
     cumulative,
     alias,
+    stop_gradient,
     control_flow,
   };
   /// A composed primitive. Of a loop or branch one entry tells all values that its bodies use from outside
@@ -267,6 +268,8 @@ class Primitives {
   };
   /// Another name of x: the same value, whose uses are told apart from those of x.
   Value alias(Value x);
+  /// The same value as a constant: no gradient passes to x.
+  Value stop_gradient(Value x);
   /// Until the matching end_tape(), primitives outside of bodies that are opened later are appended to one
   /// tape. Scopes nest; the end of one that is not within another one of its body removes its entries.
   void begin_tape() { tape_scopes_.push_back({bodies_.size(), tape_.size()}); }

@@ -1,5 +1,6 @@
 #include "frontend/autograd/expand.h"
 
+#include "frontend/autograd/function_call.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
@@ -65,6 +66,17 @@ void expand(TapeEntry& entry) {
     for (const int aux : node.op->aux) {
       Tensor& state = inputs[static_cast<std::size_t>(aux)];
       state = state.detach();
+    }
+    if (node.op->name == "_function") {
+      std::vector<Tensor> known(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
+      for (std::size_t k = 0; k < entry.saved.outputs.size(); ++k)
+        if (const ir::Entry& e = body.outputs[static_cast<std::size_t>(entry.saved.outputs[k])];
+            e.node.get() == &node)
+          known.at(e.output) = restored(entry.saved_outputs[k]);
+      const RandomBlock random(RandomState{entry.random.seed, entry.random.counter + draws});
+      values[&node] = run_function(function_call(node, std::move(known), entry.where), inputs, entry.where);
+      draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
+      continue;
     }
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs) pointers.push_back(&t);

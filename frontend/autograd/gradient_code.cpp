@@ -10,6 +10,11 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train)
                                                          [](const auto& n) { return !n->is_variable(); }))),
       train_(train) {}
 
+bool GradientCode::expands() const {
+  return node_count_ > 1 || std::any_of(body_->nodes.begin(), body_->nodes.end(),
+                                        [](const auto& n) { return n->op_name == "_function"; });
+}
+
 ir::GradientUses GradientCode::uses(const ir::GradientRequest& request) const {
   const std::lock_guard lock(mutex_);
   for (const auto& [known, uses] : known_)

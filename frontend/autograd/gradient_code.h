@@ -20,6 +20,9 @@ class GradientCode {
   const ir::SubgraphPtr& body() const { return body_; }
   /// Operators in the body.
   std::size_t node_count() const { return node_count_; }
+  /// Whether derivatives of its gradients need an entry for each node (expand.h): of a block, and of a
+  /// function with a gradient of its own.
+  bool expands() const;
   /// What the gradients of `request` read.
   ir::GradientUses uses(const ir::GradientRequest& request) const;
   /// A request with all floating outputs as heads.
