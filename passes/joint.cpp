@@ -5,7 +5,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/IRMapping.h>
-#include <mlir/Transforms/RegionUtils.h>
 
 #include <fmt/format.h>
 #include <map>
@@ -15,14 +14,10 @@ namespace {
 
 /// "dense0_fwd (net.cpp:12)", or the operation's name.
 std::string place_of(mlir::Operation* op) {
-  std::string node = op->getName().stripDialect().str(), line;
-  op->getLoc()->walk([&](mlir::Location loc) {
-    if (auto name = llvm::dyn_cast<mlir::NameLoc>(loc)) node = name.getName().str();
-    if (auto file = llvm::dyn_cast<mlir::FileLineColLoc>(loc))
-      line = fmt::format(" ({}:{})", file.getFilename().str(), file.getLine());
-    return mlir::WalkResult::advance();
-  });
-  return node + line;
+  const auto name = op->getLoc()->findInstanceOf<mlir::NameLoc>();
+  const auto line = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+  return (name ? name.getName() : op->getName().stripDialect()).str() +
+         (line ? fmt::format(" ({}:{})", line.getFilename().str(), line.getLine()) : "");
 }
 
 /// A module with one function, filled with clones of a joint function's operations.
@@ -72,13 +67,8 @@ class Half {
 class Cutter {
  public:
   Cutter(mlir::func::FuncOp joint, Recompute policy)
-      : joint_(joint), block_(joint.getBody().front()), values_(choose_saved_values(joint, policy)) {
-    const auto counts = joint->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::joint_attr).asArrayRef();
-    inputs_ = static_cast<unsigned>(counts[0]);
-    outputs_ = static_cast<unsigned>(counts[1]);
-    if (const auto writes = joint->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr))
-      writes_ = static_cast<unsigned>(writes.size());
-    for (mlir::Operation& op : block_) position_[&op] = position_.size();
+      : joint_(joint), values_(choose_saved_values(joint_, policy)) {
+    for (mlir::Operation& op : joint_.block) position_[&op] = position_.size();
   }
 
   CutJoint run() {
@@ -91,88 +81,75 @@ class Cutter {
   }
 
  private:
-  mlir::ValueRange returned() const { return block_.getTerminator()->getOperands(); }
   mlir::DictionaryAttr attrs_of(unsigned argument) {
-    mlir::DictionaryAttr attrs = joint_.getArgAttrDict(argument);
-    return attrs ? attrs : mlir::DictionaryAttr::get(joint_.getContext());
+    mlir::DictionaryAttr attrs = joint_.function.getArgAttrDict(argument);
+    return attrs ? attrs : mlir::DictionaryAttr::get(joint_.function.getContext());
   }
 
   mlir::OwningOpRef<mlir::ModuleOp> forward() {
-    Half half(joint_, joint_.getName().str());
-    for (unsigned i = 0; i < inputs_; ++i) half.add_argument(block_.getArgument(i), attrs_of(i));
-    for (mlir::Operation& op : block_.without_terminator())
+    Half half(joint_.function, joint_.function.getName().str());
+    for (unsigned i = 0; i < joint_.inputs; ++i) half.add_argument(joint_.block.getArgument(i), attrs_of(i));
+    for (mlir::Operation& op : joint_.block.without_terminator())
       if (values_.forward.contains(&op)) half.clone(&op);
-    llvm::SmallVector<mlir::Value> results(returned().take_front(outputs_));
+    llvm::SmallVector<mlir::Value> results(joint_.outputs);
     for (const auto& [v, why] : values_.saved) results.push_back(v);
-    llvm::append_range(results, returned().take_back(writes_));
+    llvm::append_range(results, joint_.writes);
     for (const llvm::StringLiteral attr : {ir::writes_attr, ir::draws_attr})
-      if (mlir::Attribute value = joint_->getAttr(attr)) half.function()->setAttr(attr, value);
+      if (mlir::Attribute value = joint_.function->getAttr(attr)) half.function()->setAttr(attr, value);
     return half.finish(results);
   }
 
   mlir::OwningOpRef<mlir::ModuleOp> backward(CutJoint& out) {
-    Half half(joint_, joint_.getName().str() + "_backward");
+    Half half(joint_.function, joint_.function.getName().str() + "_backward");
     // Weights of a network in training change between two calls: a prepacked constant would not be used
     // twice.
     const auto named = [&](llvm::StringRef name) {
-      mlir::Builder b(joint_.getContext());
+      mlir::Builder b(joint_.function.getContext());
       return b.getDictionaryAttr(b.getNamedAttr(ir::name_attr, b.getStringAttr(name)));
     };
-    for (unsigned i = 0; i < inputs_; ++i)
-      if (values_.kept.contains(block_.getArgument(i))) {
+    for (unsigned i = 0; i < joint_.inputs; ++i)
+      if (values_.kept.contains(joint_.block.getArgument(i))) {
         out.inputs.push_back(i);
-        half.add_argument(block_.getArgument(i),
+        half.add_argument(joint_.block.getArgument(i),
                           named(llvm::cast<mlir::StringAttr>(attrs_of(i).get(ir::name_attr)).getValue()));
       }
-    for (unsigned i = 0; i < outputs_; ++i) {
-      mlir::Value v = returned()[i];
+    for (std::size_t i = 0; i < joint_.outputs.size(); ++i) {
+      mlir::Value v = joint_.outputs[i];
       if (llvm::isa<mlir::BlockArgument>(v) || !values_.kept.contains(v) || half.has(v)) continue;
-      out.outputs.push_back(i);
+      out.outputs.push_back(static_cast<std::int64_t>(i));
       half.add_argument(v, named("output" + std::to_string(i)));
     }
     for (const auto& [v, why] : values_.saved)
       half.add_argument(v, named("saved:" + place_of(v.getDefiningOp())));
-    for (unsigned i = inputs_; i < block_.getNumArguments(); ++i)
-      half.add_argument(block_.getArgument(i), attrs_of(i));
+    for (unsigned i = joint_.inputs; i < joint_.block.getNumArguments(); ++i)
+      half.add_argument(joint_.block.getArgument(i), attrs_of(i));
 
     llvm::SmallVector<mlir::Value> results;
-    const auto terms = joint_->getAttrOfType<mlir::DenseBoolArrayAttr>(ir::terms_attr).asArrayRef();
-    for (const auto [sum, has_term] :
-         llvm::zip_equal(returned().drop_front(outputs_).drop_back(writes_), terms)) {
+    const auto terms = joint_.function->getAttrOfType<mlir::DenseBoolArrayAttr>(ir::terms_attr).asArrayRef();
+    for (const auto [sum, has_term] : llvm::zip_equal(joint_.sums, terms)) {
       out.sums.push_back(has_term);
       if (has_term) results.push_back(sum);
     }
-    // What is recomputed stands in front of its first use: it is in memory no longer than necessary.
-    for (mlir::Operation& op : block_.without_terminator()) {
-      if (!values_.backward.contains(&op)) continue;
-      recompute_operands(half, &op);
-      half.clone(&op);
-    }
+    for (mlir::Operation& op : joint_.block.without_terminator())
+      if (values_.backward.contains(&op)) clone_with_operands(half, &op);
     for (mlir::Value v : results)
-      if (!half.has(v)) {
-        recompute_operands(half, v.getDefiningOp());
-        half.clone(v.getDefiningOp());
-      }
-    if (half.function()
-            ->walk([](ir::RandomUniformOp) { return mlir::WalkResult::interrupt(); })
-            .wasInterrupted())
-      half.function()->setAttr(ir::draws_attr, joint_->getAttr(ir::draws_attr));
+      if (!half.has(v)) clone_with_operands(half, v.getDefiningOp());
+    if (draws_random(half.function()))
+      half.function()->setAttr(ir::draws_attr, joint_.function->getAttr(ir::draws_attr));
     return half.finish(results);
   }
 
-  /// Clones operations whose results `op` uses and the half does not have, and theirs.
-  void recompute_operands(Half& half, mlir::Operation* op) {
+  /// Clones an operation, and in front of it those that compute what it uses and the half does not have: what
+  /// is recomputed is in memory no longer than necessary.
+  void clone_with_operands(Half& half, mlir::Operation* op) {
     std::map<std::size_t, mlir::Operation*> missing;  // in their order
     llvm::SmallVector<mlir::Operation*> todo{op};
-    while (!todo.empty()) {
-      mlir::Operation* user = todo.pop_back_val();
-      llvm::SetVector<mlir::Value> used(user->operand_begin(), user->operand_end());
-      for (mlir::Region& body : user->getRegions()) mlir::getUsedValuesDefinedAbove(body, used);
-      for (mlir::Value v : used)
+    while (!todo.empty())
+      for (mlir::Value v : used_values(todo.pop_back_val()))
         if (mlir::Operation* source = v.getDefiningOp(); source && !half.has(v))
           if (missing.insert({position_.lookup(source), source}).second) todo.push_back(source);
-    }
     for (const auto& [at, source] : missing) half.clone(source);
+    half.clone(op);
   }
 
   std::string report() const {
@@ -195,10 +172,8 @@ class Cutter {
     return text;
   }
 
-  mlir::func::FuncOp joint_;
-  mlir::Block& block_;
+  JointFunction joint_;
   SavedValues values_;
-  unsigned inputs_ = 0, outputs_ = 0, writes_ = 0;
   llvm::DenseMap<mlir::Operation*, std::size_t> position_;
 };
 

@@ -10,13 +10,6 @@
 namespace kiln::passes {
 namespace {
 
-/// The operands of an operation and what its bodies use from outside.
-llvm::SetVector<mlir::Value> uses_of(mlir::Operation* op) {
-  llvm::SetVector<mlir::Value> used(op->operand_begin(), op->operand_end());
-  for (mlir::Region& body : op->getRegions()) mlir::getUsedValuesDefinedAbove(body, used);
-  return used;
-}
-
 /// Pointwise operations that take more than a few cycles per element.
 bool is_expensive(mlir::Operation* op) {
   if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) {
@@ -43,19 +36,9 @@ bool is_expensive(mlir::Operation* op) {
   return false;
 }
 
-bool draws(mlir::Operation* op) {
-  return op->walk([](ir::RandomUniformOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
-}
-
 class Choice {
  public:
-  Choice(mlir::func::FuncOp joint, Recompute policy) : block_(joint.getBody().front()), policy_(policy) {
-    const auto counts = joint->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::joint_attr).asArrayRef();
-    inputs_ = static_cast<unsigned>(counts[0]);
-    outputs_ = static_cast<unsigned>(counts[1]);
-    const auto writes = joint->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
-    writes_ = writes ? static_cast<unsigned>(writes.size()) : 0;
-  }
+  Choice(const JointFunction& joint, Recompute policy) : joint_(joint), policy_(policy) {}
 
   SavedValues run() {
     find_backward();
@@ -68,13 +51,13 @@ class Choice {
  private:
   bool is_backward(mlir::Value v) const {
     if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(v))
-      return argument.getOwner() == &block_ && argument.getArgNumber() >= inputs_;
+      return argument.getOwner() == &joint_.block && argument.getArgNumber() >= joint_.inputs;
     return out_.backward.contains(v.getDefiningOp());
   }
 
   void find_backward() {
-    for (mlir::Operation& op : block_.without_terminator())
-      if (llvm::any_of(uses_of(&op), [&](mlir::Value v) { return is_backward(v); }))
+    for (mlir::Operation& op : joint_.block.without_terminator())
+      if (llvm::any_of(used_values(&op), [&](mlir::Value v) { return is_backward(v); }))
         out_.backward.insert(&op);
   }
 
@@ -83,33 +66,31 @@ class Choice {
     while (!todo.empty()) {
       mlir::Operation* op = todo.pop_back_val().getDefiningOp();
       if (!op || !out_.forward.insert(op).second) continue;
-      const auto used = uses_of(op);
+      const auto used = used_values(op);
       todo.append(used.begin(), used.end());
     }
   }
 
   void find_forward() {
-    mlir::Operation* terminator = block_.getTerminator();
-    const unsigned results = terminator->getNumOperands();
-    for (unsigned i = 0; i < results; ++i)
-      if (i < outputs_ || i >= results - writes_) require_forward(terminator->getOperand(i));
-    for (mlir::Value v : terminator->getOperands().take_front(outputs_))
+    for (mlir::Value v : joint_.outputs) {
+      require_forward(v);
       if (v.getDefiningOp()) free_.insert(v);
+    }
+    for (mlir::Value v : joint_.writes) require_forward(v);
   }
 
   /// What the backward part reads of values that do not depend on a head.
   void find_required() {
-    for (mlir::Operation& op : block_.without_terminator()) {
+    for (mlir::Operation& op : joint_.block.without_terminator()) {
       if (!out_.backward.contains(&op)) continue;
-      for (mlir::Value v : uses_of(&op))
+      for (mlir::Value v : used_values(&op))
         if (!is_backward(v))
           required_[v] = required_.lookup(v) || !(takes_elements(&op) || ir::is_view_op(&op));
     }
-    mlir::Operation* terminator = block_.getTerminator();
-    for (mlir::Value v : terminator->getOperands().drop_front(outputs_).drop_back(writes_))
+    for (mlir::Value v : joint_.sums)
       if (!is_backward(v)) required_[v] = true;
     // A view that is read whole needs its source in memory too. Users come after their operands.
-    for (mlir::Operation& op : llvm::reverse(block_.without_terminator()))
+    for (mlir::Operation& op : llvm::reverse(joint_.block.without_terminator()))
       if (op.getNumResults() > 0 && required_.lookup(op.getResult(0)) && ir::is_view_op(&op))
         whole_.insert(op.getOperand(0));
       else if (op.getNumResults() > 0 && whole_.contains(op.getResult(0)) && ir::is_view_op(&op))
@@ -121,7 +102,7 @@ class Choice {
   /// Why an operation is not repeated; empty: it may be.
   std::string refusal(mlir::Operation* op) const {
     if (is_nullary(op) || !out_.forward.contains(op)) return {};
-    if (draws(op)) return "draws random numbers";
+    if (draws_random(op)) return "draws random numbers";
     if (ir::is_view_op(op) || llvm::isa<ir::CastOp>(op)) return {};
     if (policy_ == Recompute::none) return "nothing is recomputed";
     if (policy_ == Recompute::blocks) return ir::child_block_of(op) != 0 ? "" : "is in no child block";
@@ -139,7 +120,7 @@ class Choice {
     if (!op || policy_ != Recompute::blocks) return false;
     const std::int64_t block = ir::child_block_of(op);
     return llvm::any_of(v.getUsers(), [&](mlir::Operation* user) {
-      while (user->getBlock() != &block_) user = user->getParentOp();
+      while (user->getBlock() != &joint_.block) user = user->getParentOp();
       return out_.forward.contains(user) && ir::child_block_of(user) != block;
     });
   }
@@ -154,7 +135,7 @@ class Choice {
       cone_.push_back(v);
       mlir::Operation* op = v.getDefiningOp();
       if (!op || !refusal(op).empty() || leaves_block(v)) continue;
-      const auto used = uses_of(op);
+      const auto used = used_values(op);
       todo.append(used.begin(), used.end());
     }
   }
@@ -173,7 +154,7 @@ class Choice {
       if (!op || !refusal(op).empty() || leaves_block(v)) {
         graph.add_edge(source, 2 * i, MinCut::unbounded);
       } else {
-        for (mlir::Value operand : uses_of(op))
+        for (mlir::Value operand : used_values(op))
           graph.add_edge(2 * number_.lookup(operand) + 1, 2 * i, MinCut::unbounded);
       }
       if (required_.contains(v)) graph.add_edge(2 * i + 1, sink, MinCut::unbounded);
@@ -196,9 +177,8 @@ class Choice {
     }
   }
 
-  mlir::Block& block_;
+  const JointFunction& joint_;
   Recompute policy_;
-  unsigned inputs_ = 0, outputs_ = 0, writes_ = 0;
   SavedValues out_;
   llvm::DenseSet<mlir::Value> free_;                 // outputs of the graph
   llvm::MapVector<mlir::Value, bool> required_;      // and whether some operation reads it from memory
@@ -209,7 +189,29 @@ class Choice {
 
 }  // namespace
 
-SavedValues choose_saved_values(mlir::func::FuncOp joint, Recompute policy) {
+JointFunction::JointFunction(mlir::func::FuncOp f) : function(f), block(f.getBody().front()) {
+  const auto counts = f->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::joint_attr).asArrayRef();
+  const auto written = f->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
+  const mlir::ValueRange returned = block.getTerminator()->getOperands();
+  const auto output_count = static_cast<std::size_t>(counts[1]);
+  const std::size_t write_count = written ? static_cast<std::size_t>(written.size()) : 0;
+  inputs = static_cast<unsigned>(counts[0]);
+  outputs = returned.take_front(output_count);
+  sums = returned.drop_front(output_count).drop_back(write_count);
+  writes = returned.take_back(write_count);
+}
+
+llvm::SetVector<mlir::Value> used_values(mlir::Operation* op) {
+  llvm::SetVector<mlir::Value> used(op->operand_begin(), op->operand_end());
+  for (mlir::Region& body : op->getRegions()) mlir::getUsedValuesDefinedAbove(body, used);
+  return used;
+}
+
+bool draws_random(mlir::Operation* op) {
+  return op->walk([](ir::RandomUniformOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+}
+
+SavedValues choose_saved_values(const JointFunction& joint, Recompute policy) {
   return Choice(joint, policy).run();
 }
 

@@ -12,7 +12,23 @@
 
 namespace kiln::passes {
 
-/// Which values of a joint function (ir/build.h) its backward part gets from the forward part, and which it
+/// A joint function (ir/build.h) by its parts.
+struct JointFunction {
+  explicit JointFunction(mlir::func::FuncOp f);
+
+  mlir::func::FuncOp function;
+  mlir::Block& block;
+  unsigned inputs;  ///< the graph's, the first arguments; heads and running sums follow
+  /// What it returns: the graph's outputs, the sums, the new contents of inputs.
+  mlir::ValueRange outputs, sums, writes;
+};
+
+/// The operands of an operation and what its bodies use from outside.
+llvm::SetVector<mlir::Value> used_values(mlir::Operation* op);
+/// Whether an operation, or one in its bodies, draws random numbers.
+bool draws_random(mlir::Operation* op);
+
+/// Which values of a joint function its backward part gets from the forward part, and which it
 /// computes again.
 struct SavedValues {
   /// Operations that depend on a head or a running sum. All others have equal results before and after.
@@ -31,6 +47,6 @@ struct SavedValues {
 /// Chooses them by a minimum cut: the fewest saved bytes, given which operations `policy` allows to repeat.
 /// Products, reductions, windows, scans, sorts and random numbers are not repeated, but by Recompute::blocks
 /// within a block.
-SavedValues choose_saved_values(mlir::func::FuncOp joint, Recompute policy);
+SavedValues choose_saved_values(const JointFunction& joint, Recompute policy);
 
 }  // namespace kiln::passes
