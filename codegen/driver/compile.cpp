@@ -36,6 +36,16 @@ namespace {
 
 using codegen::Stages;
 
+std::string text_of(mlir::Operation* op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
+  op->print(os, flags);
+  text += "\n";
+  return text;
+}
+
 using Clock = std::chrono::steady_clock;
 
 /// Under KILN_CHECK_PLANS a plan is written and read back before it runs: it must be all that is needed.
@@ -56,13 +66,11 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
   pipeline.target = &model;
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) {
-      stages->add(stage, codegen::text_of(m));
-    };
+    pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
   if (stages && stages->wants_passes())
     pipeline.after_pass = [stages](llvm::StringRef pass, mlir::Operation* op, bool changed) {
       stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
-                                         changed ? codegen::text_of(op) : ""));
+                                         changed ? text_of(op) : ""));
     };
   // Constant folding comes back here with a part of the module.
   pipeline.evaluate = [options](mlir::ModuleOp m) {
@@ -75,27 +83,15 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
 
 }  // namespace
 
-std::string codegen::text_of(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
-  op->print(os, flags);
-  text += "\n";
-  return text;
+void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
+  const CpuTargetModel model(select_target(c.options.isa).lanes(4));
+  passes::run_simplification(module, pipeline_options(c.options, model, c.stages));
 }
 
-void codegen::simplify_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages) {
-  const CpuTargetModel model(select_target(options.isa).lanes(4));
-  passes::run_simplification(module, pipeline_options(options, model, stages));
-}
-
-std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
-                                                          const CompileOptions& options, Stages* stages,
-                                                          Clock::time_point started) {
-  codegen::Target target = codegen::select_target(options.isa);
+std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module, const Compilation& c) {
+  codegen::Target target = codegen::select_target(c.options.isa);
   const codegen::CpuTargetModel model(target.lanes(4));
-  const passes::PipelineOptions pipeline = pipeline_options(options, model, stages);
+  const passes::PipelineOptions pipeline = pipeline_options(c.options, model, c.stages);
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
@@ -108,19 +104,19 @@ std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
   codegen::LoadedKernels kernels;
-  ExecutablePlan plan = codegen::make_plan(function, target, kernels, stages);
-  if (stages) stages->add("plan", to_string(plan));
+  ExecutablePlan plan = codegen::make_plan(function, target, kernels, c.stages);
+  if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();
-  plan.compile_ms = milliseconds(started, done);
+  plan.compile_ms = milliseconds(c.started, done);
   // Other threads may be compiling too: the counts are the process's in this time.
   log_line(LogCategory::compile,
            "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
            "LLVM {:.1f}; "
            "{} from disk)",
-           plan.name, plan.compile_ms, milliseconds(started, in_passes), milliseconds(in_passes, in_kernels),
-           milliseconds(in_kernels, done), stats.kernels_compiled - compiled,
-           static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
-           stats.kernels_loaded - loaded);
+           plan.name, plan.compile_ms, milliseconds(c.started, in_passes),
+           milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done),
+           stats.kernels_compiled - compiled, static_cast<double>(stats.mlir_ns - mlir) / 1e6,
+           static_cast<double>(stats.llvm_ns - llvm) / 1e6, stats.kernels_loaded - loaded);
   return std::make_shared<Executable>(check_plan(std::move(plan)),
                                       [&](const PlannedKernel& k) { return kernels.at(k.key); });
 }
@@ -130,7 +126,7 @@ llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
   auto function = *module.getOps<mlir::func::FuncOp>().begin();
   llvm::SmallVector<mlir::RankedTensorType> types;
   for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
-  auto executable = compile_module(module, options, nullptr, Clock::now());
+  auto executable = compile_module(module, {*module.getContext(), options, nullptr, Clock::now()});
   std::vector<Buffer> outputs;
   CallFrame frame(*executable);
   for (const TensorType& t : executable->plan().outputs) {
@@ -162,30 +158,29 @@ const CompileOptions& default_options() {
   return options;
 }
 
-void codegen::with_context(const std::string& name, std::size_t nodes,
-                           const std::function<void(mlir::MLIRContext&)>& f) {
+void codegen::run_compilation(const std::string& name, std::size_t nodes, const CompileOptions& options,
+                              const std::function<void(const Compilation&)>& steps) {
+  const ForkGuard guard;
+  const Clock::time_point started = Clock::now();
+  stats().graphs++;
+  Stages stages(options, name);
   // In the dialect a node takes some tens of KiB, most of them while passes run.
   throw_from_llvm();
   require_room(kernel_room + nodes * (std::size_t{64} << 10), name);
   try {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     ir::load_dialects(context);
-    f(context);
+    steps({context, options, stages.wanted() ? &stages : nullptr, started});
   } catch (const std::bad_alloc&) {
     fail("{}: out of memory while it was compiled", name);
   }
 }
 
 std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
-  const ForkGuard guard;
-  const Clock::time_point started = Clock::now();
-  codegen::stats().graphs++;
-  Stages stages(options, graph.name);
-  if (stages.wanted()) stages.add("trace", ir::to_string(graph));
   std::shared_ptr<const Executable> executable;
-  codegen::with_context(graph.name, graph.nodes.size(), [&](mlir::MLIRContext& context) {
-    auto module = ir::build_module(context, graph);
-    executable = codegen::compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
+  codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
+    if (c.stages) c.stages->add("trace", ir::to_string(graph));
+    executable = codegen::compile_module(*ir::build_module(c.context, graph), c);
   });
   return executable;
 }

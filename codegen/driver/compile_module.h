@@ -1,29 +1,34 @@
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/stages.h"
-#include "passes/pipeline.h"
 
 #include <mlir/IR/BuiltinOps.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <string>
 
 namespace kiln::codegen {
 
-/// Calls `f` with a context that has the dialects, after it has made sure that there is room for a graph of
-/// `nodes` nodes. `name` is the graph's, for errors.
-void with_context(const std::string& name, std::size_t nodes,
-                  const std::function<void(mlir::MLIRContext&)>& f);
+/// One compilation: what its steps share. `stages` is null if nobody wants texts.
+struct Compilation {
+  mlir::MLIRContext& context;
+  const CompileOptions& options;
+  Stages* stages;
+  std::chrono::steady_clock::time_point started;
+};
 
-/// The module's text with locations; large constants elided.
-std::string text_of(mlir::Operation* op);
+/// Compiles a graph named `name` of about `nodes` nodes by `steps`, in a context that has the dialects, after
+/// it has made sure that there is room. Throws kiln::Error.
+void run_compilation(const std::string& name, std::size_t nodes, const CompileOptions& options,
+                     const std::function<void(const Compilation&)>& steps);
 
-/// The last two thirds of a compilation: passes, kernels, plan. `stages` may be null.
-std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const CompileOptions& options,
-                                                 Stages* stages,
-                                                 std::chrono::steady_clock::time_point started);
+/// The last two thirds of a compilation: passes, kernels, plan.
+std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Compilation& compilation);
 
 /// The passes before a joint function is cut.
-void simplify_module(mlir::ModuleOp module, const CompileOptions& options, Stages* stages);
+void simplify_module(mlir::ModuleOp module, const Compilation& compilation);
 
 }  // namespace kiln::codegen

@@ -1,21 +1,19 @@
 #include "codegen/driver/joint.h"
 
 #include "codegen/driver/compile_module.h"
-#include "codegen/driver/stats.h"
 #include "ir/build.h"
 #include "passes/joint.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 
 #include <llvm/ADT/BitVector.h>
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Bytecode/BytecodeWriter.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Parser/Parser.h>
 
 namespace kiln {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Saved values begin where a cache line begins.
 constexpr std::size_t alignment = 64;
@@ -68,63 +66,47 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
 
 std::shared_ptr<const Executable> JointCode::compile_backward(const std::vector<bool>& running,
                                                               const CompileOptions& options) const {
-  const ForkGuard guard;
-  const Clock::time_point started = Clock::now();
-  codegen::stats().graphs++;
   const std::string name = forward_->plan().name + "_backward";
-  codegen::Stages stages(options, name);
   std::shared_ptr<const Executable> executable;
-  codegen::with_context(name, 2 * forward_->plan().steps.size(), [&](mlir::MLIRContext& context) {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(backward_, &context);
-    if (!module) fail_internal("the backward pass {} could not be read", name);
-    drop_running(*module->getOps<mlir::func::FuncOp>().begin(), running);
-    executable = codegen::compile_module(*module, options, stages.wanted() ? &stages : nullptr, started);
-  });
+  codegen::run_compilation(name, 2 * forward_->plan().steps.size(), options,
+                           [&](const codegen::Compilation& c) {
+                             auto module = mlir::parseSourceString<mlir::ModuleOp>(backward_, &c.context);
+                             if (!module) fail_internal("the backward pass {} could not be read", name);
+                             drop_running(*module->getOps<mlir::func::FuncOp>().begin(), running);
+                             executable = codegen::compile_module(*module, c);
+                           });
   return executable;
 }
 
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
                                                Recompute policy, const CompileOptions& options) {
-  const ForkGuard guard;
-  const Clock::time_point started = Clock::now();
-  codegen::stats().graphs++;
-  codegen::Stages stages(options, graph.name);
-  codegen::Stages* const wanted = stages.wanted() ? &stages : nullptr;
-  if (wanted) stages.add("trace", ir::to_string(graph));
   std::shared_ptr<JointCode> code;
-  codegen::with_context(graph.name, 3 * graph.nodes.size(), [&](mlir::MLIRContext& context) {
-    auto module = ir::build_joint_module(context, graph, request);
-    codegen::simplify_module(*module, options, wanted);
+  codegen::run_compilation(graph.name, 3 * graph.nodes.size(), options, [&](const codegen::Compilation& c) {
+    if (c.stages) c.stages->add("trace", ir::to_string(graph));
+    auto module = ir::build_joint_module(c.context, graph, request);
+    codegen::simplify_module(*module, c);
     passes::CutJoint cut = passes::cut_joint(*module, policy);
-    if (wanted) stages.add("joint", cut.report);
+    if (c.stages) c.stages->add("joint", cut.report);
     module = {};
-    code = std::make_shared<JointCode>(codegen::compile_module(*cut.forward, options, wanted, started),
-                                       bytecode_of(*cut.backward), options);
+    code = std::make_shared<JointCode>(codegen::compile_module(*cut.forward, c), bytecode_of(*cut.backward),
+                                       options);
     code->inputs = std::move(cut.inputs);
     code->outputs = std::move(cut.outputs);
     for (const TensorType& type : cut.saved) {
       code->saved.push_back({type, code->saved_bytes});
-      code->saved_bytes += (static_cast<std::size_t>(type.bytes()) + alignment - 1) / alignment * alignment;
+      code->saved_bytes += llvm::alignTo(static_cast<std::size_t>(type.bytes()), alignment);
     }
     code->sums = std::move(cut.sums);
-    code->report = std::move(cut.report);
   });
   return code;
 }
 
 std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step, const CompileOptions& options) {
-  const ForkGuard guard;
-  const Clock::time_point started = Clock::now();
-  codegen::stats().graphs++;
-  const std::string& name = step.graph.name;
-  codegen::Stages stages(options, name);
-  codegen::Stages* const wanted = stages.wanted() ? &stages : nullptr;
-  if (wanted) stages.add("trace", ir::to_string(step.graph) + ir::to_string(step.update));
-  std::shared_ptr<const Executable> executable;
   const std::size_t nodes = 3 * step.graph.nodes.size() + step.update.nodes.size();
-  codegen::with_context(name, nodes, [&](mlir::MLIRContext& context) {
-    auto module = ir::build_step_module(context, step);
-    executable = codegen::compile_module(*module, options, wanted, started);
+  std::shared_ptr<const Executable> executable;
+  codegen::run_compilation(step.graph.name, nodes, options, [&](const codegen::Compilation& c) {
+    if (c.stages) c.stages->add("trace", ir::to_string(step.graph) + ir::to_string(step.update));
+    executable = codegen::compile_module(*ir::build_step_module(c.context, step), c);
   });
   return executable;
 }

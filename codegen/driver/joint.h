@@ -41,7 +41,6 @@ class JointCode {
   std::vector<Saved> saved;
   std::size_t saved_bytes = 0;
   std::vector<bool> sums;  ///< by sum: whether it gets a term
-  std::string report;      ///< what is saved and recomputed, for dumps
 
  private:
   std::shared_ptr<const Executable> forward_;
