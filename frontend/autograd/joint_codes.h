@@ -1,6 +1,5 @@
 #pragma once
 #include "codegen/driver/joint.h"
-#include "frontend/autograd/gradient_code.h"
 #include "ir/graph.h"
 
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace kiln::detail {
 /// pass; at first, for all. A backward pass that finds others recomputes the call (`_vjp`). Any thread.
 class JointCodes {
  public:
-  /// `graph` as compile() takes it; `gradient` is that of its body.
+  /// The arguments of compile_joint().
   JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options)
       : graph_(std::move(graph)), policy_(policy), options_(options) {}
 

@@ -53,8 +53,9 @@ class CallTrace final : public Trace {
    private:
     CallTrace& trace_;
   };
-  /// Whether a block that is called now is a child block: not the traced block itself, nor in another child.
-  bool is_new_child_block() { return std::exchange(entered_, true) && child_block_ == 0; }
+  /// A block is called. Whether it is a child block: not the traced block itself, which is the first, nor in
+  /// another child.
+  bool enter_block() { return std::exchange(entered_, true) && child_block_ == 0; }
 
   CallTrace* call() override { return this; }
 

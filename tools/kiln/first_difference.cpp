@@ -159,7 +159,7 @@ std::optional<GradientDifference> first_differing_gradient(const Model& model,
     for (const std::string& node : nodes)
       if (auto here = gradient_difference(Part(model, inputs, node), node, reference, options)) {
         found.push_back(std::move(*here));
-        break;  // the first is asked for
+        break;  // bisection needs the first alone
       }
     return found;
   };

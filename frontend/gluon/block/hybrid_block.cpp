@@ -88,7 +88,7 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
   // A container counts as its children.
   std::optional<CallTrace::ChildScope> child;
   if (CallTrace* const call = Trace::current() ? Trace::current()->call() : nullptr)
-    if (call->is_new_child_block() && !dynamic_cast<const nn::HybridSequential*>(&b)) child.emplace(*call);
+    if (call->enter_block() && !dynamic_cast<const nn::HybridSequential*>(&b)) child.emplace(*call);
   F f;
   return b.hybrid_forward(f, inputs);
 }

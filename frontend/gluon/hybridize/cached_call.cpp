@@ -160,7 +160,6 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
     made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
   for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
   recorded->finish(made, random);
-  made.clear();
   fill_results(inputs, arrays, Made::taken, outputs);
 }
 

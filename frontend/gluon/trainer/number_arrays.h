@@ -15,6 +15,7 @@ class NumberArrays {
   NumberArrays(std::span<const double> numbers, std::span<const UpdatedParameter> parameters);
   /// Sets the frame's arguments from number `first` on. The arrays outlive its run.
   void set(CallFrame& frame, std::size_t first) const;
+  std::size_t size() const { return parameters_.size() * each_; }
 
  private:
   std::span<const UpdatedParameter> parameters_;

@@ -5,7 +5,6 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
-#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
@@ -203,14 +202,7 @@ struct TrainStep::State {
 
     CallFrame frame(*s.executable);
     call.fill_arguments(inputs, frame);
-    std::size_t next = inputs.size() + call.captures.size();
-    for (const std::size_t i : s.chosen)
-      for (const Tensor& state : t.parameters[i].states)
-        frame.set_argument(next++, *TensorAccess::array(state), TensorAccess::byte_offset(state));
-    values.set(frame, next);
-    next += numbers.size();
-    for (const Tensor& c : s.captured)
-      frame.set_argument(next++, *TensorAccess::array(c), TensorAccess::byte_offset(c));
+    t.set_arguments(frame, inputs.size() + call.captures.size(), s.chosen, values, s.captured);
     s.results.resize(call.fresh.size());
     for (std::size_t i = 0; i < call.fresh.size(); ++i) {
       std::shared_ptr<Array>& array = s.results[i];
@@ -218,12 +210,7 @@ struct TrainStep::State {
         array = std::make_shared<Array>(Buffer(call.fresh[i]), call.fresh[i].shape);
       frame.set_result(i, array->data());
     }
-    // The tape may need what is written.
-    for (const std::size_t i : s.chosen) {
-      detail::before_write(*TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data));
-      for (const Tensor& state : t.parameters[i].states) detail::before_write(*TensorAccess::array(state));
-    }
-    for (const Tensor& c : s.captured) detail::before_write(*TensorAccess::array(c));
+    t.before_update(s.chosen, s.captured);
     for (const std::uint32_t w : call.written_captures) detail::before_write(*call.captures[w].array.get());
     frame.run(reserve_random);
     for (const auto& array : s.results) array->bump_version();
@@ -266,8 +253,7 @@ Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int6
         fail("the batch size is not known: the first input has no axis {}; give it", axis);
       batch_size = data[0].shape()[axis];
     }
-    if (batch_size < 1)
-      fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
+    detail::check_batch_size(batch_size);
     TrainerState& t = detail::TrainerAccess::state(s.trainer);
     CompiledStep& step = s.step_for(inputs, t, where);
     if (!step.executable || s.overlaps(step, t, inputs)) return s.line_by_line(inputs, batch_size, where);

@@ -3,7 +3,6 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
-#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
@@ -106,8 +105,7 @@ class Arguments {
   void add(const Tensor& t) {
     frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   }
-  std::size_t next() const { return next_; }
-  void skip(std::size_t count) { next_ += count; }
+  std::size_t count() const { return next_; }
 
  private:
   CallFrame& frame_;
@@ -130,8 +128,7 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
       fail(
           "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
           "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
-          "zero "
-          "in the loss",
+          "zero in the loss",
           line_prefix(where), state.parameters[code.chosen[k]].parameter.name());
 }
 
@@ -142,17 +139,8 @@ void run(const TrainerState& state, const CompiledUpdate& code, std::span<const 
   Arguments arguments(frame);
   for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
   for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
-  for (const std::size_t i : code.chosen)
-    for (const Tensor& s : state.parameters[i].states) arguments.add(s);
-  arrays.set(frame, arguments.next());
-  arguments.skip(numbers.size());
-  for (const Tensor& t : code.update.captured) arguments.add(t);
-  // The tape may need the old weights, for a second backward pass.
-  for (const std::size_t i : code.chosen) {
-    detail::before_write(*TensorAccess::array(weight_of(state.parameters[i])));
-    for (const Tensor& s : state.parameters[i].states) detail::before_write(*TensorAccess::array(s));
-  }
-  for (const Tensor& t : code.update.captured) detail::before_write(*TensorAccess::array(t));
+  state.set_arguments(frame, arguments.count(), code.chosen, arrays, code.update.captured);
+  state.before_update(code.chosen, code.update.captured);
   frame.run(reserve_random);
 }
 
@@ -180,8 +168,7 @@ void Trainer::allreduce_grads() {}
 
 void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where where) {
   at_line(where, [&] {
-    if (batch_size < 1)
-      fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
+    detail::check_batch_size(batch_size);
     if (Trace::current())
       fail("Trainer::step() inside hybrid_forward, which is being traced: update parameters outside of it");
     const autograd::Pause pause;

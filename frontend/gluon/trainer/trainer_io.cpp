@@ -78,8 +78,7 @@ class Reader {
     if (is_pickle(bytes))
       fail(
           "{}: this is a Python pickle, as MXNet's Trainer.save_states() writes: a program, which Kiln does "
-          "not "
-          "run. Save the states by Kiln's Trainer",
+          "not run. Save the states by Kiln's Trainer",
           path_);
     arrays_ = parse_arrays(bytes, path_);
     read_json();

@@ -44,12 +44,9 @@ std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_loc
     } else if (!ignore_stale) {
       fail(
           "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean "
-          "a "
-          "bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. "
-          "If "
-          "you are intentionally only using a subset, call step with ignore_stale_grad = true to skip "
-          "updating "
-          "of Parameters with stale gradient",
+          "a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. "
+          "If you are intentionally only using a subset, call step with ignore_stale_grad = true to skip "
+          "updating of Parameters with stale gradient",
           line_prefix(where), p.name());
     }
   }
@@ -124,6 +121,32 @@ std::vector<double> TrainerState::numbers(std::span<const std::size_t> chosen, U
     out.insert(out.end(), own.begin(), own.end());
   }
   return out;
+}
+
+void TrainerState::set_arguments(CallFrame& frame, std::size_t first, std::span<const std::size_t> chosen,
+                                 const NumberArrays& numbers, std::span<const Tensor> captured) const {
+  const auto add = [&](const Tensor& t) {
+    frame.set_argument(first++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
+  };
+  for (const std::size_t i : chosen)
+    for (const Tensor& s : parameters[i].states) add(s);
+  numbers.set(frame, first);
+  first += numbers.size();
+  for (const Tensor& t : captured) add(t);
+}
+
+void TrainerState::before_update(std::span<const std::size_t> chosen,
+                                 std::span<const Tensor> captured) const {
+  for (const std::size_t i : chosen) {
+    before_write(*TensorAccess::array(ParameterAccess::state(parameters[i].parameter).data));
+    for (const Tensor& s : parameters[i].states) before_write(*TensorAccess::array(s));
+  }
+  for (const Tensor& t : captured) before_write(*TensorAccess::array(t));
+}
+
+void check_batch_size(std::int64_t batch_size) {
+  if (batch_size < 1)
+    fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
 }
 
 void TrainerState::finish(std::span<const std::size_t> chosen, UpdateCounts counts) {

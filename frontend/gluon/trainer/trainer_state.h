@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/autograd/tape.h"
+#include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/update_graph.h"
 #include "runtime/executable.h"
 
@@ -30,7 +31,7 @@ struct CompiledUpdate {
   std::vector<UpdatedParameter> parameters;
   UpdateGraph update;
   std::shared_ptr<const Executable> executable;
-  std::shared_ptr<const Executable> all_finite;  ///< made when it is first asked for
+  std::shared_ptr<const Executable> all_finite;  ///< compiled at the first check
 };
 
 /// The counts of updates, as far as the next one changes them.
@@ -69,9 +70,18 @@ struct TrainerState {
   /// The numbers of that update, in the order of the graph's inputs. Updates `counts.memory`.
   std::vector<double> numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
                               std::int64_t batch_size) const;
+  /// Sets a frame's arguments from number `first` on to what an update's graph takes behind weights and
+  /// gradients: the states of these parameters, the numbers, and the arrays that the rule captures.
+  void set_arguments(CallFrame& frame, std::size_t first, std::span<const std::size_t> chosen,
+                     const NumberArrays& numbers, std::span<const Tensor> captured) const;
+  /// Saves what an update is about to write, if the tape needs it: for a second backward pass.
+  void before_update(std::span<const std::size_t> chosen, std::span<const Tensor> captured) const;
   /// The update has run: takes over the counts, and marks the gradients as read.
   void finish(std::span<const std::size_t> chosen, UpdateCounts counts);
 };
+
+/// Throws for a batch size below 1.
+void check_batch_size(std::int64_t batch_size);
 
 struct TrainerAccess {
   static TrainerState& state(const Trainer& trainer) { return *trainer.state_; }
