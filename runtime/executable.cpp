@@ -94,6 +94,8 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
       write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
     }
   }
+  if (!in_place_.empty())
+    for (const TensorType& t : plan_.inputs) input_bytes_.push_back(static_cast<std::size_t>(t.bytes()));
 }
 
 Executable::Operand Executable::resolve(const BufferRef& ref) const {
@@ -294,7 +296,7 @@ std::vector<Buffer> Executable::stage_overlapping(std::byte** bases) const {
   std::vector<Buffer> copies;
   const std::size_t count = plan_.inputs.size();
   if (count < 2) return copies;
-  const auto bytes = [&](std::uint32_t i) { return static_cast<std::size_t>(plan_.inputs[i].bytes()); };
+  const auto bytes = [&](std::uint32_t i) { return input_bytes_[i]; };
   SmallArray<std::uint32_t, 64> order(count);
   std::size_t used = 0;
   for (std::uint32_t i = 0; i < count; ++i)

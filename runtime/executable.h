@@ -119,6 +119,8 @@ class KILN_API Executable {
   std::vector<Operand> write_back_values_;
   bool write_backs_overlap_ = false;  // whether a written value is in the memory of another input
   std::vector<bool> in_place_;        // by input: whether steps write it; empty if they write none
+  std::vector<std::size_t>
+      input_bytes_;  // by input, if in_place_ is not empty: for each call's overlap check
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, arena_base_ = 0, bases_ = 0;
   std::uint32_t widest_ = 0;  // most operands of a launch
 };
