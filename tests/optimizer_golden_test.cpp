@@ -1,6 +1,7 @@
 // Optimizers, learning rate schedules and a training run against MXNet's results.
 #include "golden_files.h"
 #include "same_bits.h"
+#include "trained_parameters.h"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -47,16 +48,6 @@ optimizer::Options options_of(const nlohmann::json& given) {
   return o;
 }
 
-/// Leaves `gradient` in the parameter, as a backward pass does.
-void give_gradient(const Parameter& p, const Tensor& gradient) {
-  Tensor sum;
-  {
-    const autograd::Record record;
-    sum = F::sum(p.data() * gradient);
-  }
-  sum.backward();
-}
-
 }  // namespace
 
 TEST_CASE("optimizers follow MXNet") {
@@ -85,7 +76,8 @@ TEST_CASE("optimizers follow MXNet") {
     CHECK(trainer.learning_rate() == Approx(entry.at("lr").get<double>()).epsilon(1e-15));
     for (int t = 1; t <= 6; ++t) {
       if (t == 5) trainer.set_learning_rate(entry.at("lr_after_4"));
-      for (const std::string& n : names) give_gradient(params[n], array(fmt::format("g{}:{}", t, n)));
+      for (const std::string& n : names)
+        training::give_gradient(params[n], array(fmt::format("g{}:{}", t, n)));
       trainer.step(1);
       for (const std::string& n : names) {
         INFO("update " << t << " of " << n);
