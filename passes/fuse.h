@@ -19,6 +19,7 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 ///   far as one value leaves the kernel.
 /// * A reduce takes its pointwise producers that have no other user, while every operand walks the reduced
 ///   axes as one.
+/// * The epilogue takes the pointwise producers of its other operands that have no other user.
 /// * Other pointwise operations, and the random numbers and gathers that feed them, join along direct uses;
 ///   such a kernel may have several results.
 /// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels). A view operation

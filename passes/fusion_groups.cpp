@@ -94,6 +94,13 @@ class FusionPlanner {
       if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
   }
 
+  /// Pointwise producers of an epilogue's side operands join the root if its kernel has all their users. One
+  /// that is `prepackable` stays outside: it need not run in every call.
+  void grow_side_operands(const llvm::DenseSet<mlir::Operation*>& prepackable) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (is_root(nodes_[i].op)) grow_side_operands(i, prepackable);
+  }
+
   void join_pointwise() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!ir::is_pointwise(nodes_[i].op)) continue;
@@ -381,6 +388,39 @@ class FusionPlanner {
     }
   }
 
+  /// Merges into a root's group the pointwise operations that compute a side operand of its epilogue: in
+  /// w - rate * (gradient + decay * w), where the gradient is the root, decay * w. The last in program order
+  /// is first, so that all users of an operation are decided before it.
+  void grow_side_operands(std::size_t root, const llvm::DenseSet<mlir::Operation*>& prepackable) {
+    const std::size_t group = group_of_[root];
+    llvm::SmallSet<std::size_t, 8> seen;
+    std::priority_queue<std::size_t> candidates;
+    const auto add_producers = [&](std::size_t i) {
+      for (auto [j, direct] : nodes_[i].producers)
+        if (direct && ir::is_pointwise(nodes_[j].op) && groups_[group_of_[j]].members.size() == 1 &&
+            seen.insert(j).second)
+          candidates.push(j);
+    };
+    // Members before a reduction are its own operands (grow_reduction).
+    for (std::size_t i : Members(groups_[group].members))
+      if (i > root) add_producers(i);
+    while (!candidates.empty()) {
+      const std::size_t next = candidates.top();
+      candidates.pop();
+      if (prepackable.contains(nodes_[next].op)) continue;
+      Members both = groups_[group].members;
+      both.push_back(next);
+      if (llvm::any_of(nodes_[next].consumers, [&](Edge e) { return group_of_[e.node] != group; })) {
+        remark(group, next, "its value has other users");
+      } else if (const char* why = reason_against(group, group_of_[next], both)) {
+        remark(group, next, why);
+      } else {
+        merge(group_of_[next], group);
+        add_producers(next);
+      }
+    }
+  }
+
   /// Operands of `ops` that are not results of `ops`.
   llvm::SmallVector<mlir::Value> inputs_of(llvm::ArrayRef<mlir::Operation*> ops) const {
     llvm::SmallVector<mlir::Value> values;
@@ -424,6 +464,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const ViewAnalysis& vie
     planner.grow_epilogues();
     planner.take_packs(prepackable);
     planner.grow_reductions();
+    planner.grow_side_operands(prepackable);
     planner.join_pointwise();
     planner.explain();
   }

@@ -425,3 +425,27 @@ func.func @repeated_twice(%x: tensor<1xf32>) -> (tensor<10xf32>, tensor<5xf32>) 
   %3 = kiln.reshape %2 : tensor<2x5xf32> -> tensor<10xf32>
   return %3, %1 : tensor<10xf32>, tensor<5xf32>
 }
+
+// An epilogue takes the operations that only it reads: a step of gradient descent with weight decay is one kernel. What
+// others read too stays in memory, as the second weight.
+// CHECK-LABEL: func.func @side_operands
+// CHECK-NEXT: %[[D:.*]] = kiln.fusion
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: kiln.fusion {{.*}}%[[D]]{{.*}}kiln.missed_fusion = ["binary mul: its value has other users"]
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.packed_dot
+// CHECK-NEXT:   kiln.binary add
+// CHECK-NEXT:   kiln.binary sub
+// CHECK-NEXT:   kiln.binary add
+// CHECK-NEXT:   kiln.yield
+func.func @side_operands(%x: tensor<2x12xf32>, %b: tensor<1x12x16xf32>, %w: tensor<2x16xf32>, %rate: tensor<2x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+  %decayed = kiln.binary mul %w, %rate : tensor<2x16xf32>
+  %shared = kiln.binary mul %w, %w : tensor<2x16xf32>
+  %0 = kiln.packed_dot %x, %b : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+  %1 = kiln.binary add %0, %decayed : tensor<2x16xf32>
+  %2 = kiln.binary sub %w, %1 : tensor<2x16xf32>
+  %3 = kiln.binary add %2, %shared : tensor<2x16xf32>
+  return %3, %shared : tensor<2x16xf32>, tensor<2x16xf32>
+}
