@@ -93,76 +93,147 @@ Value of_sum(Primitives& p, const Window& w, Value x, Value g) {
 }
 
 /// x with its windows complete, and that alone: what the windows do not reach is cut off.
-struct Covered {
-  Value x;
-  Shape low, high;  ///< elements added, or cut off where negative
-};
-Covered covered(Primitives& p, const Window& w, Value x, const Shape& places) {
-  Covered out;
-  for (int i = 0; i < w.kernel.rank(); ++i) {
-    out.low.push_back(w.pad_low[at(i)]);
-    out.high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) -
-                       p.shape(x)[at(i + 2)] - w.pad_low[at(i)]);
-  }
-  out.x = resized(p, x, -std::numeric_limits<double>::infinity(), out.low, out.high);
-  return out;
+Value covered(Primitives& p, const Window& w, Value x, const Shape& places) {
+  Shape high;
+  for (int i = 0; i < w.kernel.rank(); ++i)
+    high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - p.shape(x)[at(i + 2)] -
+                   w.pad_low[at(i)]);
+  return resized(p, x, -std::numeric_limits<double>::infinity(), w.pad_low, high);
 }
-Value uncovered(Primitives& p, Value dx, const Covered& c) {
-  Shape low = c.low, high = c.high;
-  for (std::int64_t& v : low) v = -v;
-  for (std::int64_t& v : high) v = -v;
+/// The gradient of x, given that of the covered x or of a larger array that begins as it does.
+Value uncovered(Primitives& p, const Window& w, Value x, Value dx) {
+  Shape low, high;
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    low.push_back(-w.pad_low[at(i)]);
+    high.push_back(p.shape(x)[at(i + 2)] + w.pad_low[at(i)] - p.shape(dx)[at(i + 2)]);
+  }
   return resized(p, dx, 0, low, high);
 }
 
-/// Calls f(tap) with the position of each tap in C order.
+/// How the elements of `covered` lie to the windows, per spatial axis: element s * q + r, with 0 <= r < s, is
+/// tap r + s * j of window q - j for j in [0, reached). Windows without dilation.
+struct Phases {
+  Shape stride;   ///< s
+  Shape count;    ///< of q
+  Shape reached;  ///< number of windows that may hold one element
+
+  Phases(const Window& w, const Shape& places) {
+    for (int i = 0; i < w.kernel.rank(); ++i) {
+      const std::int64_t place = places[at(i + 2)], kernel = w.kernel[at(i)];
+      // The stride of a single window means nothing; this one lets it hold each element once.
+      stride.push_back(place > 1 ? w.stride[at(i)] : kernel);
+      reached.push_back((kernel + stride.back() - 1) / stride.back());
+      count.push_back(place - 1 + reached.back());
+    }
+  }
+};
+
+/// Calls f(index) with each index of an array of these extents in C order.
 template <class F>
-void for_each_tap(const Shape& kernel, F f) {
-  Shape tap = zeros(kernel.rank());
-  for (std::int64_t left = kernel.elements(); left > 0; --left) {
-    f(tap);
-    for (int i = kernel.rank() - 1; i >= 0 && ++tap[at(i)] == kernel[at(i)]; --i) tap[at(i)] = 0;
+void for_each_index(const Shape& extents, F f) {
+  Shape index = zeros(extents.rank());
+  for (std::int64_t left = extents.elements(); left > 0; --left) {
+    f(index);
+    for (int i = extents.rank() - 1; i >= 0 && ++index[at(i)] == extents[at(i)]; --i) index[at(i)] = 0;
   }
 }
 
-/// One pass for each tap.
-Value of_max_by_taps(Primitives& p, const Window& w, const Covered& c, Value y, Value g) {
-  const Shape places = p.shape(g), whole = p.shape(c.x);
-  const int rank = places.rank(), spatial = w.kernel.rank();
-  Shape step = ones(rank);
-  bool overlap = false;
-  for (int i = 0; i < spatial; ++i) {
-    step[at(i + 2)] = w.stride[at(i)];
-    overlap = overlap || (w.stride[at(i)] <= reach_of(w, i) && places[at(i + 2)] > 1);
-  }
-  Value dx, taken;
-  for_each_tap(w.kernel, [&](const Shape& tap) {
-    Shape start = zeros(rank), limit = places;
-    for (int i = 0; i < spatial; ++i) {
-      start[at(i + 2)] = tap[at(i)] * w.dilate[at(i)];
+/// The position of a tap in C order of windows whose extents are rounded up to whole strides: a tap beyond
+/// the window has a number that no tap of the window has.
+std::int64_t number_of(const Phases& phases, const Shape& tap) {
+  std::int64_t number = 0;
+  for (int i = 0; i < tap.rank(); ++i)
+    number = number * times(phases.stride[at(i)], phases.reached[at(i)]) + tap[at(i)];
+  return number;
+}
+
+/// The number of the first tap of each window that is its maximum; 255 for a window of NaN.
+Value first_maxima(Primitives& p, const Window& w, const Phases& phases, Value x, Value y) {
+  const Shape places = p.shape(y);
+  Shape step = ones(places.rank());
+  std::vector<std::pair<Value, std::int64_t>> hits;
+  for (int i = 0; i < w.kernel.rank(); ++i) step[at(i + 2)] = w.stride[at(i)];
+  for_each_index(w.kernel, [&](const Shape& tap) {
+    Shape start = zeros(places.rank()), limit = places;
+    for (int i = 0; i < tap.rank(); ++i) {
+      start[at(i + 2)] = tap[at(i)];
       limit[at(i + 2)] = start[at(i + 2)] + w.stride[at(i)] * (places[at(i + 2)] - 1) + 1;
     }
-    Value hit = p.compare(Compare::eq, p.slice(c.x, start, limit, step), y);
-    if (taken.valid()) {
-      const Value first = p.binary(Binary::logical_and, hit, p.unary(Unary::logical_not, taken));
-      taken = p.binary(Binary::logical_or, taken, hit);
-      hit = first;
-    } else {
-      taken = hit;
-    }
-    const Value part = p.select(hit, g, p.like(g, 0));
-    if (overlap) {
-      const Value image = p.insert(p.full({p.dtype(g), whole}, 0), part, start, step);
-      dx = dx.valid() ? p.add(dx, image) : image;
-    } else {
-      dx = p.insert(dx.valid() ? dx : p.full({p.dtype(g), whole}, 0), part, start, step);
-    }
+    hits.emplace_back(p.compare(Compare::eq, p.slice(x, start, limit, step), y), number_of(phases, tap));
   });
-  return dx;
+  const TensorType type{DType::u8, places};
+  Value first = p.full_integer(type, 255);
+  for (auto hit = hits.rbegin(); hit != hits.rend(); ++hit)
+    first = p.select(hit->first, p.full_integer(type, hit->second), first);
+  return first;
+}
+
+/// Each element adds up the windows that hold it, which is one pass over the image.
+Value of_max_by_elements(Primitives& p, const Window& w, Value x, Value y, Value g) {
+  const Phases phases(w, p.shape(g));
+  const Shape places = p.shape(g);
+  const int spatial = w.kernel.rank();
+  // Elements as (n, c, q0, r0, q1, r1, ...).
+  Shape split{places[0], places[1]}, windows{places[0], places[1]}, joined = windows, axes{0, 1}, phase_axes;
+  Shape low = zeros(spatial), high = zeros(spatial);
+  for (int i = 0; i < spatial; ++i) {
+    axes.push_back(split.rank());
+    phase_axes.push_back(split.rank() + 1);
+    split.push_back(phases.count[at(i)]);
+    split.push_back(phases.stride[at(i)]);
+    windows.push_back(phases.count[at(i)]);
+    joined.push_back(phases.count[at(i)] * phases.stride[at(i)]);
+    low[at(i)] = phases.reached[at(i)] - 1;
+    high[at(i)] = phases.reached[at(i)] - 1;
+  }
+  // Windows beyond the border have no maximum.
+  const Value first = resized(p, first_maxima(p, w, phases, x, y), 255, low, high);
+  const Value wide = resized(p, g, 0, low, high);
+  const auto at_elements = [&](Value v, const Shape& j) {
+    Shape start = zeros(windows.rank()), limit = windows;
+    for (int i = 0; i < spatial; ++i) {
+      start[at(i + 2)] = low[at(i)] - j[at(i)];
+      limit[at(i + 2)] += start[at(i + 2)];
+    }
+    return p.broadcast(p.slice(v, start, limit, ones(windows.rank())), split, axes);
+  };
+  // The tap numbers of the first window that holds an element.
+  const TensorType number{DType::u8, phases.stride};
+  Value phase = p.full_integer(number, 0);
+  std::int64_t weight = 1;
+  for (int i = spatial - 1; i >= 0; --i) {
+    phase = p.add(phase, p.mul(p.iota(number, i), p.full_integer(number, weight)));
+    weight = times(weight, times(phases.stride[at(i)], phases.reached[at(i)]));
+  }
+  Value dx;
+  for_each_index(phases.reached, [&](const Shape& j) {
+    Shape tap;
+    for (int i = 0; i < spatial; ++i) tap.push_back(times(phases.stride[at(i)], j[at(i)]));
+    const Value here =
+        p.broadcast(p.add(phase, p.full_integer(number, number_of(phases, tap))), split, phase_axes);
+    const Value part = p.select(p.compare(Compare::eq, at_elements(first, j), here), at_elements(wide, j),
+                                p.full({p.dtype(g), split}, 0));
+    dx = dx.valid() ? p.add(dx, part) : part;
+  });
+  return p.reshape(dx, joined);
+}
+
+/// Whether of_max_by_elements() can number the taps, and adds few windows.
+bool suits_elements(const Window& w, const Shape& places) {
+  constexpr std::int64_t most_taps = 64, most_windows = 16;
+  for (std::int64_t d : w.dilate)
+    if (d != 1) return false;
+  if (w.kernel.elements() > most_taps) return false;
+  const Phases phases(w, places);
+  Shape rounded;
+  for (int i = 0; i < w.kernel.rank(); ++i)
+    rounded.push_back(times(phases.stride[at(i)], phases.reached[at(i)]));
+  return phases.reached.elements() <= most_windows && rounded.elements() < 255;
 }
 
 /// The windows as an array of their own: for windows of many taps.
-Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value y, Value g) {
-  const Shape places = p.shape(g), whole = p.shape(c.x);
+Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value g) {
+  const Shape places = p.shape(g), whole = p.shape(x);
   const int spatial = w.kernel.rank();
   const std::int64_t images = whole[0] * whole[1];
   std::int64_t plane = 1, count = 1;
@@ -185,7 +256,7 @@ Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value 
   }
   const Value flat = p.reshape(place, {count * taps});
   const Shape windows{images, count, taps};
-  const Value x = p.reshape(p.gather(p.reshape(c.x, {images, plane}), flat, 1), windows);
+  const Value values = p.reshape(p.gather(p.reshape(x, {images, plane}), flat, 1), windows);
   const auto along_windows = [&](Value v) {
     return p.broadcast(p.reshape(v, {images, count}), windows, {0, 1});
   };
@@ -193,7 +264,7 @@ Value of_max_by_windows(Primitives& p, const Window& w, const Covered& c, Value 
   const Value many = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
   // Places ascend with the taps, so the least place is that of the first maximum.
   const Value places_of_taps = p.broadcast(p.reshape(place, {count, taps}), windows, {1, 2});
-  const Value hit = p.compare(Compare::eq, x, along_windows(y));
+  const Value hit = p.compare(Compare::eq, values, along_windows(y));
   const Value first = p.reduce(Reduce::min, p.select(hit, places_of_taps, many), {2});
   // A window without a maximum (of NaN) gives an index out of range, which scatter drops.
   const TensorType rows{DType::i64, {images, count}};
@@ -269,12 +340,10 @@ Value reduce_window_gradient(Primitives& p, const Primitives::Taped& t, Value g)
   const Value x = t.operands[0];
   if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(x, 0);
   if (t.params.reduce == Reduce::sum) return of_sum(p, w, x, g);
-  // Passes for each tap read and write the whole array; an array of all windows has as many elements.
-  constexpr std::int64_t most_taps = 64;
-  const Covered c = covered(p, w, x, p.shape(g));
-  const Value dx = w.kernel.elements() <= most_taps ? of_max_by_taps(p, w, c, t.results[0], g)
-                                                    : of_max_by_windows(p, w, c, t.results[0], g);
-  return uncovered(p, dx, c);
+  const Value complete = covered(p, w, x, p.shape(g)), y = t.results[0];
+  return uncovered(p, w, x,
+                   suits_elements(w, p.shape(g)) ? of_max_by_elements(p, w, complete, y, g)
+                                                 : of_max_by_windows(p, w, complete, y, g));
 }
 
 }  // namespace kiln::ir

@@ -53,7 +53,7 @@ void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& opt
   // Packs become visible: of parameters, they leave the call.
   pm.addPass(create_layout_pass(*options.target));
   // Between convolutions their transposes meet and cancel.
-  pm.addPass(create_sink_transposes_pass());
+  pm.addPass(create_sink_transposes_pass(*options.target));
   // Expansion and packing compose shapes as operators do: clean up, and one pack for every user of the same
   // weights.
   pm.addPass(create_canonicalize_pass());
@@ -186,7 +186,7 @@ void register_passes(const Evaluate& evaluate, const std::function<const TargetM
   mlir::registerPass([target] { return create_merge_products_pass(target()); });
   mlir::registerPass([target] { return create_layout_pass(target()); });
   mlir::registerPass([] { return create_outline_pass(); });
-  mlir::registerPass([] { return create_sink_transposes_pass(); });
+  mlir::registerPass([target] { return create_sink_transposes_pass(target()); });
   mlir::registerPass([] { return create_rematerialize_pass(); });
   mlir::registerPass([] { return create_sink_reshapes_pass(); });
   mlir::registerPass([target] { return create_lift_slices_pass(target()); });

@@ -34,6 +34,7 @@ class SinkTransposes final
     : public mlir::PassWrapper<SinkTransposes, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkTransposes)
+  explicit SinkTransposes(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-sink-transposes"; }
   llvm::StringRef getDescription() const override { return "Move transposes after other operations"; }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
@@ -41,15 +42,17 @@ class SinkTransposes final
   }
 
   void runOnOperation() override {
-    for_each_block(getOperation(), [](mlir::Block& block) {
+    for_each_block(getOperation(), [&](mlir::Block& block) {
       for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) sink(&op);
     });
     for_each_block(getOperation(), erase_dead);
   }
 
  private:
-  static void sink(mlir::Operation* op) {
+  void sink(mlir::Operation* op) const {
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
+    if (auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op)) return sink_repeats(broadcast);
+    if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) return sink_split(reshape);
     if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp>(op)) return;
     // If more operands have the other order, the transposes stay before the operation.
     std::size_t moved = 0, in_memory = 0;
@@ -86,6 +89,41 @@ class SinkTransposes final
     op->erase();
   }
 
+  /// `op` is the transpose of `value` to channels first.
+  static void replace_by_channels_first(mlir::OpBuilder& builder, mlir::Operation* op, mlir::Value value) {
+    auto restored = ir::TransposeOp::create(builder, op->getLoc(), op->getResult(0).getType(), value,
+                                            channels_first_order(ir::ranked(value).getRank()));
+    op->getResult(0).replaceAllUsesWith(restored.getResult());
+    op->erase();
+  }
+
+  /// A broadcast that keeps batch and channels and adds spatial axes: each element of an image repeated.
+  /// With channels too few for a vector its elements are better written in lines of the image.
+  void sink_repeats(ir::BroadcastOp op) const {
+    auto transpose = channels_first(op.getX());
+    const Order dims = op.getDims();
+    if (!transpose || dims[0] != 0 || dims[1] != 1) return;
+    if (op.getType().getDimSize(1) < target_.vector_length(op.getType().getElementTypeBitWidth())) return;
+    const mlir::RankedTensorType type = type_in(op.getResult(), channels_last_order(op.getType().getRank()));
+    Dims moved{0};
+    for (std::int64_t dim : dims.drop_front(2)) moved.push_back(dim - 1);
+    moved.push_back(type.getRank() - 1);
+    mlir::OpBuilder builder(op);
+    replace_by_channels_first(builder, op,
+                              ir::BroadcastOp::create(builder, op.getLoc(), type, transpose.getX(), moved));
+  }
+
+  /// A reshape that splits or joins spatial axes, and leaves batch and channels as they are.
+  static void sink_split(ir::ReshapeOp op) {
+    auto transpose = channels_first(op.getX());
+    const auto from = ir::ranked(op.getX()).getShape(), to = op.getType().getShape();
+    if (!transpose || to.size() < 3 || from.take_front(2) != to.take_front(2)) return;
+    mlir::OpBuilder builder(op);
+    const mlir::RankedTensorType type = type_in(op.getResult(), channels_last_order(op.getType().getRank()));
+    replace_by_channels_first(builder, op,
+                              ir::ReshapeOp::create(builder, op.getLoc(), type, transpose.getX()));
+  }
+
   /// A broadcast or a splat: free in any order of axes.
   static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || ir::splat_of(v); }
 
@@ -117,10 +155,14 @@ class SinkTransposes final
     op.replaceAllUsesWith(value);
     op.erase();
   }
+
+  const TargetModel& target_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_sink_transposes_pass() { return std::make_unique<SinkTransposes>(); }
+std::unique_ptr<mlir::Pass> create_sink_transposes_pass(const TargetModel& target) {
+  return std::make_unique<SinkTransposes>(target);
+}
 
 }  // namespace kiln::passes

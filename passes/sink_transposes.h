@@ -1,14 +1,19 @@
 #pragma once
+#include "passes/target_model.h"
+
 #include <mlir/Pass/Pass.h>
+
+#include <memory>
 
 namespace kiln::passes {
 
 /// Moves transposes after their users: op(transpose(x)) becomes transpose(op(x)) for pointwise operations,
-/// pads, slices and concatenations, and adjacent transposes are composed.
+/// pads, slices, concatenations, reshapes of spatial axes, and broadcasts that repeat elements of images
+/// whose channels fill a vector. Adjacent transposes are composed.
 ///
 /// Convolutions are computed with the channels last, between two transposes (kiln-layout). Those between two
 /// convolutions meet here and cancel, so that a network changes its layout at its edges only. The other
 /// operand of an operation that a transpose passes is transposed inversely.
-std::unique_ptr<mlir::Pass> create_sink_transposes_pass();
+std::unique_ptr<mlir::Pass> create_sink_transposes_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -14,6 +14,9 @@ class TargetModel {
   /// batch of 64 share one prepacked constant.
   virtual std::int64_t panel_width(std::int64_t columns, unsigned bits) const = 0;
 
+  /// Elements of `bits` bits that one vector holds; 1 without vectors.
+  virtual std::int64_t vector_length(unsigned bits) const = 0;
+
   /// Whether a convolution with `channels` output channels and lines of `line` results is faster with vectors
   /// along the lines, channels first, than with vectors along the channels.
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const = 0;

@@ -25,6 +25,10 @@ std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) co
   return unit * best;
 }
 
+std::int64_t CpuTargetModel::vector_length(unsigned bits) const {
+  return std::max<std::int64_t>(1, lanes_of(bits));
+}
+
 bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const {
   const std::int64_t lanes = lanes_of(bits);
   if (channels >= lanes || line == 0) return false;

@@ -9,6 +9,7 @@ class CpuTargetModel final : public passes::TargetModel {
   explicit CpuTargetModel(std::int64_t lanes) : lanes_(lanes) {}
 
   std::int64_t panel_width(std::int64_t columns, unsigned bits) const override;
+  std::int64_t vector_length(unsigned bits) const override;
   bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const override;
   std::int64_t max_merged_rows() const override;
   std::int64_t max_window_points() const override;

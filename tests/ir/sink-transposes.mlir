@@ -53,3 +53,33 @@ func.func @pooled(%y: tensor<1x4x4x8xf32>) -> tensor<1x8xf32> {
   %1 = kiln.reduce sum %0 [2, 3] : tensor<1x8x4x4xf32> -> tensor<1x8xf32>
   return %1 : tensor<1x8xf32>
 }
+
+// The gradient of a pooling repeats each element of an image: with the channels of a vector, in its layout.
+// CHECK-LABEL: func.func @repeated
+// CHECK-NEXT: %[[B:.*]] = kiln.broadcast %arg0 [0, 1, 3, 5] : tensor<1x3x3x64xf32> -> tensor<1x3x2x3x2x64xf32>
+// CHECK-NEXT: %[[R:.*]] = kiln.reshape %[[B]] : {{.*}} -> tensor<1x6x6x64xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @repeated(%y: tensor<1x3x3x64xf32>) -> tensor<1x6x6x64xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x3x3x64xf32> -> tensor<1x64x3x3xf32>
+  %1 = kiln.broadcast %0 [0, 1, 2, 4] : tensor<1x64x3x3xf32> -> tensor<1x64x3x2x3x2xf32>
+  %2 = kiln.reshape %1 : tensor<1x64x3x2x3x2xf32> -> tensor<1x64x6x6xf32>
+  %3 = kiln.transpose %2 [0, 2, 3, 1] : tensor<1x64x6x6xf32> -> tensor<1x6x6x64xf32>
+  return %3 : tensor<1x6x6x64xf32>
+}
+
+// With fewer channels, and where the batch or the channels change, it stays.
+// CHECK-LABEL: func.func @few_channels
+// CHECK: kiln.broadcast %{{.*}} [0, 1, 2, 4]
+func.func @few_channels(%y: tensor<1x3x3x1xf32>) -> tensor<1x1x3x2x3x2xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x3x3x1xf32> -> tensor<1x1x3x3xf32>
+  %1 = kiln.broadcast %0 [0, 1, 2, 4] : tensor<1x1x3x3xf32> -> tensor<1x1x3x2x3x2xf32>
+  return %1 : tensor<1x1x3x2x3x2xf32>
+}
+// CHECK-LABEL: func.func @joined_channels
+// CHECK: %[[T:.*]] = kiln.transpose
+// CHECK-NEXT: kiln.reshape %[[T]]
+func.func @joined_channels(%y: tensor<1x3x3x64xf32>) -> tensor<1x192x3xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x3x3x64xf32> -> tensor<1x64x3x3xf32>
+  %1 = kiln.reshape %0 : tensor<1x64x3x3xf32> -> tensor<1x192x3xf32>
+  return %1 : tensor<1x192x3xf32>
+}

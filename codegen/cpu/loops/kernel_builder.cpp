@@ -117,6 +117,13 @@ mlir::Value KernelBuilder::every(Value vector, int step) {
   return shuffle(vector, vector, lanes);
 }
 
+mlir::Value KernelBuilder::cycle(Value vector, int times) {
+  const std::int32_t count = lanes_in(vector);
+  llvm::SmallVector<std::int32_t> lanes;
+  for (std::int32_t lane = 0; lane < count * times; ++lane) lanes.push_back(lane % count);
+  return shuffle(vector, vector, lanes);
+}
+
 mlir::Value KernelBuilder::repeat(Value vector, int times) {
   llvm::SmallVector<std::int32_t> lanes;
   for (std::int32_t lane = 0; lane < lanes_in(vector) * times; ++lane) lanes.push_back(lane / times);

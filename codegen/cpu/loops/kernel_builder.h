@@ -82,6 +82,8 @@ class KernelBuilder {
   Value every(Value vector, int step);
   /// Each lane `times` times in a row.
   Value repeat(Value vector, int times);
+  /// All lanes in order, `times` times.
+  Value cycle(Value vector, int times);
   /// Transposes n registers of n lanes, n a power of two: lane j of result i is lane i of register j.
   llvm::SmallVector<Value> transpose(llvm::SmallVector<Value> registers);
   /// Whether lane l is below `count`.

@@ -28,15 +28,21 @@ void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes
   const auto repeats = [&](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;
   };
+  const auto cycles = [&](const StridedAccess& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 2] == 0 && s.strides[rank - 1] == 1;
+  };
   const auto goes_on = [&](const StridedAccess& s) {
     return s.strides[rank - 2] == s.strides[rank - 1] * times;
   };
-  if (!llvm::all_of(accesses, [&](const StridedAccess& s) { return repeats(s) || goes_on(s); })) return;
+  if (!llvm::all_of(accesses, [&](const StridedAccess& s) { return repeats(s) || cycles(s) || goes_on(s); }))
+    return;
   extents.pop_back();
   extents.back() *= times;
   for (StridedAccess& s : accesses) {
     if (repeats(s))
       s.repeats = static_cast<int>(times);
+    else if (cycles(s))
+      s.cycle = static_cast<int>(times);
     else
       s.strides[rank - 2] = s.strides[rank - 1];
     s.strides.pop_back();
@@ -63,6 +69,16 @@ bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acce
     }
   return false;
 }
+
+namespace {
+
+/// What an access with an innermost stride of 0 reads at `lanes` consecutive points.
+mlir::Value load_hoisted(KernelBuilder& e, const StridedAccess& access, mlir::Value address, int lanes) {
+  if (access.cycle == 1) return e.splat(e.load_scalar(address, access.dtype), lanes);
+  return e.cycle(e.load(address, access.dtype, access.cycle), lanes / access.cycle);
+}
+
+}  // namespace
 
 LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
@@ -103,7 +119,9 @@ std::string LoopNest::key() const {
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   for (const StridedAccess& s : accesses_)
     key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
-                       s.repeats > 1 ? fmt::format("x{}", s.repeats) : "",
+                       s.repeats > 1 ? fmt::format("x{}", s.repeats)
+                       : s.cycle > 1 ? fmt::format("of{}", s.cycle)
+                                     : "",
                        is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
                        rows_ > 1 && is_shared_by_rows(s)             ? "shared"
                        : uses_square_blocks() && reads_transposed(s) ? "across"
@@ -222,7 +240,7 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
       at.hoisted_.assign(accesses_.size(), {});
       for (std::size_t s = 0; s < accesses_.size(); ++s)
         if (accesses_[s].operand >= 0 && at.inner_stride_class(s) == 0 && accesses_[s].read)
-          at.hoisted_[s] = e.splat(e.load_scalar(at.bases_[s], accesses_[s].dtype), lanes);
+          at.hoisted_[s] = load_hoisted(e, accesses_[s], at.bases_[s], lanes);
     }
   };
   const auto body_at = [&](mlir::Value j, mlir::Value mask) {

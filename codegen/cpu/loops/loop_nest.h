@@ -16,6 +16,7 @@ struct StridedAccess {
   std::int64_t offset = 0;  ///< of the first element, in elements from the operand's beginning
   bool read = true;  ///< loaded at every point; with an innermost stride of 0, once before the inner loop
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
+  int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
 };
 
 class LoopNest;
@@ -126,7 +127,8 @@ bool is_shared_by_rows(const StridedAccess& access);
 /// rows.
 bool reads_transposed(const StridedAccess& access);
 /// Merges a short innermost axis, whose extent divides `lanes`, with the axis outside of it, if every access
-/// either stays at one element along it (StridedAccess::repeats) or has mergeable strides.
+/// stays at one element along it (StridedAccess::repeats), runs through the same elements for each index of
+/// the outer one (StridedAccess::cycle), or has mergeable strides.
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
 /// transposed, if squares of `lanes` by `lanes` points fit in the box. Returns whether there is such an
