@@ -1,15 +1,18 @@
-// kiln bench: times of eager and compiled calls, and their memory.
+// kiln bench: times of eager and compiled calls or training steps, and their memory.
 #include "codegen/driver/target.h"
 #include "tools/kiln/command.h"
+#include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
 
 #include <kiln/memory.h>
 #include <kiln/profile.h>
 #include <kiln/threads.h>
+#include <kiln/trainer.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace kiln::tool {
@@ -24,23 +27,68 @@ struct Arguments {
   double seconds = 0.5;
   bool json = false;
   bool kernels = false;
+  bool train = false;
 };
 
 struct Result {
   std::string mode;
   int threads;
-  double median_us, min_us, compile_ms;
-  std::size_t kernels, arena_bytes, arena_lower_bound, peak_bytes;
+  double median_us, min_us;
+  PrepareStats stats;
+  std::size_t saved_bytes, peak_bytes;
   std::vector<Profile::Kernel> profile;  ///< of one call, with --kernels
 };
+
+/// What is timed: a call or a training step.
+struct Workload {
+  std::function<void()> run;
+  /// After the first: the cost of preparing it, of a step the number of kernels alone.
+  std::function<PrepareStats()> stats;
+  /// What the forward part of a hybridized step saves for the backward part.
+  std::function<std::size_t()> saved_bytes;
+};
+
+Workload call_of(const Model& model, const std::map<std::string, Tensor>& inputs, const RunOptions& options) {
+  auto prepared = std::make_shared<PreparedModel>(model.prepare(inputs, options));
+  return {[=] { prepared->run(); }, [=] { return prepared->stats(); }, [] { return std::size_t{0}; }};
+}
+
+/// A recorded call, its backward pass from ones, and an update by stochastic gradient descent, whose rate of
+/// 0 leaves the numbers as they are.
+Workload step_of(const Model& model, const std::map<std::string, Tensor>& inputs, const RunOptions& options) {
+  auto training = std::make_shared<TrainingModel>(model, inputs, options, /*input_gradients=*/false);
+  if (training->gradients().empty())
+    throw Error(
+        "the network has no parameters to train; --shape names its inputs, and all other variables are "
+        "parameters");
+  auto trainer = std::make_shared<Trainer>(training->network().collect_params(), "sgd",
+                                           optimizer::Options{.learning_rate = 0});
+  const auto step = [=] {
+    training->run();
+    trainer->step(1, /*ignore_stale_grad=*/true);
+  };
+  const auto stats = [=] {
+    const Profile profile;
+    step();
+    PrepareStats stats;
+    for (const Profile::Kernel& k : profile.kernels()) stats.kernels += static_cast<std::size_t>(k.runs);
+    return stats;
+  };
+  const auto saved_bytes = [=] {
+    std::size_t all = 0;
+    for (const CompiledCall& call : training->network().compiled_calls()) all += call.saved_bytes;
+    return all;
+  };
+  return {step, stats, saved_bytes};
+}
 
 double microseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::micro>(Clock::now() - since).count();
 }
 
-double timed_call(PreparedModel& model) {
+double timed(const std::function<void()>& run) {
   auto start = Clock::now();
-  model.run();
+  run();
   return microseconds(start);
 }
 
@@ -50,58 +98,57 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   RunOptions options;
   options.mode = mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
-  PreparedModel prepared = model.prepare(inputs, options);
-  double first = timed_call(prepared);
-  for (auto start = Clock::now(); microseconds(start) < a.seconds * 1e5;) prepared.run();
+  options.train = a.train;
+  const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
+  double first = timed(workload.run);
+  for (auto start = Clock::now(); microseconds(start) < a.seconds * 1e5;) workload.run();
 
   reset_peak_memory();
   std::vector<double> times;
   auto start = Clock::now();
   do {
-    times.push_back(timed_call(prepared));
+    times.push_back(timed(workload.run));
   } while (times.size() < 5 || (times.size() < 1'000'000 && microseconds(start) < a.seconds * 1e6));
   std::size_t peak = memory_report().peak_bytes;
   std::vector<Profile::Kernel> kernels;
   if (a.kernels) {
     Profile profile;
-    for (start = Clock::now(); microseconds(start) < a.seconds * 1e5;) prepared.run();
-    prepared.run();
+    for (start = Clock::now(); microseconds(start) < a.seconds * 1e5;) workload.run();
+    workload.run();
     kernels = profile.kernels();
   }
 
   std::sort(times.begin(), times.end());
   double median = times[times.size() / 2];
-  const PrepareStats& stats = prepared.stats();
-  // The first call compiles eager code.
-  double compile_ms = options.mode == RunMode::eager ? std::max(0.0, first - median) / 1e3 : stats.compile_ms;
-  return {mode,
-          a.threads > 0 ? a.threads : num_threads(),
-          median,
-          times.front(),
-          compile_ms,
-          stats.kernels,
-          stats.arena_bytes,
-          stats.arena_lower_bound,
-          peak,
-          std::move(kernels)};
+  PrepareStats stats = workload.stats();
+  // The first call compiles eager code, the first step all code.
+  if (options.mode == RunMode::eager || a.train) stats.compile_ms = std::max(0.0, first - median) / 1e3;
+  return {mode,   a.threads > 0 ? a.threads : num_threads(),
+          median, times.front(),
+          stats,  workload.saved_bytes(),
+          peak,   std::move(kernels)};
 }
 
 nlohmann::ordered_json to_json(const Profile::Kernel& k) {
   return {{"name", k.name}, {"runs", k.runs}, {"us", k.seconds * 1e6}, {"lines", k.lines}};
 }
 
-void print_json(const std::vector<Result>& results) {
+void print_json(const std::vector<Result>& results, bool train) {
   auto list = nlohmann::ordered_json::array();
   for (const Result& r : results) {
     list.push_back({{"mode", r.mode},
                     {"threads", r.threads},
                     {"median_us", r.median_us},
                     {"min_us", r.min_us},
-                    {"compile_ms", r.compile_ms},
-                    {"kernels", r.kernels},
-                    {"arena_bytes", r.arena_bytes},
-                    {"arena_lower_bound", r.arena_lower_bound},
-                    {"peak_bytes", r.peak_bytes}});
+                    {"compile_ms", r.stats.compile_ms},
+                    {"kernels", r.stats.kernels}});
+    if (train) {
+      list.back()["saved_bytes"] = r.saved_bytes;
+    } else {
+      list.back()["arena_bytes"] = r.stats.arena_bytes;
+      list.back()["arena_lower_bound"] = r.stats.arena_lower_bound;
+    }
+    list.back()["peak_bytes"] = r.peak_bytes;
     for (const Profile::Kernel& k : r.profile) list.back()["profile"].push_back(to_json(k));
   }
   fmt::print("{}\n", nlohmann::ordered_json{{"results", list}}.dump(2));
@@ -125,13 +172,16 @@ void print_profile(const Result& r) {
                100 * k.seconds / all, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")");
 }
 
-void print_table(const std::vector<Result>& results) {
-  fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {:>7} {:>7} {:>7}\n", "mode", "threads", "median us",
-             "min us", "compile ms", "kernels", "arena", "least", "peak");
-  for (const Result& r : results)
-    fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {:>7} {:>7} {:>7}\n", r.mode, r.threads,
-               r.median_us, r.min_us, r.compile_ms, r.kernels, size_text(r.arena_bytes),
-               size_text(r.arena_lower_bound), size_text(r.peak_bytes));
+void print_table(const std::vector<Result>& results, bool train) {
+  fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {} {:>7}\n", "mode", "threads", "median us", "min us",
+             "compile ms", "kernels", train ? "  saved" : "  arena   least", "peak");
+  for (const Result& r : results) {
+    const std::string memory = train ? fmt::format("{:>7}", size_text(r.saved_bytes))
+                                     : fmt::format("{:>7} {:>7}", size_text(r.stats.arena_bytes),
+                                                   size_text(r.stats.arena_lower_bound));
+    fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.threads, r.median_us,
+               r.min_us, r.stats.compile_ms, r.stats.kernels, memory, size_text(r.peak_bytes));
+  }
   for (const Result& r : results)
     if (!r.profile.empty()) print_profile(r);
 }
@@ -140,7 +190,7 @@ int bench(const Arguments& a) {
   auto [model, inputs] = a.model.load_fed();
   std::vector<Result> results;
   for (const std::string& mode : a.modes) results.push_back(measure(model, inputs, a, mode));
-  a.json ? print_json(results) : print_table(results);
+  a.json ? print_json(results, a.train) : print_table(results, a.train);
   return ok;
 }
 
@@ -160,6 +210,7 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_option("--seconds", a->seconds, "Seconds of measurement per mode (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
+  c->add_flag("--train", a->train, "Time training steps: call, backward, SGD update");
   c->add_flag("--kernels", a->kernels, "Also time each kernel");
   c->add_flag("--json", a->json, "Print JSON");
   c->add_flag_callback(

@@ -1,7 +1,6 @@
 #include "tools/kiln/gradients.h"
 
 #include <kiln/autograd.h>
-#include <kiln/symbol_block.h>
 #include <kiln/threads.h>
 
 #include <algorithm>
@@ -37,9 +36,19 @@ std::size_t output_number(const std::string& path, const std::string& entry, std
   return number;
 }
 
+/// The inputs that are not auxiliary states: those are parameters of a block.
+std::vector<std::string> input_names(const Model& model, const std::map<std::string, Tensor>& inputs) {
+  const std::vector<std::string> states = model.symbol().list_auxiliary_states();
+  std::vector<std::string> names;
+  for (const auto& [name, value] : inputs)
+    if (!contains(states, name)) names.push_back(name);
+  return names;
+}
+
 /// A network of the model's symbol: `names` are its inputs, all other variables parameters with values.
-SymbolBlock network(const Model& model, const std::map<std::string, Tensor>& inputs,
-                    const std::vector<std::string>& names) {
+SymbolBlock make_network(const Model& model, const std::map<std::string, Tensor>& inputs,
+                         const std::vector<std::string>& names) {
+  (void)model.prepare(inputs, {.mode = RunMode::eager});  // checks the inputs
   std::vector<Symbol> variables;
   for (const std::string& name : names) variables.push_back(sym::var(name));
   SymbolBlock net(model.symbol(), variables);
@@ -86,44 +95,54 @@ HeadGradients read_head_gradients(const std::string& path, const Model& model) {
   return heads;
 }
 
-GradientRun run_gradients(const Model& model, const std::map<std::string, Tensor>& inputs,
-                          const HeadGradients& heads, const RunOptions& options, const std::string& from) {
-  (void)model.prepare(inputs, {.mode = RunMode::eager, .train = options.train});  // checks the inputs
-  const std::vector<std::string> states = model.symbol().list_auxiliary_states();
-  std::vector<std::string> names;
-  std::vector<Tensor> arrays;
-  for (const auto& [name, value] : inputs) {
-    if (contains(states, name)) continue;
-    names.push_back(name);
-    arrays.push_back(value.copy());
-    if (is_floating(value.dtype())) arrays.back().attach_grad();
+TrainingModel::TrainingModel(const Model& model, const std::map<std::string, Tensor>& inputs,
+                             const RunOptions& options, bool input_gradients)
+    : options_(options),
+      input_gradients_(input_gradients),
+      names_(input_names(model, inputs)),
+      net_(make_network(model, inputs, names_)) {
+  for (const std::string& name : names_) {
+    arrays_.push_back(inputs.at(name).copy());
+    if (input_gradients && is_floating(arrays_.back().dtype())) arrays_.back().attach_grad();
   }
-  SymbolBlock net = network(model, inputs, names);
-  if (options.mode == RunMode::compiled) net.hybridize();
-  std::optional<ThreadLimit> limit;
-  if (options.threads > 0) limit.emplace(options.threads);
+  if (options.mode == RunMode::compiled) net_.hybridize();
+}
 
-  GradientRun run;
+std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::string& from) {
+  std::optional<ThreadLimit> limit;
+  if (options_.threads > 0) limit.emplace(options_.threads);
+  std::vector<Tensor> outputs;
   {
-    const autograd::Record record(options.train);
-    run.outputs = net(arrays);
+    const autograd::Record record(options_.train);
+    outputs = net_(arrays_);
   }
   autograd::Tensors reached, gradients;
-  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto given = heads.find(i);
-    if (given != heads.end()) check_head(given->second, run.outputs[i], i, from);
-    if (!autograd::is_recorded(run.outputs[i])) continue;
-    reached.push_back(run.outputs[i]);
+    if (given != heads.end()) check_head(given->second, outputs[i], i, from);
+    if (!autograd::is_recorded(outputs[i])) continue;
+    reached.push_back(outputs[i]);
     gradients.push_back(given == heads.end() ? Tensor() : given->second);
   }
   if (!reached.empty()) autograd::backward(reached, gradients);
+  return outputs;
+}
 
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (is_floating(arrays[i].dtype())) run.gradients.push_back({names[i], arrays[i].grad()});
-  for (const NamedArray& a : model.params()) {
-    if (contains(names, a.name) || contains(states, a.name) || !is_floating(a.array.dtype())) continue;
-    run.gradients.push_back({a.name, net.collect_params()[a.name].grad()});
-  }
+std::vector<NamedArray> TrainingModel::gradients() const {
+  std::vector<NamedArray> list;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (input_gradients_ && is_floating(arrays_[i].dtype())) list.push_back({names_[i], arrays_[i].grad()});
+  for (const Parameter& p : net_.collect_params())
+    if (p.grad_req() != GradReq::null) list.push_back({p.name(), p.grad()});
+  return list;
+}
+
+GradientRun run_gradients(const Model& model, const std::map<std::string, Tensor>& inputs,
+                          const HeadGradients& heads, const RunOptions& options, const std::string& from) {
+  TrainingModel training(model, inputs, options);
+  GradientRun run;
+  run.outputs = training.run(heads, from);
+  run.gradients = training.gradients();
   return run;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <kiln/model.h>
+#include <kiln/symbol_block.h>
 
 #include <map>
 #include <string>
@@ -20,10 +21,34 @@ struct GradientRun {
 /// does not have and for an array that is neither one of the model's nor of the kinds that golden data has.
 HeadGradients read_head_gradients(const std::string& path, const Model& model);
 
-/// Runs `model` in `options.mode` with recording, and its backward pass from all floating outputs: with the
-/// given gradients, or ones. Compiled: as a hybridized block. An output of integers, or that no gradient
-/// passes, counts for nothing; an array that no output depends on has the gradient zero. `from` names the
-/// origin of `heads` in errors, which say which of them has another shape or dtype than its output.
+/// A model as a network that trains: its parameters have gradients.
+class TrainingModel {
+ public:
+  /// `options.mode` compiled: a hybridized block. Copies the inputs, which have gradients if
+  /// `input_gradients`. Throws as Model::prepare().
+  TrainingModel(const Model& model, const std::map<std::string, Tensor>& inputs, const RunOptions& options,
+                bool input_gradients = true);
+
+  /// A call with recording, and its backward pass from all floating outputs: with the given gradients, or
+  /// ones. An output of integers, or that no gradient passes, counts for nothing. `from` names the origin of
+  /// `heads` in errors, which say which of them has another shape or dtype than its output. Returns the
+  /// outputs.
+  std::vector<Tensor> run(const HeadGradients& heads = {}, const std::string& from = "the head gradients");
+  /// Of parameters, and of inputs that have gradients, by name; an array that no output depends on has the
+  /// gradient zero.
+  std::vector<NamedArray> gradients() const;
+
+  const SymbolBlock& network() const { return net_; }
+
+ private:
+  RunOptions options_;
+  bool input_gradients_;
+  std::vector<std::string> names_;  // of arrays_, the inputs
+  std::vector<Tensor> arrays_;
+  SymbolBlock net_;  // its parameters are the model's
+};
+
+/// The outputs and gradients of one run of `model`.
 GradientRun run_gradients(const Model& model, const std::map<std::string, Tensor>& inputs,
                           const HeadGradients& heads, const RunOptions& options,
                           const std::string& from = "the head gradients");
