@@ -17,11 +17,6 @@ std::size_t count(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
 }
 
-/// The end of a chain of additions: the next term.
-void add_term(Primitives& p, Value& sum, Value term) {
-  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
-}
-
 /// Numpy mode and attribution to a node, as in its composition.
 class NodeScope {
  public:
@@ -41,6 +36,10 @@ class NodeScope {
 };
 
 }  // namespace
+
+void add_term(Primitives& p, Value& sum, Value term) {
+  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
+}
 
 std::size_t GradientRequest::head_count() const { return count(heads); }
 std::size_t GradientRequest::running_count() const { return count(running); }
@@ -118,10 +117,13 @@ std::vector<Value> Differentiation::updates() const {
 }
 
 std::vector<bool> Differentiation::wanted_inputs(const Node& node, const Active& active) const {
+  const auto differentiable = node.op->differentiable_inputs;
+  const std::size_t limit = differentiable ? differentiable(node.attrs) : node.inputs.size();
   std::vector<bool> wanted;
   for (const Entry& e : node.inputs) {
     const auto found = active.find(e.node.get());
-    wanted.push_back(found != active.end() && e.output < found->second.size() && found->second[e.output]);
+    wanted.push_back(wanted.size() < limit && found != active.end() && e.output < found->second.size() &&
+                     found->second[e.output]);
   }
   return wanted;
 }

@@ -13,6 +13,10 @@
 /// first, and nothing that happens behind composition (CSE, folding, fusion) changes it.
 namespace kiln::ir {
 
+/// The next term of a chain of additions: sum = sum + term. An invalid sum has no term yet; an invalid term
+/// changes nothing.
+void add_term(Primitives& p, Value& sum, Value term);
+
 /// The gradients that a call of a graph's backward pass computes.
 struct GradientRequest {
   static constexpr std::int64_t none = -1;

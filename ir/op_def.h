@@ -72,6 +72,8 @@ struct OpDef {
 
   /// No gradient passes: its results are constants for differentiation.
   bool stops_gradient = false;
+  /// How many inputs, the first ones, a gradient may pass to; the others are constants. Null: all.
+  std::size_t (*differentiable_inputs)(const Attrs&) = nullptr;
 
   /// Relates partial shapes of inputs and outputs: a weight's shape follows from data, a recurrent state's
   /// batch from its use. Null: no inference until all input shapes are known.

@@ -11,6 +11,7 @@
 namespace kiln::ops {
 namespace {
 
+using ir::add_term;
 using ir::GradientArgs;
 using ir::GradientReach;
 using ir::GradientRequest;
@@ -20,10 +21,6 @@ using ir::Subgraph;
 using Positions = std::vector<std::int64_t>;
 
 constexpr std::size_t most_apart = 8;
-
-void add_term(Primitives& p, Value& sum, Value term) {
-  if (term.valid()) sum = sum.valid() ? p.add(sum, term) : term;
-}
 
 /// The first `n` rows, the last one first.
 Value backwards(Primitives& p, Value stacked, std::int64_t n) {
