@@ -128,7 +128,8 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
   // The program draws in its own order, and also for values that it does not use.
   if (shapes_known() && !keeps_random_order(body->nodes, nodes_))
     call()->run_eagerly(
-        "a loop or branch draws random numbers that its results do not use, or use in another order");
+        "the body of a loop, branch or Function draws random numbers that its results do not use, or use in "
+        "another order");
   for (const ir::NodePtr& variable : input_variables())
     if (keep_unused && std::find(body->nodes.begin(), body->nodes.end(), variable) == body->nodes.end())
       body->nodes.push_back(variable);

@@ -7,6 +7,7 @@
 #include "frontend/trace/body_aliases.h"
 #include "frontend/trace/body_trace.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/trace/control_node.h"
 #include "frontend/trace/step_outputs.h"
 #include "ir/primitives.h"
 #include "runtime/fail.h"
@@ -14,8 +15,7 @@
 #include <kiln/control_flow.h>
 
 #include <algorithm>
-#include <exception>
-#include <fmt/ranges.h>
+#include <array>
 #include <unordered_map>
 
 namespace kiln {
@@ -25,9 +25,6 @@ using detail::Array;
 using detail::TensorAccess;
 using Tensors = F::Tensors;
 using Results = struct F::contrib::Results;
-/// Positions of inputs and variables, as in the attributes of a node with bodies.
-using Positions = std::vector<std::int64_t>;
-
 /// Whether to record: within a trace, or on Symbols.
 bool recording(std::initializer_list<const Tensors*> lists, std::source_location where) {
   bool symbols = false, arrays = false;
@@ -45,9 +42,6 @@ Shape row_shape(const Shape& stacked) {
   if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
   return Shape(stacked.dims().subspan(1));
 }
-
-/// As a value of the enclosing trace, if there is one.
-Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
 
 void check_defined(const Tensors& results, std::source_location where) {
   for (const Tensor& t : results)
@@ -97,12 +91,7 @@ class Recorder {
       };
       const bool known = times(seen) > 0 || (i < stacked && times(values) > 2);
       if (value.node->is_variable() || known) {
-        const Tensor* inputs[] = {&head};
-        head = record_node({.op = find_op_or_throw("_copy"),
-                            .inputs = inputs,
-                            .given = {},
-                            .where = where,
-                            .hint = "identity"})[0];
+        head = recorded_copy(head, where);
       }
       seen.push_back(value_of(head, where));
       heads.push_back(head);
@@ -132,57 +121,6 @@ class Recorder {
   std::vector<ir::NodePtr> variables_;
   std::unordered_map<const ir::Node*, Tensor> outside_;
 };
-
-/// The node that runs the bodies. Inputs are added one by one; the functions return their positions.
-class ControlNode {
- public:
-  std::int64_t own_input(const Tensor& t) {
-    inputs_.push_back(t);
-    return static_cast<std::int64_t>(inputs_.size()) - 1;
-  }
-  /// An input for a captured value. Bodies share inputs for variables but not for computed values, as in
-  /// MXNet.
-  std::int64_t input(const Tensor& t) {
-    const ir::NodePtr& node = TensorAccess::array(t)->value.node;
-    if (!node->is_variable()) return own_input(t);
-    const auto [found, added] = shared_.try_emplace(node.get(), static_cast<std::int64_t>(inputs_.size()));
-    return added ? own_input(t) : found->second;
-  }
-  void set(std::string_view name, std::int64_t v) { given_.set(name, v); }
-  void set(std::string_view name, const Positions& positions) {
-    given_.set(name, ir::OptionalInts(positions.begin(), positions.end()));
-    positions_.emplace_back(name, positions);
-  }
-
-  Tensors record(std::string_view op, std::vector<ir::SubgraphPtr> bodies, std::source_location where) {
-    set("num_args", static_cast<std::int64_t>(inputs_.size() + bodies.size()));
-    std::vector<const Tensor*> pointers;
-    for (const Tensor& t : inputs_) pointers.push_back(&t);
-    Tensors out = invoke_all({.op = find_op_or_throw(op),
-                              .inputs = pointers,
-                              .given = given_.items(),
-                              .where = where,
-                              .bodies = bodies});
-    // MXNet writes lists of positions in brackets.
-    ir::Node& node = *TensorAccess::array(out.at(0))->value.node;
-    for (const auto& [name, list] : positions_) {
-      node.attr_text[std::string(name)] = fmt::format("[{}]", fmt::join(list, ", "));
-    }
-    return out;
-  }
-
- private:
-  Tensors inputs_;
-  std::unordered_map<const ir::Node*, std::int64_t> shared_;
-  ir::Attrs given_;
-  std::vector<std::pair<std::string_view, Positions>> positions_;
-};
-
-/// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
-std::string subgraph_name(const std::string& kind) {
-  thread_local std::unordered_map<std::string, int> counts;
-  return kind + std::to_string(counts[kind]++);
-}
 
 Results split(Tensors all, std::size_t outputs) {
   const auto at = all.begin() + static_cast<std::ptrdiff_t>(outputs);
@@ -220,24 +158,6 @@ Tensors copies(const Tensors& list) {
   for (const Tensor& t : list) out.push_back(t.copy());
   return out;
 }
-
-/// Rejects the recording if an error leaves a loop or branch during its lifetime: a program that catches it
-/// has run a part of the body, which no node represents.
-class CaughtErrors {
- public:
-  CaughtErrors() = default;
-  ~CaughtErrors() {
-    if (call_ && std::uncaught_exceptions() > errors_)
-      call_->run_eagerly("it catches an error of the body of a loop or branch");
-  }
-  CaughtErrors(const CaughtErrors&) = delete;
-  /// The recorded call; null while Symbols are composed.
-  CallTrace* call() const { return call_; }
-
- private:
-  CallTrace* const call_ = Trace::current() ? Trace::current()->call() : nullptr;
-  const int errors_ = std::uncaught_exceptions();
-};
 
 /// Runs foreach step by step, on arrays or in a trace with shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
@@ -305,7 +225,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   node.set("in_state_locs", state_positions);
   node.set("in_data_locs", data_positions);
   node.set("remain_locs", other_positions);
-  Results out = split(node.record("_foreach", {subgraph}, where), step.outputs.size());
+  Results out = split(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
     share_arrays(out.states, {&last, 1}, /*may_not_run=*/false);
@@ -363,7 +283,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   node.set("cond_input_locs", condition_positions);
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
-  Results out = split(node.record("_while_loop", {tested, subgraph}, where), step.outputs.size());
+  Results out = split(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
   if (known) share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true);
   return out;
 }
@@ -394,7 +314,7 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
     fail("{}one branch returns {} tensors, the other {}", line_prefix(where), a->outputs.size(),
          b->outputs.size());
   node.set("num_outputs", static_cast<std::int64_t>(a->outputs.size()));
-  Tensors out = node.record("_cond", {test, a, b}, where);
+  Tensors out = node.record("_cond", std::array{test, a, b}, where);
   if (known) share_arrays(out, std::span(ways).subspan(1), /*may_not_run=*/false);  // without the condition
   return out;
 }
