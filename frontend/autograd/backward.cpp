@@ -2,6 +2,7 @@
 #include "frontend/autograd/backward.h"
 
 #include "frontend/autograd/expand.h"
+#include "frontend/autograd/function_call.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/ops/gradient.h"
@@ -81,7 +82,7 @@ class Pass {
         if (resolved(wanted_[i]).entry == entry) found_[i] = heads.at(resolved(wanted_[i]).output);
       if (std::none_of(heads.begin(), heads.end(), [](const Tensor& t) { return t.defined(); })) continue;
       if (entry->consumed) fail_unrecorded(where_);
-      if (options_.create_graph && entry->code->node_count() > 1) {
+      if (options_.create_graph && entry->code && entry->code->expands()) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
         expand(*entry);
         for (std::size_t i = 0; i < heads.size(); ++i)
@@ -89,7 +90,10 @@ class Pass {
         if (!wanted_.empty()) find_leading();
         continue;
       }
-      step(entry, heads);
+      if (entry->function)
+        step_function(entry, heads);
+      else
+        step(entry, heads);
       if (!options_.retain) entry->consume();
     }
     for (std::size_t i = 0; i < wanted_.size(); ++i)
@@ -142,8 +146,7 @@ class Pass {
     }
     Open& open = open_[link.entry->number];
     open.entry = link.entry;
-    const std::size_t outputs = link.entry->code->body()->outputs.size();
-    if (open.sums.size() < outputs) open.sums.resize(outputs);
+    open.sums.resize(link.entry->saved.active.size());
     return open.sums[link.output];
   }
 
@@ -304,6 +307,20 @@ class Pass {
                  .np_shape = true},
                 out, &entry.random);
     for (std::size_t i = 0; i < out.size(); ++i) sum_of(sums.links[i]) = std::move(out[i]);
+  }
+
+  /// The program's gradient of each input is a term of its sum, by input.
+  void step_function(const std::shared_ptr<TapeEntry>& entry, const std::vector<Tensor>& heads) {
+    const bool wanted = std::any_of(entry->inputs.begin(), entry->inputs.end(),
+                                    [&](const TapeLink& link) { return is_wanted(link); });
+    if (!wanted) return;
+    std::vector<Tensor> terms;
+    {
+      const CallModes modes(options_.create_graph, entry->train);
+      terms = entry->function->gradients(entry, heads, options_.create_graph);
+    }
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      if (terms[i].defined() && is_wanted(entry->inputs[i])) add_term(sum_of(entry->inputs[i]), terms[i]);
   }
 
   BackwardPass options_;

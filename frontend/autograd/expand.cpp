@@ -1,5 +1,6 @@
 #include "frontend/autograd/expand.h"
 
+#include "frontend/autograd/function_call.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
@@ -16,6 +17,18 @@ namespace {
 struct Modes : autograd::detail::ModeScope {
   explicit Modes(bool training) : ModeScope(true, training) {}
 };
+
+/// The results of a node that the call has saved, by output; undefined: not saved. To compute them again may
+/// need inputs that are not saved.
+std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) {
+  std::vector<Tensor> results(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
+  for (std::size_t k = 0; k < entry.saved.outputs.size(); ++k) {
+    const ir::Entry& e = entry.code->body()->outputs[static_cast<std::size_t>(entry.saved.outputs[k])];
+    if (e.node.get() == &node && e.output < results.size())
+      results[e.output] = restored(entry.saved_outputs[k]);
+  }
+  return results;
+}
 
 }  // namespace
 
@@ -66,6 +79,15 @@ void expand(TapeEntry& entry) {
       Tensor& state = inputs[static_cast<std::size_t>(aux)];
       state = state.detach();
     }
+    const RandomState random{entry.random.seed, entry.random.counter + draws};
+    draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
+    const std::vector<Tensor> known = saved_results(entry, node);
+    std::vector<Tensor>& out = values[&node];
+    if (node.op->name == "_function") {
+      const RandomBlock block(random);
+      out = run_function(function_call(node, known, entry.where), inputs, entry.where);
+      continue;
+    }
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : inputs) pointers.push_back(&t);
     const OpCall call{.op = *node.op,
@@ -74,19 +96,11 @@ void expand(TapeEntry& entry) {
                       .where = entry.where,
                       .bodies = node.subgraphs,
                       .np_shape = node.np_shape};
-    const RandomState random{entry.random.seed, entry.random.counter + draws};
-    draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
-    std::vector<Tensor>& out = values[&node];
-    out.resize(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
+    out.resize(known.size());
     run_eagerly(call, out, &random);
-    // A result that is saved may depend on inputs that are not.
-    for (std::size_t k = 0; k < entry.saved.outputs.size(); ++k) {
-      const ir::Entry& e = body.outputs[static_cast<std::size_t>(entry.saved.outputs[k])];
-      if (e.node.get() != &node || e.output >= out.size()) continue;
-      const Tensor elements = restored(entry.saved_outputs[k]);
-      if (TensorAccess::bytes(elements) > 0)
-        std::memcpy(elements_of(out[e.output]), elements_of(elements), TensorAccess::bytes(elements));
-    }
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (known[k].defined() && TensorAccess::bytes(known[k]) > 0)
+        std::memcpy(elements_of(out[k]), elements_of(known[k]), TensorAccess::bytes(known[k]));
   }
   std::vector<TapeLink> expanded;
   for (const ir::Entry& e : body.outputs) {

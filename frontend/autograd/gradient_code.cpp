@@ -3,12 +3,21 @@
 #include <algorithm>
 
 namespace kiln::detail {
+namespace {
+
+bool has_function(const ir::Subgraph& body) {
+  return std::any_of(body.nodes.begin(), body.nodes.end(),
+                     [](const auto& n) { return n->op_name == "_function"; });
+}
+
+}  // namespace
 
 GradientCode::GradientCode(ir::SubgraphPtr body, bool train)
     : body_(std::move(body)),
       node_count_(static_cast<std::size_t>(std::count_if(body_->nodes.begin(), body_->nodes.end(),
                                                          [](const auto& n) { return !n->is_variable(); }))),
-      train_(train) {}
+      train_(train),
+      expands_(node_count_ > 1 || has_function(*body_)) {}
 
 ir::GradientUses GradientCode::uses(const ir::GradientRequest& request) const {
   const std::lock_guard lock(mutex_);

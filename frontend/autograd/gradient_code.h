@@ -20,6 +20,9 @@ class GradientCode {
   const ir::SubgraphPtr& body() const { return body_; }
   /// Operators in the body.
   std::size_t node_count() const { return node_count_; }
+  /// Whether derivatives of its gradients need an entry for each node (expand.h): of a block, and of an
+  /// autograd::Function.
+  bool expands() const { return expands_; }
   /// What the gradients of `request` read.
   ir::GradientUses uses(const ir::GradientRequest& request) const;
   /// A request with all floating outputs as heads.
@@ -28,7 +31,7 @@ class GradientCode {
  private:
   ir::SubgraphPtr body_;
   std::size_t node_count_;
-  bool train_;
+  bool train_, expands_;
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<ir::GradientRequest, ir::GradientUses>> known_;
 };

@@ -1,5 +1,6 @@
 #include "frontend/autograd/tape.h"
 
+#include "frontend/autograd/function_call.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
@@ -12,13 +13,6 @@ namespace kiln::detail {
 namespace {
 
 thread_local std::uint64_t* numbers_of_expansion = nullptr;
-
-/// The last of `count` new numbers.
-std::uint64_t take_numbers(std::uint64_t count) {
-  static std::atomic<std::uint64_t> next{1};
-  if (numbers_of_expansion) return (*numbers_of_expansion += count) - 1;
-  return next.fetch_add(count, std::memory_order_relaxed) + count - 1;
-}
 
 bool is_whole(const Tensor& t) {
   return TensorAccess::offset(t) == 0 && TensorAccess::shape(t) == TensorAccess::array(t)->shape;
@@ -41,6 +35,12 @@ void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> 
 }
 
 }  // namespace
+
+std::uint64_t take_numbers(std::uint64_t count) {
+  static std::atomic<std::uint64_t> next{1};
+  if (numbers_of_expansion) return (*numbers_of_expansion += count) - 1;
+  return next.fetch_add(count, std::memory_order_relaxed) + count - 1;
+}
 
 SharedSums::SharedSums(std::span<const TapeLink> by_input)
     : numbers(by_input.size(), ir::GradientRequest::none) {
@@ -77,6 +77,7 @@ void TapeEntry::consume() {
   saved_outputs.clear();
   joint.code.reset();
   joint_saved.reset();
+  function.reset();
 }
 
 NumberScope::NumberScope(std::uint64_t first)

@@ -21,6 +21,7 @@
 namespace kiln::detail {
 
 struct TapeEntry;
+class FunctionCall;
 
 /// An array whose gradient the program wants: by attach_grad(), or a parameter.
 struct GradVariable {
@@ -60,13 +61,14 @@ struct TapeEntry {
   /// In program order. A call of several nodes takes a number for each, and this is the last.
   std::uint64_t number = 0;
   std::shared_ptr<const GradientCode> code;
+  std::shared_ptr<FunctionCall> function;  ///< in the place of `code`: of an autograd::Function
   bool train = false;
   std::atomic<bool> consumed{false};  ///< by a backward pass that did not retain it
   RandomState random;                 ///< of the call
   std::source_location where;
   std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
   std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
-  ir::GradientUses saved;                          ///< which inputs and outputs of the body
+  ir::GradientUses saved;  ///< which inputs and outputs of the body; of a function `active` alone
   /// Of a call that ran the forward entry of joint code: that code, and the memory of the values that it
   /// saved. `joint` null: a backward pass recomputes what it needs.
   std::shared_ptr<JointCodes> joint_codes;
@@ -100,6 +102,8 @@ struct ArrayTape {
 
 /// The array's; made if there is none.
 ArrayTape& tape_of(Array& array);
+/// The last of `count` new numbers of entries, in program order.
+std::uint64_t take_numbers(std::uint64_t count);
 /// Guards the making of an ArrayTape, `saved` and `views`: threads may record reads of one array at once.
 std::mutex& tape_mutex(const Array& array);
 

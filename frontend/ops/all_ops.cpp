@@ -32,6 +32,7 @@ std::vector<const OpDef*> collect() {
                       ops::special_ops,
                       ops::view_ops,
                       ops::gradient_ops,
+                      ops::function_ops,
                       ops::numpy_elementwise_ops,
                       ops::numpy_reduce_ops,
                       ops::numpy_shape_ops,

@@ -30,6 +30,7 @@ std::span<const ir::OpDef> ctc_ops();          ///< connectionist temporal class
 std::span<const ir::OpDef> special_ops();      ///< erfinv, gamma and gammaln
 std::span<const ir::OpDef> view_ops();         ///< writes through views, made by Tensor
 std::span<const ir::OpDef> gradient_ops();     ///< the backward pass of a recorded call
+std::span<const ir::OpDef> function_ops();     ///< subgraphs with a gradient of the program
 
 // MXNet's numpy mode: operators with numpy's rules for shapes and dtypes.
 std::span<const ir::OpDef> numpy_elementwise_ops();  ///< pointwise functions

@@ -7,9 +7,10 @@
 
 namespace kiln {
 
-/// Records the body of a loop or branch as a subgraph. A captured array becomes a variable of it. Its nodes
-/// are named in the enclosing scope and have the attribute `__subgraph_name__`. Shapes are known if those of
-/// the enclosing trace are; without an enclosing trace the body is composed of Symbols.
+/// Records the body of a loop or branch, or a method of a Function, as a subgraph. A captured array becomes a
+/// variable of it. Its nodes are named in the enclosing scope and have the attribute `__subgraph_name__`.
+/// Shapes are known if those of the enclosing trace are; without an enclosing trace the body is composed of
+/// Symbols.
 class BodyTrace final : public Trace {
  public:
   explicit BodyTrace(std::string subgraph_name);

@@ -56,6 +56,24 @@ const char* const product = R"json([{"nodes": [
   {"op": "elemwise_add", "name": "sum", "inputs": [[3, 0, 0], [2, 0, 0]]}],
   "arg_nodes": [0, 1, 2], "heads": [[4, 0, 0]]}])json";
 
+// |x| * w, and the gradients of x and w; the sign of x is kept
+const char* const magnitude = R"json([{"nodes": [
+  {"op": "null", "name": "x", "inputs": []},
+  {"op": "null", "name": "w", "inputs": []},
+  {"op": "sign", "name": "sign", "inputs": [[0, 0, 0]]},
+  {"op": "elemwise_mul", "name": "size", "inputs": [[0, 0, 0], [2, 0, 0]]},
+  {"op": "elemwise_mul", "name": "out", "inputs": [[3, 0, 0], [1, 0, 0]]}],
+  "arg_nodes": [0, 1], "heads": [[4, 0, 0], [2, 0, 0]]},
+  {"nodes": [
+  {"op": "null", "name": "head", "inputs": []},
+  {"op": "null", "name": "sign", "inputs": []},
+  {"op": "null", "name": "w", "inputs": []},
+  {"op": "null", "name": "x", "inputs": []},
+  {"op": "elemwise_mul", "name": "signed", "inputs": [[0, 0, 0], [1, 0, 0]]},
+  {"op": "elemwise_mul", "name": "dx", "inputs": [[4, 0, 0], [2, 0, 0]]},
+  {"op": "elemwise_mul", "name": "dw", "inputs": [[4, 0, 0], [3, 0, 0]]}],
+  "arg_nodes": [0, 1, 2, 3], "heads": [[5, 0, 0], [6, 0, 0]]}])json";
+
 Sample with_bodies(std::vector<Input> inputs, Attributes attrs, const char* subgraphs) {
   return {.inputs = std::move(inputs), .attrs = std::move(attrs), .subgraphs = subgraphs};
 }
@@ -86,6 +104,12 @@ Rows recurrent_rows() {
                             {"heads", "[1]"},
                             {"sums", "[0, 1, 2]"},
                             {"running", "[0, 1, 0]"}};
+  const Attributes function{{"num_args", "4"},
+                            {"num_outputs", "1"},
+                            {"num_saved", "1"},
+                            {"forward_locs", "[0, 1]"},
+                            {"backward_locs", "[2, 1, 4, 3]"},
+                            {"gradient_locs", "[0, 1]"}};
   return {
       // data (steps, batch, channels), all weights and biases in one vector, the first states
       {{"RNN"},
@@ -125,6 +149,9 @@ Rows recurrent_rows() {
       {{"_cond"},
        {with_bodies({indices({1}, 2), {3, 5}}, cond, branches),
         with_bodies({indices({1}, 3), {17}}, cond, branches)},
+       float_dtypes},
+      {{"_function"},
+       {with_bodies({{3, 5}, {3, 5}}, function, magnitude), with_bodies({{17}, {17}}, function, magnitude)},
        float_dtypes},
       {{"_vjp"},
        {with_bodies({{3, 5}, {3, 5}, {3, 5}, {3, 5}, {3, 5}}, gradient, product),

@@ -8,6 +8,7 @@
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
 #include <kiln/f.h>
+#include <kiln/function.h>
 #include <kiln/io.h>
 #include <kiln/loss.h>
 #include <kiln/lr_scheduler.h>

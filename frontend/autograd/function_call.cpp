@@ -1,0 +1,226 @@
+#include "frontend/autograd/function_call.h"
+
+#include "frontend/autograd/tape.h"
+#include "frontend/eager/call_site.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/tensor/view.h"
+#include "frontend/trace/function_trace.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/autograd.h>
+
+#include <cstring>
+#include <unordered_map>
+
+namespace kiln::detail {
+namespace {
+
+/// An array of its own with the elements of `t`, in the same memory.
+Tensor borrowed(const Tensor& t) {
+  const std::shared_ptr<Array>& array = TensorAccess::array(t);
+  const Shape& shape = TensorAccess::shape(t);
+  Buffer memory(array->host_data() + TensorAccess::byte_offset(t), TensorAccess::bytes(t), [array] {});
+  return TensorAccess::make(std::make_shared<Array>(std::move(memory), shape), 0, shape,
+                            TensorAccess::dtype(t));
+}
+
+/// Gives an array that borrows memory a copy of it.
+void own_memory(Array& array, const TensorType& type) {
+  Buffer memory(type);
+  if (memory.bytes() > 0) std::memcpy(memory.data(), array.host_data(), memory.bytes());
+  array.reset(std::move(memory));
+}
+
+TensorType type_of(const Tensor& t) { return {TensorAccess::dtype(t), TensorAccess::shape(t)}; }
+
+bool is_whole(const Tensor& t) {
+  return TensorAccess::offset(t) == 0 && TensorAccess::shape(t) == TensorAccess::array(t)->shape;
+}
+
+/// A result as an array that nobody else has.
+Tensor alone(const Tensor& t) {
+  const std::shared_ptr<Array>& array = TensorAccess::array(t);
+  return array.use_count() == 1 && is_whole(t) && !array->external() ? t : t.copy();
+}
+
+/// While it lives, arrays that a function kept lead to an entry of the tape. After it the entry, which owns
+/// the function, would own itself.
+class Histories {
+ public:
+  void set(const std::weak_ptr<Array>& kept, const TapeLink& link) {
+    const std::shared_ptr<Array> array = kept.lock();
+    if (!array) return;
+    set(*array, link);
+    arrays_.push_back(array);
+  }
+  ~Histories() {
+    for (const std::shared_ptr<Array>& array : arrays_) set(*array, {});
+  }
+  Histories() = default;
+  Histories(const Histories&) = delete;
+
+ private:
+  static void set(Array& array, const TapeLink& link) {
+    ArrayTape& tape = tape_of(array);
+    tape.link = link;
+    const std::lock_guard lock(tape_mutex(array));
+    tape.views.clear();
+  }
+  std::vector<std::shared_ptr<Array>> arrays_;
+};
+
+class NodeCall final : public FunctionCall {
+ public:
+  NodeCall(const ir::Node& node, std::vector<Tensor> known, std::source_location where)
+      : FunctionCall(node.op->differentiable_inputs(node.attrs)),
+        bodies_(node.subgraphs),
+        forward_places_(node.attrs.integers("forward_locs")),
+        backward_places_(node.attrs.integers("backward_locs")),
+        gradient_places_(node.attrs.integers("gradient_locs")),
+        results_(static_cast<std::size_t>(node.attrs.integer("num_outputs"))),
+        known_(std::move(known)),
+        where_(where) {}
+
+  std::vector<Tensor> forward(const std::vector<Tensor>& inputs) override {
+    std::vector<Tensor> in;
+    for (const std::int64_t i : forward_places_) in.push_back(inputs[static_cast<std::size_t>(i)]);
+    values_ = run(*bodies_[0], in);
+    for (std::size_t k = 0; k < known_.size(); ++k)
+      if (known_[k].defined()) values_[k] = known_[k].copy();
+    known_.clear();
+    given_ = inputs;
+    return {values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(results_)};
+  }
+
+ protected:
+  std::vector<Tensor> backward(const std::vector<Tensor>& heads) override {
+    std::vector<Tensor> all = values_;
+    all.insert(all.end(), heads.begin(), heads.end());
+    all.insert(all.end(), given_.begin(), given_.end());
+    std::vector<Tensor> in;
+    for (const std::int64_t i : backward_places_) in.push_back(all[static_cast<std::size_t>(i)]);
+    const std::vector<Tensor> terms = run(*bodies_[1], in);
+    std::vector<Tensor> out(given_.size());
+    for (std::size_t i = 0; i < gradient_places_.size(); ++i)
+      if (gradient_places_[i] >= 0) out[i] = terms[static_cast<std::size_t>(gradient_places_[i])];
+    return out;
+  }
+
+ private:
+  std::vector<Tensor> run(const ir::Subgraph& body, const std::vector<Tensor>& in) const {
+    std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
+    for (std::size_t i = 0; i < in.size(); ++i) values[body.inputs[i].get()] = {in[i]};
+    for (const ir::NodePtr& node : body.nodes) {
+      if (node->is_variable()) continue;
+      std::vector<Tensor> inputs;
+      for (const ir::Entry& e : node->inputs) inputs.push_back(values.at(e.node.get()).at(e.output));
+      values[node.get()] =
+          node->op->name == "_function"
+              ? run_function(function_call(*node, {}, where_), inputs, where_)
+              : invoke(*node->op, inputs, node->attrs, where_, {}, node->subgraphs, node->np_shape);
+    }
+    std::vector<Tensor> out;
+    for (const ir::Entry& e : body.outputs) out.push_back(values.at(e.node.get()).at(e.output));
+    return out;
+  }
+
+  std::vector<ir::SubgraphPtr> bodies_;
+  std::vector<std::int64_t> forward_places_, backward_places_, gradient_places_;
+  std::size_t results_;
+  std::vector<Tensor> known_, values_, given_;
+  std::source_location where_;
+};
+
+}  // namespace
+
+std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& entry,
+                                            std::span<const Tensor> heads, bool history) {
+  const std::string line = line_prefix(entry->where);
+  std::vector<Tensor> given;
+  std::vector<std::uint64_t> versions;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    given.push_back(heads[k].defined() ? heads[k] : zeros(outputs_[k].type.shape, outputs_[k].type.dtype));
+    versions.push_back(TensorAccess::array(given[k])->version());
+  }
+  Histories histories;
+  // An array that is several of these is an input first, then the first of its results.
+  for (std::size_t k = history ? outputs_.size() : 0; k-- > 0;)
+    if (is_floating(outputs_[k].type.dtype))
+      histories.set(outputs_[k].array, {entry, static_cast<std::uint32_t>(k), nullptr});
+  for (std::size_t i = 0; history && i < inputs_.size(); ++i)
+    histories.set(inputs_[i].array, entry->inputs[i]);
+  const std::vector<Tensor> terms = backward(given);
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (TensorAccess::array(given[k])->version() != versions[k])
+      fail(
+          "{}the backward of a Function writes into an array that it did not make: return new arrays instead",
+          line);
+  std::vector<Tensor> types;
+  for (const Known& input : inputs_)
+    types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer(), input.type.shape), 0,
+                                       input.type.shape, input.type.dtype));
+  check_function_gradients(terms, types, line);
+  return terms;
+}
+
+std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, const std::vector<Tensor>& inputs,
+                                 std::source_location where) {
+  const std::string line = line_prefix(where);
+  std::vector<TapeLink> links(inputs.size());
+  bool recorded = false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined()) fail("{}input {} of a Function is an undefined Tensor", line, i);
+    if (!is_recording() || !is_floating(TensorAccess::dtype(inputs[i])) || !has_link(inputs[i])) continue;
+    links[i] = link_of(inputs[i], where);
+    recorded = recorded || i < call->differentiable_;
+  }
+  std::vector<Tensor> own;
+  for (const Tensor& t : inputs) own.push_back(borrowed(t));
+  std::vector<Tensor> out;
+  {
+    const autograd::Pause pause(is_training());
+    std::vector<Tensor> results = call->forward(own);
+    check_function_results(results, line);
+    for (const Tensor& t : own)
+      if (TensorAccess::array(t)->version() != 1)
+        fail(
+            "{}the forward of a Function writes into an array that it did not make: return new arrays "
+            "instead",
+            line);
+    for (Tensor& t : results) {
+      call->outputs_.push_back({type_of(t), is_whole(t) ? TensorAccess::array(t) : nullptr});
+      out.push_back(alone(t));
+      t = {};
+    }
+  }
+  for (Tensor& t : own) {
+    const std::shared_ptr<Array> array = TensorAccess::array(t);
+    const TensorType type = type_of(t);
+    t = {};
+    call->inputs_.push_back({type, array});
+    if (array.use_count() > 1) own_memory(*array, type);
+  }
+  if (!recorded) return out;
+  auto entry = std::make_shared<TapeEntry>();
+  entry->train = CallContext::current().training;
+  entry->where = CallSite::resolve(where);
+  entry->function = call;
+  entry->inputs = std::move(links);
+  entry->number = take_numbers(1);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    entry->saved.active.push_back(is_floating(TensorAccess::dtype(out[k])));
+    if (!entry->saved.active[k]) continue;
+    ArrayTape& tape = tape_of(*TensorAccess::array(out[k]));
+    tape.link = {entry, static_cast<std::uint32_t>(k), nullptr};
+    tape.views.clear();
+  }
+  return out;
+}
+
+std::shared_ptr<FunctionCall> function_call(const ir::Node& node, std::vector<Tensor> known,
+                                            std::source_location where) {
+  return std::make_shared<NodeCall>(node, std::move(known), where);
+}
+
+}  // namespace kiln::detail
