@@ -8,6 +8,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
 #include <mlir/IR/DialectImplementation.h>
 
 #include "ir/KilnDialect.cpp.inc"
@@ -326,8 +327,15 @@ mlir::LogicalResult ReduceWindowOp::verify() {
 }
 
 mlir::LogicalResult PackOp::verify() {
-  const llvm::ArrayRef<std::int64_t> x = ranked(getX()).getShape();
+  llvm::SmallVector<std::int64_t> x(ranked(getX()).getShape());
   auto panel = static_cast<std::int64_t>(getPanel()), groups = static_cast<std::int64_t>(getGroups());
+  if (const auto order = getOrder()) {
+    if (getKind() != PackKind::convolution || groups != 1 || order->size() != x.size() ||
+        !mlir::isPermutationVector(*order))
+      return emitOpError(
+          "has an order, which only weights of a convolution of one group have, for their axes");
+    x = mlir::applyPermutation(x, *order);
+  }
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
     return emitOpError("needs kernels of 3x3");

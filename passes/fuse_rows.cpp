@@ -50,6 +50,24 @@ bool stays_in_row(mlir::Value v, Shape rows) {
   return last < row_elements;
 }
 
+/// Whether neighbours in memory belong to different rows of what a fusion reduces, as in sums over an image
+/// with the channels last. Row by row, each cache line would be read once for each of its elements.
+bool reduces_columns(ir::FusionOp fusion, Shape rows) {
+  for (mlir::Operation& op : fusion.getBody().front()) {
+    auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
+    if (!reduce) continue;
+    const Shape shape = ir::ranked(reduce.getX()).getShape();
+    for (mlir::Operation& reader : fusion.getBody().front())
+      for (mlir::Value v : reader.getOperands()) {
+        if (ir::is_view_op(&reader) || ir::ranked(v).getShape() != shape) continue;
+        const ir::View view = ir::view_of(v);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          if (rows[i] > 1 && view.strides[i] == 1) return true;
+      }
+  }
+  return false;
+}
+
 bool used_in_row(mlir::Value v, Shape rows) {
   return llvm::all_of(v.getUsers(), [&](mlir::Operation* user) {
     return ir::is_view_op(user) ? used_in_row(user->getResult(0), rows) : stays_in_row(v, rows);
@@ -147,6 +165,7 @@ class RowFusion {
         if (llvm::any_of(reduce.getAxes(),
                          [&](std::int64_t axis) { return axis < static_cast<std::int64_t>(rows.size()); }))
           return false;
+    if (reduces_columns(fusion, rows)) return false;
     for (auto [operand, argument] : llvm::zip(fusion.getOperands(), fusion.getBody().getArguments()))
       if (is_member(roots_->of(operand)) && !used_in_row(argument, rows)) return false;
     return true;

@@ -76,3 +76,17 @@ func.func @overwritten(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x
   %5 = kiln.unary neg %4 : tensor<512x512xf32>
   return %2, %5 : tensor<512xf32>, tensor<512x512xf32>
 }
+
+// The rows of a sum over images are its channels. With the channels last they are columns of memory, which one kernel adds
+// up for all channels at once.
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT: kiln.row_fusion
+// CHECK: return
+func.func @columns(%x: tensor<4x32x32x64xf32>, %s: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = kiln.transpose %x [3, 0, 1, 2] : tensor<4x32x32x64xf32> -> tensor<64x4x32x32xf32>
+  %1 = kiln.reduce sum %0 [1, 2, 3] : tensor<64x4x32x32xf32> -> tensor<64xf32>
+  %2 = kiln.reshape %1 : tensor<64xf32> -> tensor<64x1xf32>
+  %3 = kiln.reduce sum %2 [1] : tensor<64x1xf32> -> tensor<64xf32>
+  %4 = kiln.binary mul %3, %s : tensor<64xf32>
+  return %4 : tensor<64xf32>
+}

@@ -177,6 +177,14 @@ func.func @pack(%w: tensor<20x10xf32>) {
 
 // -----
 
+func.func @pack_order(%w: tensor<20x10x1xf32>) {
+  // expected-error @+1 {{has an order, which only weights of a convolution of one group have, for their axes}}
+  %p = kiln.pack convolution %w {groups = 1 : i64, order = array<i64: 0, 0, 1>, panel = 16 : i64} : tensor<20x10x1xf32> -> tensor<1x2x10x16xf32>
+  return
+}
+
+// -----
+
 func.func @fusion_yield(%x: tensor<4xf32>) {
   // expected-error @+1 {{must yield its results}}
   %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<5xf32> {

@@ -9,6 +9,7 @@
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
 
 namespace kiln::codegen {
 namespace {
@@ -128,7 +129,7 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<s
 
 Launch launch_pack(ir::PackOp pack, const Target& target) {
   if (pack.getKind() == ir::PackKind::winograd) return launch_winograd_pack(pack, target);
-  auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
+  const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   DType dtype = dtype_of_value(pack.getResult());
   std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];
   std::int64_t outer = 1;
@@ -139,13 +140,17 @@ Launch launch_pack(ir::PackOp pack, const Target& target) {
   std::int64_t n, n_stride, k_stride = 0, outer_stride;
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
   if (pack.getKind() == ir::PackKind::convolution) {
-    n = from[0] / static_cast<std::int64_t>(pack.getGroups());
-    n_stride = k_extent;
+    // Of the weights' axes.
+    Dims extents(from), strides = ir::View::whole(pack.getX()).strides;
+    if (const auto order = pack.getOrder()) {
+      extents = mlir::applyPermutation(extents, *order);
+      strides = mlir::applyPermutation(strides, *order);
+    }
+    n = extents[0] / static_cast<std::int64_t>(pack.getGroups());
+    n_stride = strides[0];
     outer_stride = n * n_stride;
-    Dims kernel(from.begin() + 2, from.end()), tap_strides(kernel.size());
-    std::int64_t step = 1;
-    for (std::size_t i = kernel.size(); i-- > 0; step *= kernel[i]) tap_strides[i] = step;
-    launch.table = window_offsets(from[1], kernel, step, tap_strides);
+    launch.table = window_offsets(extents[1], llvm::ArrayRef(extents).drop_front(2), strides[1],
+                                  llvm::ArrayRef(strides).drop_front(2));
   } else {
     bool transposed = pack.getKind() == ir::PackKind::transposed;
     n = from[from.size() - (transposed ? 2 : 1)];
