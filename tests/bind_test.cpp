@@ -1,31 +1,10 @@
 // Bound calls: the bits of a call, on what its arrays hold, without its allocations.
+#include "counted_allocations.h"
 #include "function_net.h"
-
-#include <cstdlib>
-#include <new>
 
 using namespace kiln;
 using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
-
-namespace {
-std::atomic<std::size_t> allocations{0};
-}  // namespace
-
-// Of the whole program, the library's included; sanitizers have their own. Inlined, GCC takes them for
-// functions that do not belong together.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool counted = false;
-#else
-constexpr bool counted = true;
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* p = std::malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-#endif
 
 namespace {
 
@@ -158,14 +137,14 @@ TEST_CASE("a bound call allocates nothing") {
   auto step = net.bind({ones({16, 40})});
   step();
   const MemoryReport memory = memory_report();
-  const std::size_t before = allocations;
+  const std::size_t before = Allocations::made;
   for (int i = 0; i < 10; ++i) step();
-  const std::size_t after = allocations;
+  const std::size_t after = Allocations::made;
   CHECK(after == before);
   CHECK(memory_report().live_bytes == memory.live_bytes);
   CHECK(memory_report().pooled_bytes == memory.pooled_bytes);
   net(ones({16, 40}));
-  if (counted) CHECK(allocations > after);
+  if (allocations_counted) CHECK(Allocations::made > after);
 }
 
 TEST_CASE("other arrays can be bound to the same call") {

@@ -53,18 +53,20 @@ SharedSums::SharedSums(std::span<const TapeLink> by_input)
 }
 
 TapeEntry::~TapeEntry() {
-  // Entries that only this one leads to end here, not within each other's destructors.
+  // Entries that only this one leads to end here, not within each other's destructors. One that several links
+  // lead to ends with the last of them.
   std::vector<std::shared_ptr<TapeEntry>> ending;
   const auto take = [&](std::vector<TapeLink>& links) {
-    for (TapeLink& link : links)
-      if (link.entry && link.entry.use_count() == 1) ending.push_back(std::move(link.entry));
+    for (TapeLink& link : links) {
+      std::shared_ptr<TapeEntry> entry = std::move(link.entry);
+      if (entry.use_count() == 1) ending.push_back(std::move(entry));
+    }
   };
   take(inputs);
   take(expanded);
   while (!ending.empty()) {
     const std::shared_ptr<TapeEntry> last = std::move(ending.back());
     ending.pop_back();
-    if (last.use_count() > 1) continue;
     take(last->inputs);
     take(last->expanded);
   }
