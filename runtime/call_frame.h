@@ -8,13 +8,15 @@ namespace kiln {
 
 /// One call of an executable: its arguments and the memory of its results. Eager operators, hybridized
 /// blocks, models and constant folding all call through a frame. `executable`, the storages and the result
-/// memory outlive the frame. Allocates nothing for calls of usual sizes. Thread rule: one thread at a time.
+/// memory outlive the frame. Its run allocates nothing; a frame of usual size is on the stack. Thread rule:
+/// one thread at a time.
 class CallFrame {
  public:
   explicit CallFrame(const Executable& executable)
       : executable_(executable),
         arguments_(executable.plan().inputs.size()),
-        results_(executable.plan().outputs.size()) {}
+        results_(executable.plan().outputs.size()),
+        addresses_(executable) {}
 
   std::size_t argument_count() const { return executable_.plan().inputs.size(); }
   std::size_t result_count() const { return executable_.plan().outputs.size(); }
@@ -32,13 +34,14 @@ class CallFrame {
   void run(Reserve&& reserve) {
     const std::int64_t draws = executable_.plan().random_draws;
     executable_.run({arguments_.data(), argument_count()}, {results_.data(), result_count()},
-                    draws > 0 ? reserve(draws) : RandomState{});
+                    draws > 0 ? reserve(draws) : RandomState{}, addresses_);
   }
 
  private:
   const Executable& executable_;
   SmallArray<Argument, 32> arguments_;
   SmallArray<void*, 8> results_;
+  Executable::Addresses addresses_;
 };
 
 }  // namespace kiln

@@ -98,6 +98,9 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
     for (const TensorType& t : plan_.inputs) input_bytes_.push_back(static_cast<std::size_t>(t.bytes()));
 }
 
+Executable::Addresses::Addresses(const Executable& e)
+    : bases(e.bases_), operands(e.widest_), inputs_in_order(e.in_place_.size()) {}
+
 Executable::Operand Executable::resolve(const BufferRef& ref) const {
   using Space = BufferRef::Space;
   const auto check = [&](std::size_t n) {
@@ -292,16 +295,17 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
 ///
 /// Intervals in the order of their beginnings: one that overlaps any earlier interval overlaps the one with
 /// the greatest end.
-std::vector<Buffer> Executable::stage_overlapping(std::byte** bases) const {
+std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses) const {
+  std::byte** const bases = addresses.bases.data();
   std::vector<Buffer> copies;
   const std::size_t count = plan_.inputs.size();
   if (count < 2) return copies;
   const auto bytes = [&](std::uint32_t i) { return input_bytes_[i]; };
-  SmallArray<std::uint32_t, 64> order(count);
+  std::uint32_t* const order = addresses.inputs_in_order.data();
   std::size_t used = 0;
   for (std::uint32_t i = 0; i < count; ++i)
-    if (bytes(i) > 0) order.data()[used++] = i;
-  const std::span sorted(order.data(), used);
+    if (bytes(i) > 0) order[used++] = i;
+  const std::span sorted(order, used);
   const std::less<const std::byte*> before;
   std::sort(sorted.begin(), sorted.end(),
             [&](std::uint32_t a, std::uint32_t b) { return before(bases[a], bases[b]); });
@@ -348,12 +352,13 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   }
 }
 
-void Executable::run_steps(std::byte* const* bases) const {
-  SmallArray<void*, 32> operands(widest_);
+void Executable::run_steps(Addresses& addresses) const {
+  std::byte* const* const bases = addresses.bases.data();
+  void** const operands = addresses.operands.data();
   const Workspace workspace(launches_, plan_.name);
   if (Profile::Record* profile = Profile::Record::active())
-    return run_timed(*profile, bases, operands.data(), workspace);
-  for (const Launch& l : launches_) launch(l, bases, operands.data(), workspace);
+    return run_timed(*profile, bases, operands, workspace);
+  for (const Launch& l : launches_) launch(l, bases, operands, workspace);
 }
 
 void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
@@ -374,38 +379,37 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
 }
 
 void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {
-  SmallArray<std::byte*, 64> bases(bases_);
-  std::byte** base = std::copy_n(operands, first_constant_, bases.data());
+  Addresses addresses(*this);
+  std::byte** base = std::copy_n(operands, first_constant_, addresses.bases.data());
   for (const auto& c : plan_.constants) *base++ = c->data();
   RandomState state = random;
   *base++ = arena;
   *base++ = reinterpret_cast<std::byte*>(&state);
-  run_steps(bases.data());
+  run_steps(addresses);
 }
 
 void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                     const RandomState& random) const {
+                     const RandomState& random, Addresses& addresses) const {
   if (inputs.size() != plan_.inputs.size() || outputs.size() != plan_.outputs.size())
     fail_internal("{} takes {} inputs and {} outputs, got {} and {}", plan_.name, plan_.inputs.size(),
                   plan_.outputs.size(), inputs.size(), outputs.size());
   const FloatEnv env;
-  SmallArray<std::byte*, 64> bases(bases_);
-
-  std::byte** base = bases.data();
+  std::byte** const bases = addresses.bases.data();
+  std::byte** base = bases;
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : plan_.constants) *base++ = c->data();
   PrepackedReferences prepacked;
-  if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases.data(), prepacked);
+  if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases, prepacked);
   const Arena arena(plan_.arena_bytes, plan_.name);
   RandomState state = random;
   *base++ = arena.data();
   *base++ = reinterpret_cast<std::byte*>(&state);
 
   std::vector<Buffer> staged;
-  if (!in_place_.empty()) staged = stage_overlapping(bases.data());
-  run_steps(bases.data());
-  if (!plan_.write_backs.empty()) write_back(inputs, bases.data());
+  if (!in_place_.empty()) staged = stage_overlapping(addresses);
+  run_steps(addresses);
+  if (!plan_.write_backs.empty()) write_back(inputs, bases);
 }
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #pragma once
 #include "runtime/plan.h"
 #include "runtime/reclaim.h"
+#include "runtime/small_array.h"
 
 #include <kiln/profile.h>
 
@@ -62,10 +63,26 @@ class KILN_API Executable {
   /// The device of its kernels, arguments and results.
   Device device() const { return device_; }
 
+  /// The addresses that one call works with. A frame has them, so that a call that is repeated allocates
+  /// none.
+  struct Addresses {
+    explicit Addresses(const Executable& executable);
+    SmallArray<std::byte*, 64> bases;
+    SmallArray<void*, 32> operands;                 ///< of a launch
+    SmallArray<std::uint32_t, 64> inputs_in_order;  ///< to find inputs that overlap
+  };
+
   /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input.
   /// Inputs may overlap each other: steps read the old contents of all inputs. Sets the floating-point
   /// environment (round to nearest, subnormals kept) and restores the caller's.
-  void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random) const;
+  void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
+           Addresses& addresses) const;
+  /// The same, with addresses of its own.
+  void run(std::span<const Argument> inputs, std::span<void* const> outputs,
+           const RandomState& random) const {
+    Addresses addresses(*this);
+    run(inputs, outputs, random, addresses);
+  }
   /// Runs as the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs;
   /// the arena has room for plan().arena_bytes. The caller has set the floating-point environment.
   void run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const;
@@ -92,7 +109,7 @@ class KILN_API Executable {
   void add_prepacked(std::size_t index);
   class Workspace;
   void launch(const Launch& l, std::byte* const* bases, void** operands, const Workspace& workspace) const;
-  void run_steps(std::byte* const* bases) const;
+  void run_steps(Addresses& addresses) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
                  const Workspace& workspace) const;
   /// Keeps the prepacked constants of a call alive.
@@ -105,7 +122,7 @@ class KILN_API Executable {
   const Buffer* find_prepacked(std::size_t index, std::span<const Argument> inputs) const;
   std::shared_ptr<const Buffer> get_prepacked(std::size_t index, std::span<const Argument> inputs,
                                               std::byte** bases) const;
-  std::vector<Buffer> stage_overlapping(std::byte** bases) const;
+  std::vector<Buffer> stage_overlapping(Addresses& addresses) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
   ExecutablePlan plan_;

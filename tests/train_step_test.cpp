@@ -2,6 +2,7 @@
 // long trainings are compared in training_test.cpp.
 #include "golden_files.h"
 #include "same_bits.h"
+#include "temporary_folder.h"
 #include "training_nets.h"
 
 #include <catch2/catch.hpp>
@@ -158,6 +159,28 @@ TEST_CASE("a step follows its network and its trainer", "[train_step]") {
 
   // Gradients have no arrays: those of earlier passes stay.
   CHECK(F::sum(F::abs(task.net->collect_params().items()[0].grad())).item<float>() == 0);
+}
+
+TEST_CASE("a compiled step begins with new states after states of no update are loaded", "[train_step]") {
+  Task task = mlp();
+  Trainer trainer(task.net->collect_params(), "sgd", {.learning_rate = 0.5, .momentum = 0.9});
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "new.params").string();
+  trainer.save_states(path);
+  TrainStep step = task.net->train_step(*task.loss, trainer);
+  const std::vector<Parameter> parameters = task.net->collect_params().items();
+  Tensors before, after;
+  for (const Parameter& p : parameters) before.push_back(p.data().copy());
+  step(task.x, task.label);
+  for (const Parameter& p : parameters) after.push_back(p.data().copy());
+  step(task.x, task.label);
+
+  trainer.load_states(path);
+  for (std::size_t i = 0; i < parameters.size(); ++i) Parameter(parameters[i]).set_data(before[i]);
+  step(task.x, task.label);
+  CHECK(step.compiled());
+  CHECK(trainer.num_update() == 1);
+  for (std::size_t i = 0; i < parameters.size(); ++i) CHECK(same_bits(parameters[i].data(), after[i]));
 }
 
 TEST_CASE("a step that cannot be one executable runs line by line", "[train_step]") {

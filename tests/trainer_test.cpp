@@ -201,8 +201,8 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
   struct SignDescent : optimizer::Optimizer {
     explicit SignDescent(const optimizer::Options& o) : Optimizer("sign_descent", o) {}
     std::vector<std::string> states() const override { return {"steps"}; }
-    std::vector<double> numbers(const optimizer::Progress& p, optimizer::Memory&) const override {
-      return {static_cast<double>(p.count)};
+    void numbers(const optimizer::Progress& p, optimizer::Memory&, std::vector<double>& out) const override {
+      out.push_back(static_cast<double>(p.count));
     }
     void update(optimizer::Update& u) const override {
       u.states[0] = u.states[0] + u.numbers[0];
@@ -312,8 +312,9 @@ TEST_CASE("a step gives the bits of the rule run eagerly, and of a trainer for e
           u.decay = Tensor({0.01}, dtype);
           u.rescale = Tensor({1.0 / 3}, dtype);
           u.numbers.clear();
-          for (const double n : rule->numbers({t, t, rate, rate, 0.01}, memory))
-            u.numbers.push_back(Tensor({n}, dtype));
+          std::vector<double> numbers;
+          rule->numbers({t, t, rate, rate, 0.01}, memory, numbers);
+          for (const double n : numbers) u.numbers.push_back(Tensor({n}, dtype));
           rule->update(u);
         }
         random::seed(static_cast<std::uint64_t>(t));

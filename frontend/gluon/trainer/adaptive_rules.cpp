@@ -1,4 +1,6 @@
 // Rules that scale each element's step by the history of its gradients.
+#include "frontend/gluon/trainer/options.h"
+
 #include <kiln/f.h>
 #include <kiln/optimizers.h>
 
@@ -26,8 +28,8 @@ FTML::FTML(const Options& o)
 
 std::vector<std::string> FTML::states() const { return {"d", "v", "z"}; }
 
-std::vector<double> FTML::numbers(const Progress& p, Memory&) const {
-  return {(1 - power(beta1_, p.count)) / p.rate, 1 - power(beta2_, p.count)};
+void FTML::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {(1 - power(beta1_, p.count)) / p.rate, 1 - power(beta2_, p.count)});
 }
 
 void FTML::update(Update& u) const {
@@ -50,8 +52,8 @@ LAMB::LAMB(const Options& o)
 
 std::vector<std::string> LAMB::states() const { return {"mean", "var"}; }
 
-std::vector<double> LAMB::numbers(const Progress& p, Memory&) const {
-  return {1 - power(beta1_, p.count), 1 - power(beta2_, p.count)};
+void LAMB::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {1 - power(beta1_, p.count), 1 - power(beta2_, p.count)});
 }
 
 void LAMB::update(Update& u) const {
@@ -81,8 +83,8 @@ Adam::Adam(const Options& o)
 
 std::vector<std::string> Adam::states() const { return {"mean", "var"}; }
 
-std::vector<double> Adam::numbers(const Progress& p, Memory&) const {
-  return {corrected_rate(p, beta1_, beta2_)};
+void Adam::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {corrected_rate(p, beta1_, beta2_)});
 }
 
 void Adam::update(Update& u) const {
@@ -101,8 +103,8 @@ AdamW::AdamW(const Options& o)
 
 std::vector<std::string> AdamW::states() const { return {"mean", "var"}; }
 
-std::vector<double> AdamW::numbers(const Progress& p, Memory&) const {
-  return {correct_bias_ ? corrected_rate(p, beta1_, beta2_) : p.rate, p.rate * p.decay};
+void AdamW::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {correct_bias_ ? corrected_rate(p, beta1_, beta2_) : p.rate, p.rate * p.decay});
 }
 
 void AdamW::update(Update& u) const {
@@ -120,8 +122,8 @@ Adamax::Adamax(const Options& o)
 
 std::vector<std::string> Adamax::states() const { return {"mean", "norm"}; }
 
-std::vector<double> Adamax::numbers(const Progress& p, Memory&) const {
-  return {p.rate / (1 - power(beta1_, p.count))};
+void Adamax::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {p.rate / (1 - power(beta1_, p.count))});
 }
 
 void Adamax::update(Update& u) const {
@@ -140,14 +142,15 @@ Nadam::Nadam(const Options& o)
 
 std::vector<std::string> Nadam::states() const { return {"mean", "var"}; }
 
-std::vector<double> Nadam::numbers(const Progress& p, Memory& memory) const {
+void Nadam::numbers(const Progress& p, Memory& memory, std::vector<double>& out) const {
   const auto momentum_at = [&](std::int64_t t) {
     return beta1_ * (1 - 0.5 * std::pow(0.96, static_cast<double>(t) * schedule_decay_));
   };
   const double momentum = momentum_at(p.count), next = momentum_at(p.count + 1);
-  double& product = memory.try_emplace("momentum_product", 1).first->second;
+  double& product = kiln::detail::remembered(memory, "momentum_product", 1);
   product *= momentum;
-  return {(1 - momentum) / (1 - product), next / (1 - product * next), 1 - power(beta2_, p.count)};
+  out.insert(out.end(),
+             {(1 - momentum) / (1 - product), next / (1 - product * next), 1 - power(beta2_, p.count)});
 }
 
 void Nadam::update(Update& u) const {

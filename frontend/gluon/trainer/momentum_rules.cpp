@@ -1,8 +1,11 @@
 // Rules of gradient descent, with and without momentum.
+#include "frontend/gluon/trainer/options.h"
+
 #include <kiln/f.h>
 #include <kiln/optimizers.h>
 
 #include <cmath>
+#include <utility>
 
 namespace kiln::optimizer {
 namespace {
@@ -70,10 +73,9 @@ LARS::LARS(const Options& o)
 
 std::vector<std::string> LARS::states() const { return momentum_state(momentum_); }
 
-std::vector<double> LARS::numbers(const Progress& p, Memory& memory) const {
-  const double last = memory.try_emplace("last_rate", p.base_rate).first->second;
-  memory["last_rate"] = p.base_rate;
-  return {momentum_correction_ && last != 0 ? momentum_ * (p.base_rate / last) : momentum_};
+void LARS::numbers(const Progress& p, Memory& memory, std::vector<double>& out) const {
+  const double last = std::exchange(kiln::detail::remembered(memory, "last_rate", p.base_rate), p.base_rate);
+  out.insert(out.end(), {momentum_correction_ && last != 0 ? momentum_ * (p.base_rate / last) : momentum_});
 }
 
 void LARS::update(Update& u) const {
@@ -95,7 +97,9 @@ void LARS::update(Update& u) const {
 
 SGLD::SGLD(const Options& o) : Optimizer("sgld", o) {}
 
-std::vector<double> SGLD::numbers(const Progress& p, Memory&) const { return {std::sqrt(p.rate)}; }
+void SGLD::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  out.insert(out.end(), {std::sqrt(p.rate)});
+}
 
 void SGLD::update(Update& u) const {
   const Tensor noise = F::random_normal(0, 1, u.weight.shape(), u.weight.dtype());

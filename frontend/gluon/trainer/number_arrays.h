@@ -8,18 +8,18 @@
 namespace kiln::detail {
 
 /// The numbers of an update as arguments. They are elements of one array for each dtype, rounded once; an
-/// argument of shape (1,) is a place in it.
+/// argument of shape (1,) is a place in it. The arrays are written anew in each step.
 class NumberArrays {
  public:
-  /// `numbers` as TrainerState::numbers() returns them: as many for each of `parameters`.
-  NumberArrays(std::span<const double> numbers, std::span<const UpdatedParameter> parameters);
-  /// Sets the frame's arguments from number `first` on. The arrays outlive its run.
-  void set(CallFrame& frame, std::size_t first) const;
-  std::size_t size() const { return parameters_.size() * each_; }
+  /// Takes over `numbers`: as many for each of `parameters`.
+  void assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters);
+  /// Sets the frame's arguments from number `first` on, for the `parameters` of assign(). The arrays outlive
+  /// its run.
+  void set(CallFrame& frame, std::size_t first, std::span<const UpdatedParameter> parameters) const;
+  std::size_t size() const { return size_; }
 
  private:
-  std::span<const UpdatedParameter> parameters_;
-  std::size_t each_;  // per parameter
+  std::size_t size_ = 0;
   Tensor singles_, doubles_;
 };
 

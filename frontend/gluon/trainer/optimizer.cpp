@@ -38,7 +38,7 @@ void Optimizer::set_learning_rate(double rate, std::source_location where) {
   rate_ = rate;
 }
 
-std::vector<double> Optimizer::numbers(const Progress&, Memory&) const { return {}; }
+void Optimizer::numbers(const Progress&, Memory&, std::vector<double>&) const {}
 
 Tensor Optimizer::clipped(const Tensor& t) const {
   const auto bound = options_.clip_gradient;
@@ -95,6 +95,11 @@ std::shared_ptr<Optimizer> create(std::string_view name, const Options& options,
 }
 
 }  // namespace kiln::optimizer
+
+double& kiln::detail::remembered(optimizer::Memory& memory, std::string_view name, double first) {
+  const auto known = memory.find(name);
+  return known != memory.end() ? known->second : memory.emplace(name, first).first->second;
+}
 
 bool kiln::detail::is_library_rule(const optimizer::Optimizer& optimizer) {
   return std::any_of(std::begin(optimizer::known), std::end(optimizer::known),

@@ -12,6 +12,9 @@ namespace kiln::detail {
 void check_options(std::string_view optimizer, const optimizer::Options& given,
                    std::span<const std::string_view> own);
 
+/// The number of this name in `memory`; `first` if there is none. Allocates nothing if there is one.
+double& remembered(optimizer::Memory& memory, std::string_view name, double first);
+
 /// Whether the rule is one of Kiln's, so that its operators belong to the program's line that makes the step.
 bool is_library_rule(const optimizer::Optimizer& optimizer);
 

@@ -9,6 +9,7 @@
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
+#include "runtime/small_array.h"
 
 #include <kiln/autograd.h>
 #include <kiln/train_step.h>
@@ -23,7 +24,7 @@ using detail::ParameterAccess;
 using detail::TensorAccess;
 using detail::TracedCall;
 using detail::TrainerState;
-using detail::UpdateCounts;
+using detail::UpdateChoice;
 
 namespace {
 
@@ -56,14 +57,35 @@ class LossOfNetwork final : public HybridBlock {
   loss::Loss& loss_;
 };
 
+/// The arrays of one result in the last two calls. A loop that assigns the loss still has the last one while
+/// the next is computed.
+class ResultArrays {
+ public:
+  /// An array that nothing else refers to.
+  Array& next(const TensorType& type) {
+    last_.swap(before_);
+    // The tape may read the contents of an array that the program no longer has.
+    if (!last_ || last_.use_count() > 1 || last_->tape.load(std::memory_order_acquire) != nullptr)
+      last_ = std::make_shared<Array>(Buffer(type), type.shape);
+    return *last_;
+  }
+  const std::shared_ptr<Array>& last() const { return last_; }
+
+ private:
+  std::shared_ptr<Array> last_, before_;
+};
+
 /// A step for one signature and choice of parameters.
 struct CompiledStep {
   std::shared_ptr<TracedCall> call;
-  std::vector<std::size_t> chosen;                   ///< of the Trainer's parameters
-  std::vector<detail::UpdatedParameter> parameters;  ///< these
-  std::vector<Tensor> captured;                      ///< by the update, besides its arguments
-  std::shared_ptr<const Executable> executable;      ///< null: such steps run line by line
-  std::vector<std::shared_ptr<Array>> results;       ///< of the last call, for the next if nobody has them
+  UpdateChoice choice;
+  std::vector<Tensor> captured;                  ///< by the update, besides its arguments
+  std::shared_ptr<const Executable> executable;  ///< null: such steps run line by line
+  // What a call needs besides, made once.
+  std::optional<CallFrame> frame;
+  detail::NextUpdate next;
+  std::vector<ResultArrays> arrays;
+  std::vector<std::shared_ptr<Array>> results;  ///< the last of `arrays`
 };
 
 /// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
@@ -125,34 +147,33 @@ struct TrainStep::State {
         const Trainer& t)
       : net(&n), loss(&l), net_alive(std::move(na)), loss_alive(std::move(la)), trainer(t), block(n, l) {}
 
-  Tensor line_by_line(const Tensors& inputs, std::int64_t batch_size, std::source_location where) {
+  Tensor line_by_line(std::span<const Tensor> inputs, std::int64_t batch_size, std::source_location where) {
     compiled = false;
     Tensor l;
     {
       const autograd::Record record;
-      l = block.loss(inputs);
+      l = block.loss({inputs.begin(), inputs.end()});
     }
     l.backward({}, {}, where);
     trainer.step(batch_size, false, where);
     return l;
   }
 
-  /// The parameters that a step updates. Throws for one without values. Empty if a step must run line by
-  /// line.
-  static std::vector<std::size_t> choose(const TrainerState& t, std::source_location where) {
-    if (t.options.check_finite) return {};
-    std::vector<std::size_t> chosen = t.trained(where);
-    for (const std::size_t i : chosen)
+  /// The parameters that a step updates. Throws for one without values. None if a step must run line by line.
+  static const UpdateChoice& choose(TrainerState& t, std::source_location where) {
+    static const UpdateChoice none;
+    if (t.options.check_finite) return none;
+    const UpdateChoice& choice = t.train(where);
+    for (const std::size_t i : choice.chosen)
       if (const Parameter& p = t.parameters[i].parameter;
           p.grad_req() != GradReq::write || !is_floating(p.dtype()))
-        return {};
-    return chosen;
+        return none;
+    return choice;
   }
 
-  CompiledStep& step_for(const Tensors& inputs, TrainerState& t, std::source_location where) {
+  CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
     const auto usable = [&](const CompiledStep& s) {
-      return s.call->signature.matches(inputs, true) && s.call->current() && s.chosen == choose(t, where) &&
-             s.parameters == t.described(s.chosen);
+      return s.call->signature.matches(inputs, true) && s.call->current() && s.choice == choose(t, where);
     };
     const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return usable(*s); });
     if (found != steps.end()) {
@@ -164,17 +185,19 @@ struct TrainStep::State {
     // Records first: shapes of parameters may not be known before.
     const detail::Recorded recorded = detail::record_call(block, CallSignature(inputs, true), inputs);
     made->call = recorded.call;
-    made->chosen = choose(t, where);
-    made->parameters = t.described(made->chosen);
-    if (!made->chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
-      if (auto request = request_for(*made->call, t, made->chosen)) {
-        t.make_states(made->chosen);
-        detail::UpdateGraph update = t.graph(made->chosen, where);
+    made->choice = choose(t, where);
+    const std::vector<std::size_t>& chosen = made->choice.chosen;
+    if (!chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
+      if (auto request = request_for(*made->call, t, chosen)) {
+        detail::UpdateGraph update = t.graph(made->choice, where);
         made->captured = update.captured;
         ir::Graph graph = recorded.to_compile;
         graph.name = net->name() + "_step";
-        made->executable = compile_step(
-            step_graph(std::move(graph), *std::move(request), std::move(update), made->chosen.size()));
+        made->executable =
+            compile_step(step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()));
+        made->frame.emplace(*made->executable);
+        made->arrays.resize(made->call->fresh.size());
+        made->results.resize(made->call->fresh.size());
       }
     }
     steps.insert(steps.begin(), std::move(made));
@@ -183,9 +206,9 @@ struct TrainStep::State {
   }
 
   /// Whether an argument shares memory with a parameter, of which the code knows nothing.
-  bool overlaps(const CompiledStep& s, const TrainerState& t, const Tensors& inputs) const {
+  bool overlaps(const CompiledStep& s, const TrainerState& t, std::span<const Tensor> inputs) const {
     if (s.call->overlaps(inputs)) return true;
-    for (const std::size_t i : s.chosen) {
+    for (const std::size_t i : s.choice.chosen) {
       const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
       for (const Tensor& input : inputs)
         if (detail::memory_overlaps(weight, *TensorAccess::array(input))) return true;
@@ -193,31 +216,27 @@ struct TrainStep::State {
     return false;
   }
 
-  Tensor run(CompiledStep& s, TrainerState& t, const Tensors& inputs, std::int64_t batch_size) {
+  Tensor run(CompiledStep& s, TrainerState& t, std::span<const Tensor> inputs, std::int64_t batch_size) {
     compiled = true;
     const TracedCall& call = *s.call;
-    UpdateCounts counts = t.counted(s.chosen);
-    const std::vector<double> numbers = t.numbers(s.chosen, counts, batch_size);
-    const detail::NumberArrays values(numbers, s.parameters);
+    t.make_states(s.choice);
+    t.prepare(s.choice, batch_size, s.next);
 
-    CallFrame frame(*s.executable);
+    CallFrame& frame = *s.frame;
     call.fill_arguments(inputs, frame);
-    t.set_arguments(frame, inputs.size() + call.captures.size(), s.chosen, values, s.captured);
-    s.results.resize(call.fresh.size());
+    t.set_arguments(frame, inputs.size() + call.captures.size(), s.choice, s.next, s.captured);
     for (std::size_t i = 0; i < call.fresh.size(); ++i) {
-      std::shared_ptr<Array>& array = s.results[i];
-      if (!array || array.use_count() > 1)
-        array = std::make_shared<Array>(Buffer(call.fresh[i]), call.fresh[i].shape);
-      frame.set_result(i, array->data());
+      frame.set_result(i, s.arrays[i].next(call.fresh[i]).data());
+      s.results[i] = s.arrays[i].last();
     }
-    t.before_update(s.chosen, s.captured);
+    t.before_update(s.choice, s.captured);
     for (const std::uint32_t w : call.written_captures) detail::before_write(*call.captures[w].array.get());
     frame.run(reserve_random);
     for (const auto& array : s.results) array->bump_version();
-    t.finish(s.chosen, std::move(counts));
-    Tensors out(call.results.size());
-    call.fill_results(inputs, s.results, TracedCall::Made::kept, out);
-    return out[0];
+    t.finish(s.choice, s.next);
+    Tensor out;
+    call.fill_results(inputs, s.results, TracedCall::Made::taken, {&out, 1});
+    return out;
   }
 };
 
@@ -229,7 +248,8 @@ TrainStep HybridBlock::train_step(const loss::Loss& loss, const Trainer& trainer
                                                       detail::BlockAccess::identity(criterion), trainer));
 }
 
-Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int64_t batch_size, Where where) {
+Tensor TrainStep::call(std::span<const Tensor> data, const Tensor& label, std::int64_t batch_size,
+                       Where where) {
   State& s = *state_;
   if (s.net_alive.expired() || s.loss_alive.expired())
     fail("{}the {} of this train_step() has ended or moved: it must stay where it was when the step was made",
@@ -241,8 +261,9 @@ Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int6
   const CallSite site(std::nullopt, line);
   const autograd::TrainMode mode;
   return at_line(where, [&] {
-    Tensors inputs = data;
-    inputs.push_back(label);
+    SmallArray<Tensor, 4> all(data.size() + 1);
+    *std::copy(data.begin(), data.end(), all.data()) = label;
+    const std::span<const Tensor> inputs(all.data(), data.size() + 1);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (!inputs[i].defined())
         fail("{} of the step is an undefined Tensor",
@@ -251,7 +272,7 @@ Tensor TrainStep::operator()(const Tensors& data, const Tensor& label, std::int6
       const int axis = s.loss->batch_axis();
       if (data.empty() || axis < 0 || axis >= data[0].shape().rank())
         fail("the batch size is not known: the first input has no axis {}; give it", axis);
-      batch_size = data[0].shape()[axis];
+      batch_size = data[0].shape()[static_cast<std::size_t>(axis)];
     }
     detail::check_batch_size(batch_size);
     TrainerState& t = detail::TrainerAccess::state(s.trainer);

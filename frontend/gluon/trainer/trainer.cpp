@@ -21,7 +21,7 @@ using detail::CompiledUpdate;
 using detail::ParameterAccess;
 using detail::TensorAccess;
 using detail::TrainerState;
-using detail::UpdateCounts;
+using detail::UpdateChoice;
 
 namespace {
 
@@ -57,6 +57,7 @@ std::shared_ptr<TrainerState> make_state(const std::vector<Parameter>& params,
           {params[i], name == idx2name.end() ? "" : name->second, optimizer->options().begin_num_update, {}});
     }
     state->num_update = optimizer->options().begin_num_update;
+    state->state_count = optimizer->states().size();
     state->optimizer = std::move(optimizer);
     state->options = options;
     return state;
@@ -72,20 +73,18 @@ std::vector<Parameter> sorted(const ParameterDict& params) {
 }
 
 /// The code for these parameters; compiled if it is not among the last ones.
-CompiledUpdate& code_for(TrainerState& state, std::vector<std::size_t> chosen, std::source_location where) {
-  std::vector<detail::UpdatedParameter> parameters = state.described(chosen);
-  const auto found = std::find_if(state.compiled.begin(), state.compiled.end(), [&](const auto& c) {
-    return c->chosen == chosen && c->parameters == parameters;
-  });
+CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::source_location where) {
+  const auto found = std::find_if(state.compiled.begin(), state.compiled.end(),
+                                  [&](const auto& c) { return c->choice == choice; });
   if (found != state.compiled.end()) {
     std::rotate(state.compiled.begin(), found, found + 1);
     return *state.compiled.front();
   }
   auto made = std::make_shared<CompiledUpdate>();
-  made->update = state.graph(chosen, where);
+  made->choice = choice;
+  made->update = state.graph(choice, where);
   made->executable = compile(made->update.graph);
-  made->chosen = std::move(chosen);
-  made->parameters = std::move(parameters);
+  made->frame.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
   if (state.compiled.size() > max_compiled) state.compiled.pop_back();
   return *state.compiled.front();
@@ -115,12 +114,13 @@ class Arguments {
 void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
   if (!code.all_finite) {
     const CallSite site(where, where);
-    code.all_finite = compile(detail::finite_graph(code.parameters));
+    code.all_finite = compile(detail::finite_graph(code.choice.parameters));
   }
-  std::vector<float> sums(code.chosen.size());
+  const std::vector<std::size_t>& chosen = code.choice.chosen;
+  std::vector<float> sums(chosen.size());
   CallFrame frame(*code.all_finite);
   Arguments arguments(frame);
-  for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
+  for (const std::size_t i : chosen) arguments.add(gradient_of(state.parameters[i]));
   frame.set_result(0, sums.data());
   frame.run(reserve_random);
   for (std::size_t k = 0; k < sums.size(); ++k)
@@ -129,19 +129,17 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
           "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
           "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
           "zero in the loss",
-          line_prefix(where), state.parameters[code.chosen[k]].parameter.name());
+          line_prefix(where), state.parameters[chosen[k]].parameter.name());
 }
 
-/// Runs the update with these numbers.
-void run(const TrainerState& state, const CompiledUpdate& code, std::span<const double> numbers) {
-  const detail::NumberArrays arrays(numbers, code.parameters);
-  CallFrame frame(*code.executable);
-  Arguments arguments(frame);
-  for (const std::size_t i : code.chosen) arguments.add(weight_of(state.parameters[i]));
-  for (const std::size_t i : code.chosen) arguments.add(gradient_of(state.parameters[i]));
-  state.set_arguments(frame, arguments.count(), code.chosen, arrays, code.update.captured);
-  state.before_update(code.chosen, code.update.captured);
-  frame.run(reserve_random);
+/// Runs the update that is prepared.
+void run(const TrainerState& state, CompiledUpdate& code) {
+  Arguments arguments(*code.frame);
+  for (const std::size_t i : code.choice.chosen) arguments.add(weight_of(state.parameters[i]));
+  for (const std::size_t i : code.choice.chosen) arguments.add(gradient_of(state.parameters[i]));
+  state.set_arguments(*code.frame, arguments.count(), code.choice, code.next, code.update.captured);
+  state.before_update(code.choice, code.update.captured);
+  code.frame->run(reserve_random);
 }
 
 }  // namespace
@@ -173,14 +171,14 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
       fail("Trainer::step() inside hybrid_forward, which is being traced: update parameters outside of it");
     const autograd::Pause pause;
     TrainerState& state = *state_;
-    const std::vector<std::size_t> chosen = state.choose(ignore_stale_grad, where);
-    if (chosen.empty()) return;
-    state.make_states(chosen);
-    CompiledUpdate& code = code_for(state, chosen, where);
+    const UpdateChoice& choice = state.choose(ignore_stale_grad, where);
+    if (choice.chosen.empty()) return;
+    state.make_states(choice);
+    CompiledUpdate& code = code_for(state, choice, where);
     if (state.options.check_finite) check_finite(state, code, where);
-    UpdateCounts counts = state.counted(chosen);
-    run(state, code, state.numbers(chosen, counts, batch_size));
-    state.finish(chosen, std::move(counts));
+    state.prepare(choice, batch_size, code.next);
+    run(state, code);
+    state.finish(choice, code.next);
   });
 }
 

@@ -13,34 +13,50 @@ namespace {
 
 bool is_small_float(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
+/// to = from, without allocations where both have the same names.
+void assign(const optimizer::Memory& from, optimizer::Memory& to) {
+  const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (!std::equal(from.begin(), from.end(), to.begin(), to.end(), same_name)) {
+    to = from;
+    return;
+  }
+  auto at = to.begin();
+  for (const auto& [name, value] : from) (at++)->second = value;
+}
+
 GradVariable* variable_of(const TrainedParameter& p) {
   return detail::variable_of(ParameterAccess::state(p.parameter).data);
 }
 
 }  // namespace
 
-std::vector<std::size_t> TrainerState::trained(std::source_location where) const {
-  std::vector<std::size_t> out;
+const UpdateChoice& TrainerState::train(std::source_location where) {
+  choice.chosen.clear();
+  choice.parameters.clear();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i].parameter;
     if (p.grad_req() == GradReq::null) continue;
     p.data(where);
-    out.push_back(i);
+    choice.chosen.push_back(i);
+    choice.parameters.push_back(described(parameters[i]));
   }
-  return out;
+  return choice;
 }
 
-std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_location where) const {
-  std::vector<std::size_t> chosen;
-  // Missing values explain stale gradients: trained() tells of them first.
-  for (const std::size_t i : trained(where)) {
-    const Parameter& p = parameters[i].parameter;
-    const GradVariable* const variable = variable_of(parameters[i]);
+const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location where) {
+  // Missing values explain stale gradients: train() tells of them first.
+  train(where);
+  std::size_t fresh = 0;
+  for (std::size_t k = 0; k < choice.chosen.size(); ++k) {
+    const TrainedParameter& trained = parameters[choice.chosen[k]];
+    const Parameter& p = trained.parameter;
+    const GradVariable* const variable = variable_of(trained);
     if (!variable)
       fail("{}Parameter '{}' is an array of {}, which has no gradient: set its grad_req to null",
            line_prefix(where), p.name(), name_of(p.dtype()));
     if (variable->fresh) {
-      chosen.push_back(i);
+      choice.chosen[fresh] = choice.chosen[k];
+      choice.parameters[fresh++] = choice.parameters[k];
     } else if (!ignore_stale) {
       fail(
           "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean "
@@ -50,7 +66,9 @@ std::vector<std::size_t> TrainerState::choose(bool ignore_stale, std::source_loc
           line_prefix(where), p.name());
     }
   }
-  return chosen;
+  choice.chosen.resize(fresh);
+  choice.parameters.resize(fresh);
+  return choice;
 }
 
 UpdatedParameter TrainerState::described(const TrainedParameter& p) const {
@@ -59,85 +77,73 @@ UpdatedParameter TrainerState::described(const TrainedParameter& p) const {
   return {{dtype, state.shape}, p.name, optimizer->options().multi_precision && is_small_float(dtype)};
 }
 
-std::vector<UpdatedParameter> TrainerState::described(std::span<const std::size_t> chosen) const {
-  std::vector<UpdatedParameter> out;
-  for (const std::size_t i : chosen) out.push_back(described(parameters[i]));
-  return out;
-}
-
-void TrainerState::make_states(std::span<const std::size_t> chosen) {
-  const std::vector<UpdatedParameter> types = described(chosen);
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    TrainedParameter& p = parameters[chosen[k]];
-    const std::vector<std::string> names = state_names(*optimizer, types[k]);
-    const DType dtype = types[k].state_dtype();
-    if (p.states.size() == names.size() &&
+void TrainerState::make_states(const UpdateChoice& of) {
+  for (std::size_t k = 0; k < of.chosen.size(); ++k) {
+    TrainedParameter& p = parameters[of.chosen[k]];
+    const UpdatedParameter& type = of.parameters[k];
+    const TensorType wanted{type.state_dtype(), type.type.shape};
+    if (p.states.size() == state_count + (type.master ? 1 : 0) &&
         std::all_of(p.states.begin(), p.states.end(), [&](const Tensor& s) {
-          return TensorAccess::dtype(s) == dtype && TensorAccess::shape(s) == types[k].type.shape;
+          return TensorAccess::dtype(s) == wanted.dtype && TensorAccess::shape(s) == wanted.shape;
         }))
       continue;
     if (!p.states.empty())
       fail(
           "Parameter '{}' was cast to {} or has got another shape, and its states in the Trainer have not: "
           "make another Trainer after cast()",
-          p.parameter.name(), types[k].type.str());
+          p.parameter.name(), type.type.str());
     const autograd::Pause pause;
-    for (const std::string& name : names)
+    for (const std::string& name : state_names(*optimizer, type))
       p.states.push_back(name == master_state ? p.parameter.data().astype(DType::f32)
-                                              : zeros(types[k].type.shape, dtype));
+                                              : zeros(wanted.shape, wanted.dtype));
   }
 }
 
-UpdateGraph TrainerState::graph(std::span<const std::size_t> chosen, std::source_location where) const {
+UpdateGraph TrainerState::graph(const UpdateChoice& of, std::source_location where) const {
   optimizer::Memory unused;
-  const std::size_t numbers = optimizer->numbers({}, unused).size();
-  return update_graph(*optimizer, described(chosen), numbers, where);
+  std::vector<double> numbers;
+  optimizer->numbers({}, unused, numbers);
+  return update_graph(*optimizer, of.parameters, numbers.size(), where);
 }
 
-UpdateCounts TrainerState::counted(std::span<const std::size_t> chosen) const {
-  UpdateCounts out{num_update, {}, memory};
-  for (const std::size_t i : chosen) {
-    out.counts.push_back(parameters[i].count + 1);
-    out.num_update = std::max(out.num_update, out.counts.back());
+void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, NextUpdate& next) const {
+  next.num_update = num_update;
+  next.counts.clear();
+  for (const std::size_t i : of.chosen) {
+    next.counts.push_back(parameters[i].count + 1);
+    next.num_update = std::max(next.num_update, next.counts.back());
   }
-  return out;
-}
-
-std::vector<double> TrainerState::numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
-                                          std::int64_t batch_size) const {
-  const double rate = optimizer->learning_rate(counts.num_update);
+  assign(memory, next.memory);
+  const double rate = optimizer->learning_rate(next.num_update);
   if (!std::isfinite(rate))
-    fail("the learning rate of update {} is {}: it is a finite number", counts.num_update, rate);
+    fail("the learning rate of update {} is {}: it is a finite number", next.num_update, rate);
   const double rescale = optimizer->options().rescale_grad / static_cast<double>(batch_size);
-  std::vector<double> out;
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    const TrainedParameter& p = parameters[chosen[k]];
+  next.numbers.clear();
+  for (std::size_t k = 0; k < of.chosen.size(); ++k) {
+    const TrainedParameter& p = parameters[of.chosen[k]];
     const bool decays = p.name.empty() || p.name.ends_with("_weight") || p.name.ends_with("_gamma");
-    const optimizer::Progress progress{counts.counts[k], counts.num_update, rate,
-                                       rate * p.parameter.lr_mult(),
+    const optimizer::Progress progress{next.counts[k], next.num_update, rate, rate * p.parameter.lr_mult(),
                                        decays ? optimizer->options().wd * p.parameter.wd_mult() : 0};
-    out.insert(out.end(), {progress.rate, progress.decay, rescale});
-    const std::vector<double> own = optimizer->numbers(progress, counts.memory);
-    out.insert(out.end(), own.begin(), own.end());
+    next.numbers.insert(next.numbers.end(), {progress.rate, progress.decay, rescale});
+    optimizer->numbers(progress, next.memory, next.numbers);
   }
-  return out;
+  next.arrays.assign(next.numbers, of.parameters);
 }
 
-void TrainerState::set_arguments(CallFrame& frame, std::size_t first, std::span<const std::size_t> chosen,
-                                 const NumberArrays& numbers, std::span<const Tensor> captured) const {
+void TrainerState::set_arguments(CallFrame& frame, std::size_t first, const UpdateChoice& of,
+                                 const NextUpdate& next, std::span<const Tensor> captured) const {
   const auto add = [&](const Tensor& t) {
     frame.set_argument(first++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   };
-  for (const std::size_t i : chosen)
+  for (const std::size_t i : of.chosen)
     for (const Tensor& s : parameters[i].states) add(s);
-  numbers.set(frame, first);
-  first += numbers.size();
+  next.arrays.set(frame, first, of.parameters);
+  first += next.arrays.size();
   for (const Tensor& t : captured) add(t);
 }
 
-void TrainerState::before_update(std::span<const std::size_t> chosen,
-                                 std::span<const Tensor> captured) const {
-  for (const std::size_t i : chosen) {
+void TrainerState::before_update(const UpdateChoice& of, std::span<const Tensor> captured) const {
+  for (const std::size_t i : of.chosen) {
     before_write(*TensorAccess::array(ParameterAccess::state(parameters[i].parameter).data));
     for (const Tensor& s : parameters[i].states) before_write(*TensorAccess::array(s));
   }
@@ -149,13 +155,13 @@ void check_batch_size(std::int64_t batch_size) {
     fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
 }
 
-void TrainerState::finish(std::span<const std::size_t> chosen, UpdateCounts counts) {
-  for (std::size_t k = 0; k < chosen.size(); ++k) {
-    parameters[chosen[k]].count = counts.counts[k];
-    variable_of(parameters[chosen[k]])->fresh = false;
+void TrainerState::finish(const UpdateChoice& of, NextUpdate& next) {
+  for (std::size_t k = 0; k < of.chosen.size(); ++k) {
+    parameters[of.chosen[k]].count = next.counts[k];
+    variable_of(parameters[of.chosen[k]])->fresh = false;
   }
-  num_update = counts.num_update;
-  memory = std::move(counts.memory);
+  num_update = next.num_update;
+  memory.swap(next.memory);
 }
 
 }  // namespace kiln::detail

@@ -2,12 +2,14 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/update_graph.h"
+#include "runtime/call_frame.h"
 #include "runtime/executable.h"
 
 #include <kiln/trainer.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -25,59 +27,71 @@ struct TrainedParameter {
   std::vector<Tensor> states;
 };
 
-/// The code of a choice of parameters.
-struct CompiledUpdate {
-  std::vector<std::size_t> chosen;  ///< indices into TrainerState::parameters
-  std::vector<UpdatedParameter> parameters;
-  UpdateGraph update;
-  std::shared_ptr<const Executable> executable;
-  std::shared_ptr<const Executable> all_finite;  ///< compiled at the first check
+/// The parameters that a step updates.
+struct UpdateChoice {
+  std::vector<std::size_t> chosen;           ///< indices into TrainerState::parameters
+  std::vector<UpdatedParameter> parameters;  ///< these, as far as code depends on them
+  bool operator==(const UpdateChoice&) const = default;
 };
 
-/// The counts of updates, as far as the next one changes them.
-struct UpdateCounts {
+/// The counts and numbers of the next update. Steps with the same code have one, whose memory each step uses
+/// again.
+struct NextUpdate {
   std::int64_t num_update = 0;
   std::vector<std::int64_t> counts;  ///< of the chosen parameters
   optimizer::Memory memory;
+  std::vector<double> numbers;  ///< in the order of the graph's inputs
+  NumberArrays arrays;          ///< of them
 };
 
-/// What the handles of a Trainer share. A step is: choose(), make_states(), counted(), numbers(), a run of
-/// the code of graph(), finish(). A step that is part of a larger graph takes trained() in the place of
-/// choose(), and inlines graph(). Nothing changes before finish() but for states that are made. Thread rule:
-/// as Trainer.
+/// The code of a choice of parameters.
+struct CompiledUpdate {
+  UpdateChoice choice;
+  UpdateGraph update;
+  std::shared_ptr<const Executable> executable;
+  std::shared_ptr<const Executable> all_finite;  ///< compiled at the first check
+  NextUpdate next;
+  std::optional<CallFrame> frame;  ///< of `executable`
+};
+
+/// What the handles of a Trainer share. A step is: choose(), make_states(), prepare(), a run of the code of
+/// graph(), finish(). A step that is part of a larger graph takes train() in the place of choose(), and
+/// inlines graph(). Nothing changes before finish() but for states that are made. A step whose code exists
+/// allocates nothing. Thread rule: as Trainer.
 struct TrainerState {
   std::shared_ptr<optimizer::Optimizer> optimizer;
   TrainerOptions options;
   std::vector<TrainedParameter> parameters;
+  std::size_t state_count = 0;  ///< per parameter, without a master copy
   std::int64_t num_update = 0;
   optimizer::Memory memory;
   /// The codes that were used last, the latest first.
   std::vector<std::shared_ptr<CompiledUpdate>> compiled;
 
-  /// The parameters that training changes: all but those with GradReq::null. Throws for one without values.
-  std::vector<std::size_t> trained(std::source_location where) const;
-  /// Those of them that a step updates. Throws for a stale gradient, too, or leaves its parameter out.
-  std::vector<std::size_t> choose(bool ignore_stale, std::source_location where) const;
-  /// What the code of a parameter, or of these, depends on.
+  /// The last choice.
+  UpdateChoice choice;
+
+  /// Chooses the parameters that training changes: all but those with GradReq::null. Throws for one without
+  /// values.
+  const UpdateChoice& train(std::source_location where);
+  /// Chooses those of them that have a new gradient. One with a stale gradient is an error, or is left out.
+  const UpdateChoice& choose(bool ignore_stale, std::source_location where);
+  /// What the code of a parameter depends on.
   UpdatedParameter described(const TrainedParameter& p) const;
-  std::vector<UpdatedParameter> described(std::span<const std::size_t> chosen) const;
   /// Makes the states of parameters that have none.
-  void make_states(std::span<const std::size_t> chosen);
+  void make_states(const UpdateChoice& of);
   /// The update of these parameters as a graph; see update_graph().
-  UpdateGraph graph(std::span<const std::size_t> chosen, std::source_location where) const;
-  /// The counts after one more update.
-  UpdateCounts counted(std::span<const std::size_t> chosen) const;
-  /// The numbers of that update, in the order of the graph's inputs. Updates `counts.memory`.
-  std::vector<double> numbers(std::span<const std::size_t> chosen, UpdateCounts& counts,
-                              std::int64_t batch_size) const;
+  UpdateGraph graph(const UpdateChoice& of, std::source_location where) const;
+  /// Counts one more update, and computes its numbers.
+  void prepare(const UpdateChoice& of, std::int64_t batch_size, NextUpdate& next) const;
   /// Sets a frame's arguments from number `first` on to what an update's graph takes behind weights and
   /// gradients: the states of these parameters, the numbers, and the arrays that the rule captures.
-  void set_arguments(CallFrame& frame, std::size_t first, std::span<const std::size_t> chosen,
-                     const NumberArrays& numbers, std::span<const Tensor> captured) const;
+  void set_arguments(CallFrame& frame, std::size_t first, const UpdateChoice& of, const NextUpdate& next,
+                     std::span<const Tensor> captured) const;
   /// Saves what an update is about to write, if the tape needs it: for a second backward pass.
-  void before_update(std::span<const std::size_t> chosen, std::span<const Tensor> captured) const;
+  void before_update(const UpdateChoice& of, std::span<const Tensor> captured) const;
   /// The update has run: takes over the counts, and marks the gradients as read.
-  void finish(std::span<const std::size_t> chosen, UpdateCounts counts);
+  void finish(const UpdateChoice& of, NextUpdate& next);
 };
 
 /// Throws for a batch size below 1.

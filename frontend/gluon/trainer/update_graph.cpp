@@ -74,7 +74,7 @@ UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const 
     u.weight = as(weight, p.computed());
     u.gradient = as(u.gradient, p.computed());
     for (const Tensor& s : old[i]) u.states.push_back(as(s, p.computed()));
-    u.name = p.name;
+    u.name = std::string(p.name);
     optimizer.update(u);
     if (u.states.size() != states.size())
       fail("the rule of optimizer '{}' leaves {} states of {}", optimizer.name(), u.states.size(),

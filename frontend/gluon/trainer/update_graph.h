@@ -13,8 +13,8 @@ namespace kiln::detail {
 /// A parameter in an update, as far as its code depends on it.
 struct UpdatedParameter {
   TensorType type;
-  std::string name;     ///< by Options::param_idx2name
-  bool master = false;  ///< the rule updates a float32 copy: the last state, "weight32"
+  std::string_view name;  ///< by Options::param_idx2name; the Trainer keeps it
+  bool master = false;    ///< the rule updates a float32 copy: the last state, "weight32"
   bool operator==(const UpdatedParameter&) const = default;
 
   /// The dtype in which the rule computes.

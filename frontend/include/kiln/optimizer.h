@@ -4,6 +4,7 @@
 #include <kiln/tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,7 +70,7 @@ struct Progress {
 };
 
 /// Numbers that an optimizer carries on the host from one update to the next, by name; saved with the states.
-using Memory = std::map<std::string, double>;
+using Memory = std::map<std::string, double, std::less<>>;
 
 /// The update of one parameter, as an optimizer's rule sees it. `weight`, `gradient` and `states` have the
 /// parameter's shape, (1,) for a scalar, and dtype float32, or float64 for parameters of float64. The rule
@@ -112,9 +113,10 @@ class KILN_API Optimizer {
 
   /// Names of the arrays that the rule keeps for each parameter. They have its shape and begin with zeros.
   virtual std::vector<std::string> states() const { return {}; }
-  /// What the rule needs of an update besides Update::rate, decay and rescale: bias corrections, say. Always
-  /// as many numbers. Called once for each update of a parameter, in the order of the parameters.
-  virtual std::vector<double> numbers(const Progress& progress, Memory& memory) const;
+  /// Appends to `out` what the rule needs of an update besides Update::rate, decay and rescale: bias
+  /// corrections, say. Always as many numbers. Called once for each update of a parameter, in the order of
+  /// the parameters.
+  virtual void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const;
   /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements. Arrays that are
   /// members of the class are inputs of the executable; other members are constants in it.
   virtual void update(Update& u) const = 0;

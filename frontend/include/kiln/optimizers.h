@@ -50,7 +50,7 @@ class KILN_API LARS : public Optimizer {
  public:
   explicit LARS(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -62,7 +62,7 @@ class KILN_API LARS : public Optimizer {
 class KILN_API SGLD : public Optimizer {
  public:
   explicit SGLD(const Options& options = {});
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 };
 
@@ -71,7 +71,7 @@ class KILN_API FTML : public Optimizer {
  public:
   explicit FTML(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -83,7 +83,7 @@ class KILN_API LAMB : public Optimizer {
  public:
   explicit LAMB(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -96,7 +96,7 @@ class KILN_API Adam : public Optimizer {
  public:
   explicit Adam(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -109,7 +109,7 @@ class KILN_API AdamW : public Optimizer {
  public:
   explicit AdamW(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -122,7 +122,7 @@ class KILN_API Adamax : public Optimizer {
  public:
   explicit Adamax(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:
@@ -135,7 +135,7 @@ class KILN_API Nadam : public Optimizer {
  public:
   explicit Nadam(const Options& options = {});
   std::vector<std::string> states() const override;
-  std::vector<double> numbers(const Progress& progress, Memory& memory) const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:

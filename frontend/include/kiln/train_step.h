@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace kiln {
 
@@ -29,6 +30,11 @@ namespace kiln {
 /// (the network cannot, the Trainer checks for finite gradients, a parameter adds its gradients or takes no
 /// part in the loss) the lines above run instead, and gradients are written.
 ///
+/// The loss is an array of its own, which later calls leave as it is while the program or the tape has it.
+/// Once nothing has it, a later call may write its loss into that memory. A call whose code exists allocates
+/// nothing if the program has dropped one of the losses of the last two calls: in a loop that keeps at most
+/// the last loss, from the third call on.
+///
 /// A handle: copies are the same step. The network and the loss must not end or move before it: a call then
 /// throws. Thread rule: as Trainer.
 class KILN_API TrainStep {
@@ -38,10 +44,12 @@ class KILN_API TrainStep {
   /// The network's inputs and the label, to the loss. `batch_size`: of Trainer::step(); 0: the extent of the
   /// first input's axis Loss::batch_axis(). Throws what the lines above throw, and inside autograd::Record.
   Tensor operator()(const Tensors& data, const Tensor& label, std::int64_t batch_size = 0,
-                    Where where = Where::current());
+                    Where where = Where::current()) {
+    return call(data, label, batch_size, where);
+  }
   Tensor operator()(const Tensor& data, const Tensor& label, std::int64_t batch_size = 0,
                     Where where = Where::current()) {
-    return (*this)(Tensors{data}, label, batch_size, where);
+    return call({&data, 1}, label, batch_size, where);
   }
   /// Whether the last call ran as one executable.
   bool compiled() const;
@@ -49,6 +57,7 @@ class KILN_API TrainStep {
  private:
   friend class HybridBlock;
   struct State;
+  Tensor call(std::span<const Tensor> data, const Tensor& label, std::int64_t batch_size, Where where);
   explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
