@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 
 using namespace kiln;
@@ -81,6 +82,22 @@ void add_bound_call() {
   })->Unit(benchmark::kMicrosecond);
 }
 
+/// x + y on 16 elements, recorded and not: the difference is the cost of an entry of the tape.
+void add_recorded_call() {
+  for (const bool recorded : {false, true})
+    benchmark::RegisterBenchmark(recorded ? "record_add/eager/threads:1" : "plain_add/eager/threads:1",
+                                 [=](benchmark::State& state) {
+                                   const ThreadLimit limit(1);
+                                   Tensor x = randn({16}), y = randn({16});
+                                   x.attach_grad();
+                                   y.attach_grad();
+                                   std::optional<autograd::Record> record;
+                                   if (recorded) record.emplace();
+                                   time_calls(state, [&] { return (x + y).data(); });
+                                 })
+        ->Unit(benchmark::kMicrosecond);
+}
+
 }  // namespace
 
 int run_first_call(const std::string& what) {
@@ -104,6 +121,7 @@ int run_first_call(const std::string& what) {
 void add_calls(const std::string& self) {
   add("dispatch", add_one);
   add_bound_call();
+  add_recorded_call();
   for (const auto& [name, make, samples] : networks) {
     const std::string network = name;
     add_first_call(self, "compile_" + network, after_eager + network, samples, false);

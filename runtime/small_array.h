@@ -21,7 +21,13 @@ class SmallArray {
   SmallArray& operator=(const SmallArray&) = delete;
 
   T* data() { return data_; }
+  std::size_t size() const { return size_; }
   T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
 
  private:
   std::size_t size_;

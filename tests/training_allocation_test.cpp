@@ -1,4 +1,5 @@
-// Steps whose code exists allocate nothing: neither objects nor memory of tensors.
+// What calls allocate: steps whose code exists nothing, neither objects nor memory of tensors, and recorded
+// calls little.
 #include "counted_allocations.h"
 #include "same_bits.h"
 
@@ -114,4 +115,35 @@ TEST_CASE("a loss that the program has, or the tape, is not written by later ste
   // A gradient attached to a loss is not one of later losses.
   step(task.x, task.label).attach_grad();
   for (int i = 0; i < 4; ++i) CHECK_FALSE(autograd::is_recorded(step(task.x, task.label)));
+}
+
+TEST_CASE("a recorded call of an operator allocates its result, an entry and the result's link") {
+  const ThreadLimit limit(1);
+  Tensor x = random::normal(0, 1, {16}), y = random::normal(0, 1, {16});
+  x.attach_grad();
+  y.attach_grad();
+  const auto made_by = [](const std::function<Tensor()>& call) {
+    call();
+    Tensor kept = call();  // makes the pool's memory
+    const std::size_t before = Allocations::made;
+    kept = call();
+    return Allocations::made - before;
+  };
+  // `more` than the same call outside of Record.
+  const auto check = [&](std::size_t more, const std::function<Tensor()>& call) {
+    const std::size_t recorded = made_by(call);
+    const autograd::Pause pause;
+    CHECK(recorded <= made_by(call) + more);
+  };
+  const autograd::Record record;
+  check(2, [&] { return x + y; });
+  check(2, [&] { return x * y; });
+  check(2, [&] { return x * 2; });
+  // What calls read of an array is saved once.
+  const Tensor z = x * y;
+  check(2, [&] { return z * z; });
+  check(3, [&] { return F::exp(z); });
+  // A chain of links leads to an entry that ends without a list.
+  Tensor sum = x * 1;
+  if (allocations_counted) CHECK(made_by([&] { return sum = sum + y; }) == 3);
 }

@@ -146,7 +146,7 @@ class Pass {
     }
     Open& open = open_[link.entry->number];
     open.entry = link.entry;
-    open.sums.resize(link.entry->saved.active.size());
+    open.sums.resize(link.entry->outputs);
     return open.sums[link.output];
   }
 
@@ -194,34 +194,27 @@ class Pass {
         leading_.insert(entry);
   }
 
-  Tensor contents(const TapeEntry::Saved& saved, const TapeLink& link) const {
-    return options_.create_graph ? with_history(restored(saved), link) : restored(saved);
-  }
-
-  /// The saved input or output with number `i` among those that `numbers` tells.
-  static const TapeEntry::Saved& saved_at(const std::vector<TapeEntry::Saved>& list,
-                                          const std::vector<std::int64_t>& numbers, std::int64_t i) {
-    const auto found = std::find(numbers.begin(), numbers.end(), i);
-    if (found == numbers.end()) fail_internal("the tape has not saved a value that a gradient reads");
-    return list[static_cast<std::size_t>(found - numbers.begin())];
+  Tensor contents(const Tensor& restored, const TapeLink& link) const {
+    return options_.create_graph ? with_history(restored, link) : restored;
   }
 
   /// Whether the backward entry of the call's joint code computes this pass's gradients: of the same outputs,
   /// for all inputs, without history. If not, calls to come are compiled for these outputs.
   bool takes_joint(const TapeEntry& entry, const std::vector<Tensor>& heads) const {
-    if (!entry.joint.code || options_.create_graph) return false;
+    if (!entry.joint || options_.create_graph) return false;
     for (const TapeLink& link : entry.inputs)
       if (link && !is_wanted(link)) return false;
-    ir::GradientRequest found = entry.joint.request;
+    const ir::GradientRequest& expected = entry.joint->pair.request;
+    ir::GradientRequest found = expected;
     for (std::size_t i = 0; i < heads.size(); ++i) found.heads[i] = heads[i].defined();
-    if (found == entry.joint.request) return true;
-    entry.joint_codes->found(found);
+    if (found == expected) return true;
+    entry.joint->codes->found(found);
     return false;
   }
 
   /// Runs the backward entry of the call's joint code.
   void step_joint(const TapeEntry& entry, std::vector<Tensor>& heads) {
-    const JointCode& joint = *entry.joint.code;
+    const JointCode& joint = *entry.joint->pair.code;
     const SharedSums sums(entry.inputs);
     std::vector<bool> running;
     for (std::size_t i = 0; i < sums.links.size(); ++i)
@@ -234,12 +227,10 @@ class Pass {
       frame.set_argument(next++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
       arguments.push_back(std::move(t));
     };
-    for (const std::int64_t i : joint.inputs)
-      add(restored(saved_at(entry.saved_inputs, entry.saved.inputs, i)));
-    for (const std::int64_t i : joint.outputs)
-      add(restored(saved_at(entry.saved_outputs, entry.saved.outputs, i)));
+    for (const std::int64_t i : joint.inputs) add(restored_input(entry, i));
+    for (const std::int64_t i : joint.outputs) add(restored_output(entry, i));
     for (const JointCode::Saved& saved : joint.saved)
-      frame.set_argument(next++, *entry.joint_saved, saved.offset);
+      frame.set_argument(next++, entry.joint->saved, saved.offset);
     for (Tensor& head : heads)
       if (head.defined()) add(std::move(head));
     for (std::size_t i = 0; i < running.size(); ++i)
@@ -258,36 +249,35 @@ class Pass {
   void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {
     const TapeEntry& entry = *ptr;
     if (takes_joint(entry, heads)) return step_joint(entry, heads);
-    std::vector<TapeLink> wanted = entry.inputs;
+    std::vector<TapeLink> wanted(entry.inputs.begin(), entry.inputs.end());
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};
     // Sums to which these heads lead no term are left as they are.
     std::optional<SharedSums> found;
     ir::GradientRequest request;
-    ir::GradientUses uses;
+    const ir::GradientUses* known = nullptr;
     for (bool all = false; !all;) {
       found.emplace(wanted);
       if (found->links.empty()) return;
       request = {{}, found->numbers, {}};
       for (const Tensor& head : heads) request.heads.push_back(head.defined());
       for (const TapeLink& link : found->links) request.running.push_back(sum_of(link).defined());
-      uses = entry.code->uses(request);
+      known = &entry.code->known(request).uses;
       all = true;
       for (std::size_t i = 0; i < wanted.size(); ++i)
         if (const std::int64_t sum = request.sums[i];
-            sum != ir::GradientRequest::none && !uses.sums[static_cast<std::size_t>(sum)]) {
+            sum != ir::GradientRequest::none && !known->sums[static_cast<std::size_t>(sum)]) {
           wanted[i] = {};
           all = false;
         }
     }
     const SharedSums& sums = *found;
+    const ir::GradientUses& uses = *known;
     std::vector<Tensor> inputs;
-    for (std::int64_t i : uses.inputs)
-      inputs.push_back(contents(saved_at(entry.saved_inputs, entry.saved.inputs, i),
-                                entry.inputs[static_cast<std::size_t>(i)]));
-    for (std::int64_t i : uses.outputs)
-      inputs.push_back(contents(saved_at(entry.saved_outputs, entry.saved.outputs, i),
-                                {ptr, static_cast<std::uint32_t>(i), nullptr}));
+    for (const std::int64_t i : uses.inputs)
+      inputs.push_back(contents(restored_input(entry, i), entry.inputs[static_cast<std::size_t>(i)]));
+    for (const std::int64_t i : uses.outputs)
+      inputs.push_back(contents(restored_output(entry, i), {ptr, static_cast<std::uint32_t>(i), nullptr}));
     for (Tensor& head : heads)
       if (head.defined()) inputs.push_back(std::move(head));
     for (const TapeLink& link : sums.links)

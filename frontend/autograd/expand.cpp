@@ -18,16 +18,17 @@ struct Modes : autograd::detail::ModeScope {
   explicit Modes(bool training) : ModeScope(true, training) {}
 };
 
-/// The results of a node that the call has saved, by output; undefined: not saved. To compute them again may
-/// need inputs that are not saved.
-std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) {
-  std::vector<Tensor> results(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
-  for (std::size_t k = 0; k < entry.saved.outputs.size(); ++k) {
-    const ir::Entry& e = entry.code->body()->outputs[static_cast<std::size_t>(entry.saved.outputs[k])];
-    if (e.node.get() == &node && e.output < results.size())
-      results[e.output] = restored(entry.saved_outputs[k]);
-  }
-  return results;
+Tensor restored(const TapeEntry::Saved& saved, const TensorType& type) {
+  const std::shared_ptr<Array> contents = saved.value ? saved.value->contents() : nullptr;
+  if (!contents) fail_internal("the tape has lost an array");
+  return TensorAccess::make(contents, saved.offset, type.shape, type.dtype);
+}
+
+/// The place of `i` among the numbers of what is saved.
+std::size_t place_of(const std::vector<std::int64_t>& numbers, std::int64_t i) {
+  const auto found = std::find(numbers.begin(), numbers.end(), i);
+  if (found == numbers.end()) fail_internal("the tape has not saved a value that a gradient reads");
+  return static_cast<std::size_t>(found - numbers.begin());
 }
 
 }  // namespace
@@ -38,10 +39,15 @@ const TapeLink& resolved(const TapeLink& link) {
   return *at;
 }
 
-Tensor restored(const TapeEntry::Saved& saved) {
-  const std::shared_ptr<Array> contents = saved.value->contents();
-  if (!contents) fail_internal("the tape has lost an array");
-  return TensorAccess::make(contents, saved.offset, saved.shape, saved.dtype);
+Tensor restored_input(const TapeEntry& entry, std::int64_t i) {
+  return restored(entry.saved[place_of(entry.uses->inputs, i)],
+                  entry.code->body()->inputs[static_cast<std::size_t>(i)]->types.at(0));
+}
+
+Tensor restored_output(const TapeEntry& entry, std::int64_t i) {
+  const ir::Entry& e = entry.code->body()->outputs[static_cast<std::size_t>(i)];
+  return restored(entry.saved[entry.uses->inputs.size() + place_of(entry.uses->outputs, i)],
+                  e.node->types.at(e.output));
 }
 
 Tensor with_history(const Tensor& whole, const TapeLink& link) {
@@ -52,6 +58,21 @@ Tensor with_history(const Tensor& whole, const TapeLink& link) {
   return copy;
 }
 
+namespace {
+
+/// The results of a node that the call has saved, by output; undefined: not saved. To compute them again may
+/// need inputs that are not saved.
+std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) {
+  std::vector<Tensor> results(static_cast<std::size_t>(node.op->outputs_visible(node.attrs)));
+  for (const std::int64_t i : entry.uses->outputs) {
+    const ir::Entry& e = entry.code->body()->outputs[static_cast<std::size_t>(i)];
+    if (e.node.get() == &node && e.output < results.size()) results[e.output] = restored_output(entry, i);
+  }
+  return results;
+}
+
+}  // namespace
+
 void expand(TapeEntry& entry) {
   const ir::Subgraph& body = *entry.code->body();
   const Modes modes(entry.train);
@@ -59,13 +80,11 @@ void expand(TapeEntry& entry) {
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     // No gradient reads the elements of an input that is not saved, nor what is computed from them.
-    const auto saved =
-        std::find(entry.saved.inputs.begin(), entry.saved.inputs.end(), static_cast<std::int64_t>(i));
+    const auto number = static_cast<std::int64_t>(i);
+    const bool saved =
+        std::find(entry.uses->inputs.begin(), entry.uses->inputs.end(), number) != entry.uses->inputs.end();
     const TensorType& type = body.inputs[i]->types.at(0);
-    Tensor input =
-        saved == entry.saved.inputs.end()
-            ? zeros(type.shape, type.dtype)
-            : restored(entry.saved_inputs[static_cast<std::size_t>(saved - entry.saved.inputs.begin())]);
+    const Tensor input = saved ? restored_input(entry, number) : zeros(type.shape, type.dtype);
     values[body.inputs[i].get()] = {with_history(input, entry.inputs[i])};
   }
   std::uint64_t draws = 0;

@@ -13,8 +13,9 @@ void expand(TapeEntry& entry);
 /// The link itself, or that of the node behind it.
 const TapeLink& resolved(const TapeLink& link);
 
-/// The saved contents.
-Tensor restored(const TapeEntry::Saved& saved);
+/// The saved contents of an input or output of the entry's body.
+Tensor restored_input(const TapeEntry& entry, std::int64_t i);
+Tensor restored_output(const TapeEntry& entry, std::int64_t i);
 /// A tensor of these elements whose history is `link`: the tensor itself where that is so.
 Tensor with_history(const Tensor& elements, const TapeLink& link);
 

@@ -202,15 +202,13 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
     if (array.use_count() > 1) own_memory(*array, type);
   }
   if (!recorded) return out;
-  auto entry = std::make_shared<TapeEntry>();
+  auto entry = std::make_shared<TapeEntry>(call, links.size(), out.size());
   entry->train = CallContext::current().training;
   entry->where = CallSite::resolve(where);
-  entry->function = call;
-  entry->inputs = std::move(links);
+  std::move(links.begin(), links.end(), entry->inputs.begin());
   entry->number = take_numbers(1);
   for (std::size_t k = 0; k < out.size(); ++k) {
-    entry->saved.active.push_back(is_floating(TensorAccess::dtype(out[k])));
-    if (!entry->saved.active[k]) continue;
+    if (!is_floating(TensorAccess::dtype(out[k]))) continue;
     ArrayTape& tape = tape_of(*TensorAccess::array(out[k]));
     tape.link = {entry, static_cast<std::uint32_t>(k), nullptr};
     tape.views.clear();

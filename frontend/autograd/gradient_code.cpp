@@ -19,19 +19,25 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train)
       train_(train),
       expands_(node_count_ > 1 || has_function(*body_)) {}
 
-ir::GradientUses GradientCode::uses(const ir::GradientRequest& request) const {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [known, uses] : known_)
-    if (known == request) return uses;
-  known_.emplace_back(request, ir::gradient_uses(*body_, request, train_));
-  return known_.back().second;
+const GradientCode::Known& GradientCode::known(const ir::GradientRequest& request) const {
+  return known_.find_or_make([&](const Known& k) { return k.request == request; },
+                             [&] {
+                               return Known{request, ir::gradient_uses(*body_, request, train_)};
+                             });
 }
 
-ir::GradientRequest GradientCode::all_heads(std::vector<std::int64_t> sums, std::size_t sum_count) const {
-  ir::GradientRequest request{{}, std::move(sums), std::vector<bool>(sum_count)};
-  for (const ir::Entry& e : body_->outputs)
-    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
-  return request;
+const GradientCode::Known& GradientCode::recorded(std::span<const std::int64_t> sums) const {
+  return recorded_.find_or_make(
+      [&](const Known& k) { return std::equal(sums.begin(), sums.end(), k.request.sums.begin()); },
+      [&] {
+        ir::GradientRequest request;
+        request.sums.assign(sums.begin(), sums.end());
+        for (const ir::Entry& e : body_->outputs)
+          request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+        request.running.resize(static_cast<std::size_t>(*std::max_element(sums.begin(), sums.end()) + 1));
+        ir::GradientUses uses = ir::gradient_uses(*body_, request, train_);
+        return Known{std::move(request), std::move(uses)};
+      });
 }
 
 }  // namespace kiln::detail

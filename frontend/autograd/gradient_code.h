@@ -1,11 +1,12 @@
 #pragma once
+#include "frontend/autograd/growing_list.h"
 #include "ir/differentiate.h"
 #include "ir/graph.h"
 
+#include <cstdint>
 #include <memory>
-#include <mutex>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace kiln::detail {
 
@@ -23,17 +24,21 @@ class GradientCode {
   /// Whether derivatives of its gradients need an entry for each node (expand.h): of a block, and of an
   /// autograd::Function.
   bool expands() const { return expands_; }
-  /// What the gradients of `request` read.
-  ir::GradientUses uses(const ir::GradientRequest& request) const;
-  /// A request with all floating outputs as heads.
-  ir::GradientRequest all_heads(std::vector<std::int64_t> sums, std::size_t sum_count) const;
+  /// What the gradients of a request read.
+  struct Known {
+    ir::GradientRequest request;
+    ir::GradientUses uses;
+  };
+  const Known& known(const ir::GradientRequest& request) const;
+  /// Of a recorded call: the heads are all floating outputs, no sum has terms yet. `sums`: by input, as
+  /// GradientRequest::sums.
+  const Known& recorded(std::span<const std::int64_t> sums) const;
 
  private:
   ir::SubgraphPtr body_;
   std::size_t node_count_;
   bool train_, expands_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::pair<ir::GradientRequest, ir::GradientUses>> known_;
+  mutable GrowingList<Known> known_, recorded_;
 };
 
 }  // namespace kiln::detail

@@ -2,31 +2,48 @@
 
 #include "runtime/fork_gate.h"
 
-namespace kiln::detail {
+#include <algorithm>
+#include <span>
 
-JointCodes::Known& JointCodes::known(const ir::GradientRequest& request) {
-  for (Known& k : known_)
-    if (k.sums == request.sums) return k;
-  known_.push_back({request.sums, request.heads, {}});
-  return known_.back();
+namespace kiln::detail {
+namespace {
+
+/// Adds the numbers of `more` that `list` does not have.
+void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> more) {
+  for (const std::int64_t i : more)
+    if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
 }
 
-JointCodes::Pair JointCodes::expected(const ir::GradientRequest& all_heads) {
+}  // namespace
+
+JointCodes::Known* JointCodes::find(const std::vector<std::int64_t>& sums) {
+  const auto found =
+      std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.sums == sums; });
+  return found == known_.end() ? nullptr : &*found;
+}
+
+const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  Known& k = known(all_heads);
-  for (const Pair& pair : k.pairs)
-    if (pair.request.heads == k.heads) return pair;
-  ir::GradientRequest request{k.heads, all_heads.sums, all_heads.running};
+  Known* k = find(recorded.request.sums);
+  if (!k) {
+    k = &known_.emplace_back(Known{recorded.request.sums, recorded.request.heads, {}});
+    for (std::size_t i = 0; i < k->heads.size(); ++i) k->heads[i] = k->heads[i] && recorded.uses.active[i];
+  }
+  for (const Pair& pair : k->pairs)
+    if (pair.request.heads == k->heads) return pair;
+  ir::GradientRequest request{k->heads, recorded.request.sums, recorded.request.running};
   auto code = compile_joint(graph_, request, policy_, options_);
   saved_bytes_ = code->saved_bytes;
-  k.pairs.push_back({std::move(request), std::move(code)});
-  return k.pairs.back();
+  ir::GradientUses uses = recorded.uses;
+  add_missing(uses.inputs, code->inputs);
+  add_missing(uses.outputs, code->outputs);
+  return k->pairs.emplace_back(Pair{std::move(request), std::move(code), std::move(uses)});
 }
 
 void JointCodes::found(const ir::GradientRequest& request) {
   const std::lock_guard lock(mutex_);
-  known(request).heads = request.heads;
+  if (Known* const k = find(request.sums)) k->heads = request.heads;
 }
 
 std::size_t JointCodes::saved_bytes() const {

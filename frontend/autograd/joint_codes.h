@@ -1,8 +1,10 @@
 #pragma once
 #include "codegen/driver/joint.h"
+#include "frontend/autograd/gradient_code.h"
 #include "ir/graph.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -20,14 +22,15 @@ class JointCodes {
   JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options)
       : graph_(std::move(graph)), policy_(policy), options_(options) {}
 
-  /// A compiled pair and the outputs that get a gradient in it.
+  /// A compiled pair and the outputs that get a gradient in it. Stays where it is.
   struct Pair {
     ir::GradientRequest request;
     std::shared_ptr<const JointCode> code;
+    /// What a call saves besides the values of `code`: what that reads, and what the graph's gradients read.
+    ir::GradientUses uses;
   };
-  /// For a call whose inputs have the sums of `all_heads`, a request with all active outputs as heads.
-  /// Compiled at its first use.
-  Pair expected(const ir::GradientRequest& all_heads);
+  /// For a recorded call. Compiled at its first use.
+  const Pair& expected(const GradientCode::Known& recorded);
   /// A backward pass of such a call found gradients of these outputs.
   void found(const ir::GradientRequest& request);
   /// What the pair compiled last saves, in bytes; 0 if there is none.
@@ -36,17 +39,17 @@ class JointCodes {
  private:
   struct Known {
     std::vector<std::int64_t> sums;
-    std::vector<bool> heads;  ///< of the last backward pass
-    std::vector<Pair> pairs;
+    std::vector<bool> heads;  ///< of the last backward pass; at first, all that depend on an input
+    std::deque<Pair> pairs;
   };
-  Known& known(const ir::GradientRequest& request);
+  Known* find(const std::vector<std::int64_t>& sums);
 
   ir::Graph graph_;
   Recompute policy_;
   CompileOptions options_;
   mutable std::mutex mutex_;
   std::size_t saved_bytes_ = 0;
-  std::vector<Known> known_;
+  std::deque<Known> known_;
 };
 
 }  // namespace kiln::detail

@@ -55,6 +55,9 @@ void before_write(Array& array) {
 /// The end of an array: what entries of the tape need of it lives on.
 void end_tape(Array& array, ArrayTape* tape) {
   const std::unique_ptr<ArrayTape> ended(tape);
+  // An entry that nothing else leads to ends here, and needs no contents of its own outputs.
+  ended->link = {};
+  ended->views.clear();
   if (!ended->saved || ended->saved.use_count() == 1) return;
   ended->saved->keep(std::make_shared<Array>(array.take_buffer(), array.shape));
 }

@@ -23,16 +23,7 @@ const TapeLink* link_in(const Array& array) {
   return tape && tape->link ? &tape->link : nullptr;
 }
 
-TapeEntry::Saved saved(const Tensor& t) {
-  return {save(TensorAccess::array(t)), TensorAccess::offset(t), TensorAccess::shape(t),
-          TensorAccess::dtype(t)};
-}
-
-/// Adds the numbers of `more` that `list` does not have.
-void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> more) {
-  for (const std::int64_t i : more)
-    if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
-}
+TapeEntry::Saved saved(const Tensor& t) { return {save(TensorAccess::array(t)), TensorAccess::offset(t)}; }
 
 }  // namespace
 
@@ -42,31 +33,60 @@ std::uint64_t take_numbers(std::uint64_t count) {
   return next.fetch_add(count, std::memory_order_relaxed) + count - 1;
 }
 
-SharedSums::SharedSums(std::span<const TapeLink> by_input)
-    : numbers(by_input.size(), ir::GradientRequest::none) {
-  for (std::size_t i = 0; i < by_input.size(); ++i) {
-    if (!by_input[i]) continue;
-    const auto known = std::find(links.begin(), links.end(), by_input[i]);
-    numbers[i] = known - links.begin();
-    if (known == links.end()) links.push_back(by_input[i]);
+std::size_t number_sums(std::span<const TapeLink> links, std::span<std::int64_t> numbers) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    numbers[i] = ir::GradientRequest::none;
+    if (!links[i]) continue;
+    const std::size_t same =
+        static_cast<std::size_t>(std::find(links.begin(), links.end(), links[i]) - links.begin());
+    numbers[i] = same < i ? numbers[same] : count++;
   }
+  return static_cast<std::size_t>(count);
 }
+
+SharedSums::SharedSums(std::span<const TapeLink> by_input) : numbers(by_input.size()) {
+  links.resize(number_sums(by_input, numbers));
+  for (std::size_t i = 0; i < by_input.size(); ++i)
+    if (numbers[i] != ir::GradientRequest::none) links[static_cast<std::size_t>(numbers[i])] = by_input[i];
+}
+
+TapeEntry::TapeEntry(std::shared_ptr<const GradientCode> c, const ir::GradientUses& u,
+                     std::unique_ptr<JointCall> j)
+    : code(std::move(c)),
+      inputs(code->body()->inputs.size()),
+      outputs(code->body()->outputs.size()),
+      uses(&u),
+      saved(u.inputs.size() + u.outputs.size()),
+      joint(std::move(j)) {}
+
+TapeEntry::TapeEntry(std::shared_ptr<FunctionCall> f, std::size_t input_count, std::size_t output_count)
+    : function(std::move(f)), inputs(input_count), outputs(output_count), saved(0) {}
 
 TapeEntry::~TapeEntry() {
   // Entries that only this one leads to end here, not within each other's destructors. One that several links
-  // lead to ends with the last of them.
+  // lead to ends with the last of them. A chain of entries needs no list.
+  std::shared_ptr<TapeEntry> next;
   std::vector<std::shared_ptr<TapeEntry>> ending;
-  const auto take = [&](std::vector<TapeLink>& links) {
+  const auto take = [&](std::span<TapeLink> links) {
     for (TapeLink& link : links) {
       std::shared_ptr<TapeEntry> entry = std::move(link.entry);
-      if (entry.use_count() == 1) ending.push_back(std::move(entry));
+      if (entry.use_count() != 1) continue;
+      if (next)
+        ending.push_back(std::move(entry));
+      else
+        next = std::move(entry);
     }
   };
   take(inputs);
   take(expanded);
-  while (!ending.empty()) {
-    const std::shared_ptr<TapeEntry> last = std::move(ending.back());
-    ending.pop_back();
+  while (next) {
+    const std::shared_ptr<TapeEntry> last = std::move(next);
+    next = nullptr;
+    if (!ending.empty()) {
+      next = std::move(ending.back());
+      ending.pop_back();
+    }
     take(last->inputs);
     take(last->expanded);
   }
@@ -75,10 +95,8 @@ TapeEntry::~TapeEntry() {
 void TapeEntry::consume() {
   consumed = true;
   expanded.clear();
-  saved_inputs.clear();
-  saved_outputs.clear();
-  joint.code.reset();
-  joint_saved.reset();
+  for (Saved& s : saved) s.value.reset();
+  joint.reset();
   function.reset();
 }
 
@@ -110,41 +128,37 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
   return link;
 }
 
-CallRecording::CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
-                             std::vector<TapeLink> links, std::source_location where,
-                             std::shared_ptr<JointCodes> joint) {
+CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
+                             std::span<const Tensor* const> inputs, std::span<TapeLink> links,
+                             std::source_location where, const std::shared_ptr<JointCodes>& joint) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!is_floating(TensorAccess::dtype(inputs[i]))) links[i] = {};
-  const SharedSums sums(links);
-  if (sums.links.empty()) return;
-  entry_ = std::make_shared<TapeEntry>();
+    if (!is_floating(TensorAccess::dtype(*inputs[i]))) links[i] = {};
+  SmallArray<std::int64_t, 16> sums(links.size());
+  if (number_sums(links, sums) == 0) return;
+  const GradientCode::Known& recorded = code->recorded(sums);
+  if (joint) {
+    const JointCodes::Pair& pair = joint->expected(recorded);
+    entry_ = std::make_shared<TapeEntry>(code, pair.uses, std::make_unique<JointCall>(joint, pair));
+  } else {
+    entry_ = std::make_shared<TapeEntry>(code, recorded.uses, nullptr);
+  }
   entry_->train = CallContext::current().training;
   entry_->where = where;
-  ir::GradientRequest request = code->all_heads(sums.numbers, sums.links.size());
-  entry_->saved = code->uses(request);
-  if (joint) {
-    for (std::size_t i = 0; i < request.heads.size(); ++i)
-      request.heads[i] = request.heads[i] && entry_->saved.active[i];
-    entry_->joint = joint->expected(request);
-    entry_->joint_codes = std::move(joint);
-    entry_->joint_saved = std::make_shared<Array>(Buffer(entry_->joint.code->saved_bytes), Shape());
-    add_missing(entry_->saved.inputs, entry_->joint.code->inputs);
-    add_missing(entry_->saved.outputs, entry_->joint.code->outputs);
-  }
-  entry_->code = std::move(code);
-  entry_->inputs = std::move(links);
-  for (std::int64_t i : entry_->saved.inputs)
-    entry_->saved_inputs.push_back(saved(inputs[static_cast<std::size_t>(i)]));
+  std::move(links.begin(), links.end(), entry_->inputs.begin());
+  std::size_t next = 0;
+  for (const std::int64_t i : entry_->uses->inputs)
+    entry_->saved[next++] = saved(*inputs[static_cast<std::size_t>(i)]);
 }
 
 void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& random) {
   if (!entry_) return;
   entry_->number = take_numbers(entry_->code->node_count());
   entry_->random = random;
-  for (std::int64_t i : entry_->saved.outputs)
-    entry_->saved_outputs.push_back(saved(outputs[static_cast<std::size_t>(i)]));
+  std::size_t next = entry_->uses->inputs.size();
+  for (const std::int64_t i : entry_->uses->outputs)
+    entry_->saved[next++] = saved(outputs[static_cast<std::size_t>(i)]);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!entry_->saved.active[i]) continue;
+    if (!entry_->uses->active[i]) continue;
     ArrayTape& tape = tape_of(*TensorAccess::array(outputs[i]));
     tape.link = {entry_, static_cast<std::uint32_t>(i), nullptr};
     tape.views.clear();

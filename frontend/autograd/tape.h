@@ -5,6 +5,7 @@
 #include "frontend/eager/call_context.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/random_state.h"
+#include "runtime/small_array.h"
 
 #include <kiln/autograd.h>
 
@@ -41,21 +42,33 @@ struct TapeLink {
   bool operator==(const TapeLink&) const = default;
 };
 
-/// The sums that a backward pass of a call computes: inputs with one link share one.
+/// Gives each link the number of its sum, or GradientRequest::none. Equal links share a sum. Returns how many
+/// there are.
+std::size_t number_sums(std::span<const TapeLink> links, std::span<std::int64_t> numbers);
+
+/// The sums that a backward pass of a call computes.
 struct SharedSums {
   explicit SharedSums(std::span<const TapeLink> by_input);
   std::vector<TapeLink> links;        ///< by sum
   std::vector<std::int64_t> numbers;  ///< by input, as ir::GradientRequest::sums
 };
 
-/// A recorded call.
+/// A recorded call of a block that ran the forward entry of joint code.
+struct JointCall {
+  std::shared_ptr<JointCodes> codes;
+  const JointCodes::Pair& pair;  ///< of `codes`
+  Array saved;                   ///< the memory of the values that the forward entry saved
+
+  JointCall(std::shared_ptr<JointCodes> c, const JointCodes::Pair& p)
+      : codes(std::move(c)), pair(p), saved(Buffer(p.code->saved_bytes), Shape()) {}
+};
+
+/// A recorded call. Programs record very many: an entry of a usual operator is one allocation.
 struct TapeEntry {
-  /// A view of saved contents.
+  /// The saved contents of an input or output of the code's body, in an array, from `offset` on.
   struct Saved {
     std::shared_ptr<SavedValue> value;
-    std::int64_t offset;
-    Shape shape;
-    DType dtype;
+    std::int64_t offset = 0;
   };
 
   /// In program order. A call of several nodes takes a number for each, and this is the last.
@@ -66,18 +79,19 @@ struct TapeEntry {
   std::atomic<bool> consumed{false};  ///< by a backward pass that did not retain it
   RandomState random;                 ///< of the call
   std::source_location where;
-  std::vector<TapeLink> inputs;                    ///< by input of the code's body; empty: a constant
-  std::vector<Saved> saved_inputs, saved_outputs;  ///< by `saved`
-  ir::GradientUses saved;  ///< which inputs and outputs of the body; of a function `active` alone
-  /// Of a call that ran the forward entry of joint code: that code, and the memory of the values that it
-  /// saved. `joint` null: a backward pass recomputes what it needs.
-  std::shared_ptr<JointCodes> joint_codes;
-  JointCodes::Pair joint;
-  std::shared_ptr<Array> joint_saved;
+  SmallArray<TapeLink, 2> inputs;  ///< by input of the code's body; empty: a constant
+  std::size_t outputs;             ///< how many the body has
+  /// What is saved: inputs and outputs of the body. Of `code`, or of `joint`; null for a function.
+  const ir::GradientUses* uses = nullptr;
+  SmallArray<Saved, 2> saved;        ///< the inputs that `uses` tells, then the outputs
+  std::unique_ptr<JointCall> joint;  ///< null: a backward pass recomputes what it needs
   /// By output, once the entry is replaced by one for each of its nodes (expand.h).
   std::vector<TapeLink> expanded;
 
-  TapeEntry() = default;
+  /// `uses` lives as long as `code` or `joint`.
+  TapeEntry(std::shared_ptr<const GradientCode> code, const ir::GradientUses& uses,
+            std::unique_ptr<JointCall> joint);
+  TapeEntry(std::shared_ptr<FunctionCall> function, std::size_t inputs, std::size_t outputs);
   /// Iterative: a long tape would overflow the stack.
   ~TapeEntry();
   TapeEntry(const TapeEntry&) = delete;
@@ -118,16 +132,18 @@ bool has_link(const Tensor& t);
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are
-/// theirs.
+/// theirs, and are taken over.
 class CallRecording {
  public:
-  CallRecording(std::shared_ptr<const GradientCode> code, std::span<const Tensor> inputs,
-                std::vector<TapeLink> links, std::source_location where,
-                std::shared_ptr<JointCodes> joint = nullptr);
+  CallRecording(const std::shared_ptr<const GradientCode>& code, std::span<const Tensor* const> inputs,
+                std::span<TapeLink> links, std::source_location where,
+                const std::shared_ptr<JointCodes>& joint = nullptr);
   /// The code whose forward entry the call runs, if it has joint code; else null. Its saved values go to
   /// saved_values().
-  const JointCode* joint() const { return entry_ ? entry_->joint.code.get() : nullptr; }
-  Array& saved_values() const { return *entry_->joint_saved; }
+  const JointCode* joint() const {
+    return entry_ && entry_->joint ? entry_->joint->pair.code.get() : nullptr;
+  }
+  Array& saved_values() const { return entry_->joint->saved; }
   /// The call has run, and its random numbers started from `random`: links the outputs' arrays to its entry.
   void finish(std::span<const Tensor> outputs, const RandomState& random);
 

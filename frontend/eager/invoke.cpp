@@ -9,6 +9,7 @@
 #include "runtime/call_frame.h"
 #include "runtime/check.h"
 #include "runtime/fail.h"
+#include "runtime/small_array.h"
 
 #include <kiln/memory.h>
 
@@ -114,25 +115,33 @@ bool has_history(const OpCall& call) {
                      [](const Tensor* t) { return detail::has_link(*t); });
 }
 
-/// The inputs' links, with those of their views. Not between a look-up of an entry and its use.
-std::vector<detail::TapeLink> links_of(const OpCall& call) {
-  std::vector<detail::TapeLink> links;
-  for (const Tensor* t : call.inputs) links.push_back(detail::link_of(*t, call.where));
-  return links;
-}
-
-/// `number`: the number that the code takes as an array, if it does.
-detail::CallRecording recording_of(const OpCall& call, const EagerEntry& entry,
-                                   std::vector<detail::TapeLink> links, const Tensor& number) {
-  std::vector<Tensor> inputs;
-  for (const Tensor* t : call.inputs) inputs.push_back(*t);
-  if (number.defined()) {
-    const auto at = static_cast<std::ptrdiff_t>(*entry.number_input);
-    inputs.insert(inputs.begin() + at, number);
-    links.insert(links.begin() + at, detail::TapeLink());
+/// The inputs of a recorded call, with their links.
+struct RecordedInputs {
+  /// Makes the links of views, too: not between a look-up of an entry and its use.
+  explicit RecordedInputs(const OpCall& call)
+      : count(call.inputs.size()), inputs(count + 1), links(count + 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      inputs[i] = call.inputs[i];
+      links[i] = detail::link_of(*call.inputs[i], call.where);
+    }
   }
-  return {entry.gradient, inputs, std::move(links), CallSite::resolve(call.where)};
-}
+
+  /// `number`: the number that the code takes as an array, if it does.
+  detail::CallRecording record(const OpCall& call, const EagerEntry& entry, const Tensor& number) {
+    if (number.defined()) {
+      const std::size_t at = *entry.number_input;
+      inputs[count] = &number;
+      std::rotate(inputs.begin() + at, inputs.begin() + count, inputs.end());
+      std::rotate(links.begin() + at, links.begin() + count, links.end());
+      ++count;
+    }
+    return {entry.gradient, {inputs.data(), count}, {links.data(), count}, CallSite::resolve(call.where)};
+  }
+
+  std::size_t count;
+  SmallArray<const Tensor*, 5> inputs;  // with a place for the number
+  SmallArray<detail::TapeLink, 5> links;
+};
 
 /// Runs the code of a call. `before(number)` is called when all arguments are known, before any is written;
 /// random numbers start from what `reserve` returns.
@@ -178,19 +187,19 @@ void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> ou
 
 /// A call that is an entry of the tape too, which knows all outputs.
 void run_recorded(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) {
-  std::vector<detail::TapeLink> links = links_of(call);
+  RecordedInputs inputs(call);
   const EagerEntry& entry = eager_entry(call);
-  std::vector<Tensor> outputs(entry.outputs.size());
+  SmallArray<Tensor, 2> outputs(entry.outputs.size());
   std::optional<detail::CallRecording> recording;
   RandomState taken;
   run_entry(
       call, entry, outputs,
       [&](const Tensor& number) {
-        if (entry.gradient) recording = recording_of(call, entry, std::move(links), number);
+        if (entry.gradient) recording = inputs.record(call, entry, number);
       },
       [&](std::int64_t draws) { return taken = random ? *random : reserve_random(draws); });
   if (recording) recording->finish(outputs, taken);
-  std::move(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(wanted.size()), wanted.begin());
+  std::move(outputs.begin(), outputs.begin() + wanted.size(), wanted.begin());
 }
 
 }  // namespace
@@ -206,11 +215,11 @@ void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomStat
 }
 
 Tensor record_on_tape(const OpCall& call) {
-  std::vector<detail::TapeLink> links = links_of(call);
+  RecordedInputs inputs(call);
   const EagerEntry& entry = eager_entry(call);
   const TensorType& type = entry.outputs.at(0);
   Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
-  recording_of(call, entry, std::move(links), {}).finish({&out, 1}, {});
+  inputs.record(call, entry, {}).finish({&out, 1}, {});
   return out;
 }
 

@@ -179,7 +179,9 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
     any = any || links.back();
   }
   if (!any) return {};
-  return CallRecording(gradient, arguments, std::move(links), where, joint);
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : arguments) pointers.push_back(&t);
+  return CallRecording(gradient, pointers, links, where, joint);
 }
 
 void TracedCall::before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const {

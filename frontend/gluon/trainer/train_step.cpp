@@ -106,8 +106,8 @@ std::optional<ir::GradientRequest> request_for(const TracedCall& call, const Tra
   }
   for (const ir::Entry& e : call.gradient->body()->outputs)
     request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
-  const ir::GradientUses uses = call.gradient->uses(request);
-  if (std::find(uses.sums.begin(), uses.sums.end(), false) != uses.sums.end()) return {};
+  const std::vector<bool>& reached = call.gradient->known(request).uses.sums;
+  if (std::find(reached.begin(), reached.end(), false) != reached.end()) return {};
   return request;
 }
 
