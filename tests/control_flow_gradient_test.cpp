@@ -278,6 +278,50 @@ TEST_CASE("gradients of while_loop: final states without a gradient") {
       {{3}, {3}, {3}});
 }
 
+TEST_CASE("gradients of while_loop: no step runs") {
+  check(
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 0; },
+                                                 [&](const Tensors& v) -> Results {
+                                                   const Tensor y = f.tanh(v[1] * in[1]);
+                                                   return {{y * v[1]}, {v[0] + 1, y}};
+                                                 },
+                                                 {zeros({1}), in[0]}, 3);
+        return Tensors{r.outputs[0] * in[1], r.states[1], r.states[1] * in[1] + in[0]};
+      },
+      {{3}, {3}});
+}
+
+TEST_CASE("gradients of while_loop: one array as two variables, and as one that the body captures") {
+  for (const double limit : {0., 1., 3.}) {
+    CAPTURE(limit);
+    check(
+        [&](F& f, const Tensors& in) {
+          const Results r = f.contrib().while_loop([&](const Tensors& v) { return v[0] < limit; },
+                                                   [&](const Tensors& v) -> Results {
+                                                     const Tensor y = f.tanh(v[1] * in[1] + v[2] * in[0]);
+                                                     return {{y + v[2]}, {v[0] + 1, y, v[1] * v[2]}};
+                                                   },
+                                                   {zeros({1}), in[0], in[0]}, 4);
+          return Tensors{r.outputs[0] * in[1], r.states[1], r.states[2], in[0] * in[1]};
+        },
+        {{3}, {3}});
+  }
+}
+
+TEST_CASE("gradients of while_loop: variables that change places, and one that stays") {
+  check(
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 3; },
+                                                 [&](const Tensors& v) -> Results {
+                                                   return {{v[1] * v[3]}, {v[0] + 1, v[2], v[1], v[3]}};
+                                                 },
+                                                 {zeros({1}), in[0], in[1], in[0]}, 5);
+        return Tensors{r.outputs[0], r.states[1], r.states[2], r.states[3]};
+      },
+      {{3}, {3}});
+}
+
 TEST_CASE("gradients of a cond in a foreach in a while_loop") {
   check(
       [&](F& f, const Tensors& in) {

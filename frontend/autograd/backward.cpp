@@ -47,7 +47,8 @@ class Pass {
 
   void add_head(const Tensor& head, const Tensor& gradient) {
     const TapeLink link = link_of(head, where_);
-    if (!link || (link.entry && link.entry->consumed)) fail_unrecorded(where_);
+    // A node of an expanded block may have none: a state that the block writes.
+    if (!resolved(link) || is_consumed(link)) fail_unrecorded(where_);
     const TensorType type{TensorAccess::dtype(head), TensorAccess::shape(head)};
     if (gradient.defined()) {
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
@@ -72,7 +73,8 @@ class Pass {
   }
 
   void run() {
-    if (!wanted_.empty()) find_leading();
+    if (!wanted_.empty())
+      for (const auto& [number, open] : open_) find_leading(open.entry.get());
     while (!open_.empty()) {
       const auto last = std::prev(open_.end());
       const std::shared_ptr<TapeEntry> entry = last->second.entry;
@@ -87,7 +89,8 @@ class Pass {
         expand(*entry);
         for (std::size_t i = 0; i < heads.size(); ++i)
           if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
-        if (!wanted_.empty()) find_leading();
+        if (!wanted_.empty())
+          for (const TapeLink& link : entry->expanded) find_leading(link.entry.get());
         continue;
       }
       if (entry->function)
@@ -174,21 +177,24 @@ class Pass {
     return link.entry && leading_.contains(link.entry.get());
   }
 
-  /// The entries that depend on a wanted value: entries in the order of their numbers, inputs first.
-  void find_leading() {
-    leading_.clear();
-    std::map<std::uint64_t, const TapeEntry*> reached;
-    std::vector<const TapeEntry*> todo;
+  /// Finds those entries behind `last` that depend on a wanted value. An entry is looked at once: also those
+  /// of an expanded block, which lead to what was found for the block's inputs.
+  void find_leading(const TapeEntry* last) {
+    std::vector<const TapeEntry*> found, todo;
     const auto reach = [&](const TapeEntry* entry) {
-      if (entry && reached.emplace(entry->number, entry).second) todo.push_back(entry);
+      if (entry && seen_.insert(entry).second) todo.push_back(entry);
     };
-    for (const auto& [number, open] : open_) reach(open.entry.get());
+    reach(last);
     while (!todo.empty()) {
-      const TapeEntry* entry = todo.back();
+      const TapeEntry* const entry = todo.back();
       todo.pop_back();
+      found.push_back(entry);
       for (const TapeLink& link : entry->inputs) reach(resolved(link).entry.get());
     }
-    for (const auto& [number, entry] : reached)
+    // Inputs first.
+    std::sort(found.begin(), found.end(),
+              [](const TapeEntry* a, const TapeEntry* b) { return a->number < b->number; });
+    for (const TapeEntry* entry : found)
       if (std::any_of(entry->inputs.begin(), entry->inputs.end(),
                       [&](const TapeLink& l) { return is_wanted(l); }))
         leading_.insert(entry);
@@ -320,7 +326,7 @@ class Pass {
   std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
   std::vector<TapeLink> wanted_;
   std::map<std::size_t, Tensor> found_;
-  std::unordered_set<const TapeEntry*> leading_;
+  std::unordered_set<const TapeEntry*> seen_, leading_;  // by find_leading()
 };
 
 }  // namespace

@@ -33,12 +33,6 @@ std::size_t place_of(const std::vector<std::int64_t>& numbers, std::int64_t i) {
 
 }  // namespace
 
-const TapeLink& resolved(const TapeLink& link) {
-  const TapeLink* at = &link;
-  while (at->entry && !at->entry->expanded.empty()) at = &at->entry->expanded[at->output];
-  return *at;
-}
-
 Tensor restored_input(const TapeEntry& entry, std::int64_t i) {
   return restored(entry.saved[place_of(entry.uses->inputs, i)],
                   entry.code->body()->inputs[static_cast<std::size_t>(i)]->types.at(0));

@@ -10,9 +10,6 @@ namespace kiln::detail {
 /// a block would add up apart.
 void expand(TapeEntry& entry);
 
-/// The link itself, or that of the node behind it.
-const TapeLink& resolved(const TapeLink& link);
-
 /// The saved contents of an input or output of the entry's body.
 Tensor restored_input(const TapeEntry& entry, std::int64_t i);
 Tensor restored_output(const TapeEntry& entry, std::int64_t i);

@@ -100,6 +100,17 @@ void TapeEntry::consume() {
   function.reset();
 }
 
+const TapeLink& resolved(const TapeLink& link) {
+  const TapeLink* at = &link;
+  while (at->entry && !at->entry->expanded.empty()) at = &at->entry->expanded[at->output];
+  return *at;
+}
+
+bool is_consumed(const TapeLink& link) {
+  const TapeLink& node = resolved(link);
+  return node.entry && node.entry->consumed;
+}
+
 NumberScope::NumberScope(std::uint64_t first)
     : next_(first), outer_(std::exchange(numbers_of_expansion, &next_)) {}
 NumberScope::~NumberScope() { numbers_of_expansion = outer_; }
@@ -117,13 +128,13 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
     const std::lock_guard lock(tape_mutex(array));
     for (const ArrayTape::View& view : tape.views)
       if (view.offset == TensorAccess::offset(t) && view.shape == TensorAccess::shape(t) &&
-          view.of == *whole && view.thread == thread && !(view.link.entry && view.link.entry->consumed))
+          view.of == *whole && view.thread == thread && !is_consumed(view.link))
         return view.link;
   }
   const TapeLink of = *whole;
   TapeLink link = *link_in(*TensorAccess::array(cut_out(t, where)));
   const std::lock_guard lock(tape_mutex(array));
-  std::erase_if(tape.views, [](const ArrayTape::View& v) { return v.link.entry && v.link.entry->consumed; });
+  std::erase_if(tape.views, [](const ArrayTape::View& v) { return is_consumed(v.link); });
   tape.views.push_back({TensorAccess::offset(t), TensorAccess::shape(t), of, link, thread});
   return link;
 }

@@ -99,6 +99,11 @@ struct TapeEntry {
   void consume();
 };
 
+/// The link itself, or that of the node behind it, where its entry is expanded.
+const TapeLink& resolved(const TapeLink& link);
+/// Whether a backward pass dropped the entry that made the contents.
+bool is_consumed(const TapeLink& link);
+
 /// What an array knows of the tape. Made when an array is first recorded or gets a gradient; never taken from
 /// it. Thread rule: as SavedValue.
 struct ArrayTape {
