@@ -72,8 +72,8 @@ FunctionPlaces checked_places(const Attrs& a, std::size_t inputs, Bodies bodies)
            bodies[1]->outputs.size()))
     fail(
         "forward_locs, backward_locs and gradient_locs must name places that there are, one for each "
-        "variable "
-        "of the subgraphs, and the first subgraph must return num_outputs + num_saved values");
+        "variable of "
+        "the subgraphs, and the first subgraph must return num_outputs + num_saved values");
   return at;
 }
 
