@@ -61,8 +61,11 @@ bool reduces_columns(ir::FusionOp fusion, Shape rows) {
       for (mlir::Value v : reader.getOperands()) {
         if (ir::is_view_op(&reader) || ir::ranked(v).getShape() != shape) continue;
         const ir::View view = ir::view_of(v);
-        for (std::size_t i = 0; i < rows.size(); ++i)
-          if (rows[i] > 1 && view.strides[i] == 1) return true;
+        const auto reads = [&](std::size_t axis) { return shape[axis] > 1 && view.strides[axis] != 0; };
+        bool several = false;  // elements of a row
+        for (std::size_t axis = rows.size(); axis < shape.size(); ++axis) several = several || reads(axis);
+        for (std::size_t axis = 0; several && axis < rows.size(); ++axis)
+          if (reads(axis) && view.strides[axis] == 1) return true;
       }
   }
   return false;
