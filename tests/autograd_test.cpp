@@ -55,6 +55,22 @@ TEST_CASE("scopes set and restore the modes") {
   CHECK_FALSE(autograd::is_training());
 }
 
+TEST_CASE("record() calls a function inside Record") {
+  Tensor x = variable({1, 2}, {2});
+  const auto modes = [] { return std::pair(autograd::is_recording(), autograd::is_training()); };
+  CHECK(autograd::record(modes) == std::pair(true, true));
+  CHECK(autograd::record(modes, /*train=*/false) == std::pair(true, false));
+  CHECK(modes() == std::pair(false, false));
+  autograd::record([&] { return x * x; }).backward();
+  CHECK(floats(x.grad()) == Floats{2, 4});
+  Tensor y;
+  autograd::record([&] { y = 3 * x; });
+  y.backward();
+  CHECK(floats(x.grad()) == Floats{3, 3});
+  CHECK_THROWS_AS(autograd::record([]() -> int { throw 1; }), int);
+  CHECK_FALSE(autograd::is_recording());
+}
+
 TEST_CASE("a gradient is written, added or not computed") {
   for (const GradReq req : {GradReq::write, GradReq::add, GradReq::null}) {
     Tensor x({1, 2});

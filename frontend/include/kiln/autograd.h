@@ -3,8 +3,10 @@
 #include <kiln/grad_options.h>
 #include <kiln/tensor.h>
 
+#include <concepts>
 #include <memory>
 #include <source_location>
+#include <utility>
 #include <vector>
 
 /// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate
@@ -45,6 +47,13 @@ class KILN_API Record : detail::ModeScope {
  public:
   [[nodiscard]] explicit Record(bool train = true) : ModeScope(true, train) {}
 };
+/// The result of `fn`, called inside Record:
+/// `Tensor l = autograd::record([&] { return loss(net(x), label); });`
+template <std::invocable Fn>
+auto record(Fn&& fn, bool train = true) {
+  const Record scope(train);
+  return std::forward<Fn>(fn)();
+}
 /// Suspends recording; what is computed meanwhile is a constant for gradients.
 class KILN_API Pause : detail::ModeScope {
  public:
