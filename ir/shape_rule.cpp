@@ -117,7 +117,12 @@ bool ShapeFacts::take_changed() { return std::exchange(changed_, false); }
 
 void ShapeFacts::is(PartialShape& x, const PartialShape& expected) {
   const auto both = meet(x, expected);
-  if (!both) fail("{} has the shape {}, but it must be {}", label(x), x.str(), expected.str());
+  if (!both) {
+    const Shape& extents = expected.extents;
+    const bool rank_alone = std::none_of(extents.begin(), extents.end(), [](auto d) { return known(d); });
+    fail("{} has the shape {}, but it must {}", label(x), x.str(),
+         rank_alone ? fmt::format("have {} axes", extents.rank()) : "be " + expected.str());
+  }
   set(x, *both);
 }
 void ShapeFacts::same(PartialShape& a, PartialShape& b) {

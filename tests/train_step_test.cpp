@@ -9,6 +9,7 @@
 
 using namespace kiln;
 using Catch::Contains;
+using Catch::StartsWith;
 using golden::error_of;
 
 namespace {
@@ -211,6 +212,14 @@ TEST_CASE("errors of a step", "[train_step]") {
   CHECK_THAT(error_of([&] { step(task.x, task.label, -1); }), Contains("at least 1"));
   CHECK_THAT(error_of([&] { step(task.x, Tensor()); }),
              Contains("the label of the step is an undefined Tensor"));
+  // The loss has the program's line, and so has a network that is a layer of the library.
+  CHECK_THAT(error_of([&] { step(task.x, ones({6})); }), StartsWith("train_step_test.cpp:"));
+  nn::Dense dense(2, {.in_units = 3});
+  TrainStep uninitialized = dense.train_step(*task.loss, Trainer(dense.collect_params(), "sgd"));
+  CHECK_THAT(error_of([&] {
+               uninitialized(ones({1, 3}), ones({1}));
+             }),
+             StartsWith("train_step_test.cpp:") && Contains("initialize()"));
   // A parameter that takes no part in the loss has no gradient.
   ParameterDict more = task.net->collect_params();
   const nn::Dense other(2, {.in_units = 2, .prefix = "other_"});

@@ -29,10 +29,15 @@ struct CallModes : autograd::detail::ModeScope {
 
 [[noreturn]] void fail_unrecorded(std::source_location where) {
   fail(
-      "{}Cannot differentiate node because it is not in a computational graph. You need to set is_recording "
-      "to "
-      "true or use autograd::Record to save computational graphs for backward. If you want to differentiate "
-      "the same graph twice, you need to pass retain_graph = true to backward.",
+      "{}Cannot differentiate node because it is not in a computational graph: it was computed outside of "
+      "autograd::Record, or from no array with a gradient (attach_grad(), parameters with a grad_req)",
+      line_prefix(where));
+}
+[[noreturn]] void fail_consumed(std::source_location where) {
+  fail(
+      "{}Cannot differentiate node because it is not in a computational graph any more: an earlier "
+      "backward() or grad() has dropped what was recorded. Record it again for each pass, or give the "
+      "earlier one retain_graph = true",
       line_prefix(where));
 }
 
@@ -48,7 +53,8 @@ class Pass {
   void add_head(const Tensor& head, const Tensor& gradient) {
     const TapeLink link = link_of(head, where_);
     // A node of an expanded block may have none: a state that the block writes.
-    if (!resolved(link) || is_consumed(link)) fail_unrecorded(where_);
+    if (!resolved(link)) fail_unrecorded(where_);
+    if (is_consumed(link)) fail_consumed(where_);
     const TensorType type{TensorAccess::dtype(head), TensorAccess::shape(head)};
     if (gradient.defined()) {
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
@@ -83,7 +89,7 @@ class Pass {
       for (std::size_t i = 0; i < wanted_.size(); ++i)
         if (resolved(wanted_[i]).entry == entry) found_[i] = heads.at(resolved(wanted_[i]).output);
       if (std::none_of(heads.begin(), heads.end(), [](const Tensor& t) { return t.defined(); })) continue;
-      if (entry->consumed) fail_unrecorded(where_);
+      if (entry->consumed) fail_consumed(where_);
       if (options_.create_graph && entry->code && entry->code->expands()) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
         expand(*entry);

@@ -84,19 +84,27 @@ bool Tensor::is_traced() const { return array_ && array_->traced(); }
 
 std::string Tensor::name() const { return is_traced() ? array_->value.node->name : ""; }
 
+namespace {
+
+void check_one_element(const Shape& shape, std::source_location where) {
+  if (shape.elements() != 1)
+    fail(
+        "{}item() takes an array of one element, and this one has shape {}: reduce it (mean(), sum()), index "
+        "it, or read all elements with to_vector()",
+        line_prefix(where), shape.str());
+}
+
+}  // namespace
+
 double Tensor::item_real(std::source_location where) const {
   const std::byte* data = readable_elements(*this, "item()", where);
-  if (shape_.elements() != 1)
-    fail("{}item() takes an array of one element, and this one has shape {}", line_prefix(where),
-         shape_.str());
+  check_one_element(shape_, where);
   return real_at(data, dtype_, 0);
 }
 
 std::int64_t Tensor::item_integer(std::source_location where) const {
   const std::byte* data = readable_elements(*this, "item()", where);
-  if (shape_.elements() != 1)
-    fail("{}item() takes an array of one element, and this one has shape {}", line_prefix(where),
-         shape_.str());
+  check_one_element(shape_, where);
   return integer_at(data, dtype_, 0);
 }
 

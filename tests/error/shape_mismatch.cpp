@@ -20,3 +20,12 @@ TEST_CASE("elementwise operators of symbols do not broadcast", "[error]") {
   CHECK_THAT(text, Contains("net-symbol.json:5: elemwise_add 'node'") && Contains("(2, 3) and (3,)") &&
                        Contains("use the broadcast_ form"));
 }
+
+TEST_CASE("images without a channel axis", "[error]") {
+  nn::Conv2D conv(3, {.kernel_size = 3});
+  conv.initialize();
+  CHECK_THAT(message_of([&] {
+               conv(ones({4, 8, 8}));
+             }),
+             Contains("shape_mismatch.cpp:") && Contains("(4, 8, 8), but it must have 4 axes"));
+}

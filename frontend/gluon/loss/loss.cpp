@@ -14,6 +14,14 @@ namespace {
 
 bool shape_known(const Tensor& t) { return TensorAccess::array(t)->shape_known; }
 
+/// The shape of one value per sample, for classes along `axis`.
+Shape without_axis(const Shape& shape, int axis) {
+  Shape out;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (i != axis && i != axis + shape.rank()) out.push_back(shape[i]);
+  return out;
+}
+
 /// The optional third tensor of a call.
 Tensor third(const Tensors& inputs) { return inputs.size() > 2 ? inputs[2] : Tensor(); }
 
@@ -145,6 +153,14 @@ Tensors SoftmaxCrossEntropyLoss::hybrid_forward(F& F, const Tensors& in) {
           "probability of each "
           "class make it with sparse_label = false",
           class_name(), in[1].shape().str());
+    if (shape_known(in[0]) && shape_known(in[1])) {
+      const std::int64_t samples = without_axis(in[0].shape(), axis_).elements();
+      if (in[1].size() != samples)
+        fail(
+            "{} needs a label, the number of a class, for each of {} samples: the label is {}, the "
+            "prediction {}",
+            class_name(), samples, in[1].shape().str(), in[0].shape().str());
+    }
     loss = -F.pick(pred, in[1], {.axis = axis_, .keepdims = true});
   } else {
     if (shape_known(in[0]) && shape_known(in[1]) && in[0].size() != in[1].size())

@@ -297,21 +297,21 @@ void Parameter::zero_grad() {
   if (is_initialized() && detail::variable_of(state_->data)) state_->data.zero_grad();
 }
 
-void Parameter::set_data(const Tensor& data) {
+void Parameter::set_data(const Tensor& data, std::source_location where) {
   ParameterState& s = *state_;
   {
     std::lock_guard lock(s.mutex);
-    const auto shape = merged(s.shape, data.shape());
+    const auto shape = merged(s.shape, data.shape(where));
     if (!shape)
-      fail("Parameter '{}' has shape {} and cannot take values of shape {}", s.name, s.shape.str(),
-           data.shape().str());
+      fail("{}Parameter '{}' has shape {} and cannot take values of shape {}", line_prefix(where), s.name,
+           s.shape.str(), data.shape().str());
     if (!s.ready) {
-      if (!s.deferred) no_values(s, {});
+      if (!s.deferred) no_values(s, where);
       s.shape = *shape;
       publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
     }
   }
-  s.data.copy_from(data.data(), data.dtype());
+  s.data.copy_from(data.data(where), data.dtype(), where);
 }
 
 void Parameter::cast(DType dtype) {

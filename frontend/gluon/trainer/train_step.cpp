@@ -41,12 +41,15 @@ class LossOfNetwork final : public HybridBlock {
     register_child(std::shared_ptr<Block>(&loss, no_owner), "loss");
   }
 
+  /// The program's line: the network and the loss are called there.
+  std::source_location where;
+
   Tensor loss(const Tensors& inputs) {
-    const Tensors out = net_(Tensors(inputs.begin(), inputs.end() - 1));
+    const Tensors out = net_(Tensors(inputs.begin(), inputs.end() - 1), where);
     if (out.size() != 1)
       fail("train_step() takes a network with one output, which the loss compares with the label; {} has {}",
            net_.name(), out.size());
-    return loss_(out[0], inputs.back());
+    return loss_(out[0], inputs.back(), where);
   }
 
  protected:
@@ -259,6 +262,7 @@ Tensor TrainStep::call(std::span<const Tensor> data, const Tensor& label, std::i
          line_prefix(where), Trace::current() ? "hybrid_forward" : "autograd::Record");
   const std::source_location line = CallSite::resolve(where);
   const CallSite site(std::nullopt, line);
+  s.block.where = line;
   const autograd::TrainMode mode;
   return at_line(where, [&] {
     SmallArray<Tensor, 4> all(data.size() + 1);

@@ -131,7 +131,7 @@ class Reader {
       if (found == counts.end())
         fail(
             "{}: there are no states for Parameter '{}', but for {}. Names begin with the prefixes of their "
-            "blocks: give both networks the same",
+            "blocks: give both networks the same prefix, and make their layers inside name_scope()",
             path_, p.parameter.name(), detail::brief_list(names));
       out_.counts.push_back(count(*found, p.parameter.name()));
     }

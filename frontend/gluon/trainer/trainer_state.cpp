@@ -47,6 +47,7 @@ const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location
   // Missing values explain stale gradients: train() tells of them first.
   train(where);
   std::size_t fresh = 0;
+  const Parameter* stale = nullptr;
   for (std::size_t k = 0; k < choice.chosen.size(); ++k) {
     const TrainedParameter& trained = parameters[choice.chosen[k]];
     const Parameter& p = trained.parameter;
@@ -57,18 +58,25 @@ const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location
     if (variable->fresh) {
       choice.chosen[fresh] = choice.chosen[k];
       choice.parameters[fresh++] = choice.parameters[k];
-    } else if (!ignore_stale) {
-      fail(
-          "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean "
-          "a bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. "
-          "If you are intentionally only using a subset, call step with ignore_stale_grad = true to skip "
-          "updating of Parameters with stale gradient",
-          line_prefix(where), p.name());
+    } else if (!stale) {
+      stale = &p;
     }
   }
   choice.chosen.resize(fresh);
   choice.parameters.resize(fresh);
-  return choice;
+  if (!stale || ignore_stale) return choice;
+  if (choice.chosen.empty())
+    fail(
+        "{}Gradient of Parameter `{}` has not been updated by backward since last `step`, nor has any "
+        "other of this Trainer: before each step, call backward() of a loss that is computed inside "
+        "autograd::Record from its parameters",
+        line_prefix(where), stale->name());
+  fail(
+      "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean a "
+      "bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. If "
+      "you are intentionally only using a subset, call step with ignore_stale_grad = true to skip updating "
+      "of Parameters with stale gradient",
+      line_prefix(where), stale->name());
 }
 
 UpdatedParameter TrainerState::described(const TrainedParameter& p) const {

@@ -97,7 +97,8 @@ struct SoftmaxCEOptions {
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
 };
-/// Cross-entropy of softmax(pred) and labels, averaged over the remaining axes.
+/// Cross-entropy of softmax(pred) and labels, averaged over the remaining axes. As in MXNet, a class index
+/// that is out of range counts as the nearest class.
 class KILN_API SoftmaxCrossEntropyLoss : public Loss {
  public:
   explicit SoftmaxCrossEntropyLoss(const SoftmaxCEOptions& options = {});

@@ -84,7 +84,7 @@ class KILN_API Parameter {
   /// Sets the gradient to zero; no effect before initialize() and if grad_req is null.
   void zero_grad();
   /// Copies the elements of `data` into the parameter's array; compiled calls see the new values.
-  void set_data(const Tensor& data);
+  void set_data(const Tensor& data, std::source_location where = std::source_location::current());
   /// Converts the values. The next call compiles for the new dtype.
   void cast(DType dtype);
 
