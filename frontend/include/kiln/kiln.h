@@ -13,6 +13,7 @@
 #include <kiln/loss.h>
 #include <kiln/lr_scheduler.h>
 #include <kiln/memory.h>
+#include <kiln/metric.h>
 #include <kiln/model.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
