@@ -25,12 +25,9 @@ int main() {
   y.backward();
   std::cout << "x.grad: " << x.grad() << "\n";
 
-  // The gradient of a vector-valued function is multiplied with a head gradient: here dz/dy for z = f(y).
-  {
-    autograd::Record record;
-    Tensor v = x * 2;
-    y = v * x;
-  }
+  // The same in one line: record() calls a function inside Record. The gradient of an array y is multiplied
+  // by a head gradient, here dz/dy of some z.
+  y = autograd::record([&] { return 2 * x * x; });
   y.backward(Tensor{{10, 1}, {0.1, 0.01}});
   std::cout << "with a head gradient: " << x.grad() << "\n";
 
@@ -38,11 +35,7 @@ int main() {
   for (double value : {0.7, -0.7}) {
     Tensor a{value};
     a.attach_grad();
-    Tensor c;
-    {
-      autograd::Record record;
-      c = f(a);
-    }
+    Tensor c = autograd::record([&] { return f(a); });
     c.backward();
     std::cout << "f(" << a.item<float>() << ") = " << c.item<float>() << ", the gradient is "
               << a.grad().item<float>() << ", f(a) / a is " << (c / a).item<float>() << "\n";
@@ -51,14 +44,10 @@ int main() {
   // Gradients of several backward passes are added with GradReq::add.
   Tensor w{1, 2, 3};
   w.attach_grad(GradReq::add);
-  for (int pass = 0; pass < 3; ++pass) {
-    autograd::Record record;
-    F::sum(w * w).backward();
-  }
+  for (int pass = 0; pass < 3; ++pass) autograd::record([&] { return w * w; }).backward();
   std::cout << "three passes: " << w.grad() << "\n";
-  w.zero_grad();
 
-  // Dropout acts in training mode alone, which Record sets. predict_mode switches it off.
+  // Record also sets the training mode, in which Dropout drops elements. PredictMode ends it.
   std::cout << std::boolalpha << "training: " << autograd::is_training();
   {
     autograd::Record record;
@@ -70,11 +59,8 @@ int main() {
   // x^3: 3 x^2, and by create_graph its derivative 6 x.
   Tensor t{1, 2, 3};
   t.attach_grad();
-  Tensor first;
-  {
-    autograd::Record record;
-    first = autograd::grad({t * t * t}, {t}, {.create_graph = true})[0];
-  }
+  Tensor first =
+      autograd::record([&] { return autograd::grad({t * t * t}, {t}, {.create_graph = true})[0]; });
   first.backward();
   std::cout << "first derivative: " << first << "\nsecond derivative: " << t.grad() << "\n";
 }

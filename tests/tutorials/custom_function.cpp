@@ -2,6 +2,7 @@
 #include <kiln/kiln.h>
 
 #include <cstdio>
+#include <iostream>
 
 using namespace kiln;
 
@@ -37,11 +38,7 @@ int main() {
   // As in MXNet's documentation: forward and backward of one call.
   Tensor x{-1, 0, 2};
   x.attach_grad();
-  Tensor m;
-  {
-    autograd::Record record;
-    m = autograd::apply<Sigmoid>({x})[0];
-  }
+  Tensor m = autograd::record([&] { return autograd::apply<Sigmoid>({x})[0]; });
   m.backward();
   std::cout << m << "\n" << x.grad() << "\n";
 
@@ -54,11 +51,7 @@ int main() {
   loss::SigmoidBCELoss criterion;
   Trainer trainer(net.collect_params(), "adam", {.learning_rate = 0.1});
   for (int step = 1; step <= 200; ++step) {
-    Tensor l;
-    {
-      autograd::Record record;
-      l = criterion(net(points), labels);
-    }
+    Tensor l = autograd::record([&] { return criterion(net(points), labels); });
     l.backward();
     trainer.step(4);
     if (step % 50 == 0) std::printf("step %d: loss %.5f\n", step, l.mean().item<double>());

@@ -36,7 +36,9 @@ inline std::pair<kiln::Tensor, kiln::Tensor> digits(std::int64_t count, int firs
   return {images + random::normal(0, 0.25, images.shape()), labels.astype(DType::f32)};
 }
 
-/// The share of the images whose largest score is that of their label.
+/// The share of images whose largest score is that of their label.
 inline double accuracy(const kiln::Tensor& scores, const kiln::Tensor& labels) {
-  return (kiln::F::argmax(scores, 1) == labels).mean().item<double>();
+  kiln::metric::Accuracy metric;
+  metric.update(labels, scores);
+  return metric.value();
 }

@@ -32,11 +32,7 @@ void train(nn::HybridSequential& net, Trainer& trainer, const Tensor& images, co
   loss::SoftmaxCrossEntropyLoss criterion;
   for (int i = begin; i < end; ++i) {
     const auto batch = slice(32 * i, 32 * (i + 1));
-    Tensor l;
-    {
-      autograd::Record record;
-      l = criterion(net(images[batch]), labels[batch]);
-    }
+    Tensor l = autograd::record([&] { return criterion(net(images[batch]), labels[batch]); });
     l.backward();
     trainer.step(32);
     if (i % 20 == 19) std::printf("step %d: loss %.6f\n", i + 1, l.mean().item<double>());

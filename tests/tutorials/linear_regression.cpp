@@ -62,11 +62,7 @@ int main() {
   Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.03});
   for (int epoch = 1; epoch <= 3; ++epoch) {
     for_each_batch(features, labels, [&](const Tensor& X, const Tensor& y) {
-      Tensor l;
-      {
-        autograd::Record record;
-        l = loss(net(X), y);
-      }
+      Tensor l = autograd::record([&] { return loss(net(X), y); });
       l.backward();
       trainer.step(batch_size);
     });

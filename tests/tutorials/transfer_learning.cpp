@@ -60,11 +60,8 @@ int main() {
   auto [test_images, test_labels] = colour_digits(500, 5);
   const auto train = [&](int epochs) {
     for (int epoch = 1; epoch <= epochs; ++epoch) {
-      Tensor l;
-      {
-        autograd::Record record(/*train=*/false);  // BatchNorm keeps its statistics
-        l = criterion(net(images), labels);
-      }
+      // Not in training mode: BatchNorm keeps its statistics.
+      Tensor l = autograd::record([&] { return criterion(net(images), labels); }, /*train=*/false);
       l.backward();
       trainer.step(images.shape()[0]);
       if (epoch % 10 == 0)
