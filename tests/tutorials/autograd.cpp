@@ -6,7 +6,7 @@
 
 using namespace kiln;
 
-// What is computed depends on the values: a loop that doubles until the norm is large, and a branch.
+// Values decide the computation: a loop doubles until the norm is large, then there is a branch.
 Tensor f(const Tensor& a) {
   Tensor b = a * 2;
   while (F::norm(b).item<float>() < 1000) b = b * 2;
@@ -25,8 +25,8 @@ int main() {
   y.backward();
   std::cout << "x.grad: " << x.grad() << "\n";
 
-  // The same in one line: record() calls a function inside Record. The gradient of an array y is multiplied
-  // by a head gradient, here dz/dy of some z.
+  // record() calls a function inside Record: the same in one line. backward() takes a head gradient: dz/dy of
+  // a result z that is computed from y.
   y = autograd::record([&] { return 2 * x * x; });
   y.backward(Tensor{{10, 1}, {0.1, 0.01}});
   std::cout << "with a head gradient: " << x.grad() << "\n";

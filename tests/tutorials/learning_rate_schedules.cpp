@@ -1,4 +1,5 @@
-// "Learning rate schedules": the rates of some, and what a network learns with Adam and each of them.
+// "Learning rate schedules": the rates of six schedules, and the accuracy of a network that Adam trained with
+// each.
 #include "digits.h"
 
 #include <kiln/kiln.h>
@@ -10,7 +11,7 @@
 using namespace kiln;
 using lr_scheduler::Schedule;
 
-// The accuracy on other images after 300 steps.
+// The accuracy on test images after 300 steps.
 double train(const optimizer::Options& options) {
   random::seed(1);
   auto [images, labels] = digits(1600);

@@ -1,5 +1,5 @@
-// "Saving and loading Gluon models": a convolutional network is trained, saved, trained on by another
-// process, and exported.
+// "Saving and loading Gluon models": a LeNet is trained and saved. Another one continues from the files and
+// is exported.
 #include "digits.h"
 
 #include <kiln/kiln.h>
@@ -9,8 +9,7 @@
 using namespace kiln;
 
 nn::HybridSequential lenet() {
-  // Files of Trainer states have the names of parameters. A prefix of its own gives two networks the same
-  // names.
+  // Trainer states are saved by the names of parameters. A fixed prefix gives two networks the same names.
   nn::HybridSequential net({.prefix = "lenet_"});
   auto scope = net.name_scope();
   net.add(nn::Conv2D(8, {.kernel_size = 3, .padding = 1, .activation = "relu"}),
@@ -26,7 +25,7 @@ Trainer trainer_of(const nn::HybridSequential& net) {
   return Trainer(net.collect_params(), "adam", {.learning_rate = 0.01, .lr_scheduler = schedule});
 }
 
-// Steps number begin to end - 1, on batches of 32 images.
+// Steps begin to end - 1, on batches of 32 images.
 void train(nn::HybridSequential& net, Trainer& trainer, const Tensor& images, const Tensor& labels, int begin,
            int end) {
   loss::SoftmaxCrossEntropyLoss criterion;
@@ -66,7 +65,7 @@ int main() {
   Tensor scores = again(test_images);
   std::printf("test accuracy %.3f\n", accuracy(scores, test_labels));
 
-  // MXNet reads these files, and so does a program without the code of the network.
+  // MXNet reads the exported files, and so do programs without the code of the network.
   again.export_model("lenet", 1);
   auto imported = SymbolBlock::imports("lenet-symbol.json", {"data"}, "lenet-0001.params");
   std::printf("imported: %.3f\n", accuracy(imported(test_images), test_labels));

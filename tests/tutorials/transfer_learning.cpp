@@ -1,5 +1,5 @@
 // "Transfer learning": a network of the model zoo has learned the digits 0 to 4. Its features serve for 5 to
-// 9, of which there are few images: first only a new output layer is trained, then all layers.
+// 9, of which there are few images. First only a new output layer is trained, then all layers.
 #include "digits.h"
 
 #include <kiln/kiln.h>
@@ -9,8 +9,7 @@
 using namespace kiln;
 namespace vision = kiln::model_zoo::vision;
 
-// A ResNet with few layers, for small images. A program would rather take vision::resnet18_v1({.classes =
-// 5}).
+// A small ResNet, so that this program is quick. vision::resnet18_v1() has 18 layers.
 vision::VisionModel resnet(std::int64_t classes) {
   return vision::ResNetV1(vision::ResNetBlock::basic, {1, 1}, {8, 8, 16},
                           {.classes = classes, .thumbnail = true});
@@ -60,7 +59,7 @@ int main() {
   auto [test_images, test_labels] = colour_digits(500, 5);
   const auto train = [&](int epochs) {
     for (int epoch = 1; epoch <= epochs; ++epoch) {
-      // Not in training mode: BatchNorm keeps its statistics.
+      // In prediction mode, so that BatchNorm keeps its running statistics.
       Tensor l = autograd::record([&] { return criterion(net(images), labels); }, /*train=*/false);
       l.backward();
       trainer.step(images.shape()[0]);
