@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/kiln.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,13 @@ inline std::vector<std::string> files(const std::string& folder, std::string_vie
     if (entry.path().string().ends_with(ending)) found.push_back(entry.path().string());
   std::sort(found.begin(), found.end());
   return found;
+}
+
+/// Whether a number is MXNet's `expected` up to rounding.
+inline bool close(double got, double expected, double rtol, double atol) {
+  if (std::isnan(expected)) return std::isnan(got);
+  if (std::isinf(expected) || std::isinf(got)) return got == expected;
+  return std::abs(got - expected) <= atol + rtol * std::abs(expected);
 }
 
 /// The message of the kiln::Error that `action` throws; fails the caller's test by its emptiness if it throws

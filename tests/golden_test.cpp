@@ -117,12 +117,6 @@ std::vector<Case> cases_of(const std::string& folder) {
   return cases;
 }
 
-bool close(double got, double expected, double rtol, double atol) {
-  if (std::isnan(expected)) return std::isnan(got);
-  if (std::isinf(expected) || std::isinf(got)) return got == expected;
-  return std::abs(got - expected) <= atol + rtol * std::abs(expected);
-}
-
 // Empty, or how `got` differs from MXNet's array `key`.
 std::string difference(const Tensor& got, const Tensor& expected, const Case& c, const std::string& key) {
   const json& row = c.row;
@@ -140,7 +134,7 @@ std::string difference(const Tensor& got, const Tensor& expected, const Case& c,
   }
   std::size_t wrong = 0, first = 0;
   for (std::size_t i = 0; i < count; ++i)
-    if (!close(a[i], b[i], rtol, atol) && wrong++ == 0) first = i;
+    if (!golden::close(a[i], b[i], rtol, atol) && wrong++ == 0) first = i;
   if (wrong == 0) return {};
   return fmt::format("{} differs from MXNet's in {} of {} elements; [{}] is {:.9g}, MXNet's is {:.9g}", key,
                      wrong, count, first, a[first], b[first]);
@@ -339,7 +333,8 @@ TEST_CASE("random operators have MXNet's statistics", "[random]") {
       CHECK(std::all_of(v.begin(), v.end(), [](double x) { return x == std::floor(x); }));
     if (expect.contains("values"))
       for (const double x : v)
-        if (!close(x, expect["values"][0], 1e-6, 0) && !close(x, expect["values"][1], 1e-6, 0))
+        if (!golden::close(x, expect["values"][0], 1e-6, 0) &&
+            !golden::close(x, expect["values"][1], 1e-6, 0))
           FAIL("unexpected value " << x);
     if (expect.contains("constant_along"))
       for (std::size_t i = 0; i < v.size(); ++i) {

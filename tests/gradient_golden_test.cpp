@@ -23,12 +23,6 @@ const std::set<std::string> wrong_in_mxnet{
     "controlflow",                          // a model; not the derivatives (see the last test case)
 };
 
-bool close(double got, double expected, double rtol, double atol) {
-  if (std::isnan(expected)) return std::isnan(got);
-  if (std::isinf(expected) || std::isinf(got)) return got == expected;
-  return std::abs(got - expected) <= atol + rtol * std::abs(expected);
-}
-
 std::string difference(const Tensor& got, const Tensor& expected, const json& row) {
   if (got.shape() != expected.shape() || got.dtype() != expected.dtype())
     return fmt::format("is {} {}, MXNet's is {} {}", name_of(got.dtype()), got.shape().str(),
@@ -37,7 +31,7 @@ std::string difference(const Tensor& got, const Tensor& expected, const json& ro
   const std::vector<double> a = got.to_vector<double>(), b = expected.to_vector<double>();
   std::size_t wrong = 0, first = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (!close(a[i], b[i], rtol, atol) && wrong++ == 0) first = i;
+    if (!golden::close(a[i], b[i], rtol, atol) && wrong++ == 0) first = i;
   if (wrong == 0) return {};
   return fmt::format("differs from MXNet's in {} of {} elements; [{}] is {:.9g}, MXNet's is {:.9g}", wrong,
                      a.size(), first, a[first], b[first]);
