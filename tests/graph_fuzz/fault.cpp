@@ -1,6 +1,7 @@
 #include "graph_fuzz/fault.h"
 
 #include "graph_fuzz/block_check.h"
+#include "graph_fuzz/native_at_end.h"
 #include "graph_fuzz/reduce.h"
 #include "graphs/compare.h"
 
@@ -20,14 +21,6 @@ std::optional<std::string> lost_in_file(const Graph& graph) {
   if (Symbol::load_json(once).tojson(false) == once) return {};
   return "the symbol file changes when it is read and written again";
 }
-
-/// Sets the instruction set back when it goes, also where a graph throws.
-struct NativeAtEnd {
-  NativeAtEnd() = default;
-  NativeAtEnd(const NativeAtEnd&) = delete;
-  NativeAtEnd& operator=(const NativeAtEnd&) = delete;
-  ~NativeAtEnd() { set_target_cpu("native"); }
-};
 
 /// The widest instruction set against each of the others: it is the one that all other checks use.
 std::optional<std::string> cpu_difference(const Graph& graph) {

@@ -11,6 +11,8 @@ constexpr Weighted of_small[] = {{sampled, 22},   {pointwise, 16},    {of_two, 1
                                  {rows, 4},       {moved, 16},        {gathered, 6},     {constants, 4},
                                  {product, 8},    {unrolled_cell, 3}, {layers, 9},       {random_numbers, 1},
                                  {while_loop, 1}, {branch, 1},        {for_each_loop, 2}};
+/// What loops and branches are drawn among.
+constexpr Weighted of_control[] = {{for_each_loop, 4}, {while_loop, 3}, {branch, 2}};
 /// What keeps the rows of large arrays.
 constexpr Weighted of_large[] = {{sampled, 1}, {pointwise, 4}, {of_two, 4},    {reduction, 3}, {rows, 12},
                                  {moved, 3},   {gathered, 1},  {constants, 1}, {product, 1}};
@@ -28,7 +30,7 @@ MadeList any_of(Maker& m, std::span<const Weighted> families) {
   return {};
 }
 
-Graph generate(std::uint64_t seed) {
+Graph generate(std::uint64_t seed, bool control_flow) {
   Maker m(seed);
   const std::size_t variables = 1 + m.pick(3), operators = 3 + m.pick(m.large() ? 10 : 13);
   const kiln::DType main = m.large() ? m.pick_float() : m.pick_dtype();
@@ -38,8 +40,10 @@ Graph generate(std::uint64_t seed) {
     m.offer({m.variable(shape, dtype)});
   }
   for (std::size_t tries = 0; m.graph().operators() < operators && tries < 6 * operators; ++tries)
-    m.attempt(
-        [&](Maker& maker) { return maker.large() ? any_of(maker, of_large) : any_of(maker, of_small); });
+    m.attempt([&](Maker& maker) {
+      if (maker.large()) return any_of(maker, of_large);
+      return control_flow && maker.chance(5) ? any_of(maker, of_control) : any_of(maker, of_small);
+    });
   return m.finish();
 }
 

@@ -1,11 +1,13 @@
 #include "graph_fuzz/gradient_check.h"
 
-#include "graph_fuzz/block_check.h"
+#include "graph_fuzz/native_at_end.h"
+#include "graph_fuzz/statement_block.h"
 #include "graphs/compare.h"
 
 #include <kiln/random.h>
 #include <kiln/version.h>
 
+#include <cmath>
 #include <fmt/format.h>
 #include <random>
 
@@ -32,10 +34,19 @@ class Program {
       is_state_.push_back(std::find(states.begin(), states.end(), name) != states.end());
       names_.push_back(name);
     }
-    if (!inputs.empty()) block_.emplace(symbol, inputs);
+    if (inputs.empty()) return;
+    if (has_control_flow(graph) && graph.seed % 4 < 3)
+      block_ = statements_ = std::make_shared<StatementBlock>(graph, names_);
+    else
+      block_ = std::make_shared<SymbolBlock>(symbol, inputs);
   }
 
-  bool runs() const { return block_.has_value(); }
+  bool runs() const { return block_ != nullptr; }
+  /// Whether loops and branches are those of F::contrib, and no nodes.
+  bool has_statements() const { return statements_ != nullptr; }
+
+  /// By head of the last run: whether it is recorded.
+  const std::vector<bool>& recorded() const { return recorded_; }
 
   /// The gradients, or the error for the user that the program meets.
   Result run(bool hybridize, Recompute recompute, Coverage* coverage) {
@@ -44,7 +55,9 @@ class Program {
     const auto met = [&](const char* what) {
       if (coverage) ++(*coverage)[what];
     };
+    recorded_.clear();
     block_->hybridize({.active = hybridize, .recompute = recompute});
+    if (statements_) statements_->count_in(coverage);
     random::seed(seed_);
     Tensors x;
     std::vector<bool> wants;
@@ -91,16 +104,22 @@ class Program {
           met("values that are used after the block");
         }
     }
-    std::erase_if(heads, [](const Tensor& t) { return !is_floating(t.dtype()) || !has_history(t); });
+    // All are drawn, so that the rest of the program does not depend on what is recorded.
+    std::erase_if(heads, [](const Tensor& t) { return !is_floating(t.dtype()); });
+    Tensors recorded;
+    Result out;
     for (const Tensor& h : heads) {
       const bool given = pick(2) == 0;
-      gradients.push_back(given ? random::normal(0, 1, h.shape()).astype(h.dtype()) : Tensor());
+      const Tensor gradient = given ? random::normal(0, 1, h.shape()).astype(h.dtype()) : Tensor();
+      recorded_.push_back(autograd::is_recorded(h));
+      if (!recorded_.back()) continue;
+      recorded.push_back(h);
+      gradients.push_back(gradient);
       if (given) met("heads with gradients of their own");
     }
-    Result out;
-    if (heads.empty()) return out;
+    if (recorded.empty()) return out;
     for (std::size_t pass = 0; pass < passes; ++pass)
-      autograd::backward(heads, gradients, {.retain_graph = pass + 1 < passes});
+      autograd::backward(recorded, gradients, {.retain_graph = pass + 1 < passes});
     if (passes > 1) met("second backward passes");
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (wants[i]) {
@@ -116,16 +135,6 @@ class Program {
   }
 
  private:
-  /// Whether a head can be differentiated: by its gradient with respect to itself.
-  static bool has_history(const Tensor& t) {
-    try {
-      autograd::grad({t}, {t}, {.retain_graph = true});
-      return true;
-    } catch (const Error& e) {
-      if (e.kind() != Error::Kind::user) throw;
-      return false;
-    }
-  }
   static bool aliases(const Tensor& y, const Tensors& x) {
     for (const Tensor& t : x) {
       const auto* begin = static_cast<const std::byte*>(t.data());
@@ -135,9 +144,10 @@ class Program {
     return false;
   }
 
-  std::optional<SymbolBlock> block_;
+  std::shared_ptr<HybridBlock> block_;
+  std::shared_ptr<StatementBlock> statements_;
   Tensors arguments_;
-  std::vector<bool> is_state_;
+  std::vector<bool> is_state_, recorded_;
   std::vector<std::string> names_;
   bool train_;
   std::uint64_t seed_;
@@ -147,22 +157,56 @@ class Program {
 struct Outcome {
   Result result;
   std::string error;
+  std::vector<bool> recorded;
 };
 Outcome outcome_of(Program& program, bool hybridize, Recompute recompute, Coverage* coverage) {
   try {
-    return {program.run(hybridize, recompute, coverage), {}};
+    Result result = program.run(hybridize, recompute, coverage);
+    return {std::move(result), {}, program.recorded()};
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) throw;
-    return {{}, e.what()};
+    return {{}, e.what(), program.recorded()};
   }
 }
 
-/// Sets the instruction set back when it goes.
-struct NativeAtEnd {
-  NativeAtEnd() = default;
-  NativeAtEnd(const NativeAtEnd&) = delete;
-  ~NativeAtEnd() { set_target_cpu("native"); }
-};
+/// Whether a number decides which branch runs, or how many steps of a loop. Eagerly only these lead from a
+/// value to another; hybridized all others do too, and their gradient is 0 (ir/README.md).
+bool numbers_decide(const Program& program, const Graph& graph) {
+  const auto has = [&](const char* op) { return to_json(graph).find(op) != std::string::npos; };
+  return program.has_statements() && (has("_while_loop") || has("_cond"));
+}
+
+/// Forgets how a gradient differs by a term 0, or by 0 times an infinite derivative. Whether there is such a
+/// NaN.
+bool forget_zero_terms(Result& eager, Result& hybridized) {
+  bool any = false;
+  for (std::size_t i = 0; i < eager.arrays.size(); ++i) {
+    Tensor &a = eager.arrays[i], &b = hybridized.arrays.at(i);
+    if (!is_floating(a.dtype()) || a.shape() != b.shape()) continue;
+    std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+    bool differs = false;
+    for (std::size_t k = 0; k < x.size(); ++k) differs |= std::isnan(y[k]) && !std::isnan(x[k]);
+    a = a + 0;
+    b = b + 0;
+    if (!differs) continue;
+    any = true;
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (std::isnan(y[k])) x[k] = y[k];
+    a.copy_from(x.data(), DType::f64);
+  }
+  return any;
+}
+
+/// How what is recorded differs.
+std::optional<std::string> recording_difference(const Outcome& eager, const Outcome& hybridized,
+                                                bool may_record_more) {
+  for (std::size_t i = 0; i < eager.recorded.size(); ++i)
+    if (eager.recorded[i] != hybridized.recorded.at(i) && !(may_record_more && hybridized.recorded[i]))
+      return fmt::format("of the program's values one is {} eagerly and {} hybridized: head {}",
+                         eager.recorded[i] ? "recorded" : "no result of a recorded call",
+                         hybridized.recorded[i] ? "recorded" : "no result of a recorded call", i);
+  return {};
+}
 
 }  // namespace
 
@@ -174,22 +218,42 @@ std::optional<std::string> gradient_difference(const Graph& graph, Coverage& cov
                                                                    {Recompute::all, "all"},
                                                                    {Recompute::blocks, "blocks"}};
   const auto [recompute, policy] = policies[graph.seed / 3 % std::size(policies)];
-  const Outcome eager = outcome_of(program, false, recompute, &coverage);
+  Outcome eager = outcome_of(program, false, recompute, &coverage);
   const std::vector<std::string> cpus = target_cpus();
   const std::string& cpu = cpus[graph.seed % cpus.size()];
   const int threads = 1 + static_cast<int>(graph.seed / 7 % 2);
   const NativeAtEnd native;
   set_target_cpu(cpu);
   const ThreadLimit limit(threads);
-  const Outcome hybridized = outcome_of(program, true, recompute, nullptr);
+  Outcome hybridized = outcome_of(program, true, recompute, nullptr);
+  // A node of nested loops and branches has fewer random numbers than its steps may draw one by one.
+  if (eager.error.empty() && hybridized.error.find("this one draws more") != std::string::npos) {
+    ++coverage["graphs of which a loop or branch may draw too many random numbers"];
+    return {};
+  }
   if (eager.error.empty() != hybridized.error.empty())
     return fmt::format("of the gradients' runs one throws: eager '{}', hybridized '{}'", eager.error,
                        hybridized.error);
+  // What runs has gradients, but for a few operators, whose error says so.
+  if (eager.error.find("_vjp") != std::string::npos && eager.error.find("no gradient") == std::string::npos)
+    return fmt::format("the gradients throw: {}", eager.error);
   if (!eager.error.empty()) {
     ++coverage["graphs without gradients: " + eager.error.substr(0, 160)];
     return {};
   }
+  const bool by_numbers = numbers_decide(program, graph);
+  if (auto text = recording_difference(eager, hybridized, by_numbers)) return text;
+  if (eager.result.arrays.empty()) {
+    ++coverage["graphs without a recorded head"];
+    return {};
+  }
+  if (by_numbers && forget_zero_terms(eager.result, hybridized.result))
+    ++coverage["graphs in which what does not run has an infinite derivative"];
   ++coverage["graphs with equal gradients"];
+  count_control_flow(graph, coverage);
+  if (has_control_flow(graph))
+    ++coverage[program.has_statements() ? "graphs of loops and branches, as statements"
+                                        : "graphs of loops and branches, as nodes"];
   ++coverage[cpu + " code"];
   ++coverage[fmt::format("recompute {}", policy)];
   if (auto text = first_difference(eager.result, hybridized.result))

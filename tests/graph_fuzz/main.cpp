@@ -25,7 +25,7 @@ struct Options {
 };
 
 void run_one(const Options& options, std::uint64_t number, Tally& tally) {
-  const Graph graph = generate(options.seed + number);
+  const Graph graph = generate(options.seed + number, options.gradients);
   ++tally.graphs;
   tally.nodes += graph.operators();
   for (const Node& node : graph.nodes)

@@ -11,9 +11,9 @@ using namespace kiln;
 
 namespace {
 
-constexpr Weighted of_bodies[] = {{pointwise, 5}, {of_two, 4},       {product, 2},   {reduction, 2},
-                                  {rows, 1},      {moved, 2},        {constants, 1}, {random_numbers, 1},
-                                  {gathered, 1},  {for_each_loop, 1}};
+constexpr Weighted of_bodies[] = {{pointwise, 5}, {of_two, 4},        {product, 2},    {reduction, 2},
+                                  {rows, 1},      {moved, 2},         {constants, 1},  {random_numbers, 1},
+                                  {gathered, 1},  {for_each_loop, 1}, {while_loop, 1}, {branch, 1}};
 /// Of bodies within bodies: no third loop.
 constexpr Weighted of_inner_bodies[] = {{pointwise, 5}, {of_two, 4},         {product, 2},
                                         {reduction, 2}, {rows, 1},           {moved, 2},

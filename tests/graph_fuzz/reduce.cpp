@@ -61,12 +61,17 @@ class Reducer {
     return any;
   }
 
-  static void redirect(Graph& g, Ref from, Ref to) {
-    for (Node& node : g.nodes)
-      for (Ref& r : node.inputs)
-        if (r == from) r = to;
-    for (Ref& r : g.outputs)
-      if (r == from) r = to;
+  /// Whether anything used `from`.
+  static bool redirect(Graph& g, Ref from, Ref to) {
+    bool used = false;
+    const auto replace = [&](Ref& r) {
+      if (!(r == from)) return;
+      r = to;
+      used = true;
+    };
+    for (Node& node : g.nodes) std::for_each(node.inputs.begin(), node.inputs.end(), replace);
+    std::for_each(g.outputs.begin(), g.outputs.end(), replace);
+    return used;
   }
 
   /// What the outputs of a node that somebody uses are when run eagerly; nothing when that throws.
@@ -125,8 +130,8 @@ class Reducer {
       if (i >= graph_.nodes.size()) continue;
       for (const Ref& input : std::vector<Ref>(graph_.nodes[i].inputs)) {
         Graph g = graph_;
-        redirect(g, {i, 0}, input);
-        if (!take(g)) continue;
+        // The same graph again would be a smaller one forever.
+        if (!redirect(g, {i, 0}, input) || !take(g)) continue;
         any = true;
         break;
       }
