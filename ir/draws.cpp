@@ -31,8 +31,7 @@ std::int64_t DrawCounter::loop(std::int64_t steps, bool conditional) {
   Body body = take_closed();
   // Without draws no step needs counters of its own, even if conditionals in the body take some.
   if (conditional && !body.drew) body.count = 0;
-  steps = std::max<std::int64_t>(steps, 1);
-  if (body.count > most / steps) {
+  if (body.count > most / std::max<std::int64_t>(steps, 1)) {
     too_many_ = true;
     body.count = 0;
   }

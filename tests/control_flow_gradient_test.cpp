@@ -404,3 +404,15 @@ TEST_CASE("gradients of foreach: integer states, and arrays of no elements") {
       },
       {{3, 0}, {0}});
 }
+
+TEST_CASE("gradients of a foreach of no step: its states are the initial ones") {
+  const auto body = [](F& f, const Tensors& in) -> Tensors {
+    const Results r = f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& s) -> Results {
+          return {{f.dot(rows[0], in[2])}, {s[0] * rows[0]}};
+        },
+        {in[0]}, {in[1]});
+    return {r.states[0] * in[1], f.sum(r.outputs[0]) + f.sum(in[2])};
+  };
+  check(body, {{0, 2, 3}, {2, 3}, {3, 4}});
+}

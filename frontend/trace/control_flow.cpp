@@ -159,14 +159,41 @@ Tensors copies(const Tensors& list) {
   return out;
 }
 
+/// The outputs of a loop that runs no step, of `rows` rows of zeros; `body` is called with `variables` for
+/// their types.
+Tensors outputs_of_no_step(const std::function<Results(const Tensors& variables)>& body,
+                           std::span<const TensorType> variables, std::int64_t rows) {
+  CallTrace trace;
+  Tensors own, zeros;
+  for (const TensorType& type : variables) own.push_back(trace.input("variable", type));
+  const Results step = body(own);
+  const TracePause pause;
+  for (const Tensor& t : step.outputs) {
+    Shape shape{rows};
+    for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
+    zeros.push_back(F::zeros(shape, TensorAccess::dtype(t)));
+  }
+  return zeros;
+}
+
 /// Runs foreach step by step, on arrays or in a trace with shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                    std::source_location where) {
   for (const Tensor& t : data)
-    if (t.shape().empty() || t.shape()[0] != data[0].shape()[0] || t.shape()[0] == 0)
-      fail("{}foreach needs data with one number of steps, at least 1, along the first axis; got {} and {}",
+    if (t.shape().empty() || t.shape()[0] != data[0].shape()[0])
+      fail("{}foreach needs data with one number of steps along the first axis; got {} and {}",
            line_prefix(where), data[0].shape().str(), t.shape().str());
   Tensors now = copies(states);
+  if (data[0].shape()[0] == 0 && !Trace::current()) {
+    std::vector<TensorType> types;
+    for (const Tensor& t : data) types.push_back({t.dtype(), row_shape(t.shape())});
+    for (const Tensor& t : states) types.push_back({t.dtype(), t.shape()});
+    const auto rows = static_cast<std::ptrdiff_t>(data.size());
+    const auto step = [&](const Tensors& v) {
+      return body({v.begin(), v.begin() + rows}, {v.begin() + rows, v.end()});
+    };
+    return {outputs_of_no_step(step, types, 0), now};
+  }
   StepOutputs outputs(data[0].shape()[0], where);
   for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
     Tensors rows;
@@ -200,7 +227,9 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
   // loops are recorded step by step. So are, for training, those that return one array as two states: a run
   // step by step has one gradient of that array, a node has one of each state, and sums in another order.
-  if (known && (recorder.wrote_outside() || (aliases.any() && (recorder.wrote_input() || is_training())))) {
+  // A loop of no step writes nothing.
+  const bool runs = known && TensorAccess::shape(outer_data[0])[0] > 0;
+  if (runs && (recorder.wrote_outside() || (aliases.any() && (recorder.wrote_input() || is_training())))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
@@ -343,18 +372,9 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     now = std::move(step.states);
   }
   if (!outputs.empty()) return {outputs.stacked(), now};
-  // No step ran: the types of the outputs follow from a recording.
-  CallTrace trace;
-  Tensors own, zeros;
-  for (const Tensor& t : variables) own.push_back(trace.input("variable", {t.dtype(), t.shape()}));
-  const Results step = body(own);
-  const TracePause pause;
-  for (const Tensor& t : step.outputs) {
-    Shape shape{max_iterations};
-    for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
-    zeros.push_back(F::zeros(shape, TensorAccess::dtype(t)));
-  }
-  return {zeros, now};
+  std::vector<TensorType> types;
+  for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
+  return {outputs_of_no_step(body, types, max_iterations), now};
 }
 
 Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Branch& otherwise, Where where) {

@@ -21,7 +21,7 @@ struct KILN_API F::contrib : F::contrib_operators {
   };
 
   /// A scan: calls `body(rows, states)` for each step along the first axis of the scanned inputs `data`
-  /// (equal extents, at least 1). `rows` are their slices without that axis ((1,) for data of rank 1),
+  /// (equal extents). `rows` are their slices without that axis ((1,) for data of rank 1),
   /// `states` the loop-carried values. The body returns outputs and the next states, with unchanged shapes
   /// and dtypes. Returns the outputs stacked along a new first axis, and the final states.
   using StepBody = std::function<Results(const Tensors& rows, const Tensors& states)>;
