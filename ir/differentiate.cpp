@@ -183,8 +183,13 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) continue;
     std::vector<bool>& out = active[t.node];
     const auto counted = static_cast<std::size_t>(t.node->op->outputs_counted(t.node->attrs));
+    std::vector<bool> reached(counted, true);
+    if (t.node->op->reached_outputs) {
+      const NodeScope scope(p_, *t.node);
+      reached = t.node->op->reached_outputs(p_, t.in, wanted, t.node->attrs, t.node->subgraphs);
+    }
     for (std::size_t k = 0; k < counted; ++k)
-      out.push_back(t.out[k].valid() && is_floating(p_.dtype(t.out[k])));
+      out.push_back(reached[k] && t.out[k].valid() && is_floating(p_.dtype(t.out[k])));
   }
   return active;
 }
@@ -320,6 +325,16 @@ GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& reque
   for (const Value sum : d.sums(request, heads, running)) reach.sums.push_back(sum.valid());
   reach.values = d.reached();
   return reach;
+}
+
+std::vector<bool> reached_outputs(const Subgraph& graph, const std::vector<bool>& reaching,
+                                  std::span<const TensorType> inputs, bool train) {
+  ShapeInference types(train);
+  std::vector<Value> in;
+  GradientRequest request;
+  for (const TensorType& t : inputs) in.push_back(types.input(t));
+  for (const bool reaches : reaching) request.sums.push_back(reaches ? 0 : GradientRequest::none);
+  return Differentiation(types, graph, in).active_outputs(request);
 }
 
 GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request, bool train) {

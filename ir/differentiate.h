@@ -85,6 +85,11 @@ struct GradientReach {
 GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& request,
                              std::span<const TensorType> inputs, bool train);
 
+/// By output of `graph`: whether it depends on one of the inputs that `reaching` tells, by a path that a
+/// gradient may pass.
+std::vector<bool> reached_outputs(const Subgraph& graph, const std::vector<bool>& reaching,
+                                  std::span<const TensorType> inputs, bool train);
+
 /// The gradients of `body` as an operator composes them: `in` are the inputs of the body that `uses` tells,
 /// then the outputs that it tells, then the heads, then the running sums of `request`.
 struct GradientUses {

@@ -70,6 +70,10 @@ struct OpDef {
   /// with the contributions added (invalid: no term yet).
   std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
 
+  /// Of a node with bodies, by output: whether a gradient may pass from it to one of the inputs that
+  /// `reaching` tells. Null: every floating output leads to every input.
+  std::vector<bool> (*reached_outputs)(const Primitives& p, Args in, const std::vector<bool>& reaching,
+                                       const Attrs& a, Bodies bodies) = nullptr;
   /// No gradient passes: its results are constants for differentiation.
   bool stops_gradient = false;
   /// How many inputs, the first ones, a gradient may pass to; the others are constants. Null: all.

@@ -416,3 +416,51 @@ TEST_CASE("gradients of a foreach of no step: its states are the initial ones") 
   };
   check(body, {{0, 2, 3}, {2, 3}, {3, 4}});
 }
+
+TEST_CASE("results of foreach are recorded where its steps lead to a variable, in both modes") {
+  const auto recorded = [](const Net::Body& body, std::int64_t steps, bool hybrid) {
+    Net net(body);
+    if (hybrid) net.hybridize();
+    Tensors in{values({steps, 3}, DType::f32, 1), values({3}, DType::f32, 2), values({3}, DType::f32, 3)};
+    in[1].attach_grad();
+    const autograd::Record record;
+    std::vector<bool> flags;
+    for (const Tensor& t : net(in)) flags.push_back(autograd::is_recorded(t));
+    return flags;
+  };
+  using Flags = std::vector<bool>;
+  const Net::Body captured = [](F& f, const Tensors& in) {
+    return all_of(f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& s) -> Results {
+          return {{rows[0] * f.BlockGrad(in[1]), rows[0] * in[1]}, {s[0] + f.BlockGrad(in[1])}};
+        },
+        {in[0]}, {in[2]}));
+  };
+  const Net::Body state = [](F& f, const Tensors& in) {
+    return all_of(f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& s) -> Results {
+          return {{rows[0] * s[0], rows[0] + s[1]}, {f.BlockGrad(s[0]), s[2], s[1]}};
+        },
+        {in[0]}, {in[1], in[1], in[2]}));
+  };
+  const Net::Body nested = [](F& f, const Tensors& in) {
+    return all_of(f.contrib().foreach (
+        [&](const Tensors& rows, const Tensors& s) -> Results {
+          return f.contrib().foreach (
+              [&](const Tensors& inner, const Tensors& t) -> Results {
+                return {{t[0] * inner[0]}, {f.BlockGrad(t[0]), t[0] + rows[0]}};
+              },
+              {in[0]}, {s[0], s[1]});
+        },
+        {in[0]}, {in[1], in[2]}));
+  };
+  for (const bool hybrid : {false, true}) {
+    CAPTURE(hybrid);
+    CHECK(recorded(captured, 3, hybrid) == Flags{false, true, false});
+    CHECK(recorded(state, 1, hybrid) == Flags{true, true, false, false, true});
+    CHECK(recorded(state, 2, hybrid) == Flags{true, true, false, true, false});
+    CHECK(recorded(state, 5, hybrid) == Flags{true, true, false, false, true});
+    CHECK(recorded(nested, 1, hybrid) == Flags{true, false, true});
+    CHECK(recorded(nested, 2, hybrid) == Flags{true, false, false});
+  }
+}

@@ -238,6 +238,7 @@ std::span<const OpDef> control_ops() {
        .compose_with = foreach_steps,
        .bodies = 1,
        .gradient_sums = foreach_gradient,
+       .reached_outputs = foreach_reach,
        .shape_rule = foreach_shape,
        .train_sensitive = true},
       {.name = "_while_loop",
@@ -253,6 +254,7 @@ std::span<const OpDef> control_ops() {
        .compose_with = while_steps,
        .bodies = 2,
        .gradient_sums = while_gradient,
+       .reached_outputs = while_reach,
        .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
@@ -267,6 +269,7 @@ std::span<const OpDef> control_ops() {
        .compose_with = either,
        .bodies = 3,
        .gradient_sums = cond_gradient,
+       .reached_outputs = cond_reach,
        .shape_rule = either_shape,
        .train_sensitive = true},
   };

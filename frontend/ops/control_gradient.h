@@ -22,6 +22,13 @@ Values while_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values cond_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 
 using Flags = std::vector<bool>;
+
+/// OpDef::reached_outputs. The steps of foreach are known, so that its results lead to what a run step by
+/// step leads to. Of while_loop and cond, which numbers decide, any number of steps and both branches count.
+Flags foreach_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);
+Flags while_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);
+Flags cond_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);
+
 Flags valid(Args values);
 void unite(Flags& a, const Flags& b);
 /// The neutral element of addition, -0, for sums that must begin without a term.
