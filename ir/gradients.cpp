@@ -322,11 +322,48 @@ Values of_scatter(Primitives& p, const Taped& t, Value g, const Wanted& wanted) 
   return out;
 }
 
+/// y(r) = x(0) ... x(r). With s(i) = g(i) + x(i + 1) s(i + 1) the contribution to x(i) is y(i - 1) s(i):
+/// nothing is divided by x.
+Value of_running_product(Primitives& p, const Taped& t, Value g) {
+  Wide w(p);
+  const std::size_t axis = at(t.params.axis);
+  const Shape whole = p.shape(g);
+  if (whole.elements() == 0) return g;
+  Shape order{t.params.axis}, inverse = Shape::filled(whole.rank(), 0);
+  for (int i = 0; i < whole.rank(); ++i) {
+    if (at(i) == axis) continue;
+    inverse[at(i)] = order.rank();
+    order.push_back(i);
+  }
+  const auto rows = [&](Value v) { return p.transpose(w.in(v), order); };
+  const Value x = rows(t.operands[0]), y = rows(t.results[0]);
+  const Shape shape = p.shape(x), none = Shape::filled(shape.rank(), 0),
+              ones = Shape::filled(shape.rank(), 1);
+  Shape one_row = none, behind = shape;
+  one_row[0] = 1;
+  behind[0] += 1;
+  const Value before = p.slice(p.pad(y, 1, one_row, none), none, shape, ones),
+              next = p.slice(p.pad(x, 0, none, one_row), one_row, behind, ones);
+  const Value first = p.full({p.dtype(x), Shape(shape.dims().subspan(1))}, 0);
+  const Values carries{first}, scanned{p.reverse(rows(g), {0}), p.reverse(next, {0})};
+  const Values sums = p.loop(shape[0], carries, scanned, {},
+                             [&](std::span<const Value> after, std::span<const Value> row) -> LoopStep {
+                               const Value sum = p.add(row[0], p.mul(row[1], after[0]));
+                               return {{sum}, {sum}, {}};
+                             });
+  return p.cast(p.transpose(p.mul(before, p.reverse(sums[1], {0})), inverse), p.dtype(g));
+}
+
 Values of_cumulative(Primitives& p, const Taped& t, Value g, const Wanted&) {
-  if (t.params.reduce != Reduce::sum)
-    fail("a running {} has no gradient", t.params.reduce == Reduce::prod ? "product" : "extremum");
   const Shape axes{t.params.axis};
-  return {p.reverse(p.cumulative(Reduce::sum, p.reverse(g, axes), t.params.axis), axes)};
+  switch (t.params.reduce) {
+    case Reduce::sum:
+      return {p.reverse(p.cumulative(Reduce::sum, p.reverse(g, axes), t.params.axis), axes)};
+    case Reduce::prod:
+      return {of_running_product(p, t, g)};
+    default:
+      fail("a running extremum has no gradient");
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace kiln::ir {
 /// zero everywhere (floor, comparisons, indices), where the operand is not floating, and where it is not
 /// `wanted`. A contribution is a function of the primitive's operands, result and `g` alone; half-precision
 /// contributions of arithmetic are computed in f32 and rounded once. Throws for a primitive that has no rule
-/// (a scan of products), by what it does.
+/// (a scan of extrema), by what it does.
 std::vector<Value> contributions(Primitives& p, const Primitives::Taped& primitive, Value g,
                                  const std::vector<bool>& wanted);
 

@@ -464,3 +464,95 @@ TEST_CASE("results of foreach are recorded where its steps lead to a variable, i
     CHECK(recorded(nested, 2, hybrid) == Flags{true, false, false});
   }
 }
+
+namespace {
+
+/// The gradients of the sum of the squares of the gradients.
+Tensors second_gradients(const Net::Body& body, const Tensors& in, bool hybrid) {
+  Net net(body);
+  if (hybrid) net.hybridize();
+  random::seed(11);
+  Tensors own;
+  for (const Tensor& t : in) {
+    own.push_back(t.copy());
+    own.back().attach_grad();
+  }
+  {
+    const autograd::Record record;
+    const Tensors out = net(own);
+    Tensors heads;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      heads.push_back(values(out[i].shape(), out[i].dtype(), 90 + static_cast<unsigned>(i)));
+    const Tensors first =
+        autograd::grad(out, own, {.head_gradients = heads, .create_graph = true, .train = true});
+    Tensors squares;
+    for (const Tensor& g : first)
+      if (autograd::is_recorded(g)) squares.push_back(g * g);
+    autograd::backward(squares);
+  }
+  Tensors grads;
+  for (const Tensor& t : own) grads.push_back(t.grad().copy());
+  return grads;
+}
+
+/// The same bits in all modes, and for f64 the differences of the sum of squares.
+void check_second(const Net::Body& body, const std::vector<Shape>& shapes) {
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    Tensors in;
+    for (const Shape& s : shapes) in.push_back(values(s, dtype, static_cast<unsigned>(in.size()) + 1));
+    const Tensors eager = second_gradients(body, in, false), hybrid = second_gradients(body, in, true);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      CAPTURE(name_of(dtype), i, eager[i].to_vector<double>(), hybrid[i].to_vector<double>());
+      CHECK(same_bits(eager[i], hybrid[i]));
+    }
+    if (dtype != DType::f64) continue;
+    const auto value = [&](std::size_t i, std::size_t k, double by) {
+      Tensors moved;
+      for (const Tensor& t : in) moved.push_back(t.copy());
+      std::vector<double> list = in[i].to_vector<double>();
+      list[k] += by;
+      moved[i] = Tensor(list, in[i].shape());
+      double sum = 0;
+      for (const Tensor& g : gradients(body, moved, false))
+        for (const double v : g.to_vector<double>()) sum += v * v;
+      return sum;
+    };
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      CAPTURE(i);
+      const double step = 1e-5;
+      CHECK(eager[i].to_vector<double>()[0] ==
+            Approx((value(i, 0, step) - value(i, 0, -step)) / (2 * step)).epsilon(1e-4).margin(1e-5));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("second derivatives through foreach have the bits of its steps") {
+  check_second(
+      [](F& f, const Tensors& in) {
+        return all_of(f.contrib().foreach (
+            [&](const Tensors& rows, const Tensors& s) -> Results {
+              const Tensor y = f.tanh(f.dot(rows[0], in[2]) + s[0] * s[0] * in[3]);
+              return {{y * rows[0] + f.Dropout(y, {.p = 0.5})}, {y}};
+            },
+            {in[0]}, {in[1]}));
+      },
+      {{3, 2, 3}, {2, 3}, {3, 3}, {2, 3}});
+}
+
+TEST_CASE("second derivatives through while_loop, cond and what follows") {
+  check_second(
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().while_loop([&](const Tensors& v) { return v[0] < 2; },
+                                                 [&](const Tensors& v) -> Results {
+                                                   const Tensors y = f.contrib().cond(
+                                                       v[0] < 1, [&] { return Tensors{f.sin(v[1]) * in[1]}; },
+                                                       [&] { return Tensors{v[1] * v[1] * in[1] + in[0]}; });
+                                                   return {{y[0] * v[1]}, {v[0] + 1, y[0]}};
+                                                 },
+                                                 {zeros({1}), in[0]}, 4);
+        return Tensors{r.outputs[0] * r.outputs[0], f.exp(r.states[1]) * in[0]};
+      },
+      {{3}, {3}});
+}

@@ -44,12 +44,8 @@ const std::map<std::string, std::string>& not_checked() {
 /// Operators without derivatives of their gradient, with the reason. The error message for such a derivative
 /// names the operator.
 const std::map<std::string, std::string>& first_order_only() {
-  static const std::string product = "the derivative of a running product divides by its elements",
-                           loop = "the loop of the backward pass has no gradient of its own yet";
-  static const std::map<std::string, std::string> reasons{
-      {"prod", product},     {"nanprod", product}, {"_np_prod", product}, {"_foreach", loop},
-      {"_while_loop", loop}, {"_cond", loop},      {"RNN", loop},         {"CTCLoss", loop},
-  };
+  static const std::string loop = "a loop within the operator has no gradient rule";
+  static const std::map<std::string, std::string> reasons{{"RNN", loop}, {"CTCLoss", loop}};
   return reasons;
 }
 

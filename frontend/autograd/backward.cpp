@@ -75,6 +75,7 @@ class Pass {
             "before it is used inside autograd::Record",
             line_prefix(where_));
       wanted_.push_back(link);
+      wanted_types_.push_back({TensorAccess::dtype(v), TensorAccess::shape(v)});
     }
   }
 
@@ -93,6 +94,7 @@ class Pass {
       if (options_.create_graph && entry->code && entry->code->expands()) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
         expand(*entry);
+        expanded_ = true;
         for (std::size_t i = 0; i < heads.size(); ++i)
           if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
         if (!wanted_.empty())
@@ -112,7 +114,9 @@ class Pass {
   std::vector<Tensor> wanted_gradients() {
     std::vector<Tensor> out;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      const Tensor& found = found_[i];
+      Tensor& found = found_[i];
+      // A loop or branch that is expanded leads no longer to where it may have led.
+      if (!found.defined() && expanded_) found = zeros(wanted_types_[i].shape, wanted_types_[i].dtype);
       if (!found.defined())
         fail("{}no head depends on variable {}: it has no gradient", line_prefix(where_), i);
       out.push_back(found);
@@ -331,6 +335,8 @@ class Pass {
   std::deque<std::pair<std::shared_ptr<GradVariable>, Tensor>> variables_;
   std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
   std::vector<TapeLink> wanted_;
+  std::vector<TensorType> wanted_types_;
+  bool expanded_ = false;
   std::map<std::size_t, Tensor> found_;
   std::unordered_set<const TapeEntry*> seen_, leading_;  // by find_leading()
 };

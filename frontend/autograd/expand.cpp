@@ -1,5 +1,6 @@
 #include "frontend/autograd/expand.h"
 
+#include "frontend/autograd/control_steps.h"
 #include "frontend/autograd/function_call.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
@@ -70,7 +71,7 @@ std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) 
 void expand(TapeEntry& entry) {
   const ir::Subgraph& body = *entry.code->body();
   const Modes modes(entry.train);
-  const NumberScope numbers(entry.number + 1 - entry.code->node_count());
+  const NumberScope numbers(entry.number + 1 - entry.code->entries());
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     // No gradient reads the elements of an input that is not saved, nor what is computed from them.
@@ -96,6 +97,11 @@ void expand(TapeEntry& entry) {
     draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
     const std::vector<Tensor> known = saved_results(entry, node);
     std::vector<Tensor>& out = values[&node];
+    if (is_control_flow(node)) {
+      const RandomBlock block(random);
+      out = run_steps(node, inputs, entry.where);
+      continue;
+    }
     if (node.op->name == "_function") {
       const RandomBlock block(random);
       out = run_function(function_call(node, known, entry.where), inputs, entry.where);

@@ -5,9 +5,9 @@
 namespace kiln::detail {
 
 /// Gives a recorded call of several nodes an entry for each node, in its place: `expanded` tells where its
-/// outputs come from then. What the nodes' gradients read is computed again from what the call has saved.
-/// Derivatives of gradients need it: the chain of a value within the block has terms from both passes, which
-/// a block would add up apart.
+/// outputs come from then. A loop or branch has one for each call of a step. What the nodes' gradients read
+/// is computed again from what the call has saved. Derivatives of gradients need it: the chain of a value
+/// within the block has terms from both passes, which a block would add up apart.
 void expand(TapeEntry& entry);
 
 /// The saved contents of an input or output of the entry's body.

@@ -1,23 +1,29 @@
 #include "frontend/autograd/gradient_code.h"
 
+#include "frontend/autograd/control_steps.h"
+
 #include <algorithm>
 
 namespace kiln::detail {
 namespace {
 
-bool has_function(const ir::Subgraph& body) {
-  return std::any_of(body.nodes.begin(), body.nodes.end(),
-                     [](const auto& n) { return n->op_name == "_function"; });
+bool has_steps_or_function(const ir::Subgraph& body) {
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [](const auto& n) {
+    return !n->is_variable() && (n->op->name == "_function" || is_control_flow(*n));
+  });
 }
 
 }  // namespace
 
-GradientCode::GradientCode(ir::SubgraphPtr body, bool train)
-    : body_(std::move(body)),
-      node_count_(static_cast<std::size_t>(std::count_if(body_->nodes.begin(), body_->nodes.end(),
-                                                         [](const auto& n) { return !n->is_variable(); }))),
-      train_(train),
-      expands_(node_count_ > 1 || has_function(*body_)) {}
+GradientCode::GradientCode(ir::SubgraphPtr body, bool train) : body_(std::move(body)), train_(train) {
+  std::size_t nodes = 0;
+  for (const ir::NodePtr& n : body_->nodes) {
+    if (n->is_variable()) continue;
+    ++nodes;
+    entries_ += most_entries(*n);
+  }
+  expands_ = nodes > 1 || has_steps_or_function(*body_);
+}
 
 const GradientCode::Known& GradientCode::known(const ir::GradientRequest& request) const {
   return known_.find_or_make([&](const Known& k) { return k.request == request; },

@@ -19,9 +19,9 @@ class GradientCode {
   GradientCode(ir::SubgraphPtr body, bool train);
 
   const ir::SubgraphPtr& body() const { return body_; }
-  /// Operators in the body.
-  std::size_t node_count() const { return node_count_; }
-  /// Whether derivatives of its gradients need an entry for each node (expand.h): of a block, and of an
+  /// The most entries that a call has on the tape once it is expanded (expand.h).
+  std::uint64_t entries() const { return entries_; }
+  /// Whether derivatives of its gradients need an entry for each node: of a block, a loop or branch, and an
   /// autograd::Function.
   bool expands() const { return expands_; }
   /// What the gradients of a request read.
@@ -36,7 +36,7 @@ class GradientCode {
 
  private:
   ir::SubgraphPtr body_;
-  std::size_t node_count_;
+  std::uint64_t entries_ = 0;
   bool train_, expands_;
   mutable GrowingList<Known> known_, recorded_;
 };

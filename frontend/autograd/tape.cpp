@@ -163,7 +163,7 @@ CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
 
 void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& random) {
   if (!entry_) return;
-  entry_->number = take_numbers(entry_->code->node_count());
+  entry_->number = take_numbers(entry_->code->entries());
   entry_->random = random;
   std::size_t next = entry_->uses->inputs.size();
   for (const std::int64_t i : entry_->uses->outputs)

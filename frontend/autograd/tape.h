@@ -71,7 +71,7 @@ struct TapeEntry {
     std::int64_t offset = 0;
   };
 
-  /// In program order. A call of several nodes takes a number for each, and this is the last.
+  /// In program order. A call takes a number for each entry that it may be expanded to, and this is the last.
   std::uint64_t number = 0;
   std::shared_ptr<const GradientCode> code;
   std::shared_ptr<FunctionCall> function;  ///< in the place of `code`: of an autograd::Function
