@@ -94,7 +94,7 @@ class Pass {
       if (options_.create_graph && entry->code && entry->code->expands()) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
         expand(*entry);
-        expanded_ = true;
+        steps_known_ = steps_known_ || entry->code->has_steps();
         for (std::size_t i = 0; i < heads.size(); ++i)
           if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
         if (!wanted_.empty())
@@ -115,8 +115,8 @@ class Pass {
     std::vector<Tensor> out;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       Tensor& found = found_[i];
-      // A loop or branch that is expanded leads no longer to where it may have led.
-      if (!found.defined() && expanded_) found = zeros(wanted_types_[i].shape, wanted_types_[i].dtype);
+      // Of a loop or branch what ran alone leads on; all that may have run did before.
+      if (!found.defined() && steps_known_) found = zeros(wanted_types_[i].shape, wanted_types_[i].dtype);
       if (!found.defined())
         fail("{}no head depends on variable {}: it has no gradient", line_prefix(where_), i);
       out.push_back(found);
@@ -336,7 +336,7 @@ class Pass {
   std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
   std::vector<TapeLink> wanted_;
   std::vector<TensorType> wanted_types_;
-  bool expanded_ = false;
+  bool steps_known_ = false;  // of a loop or branch that was expanded
   std::map<std::size_t, Tensor> found_;
   std::unordered_set<const TapeEntry*> seen_, leading_;  // by find_leading()
 };

@@ -7,10 +7,9 @@
 namespace kiln::detail {
 namespace {
 
-bool has_steps_or_function(const ir::Subgraph& body) {
-  return std::any_of(body.nodes.begin(), body.nodes.end(), [](const auto& n) {
-    return !n->is_variable() && (n->op->name == "_function" || is_control_flow(*n));
-  });
+bool has_function(const ir::Subgraph& body) {
+  return std::any_of(body.nodes.begin(), body.nodes.end(),
+                     [](const auto& n) { return n->op_name == "_function"; });
 }
 
 }  // namespace
@@ -21,8 +20,9 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train) : body_(std::move(b
     if (n->is_variable()) continue;
     ++nodes;
     entries_ += most_entries(*n);
+    has_steps_ = has_steps_ || is_control_flow(*n);
   }
-  expands_ = nodes > 1 || has_steps_or_function(*body_);
+  expands_ = nodes > 1 || has_steps_ || has_function(*body_);
 }
 
 const GradientCode::Known& GradientCode::known(const ir::GradientRequest& request) const {
