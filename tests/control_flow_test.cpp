@@ -89,12 +89,12 @@ TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridi
 
 TEST_CASE("while_loop takes as many steps as its condition says") {
   const auto count_to = [](F& f, const Tensors& in) -> Tensors {
-    const Results r = f.contrib().while_loop(
-        [&](const Tensors& v) { return v[0] < in[1]; },
-        [&](const Tensors& v) -> Results {
-          return {{v[0] * 10 + f.random_uniform(0, 1, Shape{1})}, {v[0] + 1, v[1] * 2}};
-        },
-        {in[0], Tensor({1.f})}, 4);
+    const Results r = f.contrib().while_loop([&](const Tensors& v) { return v[0] < in[1]; },
+                                             [&](const Tensors& v) -> Results {
+                                               return {{v[0] * 10 + f.random_uniform(0, 1, Shape{1})},
+                                                       {v[0] + 1, v[1] * 2}};
+                                             },
+                                             {in[0], Tensor({1.f})}, 4);
     return {r.outputs[0], r.states[0], r.states[1]};
   };
   for (const float limit : {0.f, 1.f, 3.f, 9.f}) {
@@ -124,12 +124,9 @@ TEST_CASE("loops and branches nest") {
   const auto nested = [](F& f, const Tensors& in) -> Tensors {
     const Results r = f.contrib().foreach (
         [&](const Tensors& rows, const Tensors& states) -> Results {
-          const Results inner =
-              f.contrib().while_loop([&](const Tensors& v) { return f.sum(v[0]) < f.sum(rows[0]); },
-                                     [&](const Tensors& v) -> Results {
-                                       return {{v[0]}, {v[0] + 1}};
-                                     },
-                                     {states[0]}, 5);
+          const Results inner = f.contrib().while_loop(
+              [&](const Tensors& v) { return f.sum(v[0]) < f.sum(rows[0]); },
+              [&](const Tensors& v) -> Results { return {{v[0]}, {v[0] + 1}}; }, {states[0]}, 5);
           const Tensors chosen = f.contrib().cond(
               f.sum(inner.states[0]) > 4, [&] { return Tensors{inner.states[0] - in[1]}; },
               [&] { return Tensors{inner.states[0] * 1}; });
@@ -184,8 +181,8 @@ TEST_CASE("a recorded loop is one node, whatever the number of steps, and reads 
 TEST_CASE("a branch on symbols is one node, and runs when its inputs are known") {
   F f;
   const Tensor x = sym::var("x"), y = sym::var("y");
-  const Tensors chosen = f.contrib().cond(
-      F::sum(x), [&] { return Tensors{x + y}; }, [&] { return Tensors{x * y}; });
+  const Tensors chosen =
+      f.contrib().cond(F::sum(x), [&] { return Tensors{x + y}; }, [&] { return Tensors{x * y}; });
   const Symbol symbol(chosen[0]);
   CHECK(Symbol::load_json(symbol.tojson()).tojson() == symbol.tojson());
   SymbolBlock net(symbol, {sym::var("x"), sym::var("y")});
@@ -250,11 +247,8 @@ TEST_CASE("BatchNorm in the body of a loop updates its statistics at each step")
   const Tensor x = random::normal(0, 1, {3, 4, 2});
   const auto body = [&](F& f, const Tensors& in) -> Tensors {
     return f.contrib()
-        .foreach (
-            [&](const Tensors& rows, const Tensors&) -> Results {
-              return {{norm(rows[0])}, {}};
-            },
-            {in[0]}, {})
+        .foreach ([&](const Tensors& rows, const Tensors&) -> Results { return {{norm(rows[0])}, {}}; },
+                  {in[0]}, {})
         .outputs;
   };
   Net net(body);

@@ -155,8 +155,11 @@ class Run {
     const Positions data = s.positions("in_data_locs"), states = s.positions("in_state_locs"),
                     others = s.positions("remain_locs");
     const auto begin = [&](std::size_t i) { return inputs.begin() + static_cast<std::ptrdiff_t>(i); };
-    const Tensors rows(begin(0), begin(data.size())),
-        initial(begin(data.size()), begin(data.size() + states.size()));
+    // Copies: eagerly two calls that read one row of an array outside of both have one view of it, and
+    // hybridized each has its own.
+    Tensors rows;
+    for (std::size_t i = 0; i < data.size(); ++i) rows.push_back(inputs.at(i).copy());
+    const Tensors initial(begin(data.size()), begin(data.size() + states.size()));
     const Scope& body = s.bodies.at(0);
     const auto step = [&](const Tensors& row, const Tensors& now) {
       Tensors variables(inputs.size());
