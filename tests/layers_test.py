@@ -45,6 +45,7 @@ MAY_INCLUDE = {
         "frontend/api", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
         "ir", "runtime"],
     "frontend/gluon/loss": ["frontend/api", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/metric": ["frontend/eager", "runtime"],
     "frontend/gluon/trainer": [
         "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/block", "frontend/gluon/hybridize",
         "frontend/gluon/parameter",
