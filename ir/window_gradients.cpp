@@ -116,6 +116,7 @@ struct Phases {
   Shape stride;   ///< s
   Shape count;    ///< of q
   Shape reached;  ///< number of windows that may hold one element
+  Shape rounded;  ///< extents of a window, rounded up to whole strides
 
   Phases(const Window& w, const Shape& places) {
     for (int i = 0; i < w.kernel.rank(); ++i) {
@@ -124,6 +125,7 @@ struct Phases {
       stride.push_back(place > 1 ? w.stride[at(i)] : kernel);
       reached.push_back((kernel + stride.back() - 1) / stride.back());
       count.push_back(place - 1 + reached.back());
+      rounded.push_back(times(stride.back(), reached.back()));
     }
   }
 };
@@ -142,8 +144,7 @@ void for_each_index(const Shape& extents, F f) {
 /// the window has a number that no tap of the window has.
 std::int64_t number_of(const Phases& phases, const Shape& tap) {
   std::int64_t number = 0;
-  for (int i = 0; i < tap.rank(); ++i)
-    number = number * times(phases.stride[at(i)], phases.reached[at(i)]) + tap[at(i)];
+  for (int i = 0; i < tap.rank(); ++i) number = number * phases.rounded[at(i)] + tap[at(i)];
   return number;
 }
 
@@ -203,7 +204,7 @@ Value of_max_by_elements(Primitives& p, const Window& w, Value x, Value y, Value
   std::int64_t weight = 1;
   for (int i = spatial - 1; i >= 0; --i) {
     phase = p.add(phase, p.mul(p.iota(number, i), p.full_integer(number, weight)));
-    weight = times(weight, times(phases.stride[at(i)], phases.reached[at(i)]));
+    weight *= phases.rounded[at(i)];
   }
   Value dx;
   for_each_index(phases.reached, [&](const Shape& j) {
@@ -225,10 +226,7 @@ bool suits_elements(const Window& w, const Shape& places) {
     if (d != 1) return false;
   if (w.kernel.elements() > most_taps) return false;
   const Phases phases(w, places);
-  Shape rounded;
-  for (int i = 0; i < w.kernel.rank(); ++i)
-    rounded.push_back(times(phases.stride[at(i)], phases.reached[at(i)]));
-  return phases.reached.elements() <= most_windows && rounded.elements() < 255;
+  return phases.reached.elements() <= most_windows && phases.rounded.elements() < 255;
 }
 
 /// The windows as an array of their own: for windows of many taps.

@@ -1,4 +1,5 @@
 // autograd::Function in networks: captured values, loops and branches, blocks in blocks, training.
+#include "check_same_bits.h"
 #include "functions.h"
 #include "golden_files.h"
 #include "training_nets.h"
@@ -88,11 +89,6 @@ Tensors train(Training how, Recompute policy = Recompute::cheap) {
   return out;
 }
 
-void check_same(const Tensors& a, const Tensors& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(same_bits(a[i], b[i]));
-}
-
 }  // namespace
 
 TEST_CASE("a network with a function trains with the same bits in all modes", "[function]") {
@@ -100,8 +96,8 @@ TEST_CASE("a network with a function trains with the same bits in all modes", "[
   for (const int threads : {1, 2}) {
     const ThreadLimit limit(threads);
     for (const Recompute policy : {Recompute::none, Recompute::cheap, Recompute::all, Recompute::blocks}) {
-      check_same(eager, train(Training::hybridized, policy));
-      check_same(eager, train(Training::train_step, policy));
+      check_same_bits(eager, train(Training::hybridized, policy));
+      check_same_bits(eager, train(Training::train_step, policy));
     }
   }
 }

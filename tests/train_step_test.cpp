@@ -1,7 +1,7 @@
 // train_step(): its bits with every kind of number that changes, recomputation, and what it refuses. Bits of
 // long trainings are compared in training_test.cpp.
+#include "check_same_bits.h"
 #include "golden_files.h"
-#include "same_bits.h"
 #include "temporary_folder.h"
 #include "training_nets.h"
 
@@ -96,11 +96,6 @@ Tensors train(Task (*make)(), Mode mode, int steps, const optimizer::Options& op
   return out;
 }
 
-void check_equal(const Tensors& a, const Tensors& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(same_bits(a[i], b[i]));
-}
-
 }  // namespace
 
 TEST_CASE("numbers of optimizers that change from step to step", "[train_step]") {
@@ -108,8 +103,8 @@ TEST_CASE("numbers of optimizers that change from step to step", "[train_step]")
     INFO(name);
     const optimizer::Options options{.learning_rate = 0.01, .wd = 0.001};
     const Tensors eager = train(mlp, Mode::eager, 4, options, name);
-    check_equal(eager, train(mlp, Mode::hybridized, 4, options, name));
-    check_equal(eager, train(mlp, Mode::train_step, 4, options, name));
+    check_same_bits(eager, train(mlp, Mode::hybridized, 4, options, name));
+    check_same_bits(eager, train(mlp, Mode::train_step, 4, options, name));
   }
 }
 
@@ -117,7 +112,7 @@ TEST_CASE("what is recomputed changes no bit, and the bytes that are saved", "[t
   for (Task (*make)() : {mlp, convolutions, residual, mixed, encoder}) {
     const Tensors eager = train(make, Mode::eager, 2, {.learning_rate = 0.1});
     for (const Recompute policy : {Recompute::none, Recompute::cheap, Recompute::all, Recompute::blocks})
-      check_equal(eager, train(make, Mode::hybridized, 2, {.learning_rate = 0.1}, "sgd", policy));
+      check_same_bits(eager, train(make, Mode::hybridized, 2, {.learning_rate = 0.1}, "sgd", policy));
   }
   const auto saved = [](Task (*make)(), Recompute policy) {
     const Task task = make();

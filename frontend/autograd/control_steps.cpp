@@ -1,14 +1,9 @@
 #include "frontend/autograd/control_steps.h"
 
-#include "frontend/autograd/function_call.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/autograd/run_body.h"
 #include "frontend/tensor/array.h"
-#include "frontend/trace/trace.h"
 
 #include <kiln/control_flow.h>
-
-#include <algorithm>
-#include <unordered_map>
 
 namespace kiln::detail {
 namespace {
@@ -42,22 +37,9 @@ class Steps {
 
  private:
   Tensors body(std::size_t number, const Tensors& in) const {
-    const ir::Subgraph& graph = *node_.subgraphs[number];
-    std::unordered_map<const ir::Node*, Tensors> values;
-    for (std::size_t i = 0; i < in.size(); ++i) values[graph.inputs[i].get()] = {in[i]};
-    for (const ir::NodePtr& node : graph.nodes) {
-      if (node->is_variable()) continue;
-      Tensors inputs;
-      for (const ir::Entry& e : node->inputs) inputs.push_back(values.at(e.node.get()).at(e.output));
-      values[node.get()] =
-          is_control_flow(*node) ? run_steps(*node, inputs, where_)
-          : node->op->name == "_function"
-              ? run_function(function_call(*node, {}, where_), inputs, where_)
-              : invoke(*node->op, inputs, node->attrs, where_, {}, node->subgraphs, node->np_shape);
-    }
-    Tensors out;
-    for (const ir::Entry& e : graph.outputs) out.push_back(values.at(e.node.get()).at(e.output));
-    return out;
+    return run_body(*node_.subgraphs[number], in, [&](const ir::Node& node, const Tensors& inputs) {
+      return is_control_flow(node) ? run_steps(node, inputs, where_) : run_node(node, inputs, where_);
+    });
   }
   Results step(std::size_t number, const Tensors& in) const {
     const Tensors all = body(number, in);

@@ -1,5 +1,6 @@
 #include "frontend/autograd/function_call.h"
 
+#include "frontend/autograd/run_body.h"
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
@@ -11,7 +12,6 @@
 #include <kiln/autograd.h>
 
 #include <cstring>
-#include <unordered_map>
 
 namespace kiln::detail {
 namespace {
@@ -109,20 +109,9 @@ class NodeCall final : public FunctionCall {
 
  private:
   std::vector<Tensor> run(const ir::Subgraph& body, const std::vector<Tensor>& in) const {
-    std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
-    for (std::size_t i = 0; i < in.size(); ++i) values[body.inputs[i].get()] = {in[i]};
-    for (const ir::NodePtr& node : body.nodes) {
-      if (node->is_variable()) continue;
-      std::vector<Tensor> inputs;
-      for (const ir::Entry& e : node->inputs) inputs.push_back(values.at(e.node.get()).at(e.output));
-      values[node.get()] =
-          node->op->name == "_function"
-              ? run_function(function_call(*node, {}, where_), inputs, where_)
-              : invoke(*node->op, inputs, node->attrs, where_, {}, node->subgraphs, node->np_shape);
-    }
-    std::vector<Tensor> out;
-    for (const ir::Entry& e : body.outputs) out.push_back(values.at(e.node.get()).at(e.output));
-    return out;
+    return run_body(body, in, [&](const ir::Node& node, const std::vector<Tensor>& inputs) {
+      return run_node(node, inputs, where_);
+    });
   }
 
   std::vector<ir::SubgraphPtr> bodies_;
