@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -44,6 +45,17 @@ struct CallModes : autograd::detail::ModeScope {
 const ir::OpDef& gradient_op() {
   static const ir::OpDef& op = find_op_or_throw("_vjp");
   return op;
+}
+
+/// Those of `read` that are saved. Gradients read a loop or branch as a whole, so those of some outputs may
+/// read more than those of all outputs, for which the call saved its values. They do not depend on it: what
+/// is not saved is zeros to them.
+std::vector<std::int64_t> saved_of(const std::vector<std::int64_t>& read,
+                                   const std::vector<std::int64_t>& saved) {
+  std::vector<std::int64_t> both;
+  std::copy_if(read.begin(), read.end(), std::back_inserter(both),
+               [&](std::int64_t i) { return std::find(saved.begin(), saved.end(), i) != saved.end(); });
+  return both;
 }
 
 class Pass {
@@ -288,7 +300,8 @@ class Pass {
         }
     }
     const SharedSums& sums = *found;
-    const ir::GradientUses& uses = *known;
+    const ir::GradientUses uses{saved_of(known->inputs, entry.uses->inputs),
+                                saved_of(known->outputs, entry.uses->outputs)};
     std::vector<Tensor> inputs;
     for (const std::int64_t i : uses.inputs)
       inputs.push_back(contents(restored_input(entry, i), entry.inputs[static_cast<std::size_t>(i)]));

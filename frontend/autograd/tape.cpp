@@ -14,13 +14,18 @@ namespace {
 
 thread_local std::uint64_t* numbers_of_expansion = nullptr;
 
-bool is_whole(const Tensor& t) {
-  return TensorAccess::offset(t) == 0 && TensorAccess::shape(t) == TensorAccess::array(t)->shape;
-}
-
 const TapeLink* link_in(const Array& array) {
   const ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
   return tape && tape->link ? &tape->link : nullptr;
+}
+
+void add_view(Array& array, ArrayTape::View view) {
+  ArrayTape& tape = tape_of(array);
+  const std::lock_guard lock(tape_mutex(array));
+  std::erase_if(tape.views, [](const ArrayTape::View& v) {
+    return ViewScope::has_ended(v.key.scope) || is_consumed(v.link);
+  });
+  tape.views.push_back(std::move(view));
 }
 
 TapeEntry::Saved saved(const Tensor& t) { return {save(TensorAccess::array(t)), TensorAccess::offset(t)}; }
@@ -121,22 +126,24 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
   Array& array = *TensorAccess::array(t);
   const TapeLink* const whole = link_in(array);
   if (!whole) return {};
-  if (is_whole(t)) return *whole;
-  ArrayTape& tape = tape_of(array);
-  const std::thread::id thread = std::this_thread::get_id();
+  if (TensorAccess::is_array(t)) return *whole;
   {
     const std::lock_guard lock(tape_mutex(array));
-    for (const ArrayTape::View& view : tape.views)
-      if (view.offset == TensorAccess::offset(t) && view.shape == TensorAccess::shape(t) &&
-          view.of == *whole && view.thread == thread && !is_consumed(view.link))
-        return view.link;
+    for (const ArrayTape::View& view : tape_of(array).views)
+      if (view.key.is_read_by(t) && view.of == *whole && !is_consumed(view.link)) return view.link;
   }
+  if (TensorAccess::is_whole(t)) return *whole;
   const TapeLink of = *whole;
   TapeLink link = *link_in(*TensorAccess::array(cut_out(t, where)));
-  const std::lock_guard lock(tape_mutex(array));
-  std::erase_if(tape.views, [](const ArrayTape::View& v) { return is_consumed(v.link); });
-  tape.views.push_back({TensorAccess::offset(t), TensorAccess::shape(t), of, link, thread});
+  add_view(array, {ViewKey(t), of, link});
   return link;
+}
+
+Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call) {
+  Array& array = *TensorAccess::array(t);
+  Tensor own = with_alias(t);
+  add_view(array, {ViewKey(own, call), *link_in(array), link});
+  return own;
 }
 
 CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
@@ -209,8 +216,7 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
   tape.views.clear();
   // The view now reads what was written.
   if (!all && linked && TensorAccess::shape(value) == TensorAccess::shape(view))
-    tape.views.push_back({TensorAccess::offset(view), TensorAccess::shape(view), tape.link, written,
-                          std::this_thread::get_id()});
+    tape.views.push_back({written_key(view), tape.link, written});
 }
 
 void attach_gradient(const Tensor& t, GradReq req) {

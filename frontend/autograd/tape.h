@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <thread>
 #include <vector>
 
 /// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its
@@ -110,11 +109,9 @@ struct ArrayTape {
   TapeLink link;
   std::shared_ptr<SavedValue> saved;
   struct View {
-    std::int64_t offset;
-    Shape shape;
+    ViewKey key;  ///< of the thread that recorded it: another's backward pass may consume it at any time
     TapeLink of;  ///< the link of the array that the view was cut out of
     TapeLink link;
-    std::thread::id thread;  ///< that recorded it: another thread's backward pass may consume it at any time
   };
   std::vector<View> views;
 };
@@ -132,6 +129,8 @@ inline bool is_recording() { return CallContext::current().recording; }
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
 /// array, once for each contents.
 TapeLink link_of(const Tensor& t, std::source_location where);
+/// A handle of `t` that is a value of its own in scopes of `call` (view_scope.h), made as `link` tells.
+Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
 bool has_link(const Tensor& t);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "frontend/tensor/view_scope.h"
 #include "ir/graph.h"
 #include "runtime/storage.h"
 
@@ -47,20 +48,22 @@ struct Array final : Storage {
 
   /// The cached value of a view of a traced array, valid while `of` is the array's value.
   struct View {
-    std::int64_t offset;
-    Shape shape;
+    ViewKey key;
     ir::Entry of;
     ir::Entry value;
   };
 
   /// The derivation of a view of a traced array: keeps open ends and codes in the graph, instead of their
-  /// values at this recording's extents.
+  /// values at this recording's extents. Known within a call of a block, whose handles have alias number
+  /// `alias`.
   struct Origin {
     std::int64_t offset;
     Shape shape;
     std::int64_t base_offset;
     Shape base_shape;
     ViewStep step;
+    std::uint32_t alias;
+    std::uint64_t call;  ///< ViewScope::call()
   };
 
   Trace* trace = nullptr;    // null for a traced array that belongs to a Symbol
@@ -116,6 +119,7 @@ struct TensorAccess {
     t.offset_ = offset;
     t.shape_ = shape;
     t.dtype_ = dtype;
+    t.alias_ = 0;
   }
   /// A concrete tensor with uninitialised elements.
   static Tensor empty(const Shape& shape, DType dtype) {
@@ -125,6 +129,12 @@ struct TensorAccess {
   static std::int64_t offset(const Tensor& t) { return t.offset_; }
   static const Shape& shape(const Tensor& t) { return t.shape_; }
   static DType dtype(const Tensor& t) { return t.dtype_; }
+  static std::uint32_t alias(const Tensor& t) { return t.alias_; }
+  static void set_alias(Tensor& t, std::uint32_t alias) { t.alias_ = alias; }
+  /// Whether all elements of the array are the tensor's, in the same shape.
+  static bool is_whole(const Tensor& t) { return t.offset_ == 0 && t.shape_ == t.array_->shape; }
+  /// Whether it is the array's value, not a view or a value of its own.
+  static bool is_array(const Tensor& t) { return t.alias_ == 0 && is_whole(t); }
   /// Byte offset of the first element in the array's memory.
   static std::size_t byte_offset(const Tensor& t) {
     return static_cast<std::size_t>(t.offset_) * size_of(t.dtype_);

@@ -47,9 +47,11 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   const Tensor node = invoke_one(call);
   // Inside the body of a loop or branch, the node reads the variable of a captured array.
   Trace* const trace = Trace::current();
-  detail::Array& read = *TensorAccess::array(trace ? trace->resolve(*this) : *this);
-  read.views.push_back({offset_, shape, read.value, TensorAccess::array(node)->value});
-  return view_of(*this, offset_, shape, spec);
+  const Tensor view = view_of(*this, offset_, shape, spec);
+  const Tensor read = trace ? trace->resolve(view) : view;
+  detail::Array& array = *TensorAccess::array(read);
+  array.views.push_back({detail::ViewKey(read), array.value, TensorAccess::array(node)->value});
+  return view;
 }
 
 }  // namespace kiln

@@ -111,13 +111,17 @@ std::optional<Array::Origin> origin_of(const Tensor& t) {
   const Array& array = *TensorAccess::array(t);
   const auto lock = lock_origins(array);
   for (const Array::Origin& o : array.origins)
-    if (o.offset == TensorAccess::offset(t) && o.shape == TensorAccess::shape(t)) return o;
+    if (o.offset == TensorAccess::offset(t) && o.alias == TensorAccess::alias(t) &&
+        o.call == detail::ViewScope::call() && o.shape == TensorAccess::shape(t))
+      return o;
   return {};
 }
 
 Tensor base_of(const Tensor& view, const Array::Origin& origin) {
-  return TensorAccess::make(TensorAccess::array(view), origin.base_offset, origin.base_shape,
-                            TensorAccess::dtype(view));
+  Tensor base = TensorAccess::make(TensorAccess::array(view), origin.base_offset, origin.base_shape,
+                                   TensorAccess::dtype(view));
+  TensorAccess::set_alias(base, origin.alias);
+  return base;
 }
 
 // Of several derivations of the same view the first is kept: thus a base is never derived from its own views.
@@ -125,12 +129,17 @@ void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, co
   Array& array = *TensorAccess::array(base);
   const std::int64_t base_offset = TensorAccess::offset(base);
   const Shape& base_shape = TensorAccess::shape(base);
-  if ((offset == base_offset && shape == base_shape) || (offset == 0 && shape == array.shape)) return;
+  const std::uint32_t alias = TensorAccess::alias(base);
+  const std::uint64_t call = detail::ViewScope::call();
+  if ((offset == base_offset && shape == base_shape) || (alias == 0 && offset == 0 && shape == array.shape))
+    return;
   const auto lock = lock_origins(array);
+  std::erase_if(array.origins, [](const Array::Origin& o) { return detail::ViewScope::has_ended(o.call); });
   for (const Array::Origin& o : array.origins)
-    if ((o.offset == offset && o.shape == shape) || (o.base_offset == offset && o.base_shape == shape))
+    if (o.alias == alias && o.call == call &&
+        ((o.offset == offset && o.shape == shape) || (o.base_offset == offset && o.base_shape == shape)))
       return;
-  array.origins.push_back({offset, shape, base_offset, base_shape, step});
+  array.origins.push_back({offset, shape, base_offset, base_shape, step, alias, call});
 }
 
 // Records the view as the program derived it from its base.
@@ -218,7 +227,7 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
   // A read of this view gives the value just written.
   const Shape& shape = TensorAccess::shape(view);
   if (TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
-    array.views.push_back({TensorAccess::offset(view), shape, array.value, written});
+    array.views.push_back({detail::written_key(view), array.value, written});
 }
 
 }  // namespace
@@ -261,18 +270,55 @@ ir::Entry value_of(const Tensor& t, std::source_location where) {
   Array& array = *TensorAccess::array(t);
   if (!array.traced()) fail_mixed(where);
   if (!array.shape_known) return array.value;
-  const std::int64_t offset = TensorAccess::offset(t);
-  const Shape& shape = TensorAccess::shape(t);
-  if (offset == 0 && shape == array.shape) return array.value;
+  if (TensorAccess::is_array(t)) return array.value;
   for (const Array::View& view : array.views)
-    if (view.offset == offset && view.shape == shape && same_value(view.of, array.value)) return view.value;
+    if (view.key.is_read_by(t) && same_value(view.of, array.value)) return view.value;
+  if (TensorAccess::is_whole(t)) return array.value;
   const ir::Entry value = TensorAccess::array(cut_out(t, where))->value;
-  array.views.push_back({offset, shape, array.value, value});
+  array.views.push_back({detail::ViewKey(t), array.value, value});
   return value;
 }
 
+Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call) {
+  Array& array = *TensorAccess::array(t);
+  Tensor own = detail::with_alias(t);
+  array.views.push_back({detail::ViewKey(own, call), array.value, value});
+  return own;
+}
+
+Tensor own_behind(const Tensor& t) {
+  if (TensorAccess::alias(t) == 0) return {};
+  const Array& array = *TensorAccess::array(t);
+  const bool own = std::any_of(array.views.begin(), array.views.end(), [&](const Array::View& v) {
+    return v.key.is_own() && v.key.is_read_by(t) && same_value(v.of, array.value);
+  });
+  if (own) return t;
+  const auto origin = origin_of(t);
+  return origin ? own_behind(base_of(t, *origin)) : Tensor();
+}
+
+std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where) {
+  Trace* const trace = Trace::current();
+  std::vector<Tensor> own;
+  for (const Tensor& given : list) {
+    const Tensor t = trace && !TensorAccess::is_array(given) ? trace->resolve(given) : given;
+    const Array& array = *TensorAccess::array(t);
+    if (TensorAccess::is_array(t) || !array.shape_known)
+      own.push_back(t);
+    else if (array.traced())
+      own.push_back(own_value(t, value_of(t, where), call));
+    else if (detail::is_recording() && detail::has_link(t))
+      own.push_back(detail::own_value(t, detail::link_of(t, where), call));
+    else
+      own.push_back(t);
+  }
+  return own;
+}
+
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
-  return TensorAccess::make(TensorAccess::array(t), offset, shape, TensorAccess::dtype(t));
+  Tensor view = TensorAccess::make(TensorAccess::array(t), offset, shape, TensorAccess::dtype(t));
+  TensorAccess::set_alias(view, TensorAccess::alias(t));
+  return view;
 }
 
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step) {

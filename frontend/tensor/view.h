@@ -3,6 +3,9 @@
 
 #include <kiln/tensor.h>
 
+#include <span>
+#include <vector>
+
 /// Views: a handle covers the elements [offset, offset + size) of its array, in C order. Reads and writes
 /// through concrete and traced views.
 namespace kiln {
@@ -18,6 +21,16 @@ const std::byte* readable_elements(const Tensor& t, const char* what, std::sourc
 /// The current value of a traced tensor. For a view, records the nodes that extract it from its array. Throws
 /// for a concrete array (see fail_mixed()).
 ir::Entry value_of(const Tensor& t, std::source_location where);
+
+/// A handle of a traced tensor that is a value of its own in scopes of `call` (view_scope.h).
+Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
+/// The same handles, of which each that is a view is a value of its own in scopes of `call`: the one that it
+/// is here. Of concrete arrays only those that are on the tape have values.
+std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
+
+/// The value of its own that a handle of a traced array reads, or that it is a view of; undefined: the
+/// array's.
+Tensor own_behind(const Tensor& t);
 
 /// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
 /// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which

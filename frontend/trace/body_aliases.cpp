@@ -174,15 +174,18 @@ std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t m
   return ways;
 }
 
-void share_arrays(std::span<Tensor> results, std::span<const BodyAliases> ways, bool may_not_run) {
+void share_arrays(std::span<Tensor> results, std::span<const BodyAliases> ways, bool may_not_run, bool own) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& first = ways[0].results[i];
     if (!may_not_run && agree(ways, i)) {
+      const ir::Entry made = TensorAccess::array(results[i])->value;
       if (first.outside.defined()) results[i] = first.outside;
       if (first.part) {
         const Tensor& of = results[first.part->result];
         results[i] = view_of(of, TensorAccess::offset(of) + first.part->offset, first.part->shape);
       }
+      if (own && (first.outside.defined() || first.part))
+        results[i] = own_value(results[i], made, detail::ViewScope::call());
       continue;
     }
     std::vector<std::shared_ptr<Array>> sources;

@@ -63,6 +63,18 @@ bool BodyTrace::sees(const Array& array) const {
 
 Tensor BodyTrace::bring_in(const Tensor& outer) {
   const std::shared_ptr<Array>& array = TensorAccess::array(outer);
+  if (const Tensor own = own_behind(outer); own.defined()) {
+    const Captured* captured = outside_.find_own(own);
+    if (!captured) {
+      const ir::Entry value = value_of(own, {});
+      captured = &outside_.add_own({TracedVariable::make(*this, ir::output_name(value),
+                                                         {TensorAccess::dtype(own), TensorAccess::shape(own)},
+                                                         /*shape_known=*/true),
+                                    own});
+    }
+    return view_of(captured->traced, TensorAccess::offset(outer) - TensorAccess::offset(own),
+                   TensorAccess::shape(outer));
+  }
   const Captured* captured = outside_.find(array.get());
   if (!captured) {
     const DType dtype = TensorAccess::dtype(outer);
@@ -100,7 +112,8 @@ void BodyTrace::record(ir::NodePtr node) {
 Tensor BodyTrace::outside_of(const Tensor& t) const {
   for (const Captured& captured : outside())
     if (TensorAccess::array(captured.traced) == TensorAccess::array(t))
-      return view_of(captured.tensor, TensorAccess::offset(t), TensorAccess::shape(t));
+      return view_of(captured.tensor, TensorAccess::offset(captured.tensor) + TensorAccess::offset(t),
+                     TensorAccess::shape(t));
   return {};
 }
 

@@ -30,6 +30,18 @@ const Captured& Captures::add(Captured captured) {
   return list_.emplace_back(std::move(captured));
 }
 
+const Captured* Captures::find_own(const Tensor& t) const {
+  for (const Captured& captured : list_) {
+    const Tensor& own = captured.tensor;
+    if (TensorAccess::alias(own) == TensorAccess::alias(t) &&
+        TensorAccess::array(own) == TensorAccess::array(t) &&
+        TensorAccess::offset(own) == TensorAccess::offset(t) &&
+        TensorAccess::shape(own) == TensorAccess::shape(t))
+      return &captured;
+  }
+  return nullptr;
+}
+
 Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,
                       const Trace::HiddenAttrs& hidden_attrs) {
   const std::shared_ptr<Array>& array = TensorAccess::array(concrete);

@@ -19,9 +19,9 @@ struct TracedVariable {
   bool is_written() const;
 };
 
-/// A variable for a captured array.
+/// A variable for a captured array, or for a value of its own (frontend/tensor/view_scope.h).
 struct Captured : TracedVariable {
-  Tensor tensor;  ///< a view of the whole captured array
+  Tensor tensor;  ///< the captured value: a view of its whole array, or a handle with an alias number
   bool parameter = false;
 };
 
@@ -32,6 +32,9 @@ class Captures {
   /// Null if the array is not captured.
   const Captured* find(const detail::Array* array) const;
   const Captured& add(Captured captured);
+  /// Null if the handle, which has an alias number, is not captured as a value of its own.
+  const Captured* find_own(const Tensor& t) const;
+  const Captured& add_own(Captured captured) { return list_.emplace_back(std::move(captured)); }
 
   /// Captures a concrete tensor in `trace`, the owner of these captures; see Trace::capture.
   Tensor take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,

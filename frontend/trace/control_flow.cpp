@@ -1,4 +1,5 @@
 // Loops and branches of a program: run directly, or recorded as one node with subgraphs.
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
@@ -153,6 +154,12 @@ bool holds(const Tensor& condition, std::source_location where) {
   return condition.astype(DType::f64, where).item<double>(where) != 0;
 }
 
+/// An entry of the tape that copies the value, and computes nothing.
+Tensor copy_on_tape(const Tensor& t, std::source_location where) {
+  const Tensor* inputs[] = {&t};
+  return record_on_tape({.op = find_op_or_throw("_copy"), .inputs = inputs, .given = {}, .where = where});
+}
+
 Tensors copies(const Tensors& list) {
   Tensors out;
   for (const Tensor& t : list) out.push_back(t.copy());
@@ -176,6 +183,18 @@ Tensors outputs_of_no_step(const std::function<Results(const Tensors& variables)
   return zeros;
 }
 
+/// Row `i` of each. A copy: writes of the body to its arguments must not be visible outside.
+Tensors rows_of_step(const Tensors& data, std::int64_t i) {
+  const detail::ViewScope scope;  // a body that reads the same row of a captured array reads another value
+  Tensors rows;
+  for (const Tensor& t : data) {
+    const Shape shape = row_shape(t.shape());
+    const detail::RowRange row{i, i + 1, shape.rank() < t.ndim()};
+    rows.push_back(view_of(t, TensorAccess::offset(t) + i * shape.elements(), shape, row).copy());
+  }
+  return rows;
+}
+
 /// Runs foreach step by step, on arrays or in a trace with shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                    std::source_location where) {
@@ -184,6 +203,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
       fail("{}foreach needs data with one number of steps along the first axis; got {} and {}",
            line_prefix(where), data[0].shape().str(), t.shape().str());
   Tensors now = copies(states);
+  const Tensors all_rows = own_values(data, detail::ViewScope::call(), where);
   if (data[0].shape()[0] == 0 && !Trace::current()) {
     std::vector<TensorType> types;
     for (const Tensor& t : data) types.push_back({t.dtype(), row_shape(t.shape())});
@@ -196,12 +216,8 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
   }
   StepOutputs outputs(data[0].shape()[0], where);
   for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
-    Tensors rows;
-    for (const Tensor& t : data) {
-      const Shape shape = row_shape(t.shape());
-      // A copy: writes of the body to its arguments must not be visible outside.
-      rows.push_back(view_of(t, TensorAccess::offset(t) + i * shape.elements(), shape).copy());
-    }
+    const Tensors rows = rows_of_step(all_rows, i);
+    const detail::ViewScope scope;
     Results step = body(rows, now);
     check_states(now, step.states, "states", where);
     outputs.add(step.outputs);
@@ -257,7 +273,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   Results out = split(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
-    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false);
+    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/false);
   }
   return out;
 }
@@ -313,7 +329,8 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
   Results out = split(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
-  if (known) share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true);
+  if (known)
+    share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true, /*own=*/false);
   return out;
 }
 
@@ -344,8 +361,34 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
          b->outputs.size());
   node.set("num_outputs", static_cast<std::int64_t>(a->outputs.size()));
   Tensors out = node.record("_cond", std::array{test, a, b}, where);
-  if (known) share_arrays(out, std::span(ways).subspan(1), /*may_not_run=*/false);  // without the condition
+  if (known) {
+    const auto branches = std::span(ways).subspan(1);  // without the condition
+    share_arrays(out, branches, /*may_not_run=*/false, /*own=*/true);
+  }
   return out;
+}
+
+/// Runs a branch of cond on arrays. As the results of a node, each is a value of its own: not one from
+/// outside, nor another result.
+Tensors run_branch(const F::contrib::Branch& branch, std::source_location where) {
+  if (!detail::is_recording()) return branch();
+  const std::uint64_t before = detail::take_numbers(1), call = detail::ViewScope::call();
+  const detail::ViewScope scope;
+  Tensors results = branch();
+  // Views are cut out before values are copied, as by Recorder::finish().
+  std::vector<detail::TapeLink> links;
+  for (const Tensor& t : results)
+    links.push_back(t.defined() ? detail::link_of(t, where) : detail::TapeLink());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!links[i]) continue;
+    const auto end = links.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool made =
+        links[i].entry && links[i].entry->number > before && std::find(links.begin(), end, links[i]) == end;
+    if (made && TensorAccess::is_array(results[i])) continue;
+    const auto link = made ? links[i] : detail::link_of(copy_on_tape(results[i], where), where);
+    results[i] = detail::own_value(results[i], link, call);
+  }
+  return results;
 }
 
 }  // namespace
@@ -365,7 +408,12 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   const RandomBlock random(ir::Primitives::control_draws);
   Tensors now = copies(variables);
   StepOutputs outputs(max_iterations, where);
-  for (std::int64_t i = 0; i < max_iterations && holds(condition(now), where); ++i) {
+  const auto goes_on = [&] {
+    const detail::ViewScope scope;
+    return holds(condition(now), where);
+  };
+  for (std::int64_t i = 0; i < max_iterations && goes_on(); ++i) {
+    const detail::ViewScope scope;
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
     outputs.add(step.outputs);
@@ -381,7 +429,7 @@ Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Bran
   const Tensors tested{condition};
   if (recording({&tested}, where)) return record_cond(condition, then, otherwise, where);
   const RandomBlock random(ir::Primitives::control_draws);
-  return holds(condition, where) ? then() : otherwise();
+  return run_branch(holds(condition, where) ? then : otherwise, where);
 }
 
 }  // namespace kiln

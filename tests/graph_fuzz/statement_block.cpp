@@ -155,10 +155,7 @@ class Run {
     const Positions data = s.positions("in_data_locs"), states = s.positions("in_state_locs"),
                     others = s.positions("remain_locs");
     const auto begin = [&](std::size_t i) { return inputs.begin() + static_cast<std::ptrdiff_t>(i); };
-    // Copies: eagerly two calls that read one row of an array outside of both have one view of it, and
-    // hybridized each has its own.
-    Tensors rows;
-    for (std::size_t i = 0; i < data.size(); ++i) rows.push_back(inputs.at(i).copy());
+    const Tensors rows(begin(0), begin(data.size()));
     const Tensors initial(begin(data.size()), begin(data.size() + states.size()));
     const Scope& body = s.bodies.at(0);
     const auto step = [&](const Tensors& row, const Tensors& now) {
@@ -195,14 +192,8 @@ class Run {
   }
 
   Tensors branch(const Statement& s, const Tensors& inputs) {
-    // A result that is an array from outside would take part in the program under two names, whose uses are
-    // one chain of additions eagerly and two hybridized.
     const auto body = [&](std::size_t i, const char* positions) {
-      const Scope& way = s.bodies.at(i);
-      Tensors results = scope(way, chosen(inputs, s.positions(positions)));
-      for (std::size_t k = 0; k < results.size(); ++k)
-        if (way.statements.at(way.outputs[k].node).is_variable()) results[k] = results[k].copy();
-      return results;
+      return scope(s.bodies.at(i), chosen(inputs, s.positions(positions)));
     };
     return f_.contrib().cond(
         body(0, "cond_input_locs").at(0), [&] { return body(1, "then_input_locs"); },

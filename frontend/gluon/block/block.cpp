@@ -7,6 +7,7 @@
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/tensor/text.h"
+#include "frontend/tensor/view.h"
 #include "frontend/trace/naming.h"
 #include "frontend/trace/symbol_trace.h"
 #include "runtime/fail.h"
@@ -382,13 +383,20 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
-  const Tensors in(inputs.begin(), inputs.end());
+  const std::uint64_t number = detail::ViewScope::next();
+  const Tensors in = own_values(inputs, number, line);
+  const detail::ViewScope scope(number);
+  const auto run = [&] {
+    Tensors out = forward(in);
+    for (Tensor& t : out) detail::TensorAccess::set_alias(t, 0);  // that of an argument
+    return out;
+  };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
-    return forward(in);  // no hooks during shape inference, and only once for a call with checks
+    return run();  // no hooks during shape inference, and only once for a call with checks
   const auto hooks = s.hooks;
   for (const auto& h : hooks)
     if (h.before) h.before(*this, in);
-  Tensors out = forward(in);
+  Tensors out = run();
   for (const auto& h : hooks)
     if (h.after) h.after(*this, in, out);
   return out;
@@ -398,8 +406,8 @@ Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
   return at_line(where, [&] {
     Tensor out;
     const CallContext& now = CallContext::current();
-    if (const CachedCall* calls = calls_.find(); calls && state_->active && state_->hooks.empty() &&
-                                                 !now.trace && calls->hit(inputs, now, out))
+    if (const CachedCall* calls = calls_.find();
+        calls && state_->active && state_->hooks.empty() && !now.trace && calls->hit(inputs, now, out))
       return out;
     Tensors all = call(inputs, where);
     if (all.size() != 1)

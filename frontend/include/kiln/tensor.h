@@ -182,6 +182,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   std::int64_t offset_ = 0;  // in elements, from the start of the array
   Shape shape_;
   DType dtype_ = DType::f32;
+  std::uint32_t alias_ = 0;  // frontend/tensor/view_scope.h
 };
 
 /// x[...]: an assignment writes into x; otherwise it converts to a tensor and has a tensor's methods.

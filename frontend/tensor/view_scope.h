@@ -1,0 +1,59 @@
+#pragma once
+#include <kiln/tensor.h>
+
+#include <cstdint>
+
+/// Which reads of a view are one value. A gradient is a chain of additions for each value, so that its bits
+/// depend on it, and a compiled graph must agree with the program that runs step by step.
+///   - Within a scope the reads of a view are one value, cut out of its array by the first of them. A call of
+///     a block is a scope, and a step or branch of a body: each has a graph of its own when it is compiled.
+///   - A handle with an alias number is a value of its own, though it shares the memory of an array: a view
+///     as argument of a block or as data of a loop, and what a branch returns. It is this value within one
+///     call of a block, in the bodies there too, until its array is written.
+namespace kiln::detail {
+
+/// Open during its lifetime, on its thread. Scopes nest.
+class ViewScope {
+ public:
+  ViewScope();                               ///< of a step or branch
+  explicit ViewScope(std::uint64_t number);  ///< of a call, with a number from next()
+  ~ViewScope();
+  ViewScope(const ViewScope&) = delete;
+
+  static std::uint64_t next();
+  static std::uint64_t current();  ///< the number of the innermost scope
+  static std::uint64_t call();     ///< the number of the innermost scope of a call
+  /// Whether nothing on this thread can be in the scope any more.
+  static bool has_ended(std::uint64_t number);
+
+ private:
+  std::uint64_t number_, call_;
+  const ViewScope* outer_;
+};
+
+/// A value that is a view of an array.
+struct ViewKey {
+  std::int64_t offset;
+  Shape shape;
+  std::uint32_t alias;
+  std::uint64_t scope;
+
+  /// A read of `t` here.
+  explicit ViewKey(const Tensor& t);
+  /// A value of its own in scopes of `call`.
+  ViewKey(const Tensor& t, std::uint64_t call);
+  bool is_own() const { return own_; }
+  /// Whether a read of `t` here is this value.
+  bool is_read_by(const Tensor& t) const;
+
+ private:
+  bool own_ = false;
+};
+
+/// The key of the value that was just written into a view.
+ViewKey written_key(const Tensor& view);
+
+/// The same view with a new alias number. Whoever makes it gives it a value.
+Tensor with_alias(const Tensor& t);
+
+}  // namespace kiln::detail

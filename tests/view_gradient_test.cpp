@@ -1,0 +1,212 @@
+// Views that several blocks, loops and branches read: gradients have the same bits whichever of them is
+// compiled. A gradient is a chain of additions for each value, so that they must agree on what a value is.
+#include "function_net.h"
+
+#include <cmath>
+
+using namespace kiln;
+
+namespace {
+
+using Results = struct F::contrib::Results;
+
+/// A program that calls blocks.
+struct Program {
+  std::vector<Net::Body> blocks;
+  std::function<Tensors(F&, const Tensors& in, std::vector<Net>& blocks)> run;
+};
+
+/// Numbers whose sums depend on the order of additions.
+Tensor numbers(const Shape& shape, int seed) {
+  std::vector<float> list;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const double x = std::sin(1.5 + 12.9898 * static_cast<double>(i) + 78.233 * seed) * 43758.5453;
+    list.push_back(static_cast<float>((x - std::floor(x)) * std::exp2(static_cast<double>(i % 5)) - 1));
+  }
+  return Tensor(list, shape);
+}
+
+/// Which calls are compiled.
+enum class Compiled { none, blocks, program, both };
+
+Tensors gradients(const Program& program, const std::vector<Shape>& shapes, Compiled compiled) {
+  std::vector<Net> blocks;
+  for (const Net::Body& body : program.blocks) blocks.emplace_back(body);
+  Net whole([&](F& f, const Tensors& in) { return program.run(f, in, blocks); });
+  if (compiled == Compiled::blocks || compiled == Compiled::both)
+    for (Net& block : blocks) block.hybridize();
+  if (compiled == Compiled::program || compiled == Compiled::both) whole.hybridize();
+  Tensors grads;
+  for (int call = 0; call < 2; ++call) {
+    Tensors in, heads;
+    for (const Shape& s : shapes) in.push_back(numbers(s, static_cast<int>(in.size())));
+    for (Tensor& t : in) t.attach_grad();
+    const Tensors out = autograd::record([&] { return whole(in); });
+    for (const Tensor& t : out) heads.push_back(numbers(t.shape(), 7 + static_cast<int>(heads.size())));
+    autograd::backward(out, heads);
+    for (const Tensor& t : in) grads.push_back(t.grad().copy());
+  }
+  return grads;
+}
+
+void check(const Program& program, const std::vector<Shape>& shapes) {
+  const Tensors eager = gradients(program, shapes, Compiled::none);
+  for (const Compiled compiled : {Compiled::blocks, Compiled::program, Compiled::both}) {
+    const Tensors other = gradients(program, shapes, compiled);
+    for (std::size_t i = 0; i < eager.size(); ++i) {
+      CAPTURE(static_cast<int>(compiled), i, eager[i].to_vector<float>(), other[i].to_vector<float>());
+      CHECK(same_bits(other[i], eager[i]));
+    }
+  }
+}
+
+/// Three uses of a value.
+Tensor uses(F& f, const Tensor& t) { return f.tanh(t) + f.square(t) * 3 + f.sigmoid(t); }
+
+Tensor uses_in_loop(F& f, const Tensor& rows, const Tensor& captured) {
+  return f.sum(f.contrib()
+                   .foreach (
+                       [&](const Tensors& row, const Tensors&) -> Results {
+                         return {{uses(f, captured) * row[0]}, {row[0]}};
+                       },
+                       {rows}, {rows[0]})
+                   .outputs[0]);
+}
+
+}  // namespace
+
+TEST_CASE("a view that each block cuts out for itself") {
+  const Net::Body block = [](F& f, const Tensors& in) -> Tensors {
+    return {uses(f, in[0][slice(0, 1)]) + f.square(in[0][slice(0, 1)])};
+  };
+  check({{block, block},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensor first = uses(f, in[0][slice(0, 1)]);
+           const Tensor a = blocks[0](in[0]), b = blocks[1](in[0]);
+           return {first * a + b + uses(f, in[0][slice(0, 1)]), f.exp(in[0] * 0.125)};
+         }},
+        {{3, 4}});
+}
+
+TEST_CASE("a view as an argument of several blocks, alone and beside its array") {
+  const Net::Body one = [](F& f, const Tensors& in) -> Tensors { return {uses(f, in[0])}; };
+  const Net::Body both = [](F& f, const Tensors& in) -> Tensors {
+    // The same elements through three handles, of two values.
+    return {uses(f, in[1]) * in[0][slice(1, 3)] + f.square(in[0][slice(1, 3)]) + in[1][slice(0, 1)]};
+  };
+  for (const bool reshaped : {false, true}) {
+    CAPTURE(reshaped);
+    check({{one, both, one},
+           [=](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+             const Tensor view = reshaped ? in[0].reshape({2, 2, 3})[slice(1, 2)].reshape({2, 3})
+                                          : Tensor(in[0][slice(1, 3)]);
+             const Tensor a = blocks[0](view), b = blocks[1](in[0], view), c = blocks[2](view);
+             return {a + b * c, uses(f, view), uses(f, in[0])};
+           }},
+          {{4, 3}});
+  }
+}
+
+TEST_CASE("a view that a block returns") {
+  const Net::Body part = [](F& f, const Tensors& in) -> Tensors {
+    return {uses(f, in[0][slice(0, 2)]), in[0][slice(0, 2)], in[0]};
+  };
+  check({{part, part},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensors a = blocks[0](Tensors{in[0]}), b = blocks[1](Tensors{in[0][slice(1, 4)]});
+           return {a[0] + uses(f, a[1]), b[0] + uses(f, b[1]), uses(f, a[2]), uses(f, b[2])};
+         }},
+        {{5, 3}});
+}
+
+TEST_CASE("loops over the rows of one array, of a view of it, and of an argument") {
+  const Net::Body block = [](F& f, const Tensors& in) -> Tensors {
+    return {uses_in_loop(f, in[0], in[0][0]), uses_in_loop(f, in[0][slice(1, 3)], in[0][slice(1, 2)])};
+  };
+  check({{block, block},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensors a = blocks[0](Tensors{in[0]}), b = blocks[1](Tensors{in[0][slice(0, 3)]});
+           return {a[0] * b[1], a[1] + b[0], uses_in_loop(f, in[0], in[0][0]), uses(f, in[0][0])};
+         }},
+        {{4, 3}});
+}
+
+TEST_CASE("a loop captures a reshaped argument, and a view of it") {
+  const Net::Body block = [](F& f, const Tensors& in) -> Tensors {
+    const Tensor again = in[0].reshape({3, 2});
+    return {uses_in_loop(f, in[1], in[0][slice(0, 1)]), uses_in_loop(f, in[1], in[0]), uses(f, in[0]),
+            uses_in_loop(f, again, again[0]) + uses(f, again[1])};
+  };
+  check({{block, block},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensor view = in[0].reshape({2, 3});
+           Tensors out = blocks[0](Tensors{view, in[1]});
+           for (const Tensor& t : blocks[1](Tensors{view, view})) out.push_back(t);
+           out.push_back(uses(f, in[0]) + uses(f, view.reshape({6})));
+           return out;
+         }},
+        {{6}, {2, 3}});
+}
+
+TEST_CASE("a branch returns an array from outside, a part of it, and one array twice") {
+  for (const double sign : {1., -1.}) {
+    CAPTURE(sign);
+    const Net::Body block = [=](F& f, const Tensors& in) -> Tensors {
+      const auto flag = [&] { return f.sum(f.BlockGrad(f.square(in[0]))) * sign > 0; };
+      const Tensor always = f.contrib().cond(
+                       flag(), [&] { return Tensors{in[0]}; }, [&] { return Tensors{in[0]}; })[0],
+                   perhaps = f.contrib().cond(
+                       flag(), [&] { return Tensors{in[0]}; }, [&] { return Tensors{f.exp(in[0])}; })[0];
+      const Tensors two = f.contrib().cond(
+          flag(),
+          [&] {
+            const Tensor made = in[0] * in[1];
+            return Tensors{made, made, made[slice(0, 1)], in[0][slice(0, 1)]};
+          },
+          [&] {
+            const Tensor made = f.sigmoid(in[0]);
+            return Tensors{made, made, made[slice(0, 1)], in[0][slice(0, 1)]};
+          });
+      Tensors out{uses(f, always), uses(f, perhaps), uses(f, in[0]), uses_in_loop(f, in[1], always)};
+      for (const Tensor& t : two) out.push_back(uses(f, t) + f.square(always)[slice(0, 1)]);
+      return out;
+    };
+    check({{block, block},
+           [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+             Tensors out = blocks[0](in);
+             for (const Tensor& t : blocks[1](Tensors{in[1], in[0]})) out.push_back(t);
+             out.push_back(uses(f, in[0] + in[1]));
+             return out;
+           }},
+          {{2, 3}, {2, 3}});
+  }
+}
+
+TEST_CASE("a view is read, its array is written, and it is read again") {
+  const Net::Body read = [](F& f, const Tensors& in) -> Tensors {
+    return {uses(f, in[0][slice(0, 2)]) + f.square(in[0][slice(0, 2)])};
+  };
+  check({{read, read},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           Tensor x = in[0] * 2;
+           Tensor view = x[slice(0, 2)];
+           const Tensor before = uses(f, view) + blocks[0](x);
+           view *= in[1];
+           const Tensor after = uses(f, view) + blocks[1](x);
+           return {before, after, uses(f, x)};
+         }},
+        {{3, 2}, {2, 2}});
+}
+
+TEST_CASE("views of an array that outlives its calls keep nothing of them") {
+  Tensor x = numbers({4, 3}, 1);
+  x.attach_grad();
+  Net block([](F& f, const Tensors& in) -> Tensors {
+    return {uses_in_loop(f, in[0], in[0][slice(0, 1)]) + f.sum(in[0].reshape({-1})[slice(1, 3)])};
+  });
+  const auto record = [&] { return autograd::record([&] { return block(x[slice(1, 4)]) + block(x); }); };
+  record();
+  const std::size_t before = memory_report().live_bytes;
+  for (int i = 0; i < 50; ++i) record();
+  CHECK(memory_report().live_bytes == before);
+}
