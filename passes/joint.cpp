@@ -1,12 +1,15 @@
 #include "passes/joint.h"
 
 #include "ir/build.h"
+#include "passes/memory_order.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
 #include <mlir/IR/IRMapping.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 
 namespace kiln::passes {
@@ -22,6 +25,10 @@ std::string place_of(mlir::Operation* op) {
 
 /// A module with one function, filled with clones of a joint function's operations.
 class Half {
+  static mlir::RankedTensorType ordered(mlir::RankedTensorType type, const MemoryOrder& order) {
+    return mlir::RankedTensorType::get(mlir::applyPermutation(type.getShape(), order), type.getElementType());
+  }
+
  public:
   Half(mlir::func::FuncOp joint, const std::string& name)
       : builder_(joint.getContext()), module_(mlir::ModuleOp::create(joint.getLoc())) {
@@ -35,7 +42,22 @@ class Half {
     mapping_.map(v, function_.getBody().front().addArgument(v.getType(), v.getLoc()));
     attrs_.push_back(attrs);
   }
+  /// An argument that stands for `v` with its axes in this order.
+  void add_argument(mlir::Value v, const MemoryOrder& order, mlir::DictionaryAttr attrs) {
+    if (order.empty()) return add_argument(v, attrs);
+    const mlir::RankedTensorType type = ir::ranked(v);
+    const mlir::Value argument = function_.getBody().front().addArgument(ordered(type, order), v.getLoc());
+    mapping_.map(v, ir::TransposeOp::create(builder_, v.getLoc(), type, argument,
+                                            mlir::invertPermutationVector(order)));
+    attrs_.push_back(attrs);
+  }
   bool has(mlir::Value v) const { return mapping_.contains(v); }
+  /// The value, with its axes in this order.
+  mlir::Value value(mlir::Value v, const MemoryOrder& order = {}) {
+    const mlir::Value own = mapping_.lookup(v);
+    if (order.empty()) return own;
+    return ir::TransposeOp::create(builder_, v.getLoc(), ordered(ir::ranked(v), order), own, order);
+  }
   void clone(mlir::Operation* op) {
     builder_.clone(*op, mapping_)->walk([](mlir::Operation* copy) {
       if (ir::child_block_of(copy) != 0)
@@ -43,12 +65,11 @@ class Half {
     });
   }
 
+  /// `results`: values of this function.
   mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<mlir::Value> results) {
-    llvm::SmallVector<mlir::Value> mapped;
-    for (mlir::Value v : results) mapped.push_back(mapping_.lookup(v));
-    mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), mapped);
+    mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
     llvm::SmallVector<mlir::Type> types;
-    for (mlir::Value v : mapped) types.push_back(v.getType());
+    for (mlir::Value v : results) types.push_back(v.getType());
     function_.setFunctionType(
         builder_.getFunctionType(function_.getBody().front().getArgumentTypes(), types));
     function_.setAllArgAttrs(attrs_);
@@ -66,17 +87,18 @@ class Half {
 
 class Cutter {
  public:
-  Cutter(mlir::func::FuncOp joint, Recompute policy)
-      : joint_(joint), values_(choose_saved_values(joint_, policy)) {
+  Cutter(mlir::func::FuncOp joint, Recompute policy, const TargetModel& target)
+      : joint_(joint),
+        values_(choose_saved_values(joint_, policy)),
+        orders_(memory_orders(joint_.block, target)) {
     for (mlir::Operation& op : joint_.block) position_[&op] = position_.size();
   }
 
   CutJoint run() {
     CutJoint out;
     out.report = report();
-    out.forward = forward();
+    out.forward = forward(out);
     out.backward = backward(out);
-    for (const auto& [v, why] : values_.saved) out.saved.push_back(ir::to_tensor_type(v.getType()));
     return out;
   }
 
@@ -86,14 +108,18 @@ class Cutter {
     return attrs ? attrs : mlir::DictionaryAttr::get(joint_.function.getContext());
   }
 
-  mlir::OwningOpRef<mlir::ModuleOp> forward() {
+  mlir::OwningOpRef<mlir::ModuleOp> forward(CutJoint& out) {
     Half half(joint_.function, joint_.function.getName().str());
     for (unsigned i = 0; i < joint_.inputs; ++i) half.add_argument(joint_.block.getArgument(i), attrs_of(i));
     for (mlir::Operation& op : joint_.block.without_terminator())
       if (values_.forward.contains(&op)) half.clone(&op);
-    llvm::SmallVector<mlir::Value> results(joint_.outputs);
-    for (const auto& [v, why] : values_.saved) results.push_back(v);
-    llvm::append_range(results, joint_.writes);
+    llvm::SmallVector<mlir::Value> results;
+    for (mlir::Value v : joint_.outputs) results.push_back(half.value(v));
+    for (const auto& [v, why] : values_.saved) {
+      results.push_back(half.value(v, orders_.lookup(v)));
+      out.saved.push_back(ir::to_tensor_type(results.back().getType()));
+    }
+    for (mlir::Value v : joint_.writes) results.push_back(half.value(v));
     for (const llvm::StringLiteral attr : {ir::writes_attr, ir::draws_attr})
       if (mlir::Attribute value = joint_.function->getAttr(attr)) half.function()->setAttr(attr, value);
     return half.finish(results);
@@ -120,20 +146,22 @@ class Cutter {
       half.add_argument(v, named("output" + std::to_string(i)));
     }
     for (const auto& [v, why] : values_.saved)
-      half.add_argument(v, named("saved:" + place_of(v.getDefiningOp())));
+      half.add_argument(v, orders_.lookup(v), named("saved:" + place_of(v.getDefiningOp())));
     for (unsigned i = joint_.inputs; i < joint_.block.getNumArguments(); ++i)
       half.add_argument(joint_.block.getArgument(i), attrs_of(i));
 
-    llvm::SmallVector<mlir::Value> results;
+    llvm::SmallVector<mlir::Value> sums;
     const auto terms = joint_.function->getAttrOfType<mlir::DenseBoolArrayAttr>(ir::terms_attr).asArrayRef();
     for (const auto [sum, has_term] : llvm::zip_equal(joint_.sums, terms)) {
       out.sums.push_back(has_term);
-      if (has_term) results.push_back(sum);
+      if (has_term) sums.push_back(sum);
     }
     for (mlir::Operation& op : joint_.block.without_terminator())
       if (values_.backward.contains(&op)) clone_with_operands(half, &op);
-    for (mlir::Value v : results)
+    for (mlir::Value v : sums)
       if (!half.has(v)) clone_with_operands(half, v.getDefiningOp());
+    llvm::SmallVector<mlir::Value> results;
+    for (mlir::Value v : sums) results.push_back(half.value(v));
     if (draws_random(half.function()))
       half.function()->setAttr(ir::draws_attr, joint_.function->getAttr(ir::draws_attr));
     return half.finish(results);
@@ -164,9 +192,12 @@ class Cutter {
         "// the forward part saves {} values of {} bytes; the backward part also reads {} inputs and outputs "
         "of {} bytes\n",
         values_.saved.size(), bytes, values_.kept.size(), kept);
-    for (const auto& [v, why] : values_.saved)
-      text += fmt::format("//   saved {}, {} bytes, of {}: {}\n", ir::to_tensor_type(v.getType()).str(),
-                          ir::bytes_of(v), place_of(v.getDefiningOp()), why);
+    for (const auto& [v, why] : values_.saved) {
+      const MemoryOrder order = orders_.lookup(v);
+      text += fmt::format("//   saved {}, {} bytes, of {}: {}{}\n", ir::to_tensor_type(v.getType()).str(),
+                          ir::bytes_of(v), place_of(v.getDefiningOp()), why,
+                          order.empty() ? "" : fmt::format("; stored by axes {}", fmt::join(order, ", ")));
+    }
     for (const auto& [node, count] : recomputed)
       text += fmt::format("//   recomputed {} operation{} of {}\n", count, count == 1 ? "" : "s", node);
     return text;
@@ -174,13 +205,14 @@ class Cutter {
 
   JointFunction joint_;
   SavedValues values_;
+  llvm::DenseMap<mlir::Value, MemoryOrder> orders_;
   llvm::DenseMap<mlir::Operation*, std::size_t> position_;
 };
 
 }  // namespace
 
-CutJoint cut_joint(mlir::ModuleOp module, Recompute policy) {
-  return Cutter(*module.getOps<mlir::func::FuncOp>().begin(), policy).run();
+CutJoint cut_joint(mlir::ModuleOp module, Recompute policy, const TargetModel& target) {
+  return Cutter(*module.getOps<mlir::func::FuncOp>().begin(), policy, target).run();
 }
 
 }  // namespace kiln::passes

@@ -1,5 +1,6 @@
 #pragma once
 #include "passes/saved_values.h"
+#include "passes/target_model.h"
 #include "runtime/tensor_type.h"
 
 #include <mlir/IR/BuiltinOps.h>
@@ -25,7 +26,8 @@ struct CutJoint {
   std::string report;  ///< what is saved and what is recomputed, and why: a line each
 };
 
-/// Cuts the joint function of `module`, after simplification, by `policy`.
-CutJoint cut_joint(mlir::ModuleOp module, Recompute policy);
+/// Cuts the joint function of `module`, after simplification, by `policy`. Saved values have the order of
+/// axes that they have in memory on `target`, so that neither part transposes them.
+CutJoint cut_joint(mlir::ModuleOp module, Recompute policy, const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -71,7 +71,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   /// Channels last: the columns of a tile are then contiguous in the result, as in the packed weights.
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
-    if (runs_along_lines(op)) {
+    if (runs_along_lines(op, target_)) {
       op.replaceAllUsesWith(channels_first(builder, op));
       op.erase();
       return;
@@ -86,17 +86,6 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
-  }
-
-  /// Whether vectors run along lines: the input is a function argument with the channels first.
-  bool runs_along_lines(ir::ConvolutionOp op) const {
-    const auto result = ir::ranked(op.getResult());
-    if (op.getGroups() != 1 || op.getStride().back() != 1) return false;
-    mlir::Value x = op.getX();
-    if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
-    return llvm::isa<mlir::BlockArgument>(x) &&
-           target_.vectorizes_lines(result.getDimSize(1), result.getShape().back(),
-                                    result.getElementTypeBitWidth());
   }
 
   mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {
@@ -158,6 +147,16 @@ llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank) {
 
 llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
   return mlir::invertPermutationVector(channels_last_order(rank));
+}
+
+bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
+  const auto result = ir::ranked(op.getResult());
+  if (op.getGroups() != 1 || op.getStride().back() != 1) return false;
+  mlir::Value x = op.getX();
+  if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
+  return llvm::isa<mlir::BlockArgument>(x) &&
+         target.vectorizes_lines(result.getDimSize(1), result.getShape().back(),
+                                 result.getElementTypeBitWidth());
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {

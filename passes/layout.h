@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/dialect.h"
 #include "passes/target_model.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -12,6 +13,9 @@ namespace kiln::passes {
 /// The transpose from (n, c, spatial...) to (n, spatial..., c), and back.
 llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank);
 llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
+
+/// Whether vectors run along lines: the convolution's input is a function argument with the channels first.
+bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target);
 
 /// Splits a contraction into the packing of B (kiln.pack) and a contraction with packed B (kiln.packed_dot,
 /// kiln.packed_convolution). A transpose of the last two axes of an operand of a dot becomes an attribute of

@@ -1,6 +1,8 @@
 #include "codegen/driver/joint.h"
 
+#include "codegen/cpu/target_model.h"
 #include "codegen/driver/compile_module.h"
+#include "codegen/driver/target.h"
 #include "ir/build.h"
 #include "passes/joint.h"
 #include "runtime/fail.h"
@@ -49,10 +51,21 @@ void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running)
 
 }  // namespace
 
-JointCode::JointCode(std::shared_ptr<const Executable> forward, std::string backward,
-                     const CompileOptions& options)
-    : forward_(std::move(forward)), backward_(std::move(backward)), options_(options) {
+JointCode::JointCode(Entries entries, const CompileOptions& options)
+    : entries_(std::move(entries)), options_(options) {
   options_.stages = nullptr;
+}
+
+const Executable& JointCode::forward(std::uint64_t versions) const {
+  if (trained.empty() || versions_.exchange(versions, std::memory_order_relaxed) != versions)
+    return *entries_.forward_code;
+  if (const Executable* const code = prepacking_.load(std::memory_order_acquire)) return *code;
+  const ForkGuard guard;
+  const std::lock_guard lock(mutex_);
+  if (!prepacking_code_)
+    prepacking_code_ = compile(entries_.forward_code->plan().name, entries_.forward, {}, options_);
+  prepacking_.store(prepacking_code_.get(), std::memory_order_release);
+  return *prepacking_code_;
 }
 
 std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& running) const {
@@ -66,13 +79,20 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
 
 std::shared_ptr<const Executable> JointCode::compile_backward(const std::vector<bool>& running,
                                                               const CompileOptions& options) const {
-  const std::string name = forward_->plan().name + "_backward";
+  return compile(
+      entries_.forward_code->plan().name + "_backward", entries_.backward,
+      [&](mlir::func::FuncOp function) { drop_running(function, running); }, options);
+}
+
+std::shared_ptr<const Executable> JointCode::compile(const std::string& name, const std::string& bytecode,
+                                                     const std::function<void(mlir::func::FuncOp)>& edit,
+                                                     const CompileOptions& options) const {
   std::shared_ptr<const Executable> executable;
-  codegen::run_compilation(name, 2 * forward_->plan().steps.size(), options,
+  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(), options,
                            [&](const codegen::Compilation& c) {
-                             auto module = mlir::parseSourceString<mlir::ModuleOp>(backward_, &c.context);
-                             if (!module) fail_internal("the backward pass {} could not be read", name);
-                             drop_running(*module->getOps<mlir::func::FuncOp>().begin(), running);
+                             auto module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, &c.context);
+                             if (!module) fail_internal("an entry of {} could not be read", name);
+                             if (edit) edit(*module->getOps<mlir::func::FuncOp>().begin());
                              executable = codegen::compile_module(*module, c);
                            });
   return executable;
@@ -85,11 +105,20 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
     if (c.stages) c.stages->add("trace", ir::to_string(graph));
     auto module = ir::build_joint_module(c.context, graph, request);
     codegen::simplify_module(*module, c);
-    passes::CutJoint cut = passes::cut_joint(*module, policy);
+    const codegen::CpuTargetModel model(codegen::select_target(c.options.isa).lanes(4));
+    passes::CutJoint cut = passes::cut_joint(*module, policy, model);
     if (c.stages) c.stages->add("joint", cut.report);
     module = {};
-    code = std::make_shared<JointCode>(codegen::compile_module(*cut.forward, c), bytecode_of(*cut.backward),
-                                       options);
+    std::vector<std::uint32_t> trained;
+    for (std::uint32_t i = 0; i < graph.inputs.size(); ++i)
+      if (graph.is_parameter[i] && request.sums[i] != ir::GradientRequest::none) trained.push_back(i);
+    JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
+                               bytecode_of(*cut.backward)};
+    for (const std::uint32_t i : trained)
+      (*cut.forward->getOps<mlir::func::FuncOp>().begin()).removeArgAttr(i, ir::parameter_attr);
+    entries.forward_code = codegen::compile_module(*cut.forward, c);
+    code = std::make_shared<JointCode>(std::move(entries), options);
+    code->trained = std::move(trained);
     code->inputs = std::move(cut.inputs);
     code->outputs = std::move(cut.outputs);
     for (const TensorType& type : cut.saved) {

@@ -4,19 +4,25 @@
 
 #include <kiln/recompute.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+namespace mlir::func {
+class FuncOp;
+}
+
 namespace kiln {
 
 /// The code of a recorded call: the two entries of one joint function (ir/build.h), which passes/joint.h cut.
 /// A call runs the forward entry, and keeps the saved values until a backward pass runs the backward entry.
-/// Immutable but for the backward code, which is compiled at first use. Any thread may use it.
+/// Immutable but for what is compiled at first use. Any thread may use it.
 class JointCode {
  public:
   /// A value that the forward entry saves, at `offset` bytes in the memory of all.
@@ -25,11 +31,19 @@ class JointCode {
     std::size_t offset;
   };
 
-  JointCode(std::shared_ptr<const Executable> forward, std::string backward, const CompileOptions& options);
+  /// The two entries as bytecode. `forward_code` is the compiled forward entry, which prepacks no trained
+  /// parameter.
+  struct Entries {
+    std::shared_ptr<const Executable> forward_code;
+    std::string forward, backward;
+  };
+  JointCode(Entries entries, const CompileOptions& options);
   JointCode(const JointCode&) = delete;
 
-  /// From the graph's inputs to its outputs, then the saved values.
-  const Executable& forward() const { return *forward_; }
+  /// From the graph's inputs to its outputs, then the saved values. `versions`: the sum of those of the
+  /// trained parameters' arrays. A call after another with the same contents keeps prepacked constants of
+  /// them; a step of training writes them, so that a prepacked constant would be used once.
+  const Executable& forward(std::uint64_t versions) const;
   /// From `inputs` and `outputs` of the graph, the saved values, the heads, and those running sums that the
   /// call has, to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
@@ -40,13 +54,20 @@ class JointCode {
   std::vector<std::int64_t> inputs, outputs;
   std::vector<Saved> saved;
   std::size_t saved_bytes = 0;
-  std::vector<bool> sums;  ///< by sum: whether it gets a term
+  std::vector<bool> sums;              ///< by sum: whether it gets a term
+  std::vector<std::uint32_t> trained;  ///< inputs of the graph: parameters that want a gradient
 
  private:
-  std::shared_ptr<const Executable> forward_;
-  std::string backward_;  // bytecode of the backward entry, which takes all running sums
+  std::shared_ptr<const Executable> compile(const std::string& name, const std::string& bytecode,
+                                            const std::function<void(mlir::func::FuncOp)>& edit,
+                                            const CompileOptions& options) const;
+
+  Entries entries_;  // the backward one takes all running sums
   CompileOptions options_;
+  mutable std::atomic<std::uint64_t> versions_{0};  // of the last call; a sum of versions is not 0
   mutable std::mutex mutex_;
+  mutable std::atomic<const Executable*> prepacking_{nullptr};
+  mutable std::shared_ptr<const Executable> prepacking_code_;
   mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Executable>>> compiled_;
 };
 

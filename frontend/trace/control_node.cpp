@@ -1,6 +1,7 @@
 #include "frontend/trace/control_node.h"
 
 #include "frontend/eager/invoke.h"
+#include "frontend/tensor/view.h"
 
 #include <fmt/ranges.h>
 
@@ -20,7 +21,7 @@ Tensor recorded_copy(const Tensor& t, std::source_location where) {
 }
 
 std::int64_t ControlNode::input(const Tensor& t) {
-  const ir::NodePtr& node = TensorAccess::array(t)->value.node;
+  const ir::NodePtr node = value_of(t, {}).node;
   if (!node->is_variable()) return own_input(t);
   const auto [found, added] = shared_.try_emplace(node.get(), static_cast<std::int64_t>(inputs_.size()));
   return added ? own_input(t) : found->second;

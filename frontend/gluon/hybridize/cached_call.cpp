@@ -141,7 +141,7 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   std::optional<CallRecording> recorded = recording(inputs);
   if (!recorded) return run(inputs, outputs, false);
   const JointCode* const joint_code = recorded->joint();
-  const Executable& code = joint_code ? joint_code->forward() : *executable;
+  const Executable& code = joint_code ? joint_code->forward(versions_of(*joint_code, inputs)) : *executable;
   CallFrame frame(code);
   fill_arguments(inputs, frame);
   std::vector<std::shared_ptr<Array>> arrays;
@@ -161,6 +161,14 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
   recorded->finish(made, random);
   fill_results(inputs, arrays, Made::taken, outputs);
+}
+
+std::uint64_t TracedCall::versions_of(const JointCode& code, std::span<const Tensor> inputs) const {
+  std::uint64_t sum = 0;
+  for (const std::uint32_t i : code.trained)
+    sum += i < inputs.size() ? TensorAccess::array(inputs[i])->version()
+                             : captures[i - inputs.size()].array->version();
+  return sum;
 }
 
 Tensor TracedCall::argument(std::span<const Tensor> inputs, std::size_t i) const {

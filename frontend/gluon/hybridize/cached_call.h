@@ -152,6 +152,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
   // Steps of run().
   void run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  /// The sum of the versions of the parameters that `code` trains.
+  std::uint64_t versions_of(const JointCode& code, std::span<const Tensor> inputs) const;
   /// Argument `i`: an input, or a captured array.
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.

@@ -1,0 +1,39 @@
+#include "passes/memory_order.h"
+
+#include "ir/dialect.h"
+#include "passes/layout.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <mlir/Dialect/Utils/IndexingUtils.h>
+
+namespace kiln::passes {
+
+llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const TargetModel& target) {
+  llvm::DenseMap<mlir::Value, MemoryOrder> orders;
+  const auto order_of = [&](mlir::Operation& op) -> MemoryOrder {
+    if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
+      return runs_along_lines(convolution, target)
+                 ? MemoryOrder()
+                 : channels_last_order(ir::ranked(convolution.getResult()).getRank());
+    if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) {
+      const auto source = orders.find(transpose.getX());
+      if (source == orders.end()) return {};
+      // Axis i of the result is axis permutation[i] of the operand.
+      return mlir::applyPermutation(mlir::invertPermutationVector(transpose.getPermutation()),
+                                    source->second);
+    }
+    if (!ir::is_pointwise(&op) && !llvm::isa<ir::ReduceWindowOp, ir::PadOp, ir::SliceOp, ir::ReverseOp>(op))
+      return {};
+    for (mlir::Value v : op.getOperands())
+      if (const auto known = orders.find(v); known != orders.end()) return known->second;
+    return {};
+  };
+  for (mlir::Operation& op : block.without_terminator()) {
+    if (op.getNumResults() != 1) continue;
+    MemoryOrder order = order_of(op);
+    if (!order.empty() && !llvm::is_sorted(order)) orders.try_emplace(op.getResult(0), std::move(order));
+  }
+  return orders;
+}
+
+}  // namespace kiln::passes

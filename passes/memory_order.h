@@ -1,0 +1,20 @@
+#pragma once
+#include "passes/target_model.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <mlir/IR/Block.h>
+
+#include <cstdint>
+
+namespace kiln::passes {
+
+/// The axes of a value from the slowest to the fastest in memory.
+using MemoryOrder = llvm::SmallVector<std::int64_t>;
+
+/// The orders that lowering will give the values of `block`, where they differ from the order of the axes:
+/// convolutions have their channels last (passes/layout.h), and operations that work element by element or
+/// window by window keep the order of their operands.
+llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const TargetModel& target);
+
+}  // namespace kiln::passes
