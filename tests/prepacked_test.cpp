@@ -122,3 +122,43 @@ TEST_CASE("weights that a call changes are packed in each", "[prepacked]") {
     }
   }
 }
+
+TEST_CASE("recorded calls keep no packs of weights that each step writes", "[prepacked]") {
+  const auto network = [] {
+    nn::HybridSequential net;
+    net.add(nn::Dense(24, {.activation = "relu", .in_units = 40}), nn::Dense(40, {.in_units = 24}));
+    random::seed(2);
+    net.initialize(init::Uniform(1));
+    net[1].as<nn::Dense>().weight.set_grad_req(GradReq::null);
+    return net;
+  };
+  const Tensor x = random::uniform(-1, 1, {3, 40});
+  const auto recorded = [&](Block& net) {
+    const autograd::Record record;
+    return net(x);
+  };
+  const auto scale = [](nn::HybridSequential& net, double factor) {
+    Tensor w = net[0].as<nn::Dense>().weight.data();
+    w *= factor;
+  };
+  nn::HybridSequential eager = network(), net = network();
+  const Tensor first = recorded(eager);
+  scale(eager, 2);
+  const Tensor second = recorded(eager);
+  net.hybridize();
+
+  const std::uint64_t before = stats().prepacked;
+  CHECK(same_bits(recorded(net), first));
+  CHECK(stats().prepacked == before + 1);  // of the weight that is not trained
+  for (int step = 0; step < 3; ++step) {
+    scale(net, 2);
+    CHECK(same_bits(recorded(net), second));
+    scale(net, 0.5);
+    CHECK(same_bits(recorded(net), first));
+  }
+  CHECK(stats().prepacked == before + 1);
+  for (int call = 0; call < 3; ++call) CHECK(same_bits(recorded(net), first));
+  CHECK(stats().prepacked == before + 2);
+  scale(net, 2);
+  CHECK(same_bits(recorded(net), second));
+}

@@ -300,6 +300,7 @@ Tensor own_behind(const Tensor& t) {
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where) {
   Trace* const trace = Trace::current();
   std::vector<Tensor> own;
+  own.reserve(list.size());
   for (const Tensor& given : list) {
     const Tensor t = trace && !TensorAccess::is_array(given) ? trace->resolve(given) : given;
     const Array& array = *TensorAccess::array(t);
