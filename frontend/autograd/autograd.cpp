@@ -3,7 +3,7 @@
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>
@@ -56,9 +56,7 @@ namespace {
 void require_array(const Tensor& t, const char* what, std::source_location where) {
   if (!t.defined())
     fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
-  if (t.is_traced() || Trace::current())
-    fail("{}{} is for arrays, and the network is being traced (hybridize): call it outside of hybrid_forward",
-         line_prefix(where), what);
+  if (t.is_traced() || Trace::current()) abandon_trace(what, where);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "frontend/eager/invoke.h"
 #include "frontend/ops/gradient.h"
 #include "frontend/tensor/view.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
@@ -362,12 +362,7 @@ std::vector<Tensor> run_backward(std::span<const Tensor> heads, std::span<const 
   if (heads.empty()) fail("{}backward needs a head", line_prefix(where));
   if (!head_gradients.empty() && head_gradients.size() != heads.size())
     fail("{}{} heads are given {} gradients", line_prefix(where), heads.size(), head_gradients.size());
-  if (Trace::current())
-    fail(
-        "{}gradients are computed from values, and the network is being traced (hybridize): call backward() "
-        "and "
-        "grad() outside of hybrid_forward",
-        line_prefix(where));
+  if (Trace::current()) abandon_trace(variables ? "autograd::grad()" : "backward()", where);
   Pass pass(options, where);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     if (!heads[i].defined()) fail("{}head {} is an undefined Tensor", line_prefix(where), i);

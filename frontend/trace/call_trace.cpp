@@ -1,13 +1,28 @@
 #include "frontend/trace/call_trace.h"
 
+#include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
+
+#include <fmt/format.h>
 
 namespace kiln {
 
 using detail::Array;
 using detail::TensorAccess;
+
+void abandon_trace(std::string_view what, std::source_location where) {
+  const std::string message = fmt::format(
+      "{}{} needs the values of arrays, and what is recorded here has none: call it outside of "
+      "hybrid_forward",
+      line_prefix(where), what);
+  Trace* const trace = Trace::current();
+  CallTrace* const call = trace ? trace->call() : nullptr;
+  if (!call) throw Error(message);
+  call->compute_other_values(fmt::format("it calls {}, which needs values", what));
+  throw TraceAbandoned(message);
+}
 
 Tensor CallTrace::input(const std::string& name, const TensorType& type) {
   return inputs_.emplace_back(TracedVariable::make(*this, name, type, /*shape_known=*/true)).traced;

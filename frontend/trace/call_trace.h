@@ -2,6 +2,9 @@
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
 
+#include <kiln/error.h>
+
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +12,15 @@
 #include <vector>
 
 namespace kiln {
+
+/// Leaves hybrid_forward where it cannot go on without values. The recording is rejected, and the call runs
+/// eagerly. Where nothing else than a recording will do, it is an error for the user.
+class TraceAbandoned final : public Error {
+ public:
+  using Error::Error;
+};
+/// Throws it: `what` needs values, such as "backward()". Composing Symbols is no recording, and an error.
+[[noreturn]] void abandon_trace(std::string_view what, std::source_location where);
 
 /// Records one run of hybrid_forward, on inputs with shapes and without values, as a graph. Node numbers
 /// start at 0.

@@ -108,6 +108,7 @@ std::vector<CompiledCall> HybridBlock::compiled_calls() const {
     c.inputs = call->signature.inputs_str();
     c.train = call->signature.train;
     c.compiled = code != nullptr;
+    c.eager_because = call->eager_because;
     if (!code) continue;
     const ExecutablePlan& plan = code->plan();
     c.kernels = kernel_count(plan);

@@ -133,11 +133,17 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   std::vector<TensorType> types;
   for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
   Tensors traced;
-  const Tensors results = detail::BlockAccess::record(block, trace, types, traced);
-  out.graph = trace.finish(results);
+  Tensors results;
+  try {
+    results = detail::BlockAccess::record(block, trace, types, traced);
+    out.graph = trace.finish(results);
+  } catch (const TraceAbandoned&) {
+    results.clear();
+  }
   out.eager_because = trace.eager_because();
   out.other_values = trace.other_values();
   out.graph.name = block.name();
+  if (results.empty()) return out.graph;
   ir::Graph compiled = out.graph;
   compiled.outputs = ResultViews(trace, traced).place(results, out);
 

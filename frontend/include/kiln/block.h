@@ -240,9 +240,11 @@ class KILN_API Block {
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;
-  /// False if such calls run eagerly, because a recording would differ: hybrid_forward writes to an array
-  /// that aliases another argument, or values decide which array it writes to.
+  /// False if such calls run eagerly, because a recording would differ (hybrid_forward writes to an array
+  /// that aliases another argument, or values decide which array it writes to) or needs values (it computes
+  /// gradients).
   bool compiled = true;
+  std::string eager_because;    ///< the reason if it is not compiled
   std::size_t kernels = 0;      ///< kernel launches per call
   std::size_t arena_bytes = 0;  ///< temporaries of one call, in bytes
   /// What a recorded call saves for its backward pass besides its inputs and results, in bytes
