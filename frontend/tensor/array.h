@@ -54,8 +54,8 @@ struct Array final : Storage {
   };
 
   /// The derivation of a view of a traced array: keeps open ends and codes in the graph, instead of their
-  /// values at this recording's extents. Known within a call of a block, whose handles have alias number
-  /// `alias`.
+  /// values at this recording's extents. Holds within one call of a block, for handles with this alias number
+  /// (view_scope.h).
   struct Origin {
     std::int64_t offset;
     Shape shape;
