@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <typeinfo>
 
 namespace kiln {
@@ -383,9 +384,16 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
-  const std::uint64_t number = detail::ViewScope::next();
-  const Tensors in = own_values(inputs, number, line);
-  const detail::ViewScope scope(number);
+  const CallContext& context = CallContext::current();
+  Tensors in;
+  std::optional<detail::ViewScope> scope;
+  if (context.trace || context.recording) {
+    const std::uint64_t number = detail::ViewScope::next();
+    in = own_values(inputs, number, line);
+    scope.emplace(number);
+  } else {
+    in.assign(inputs.begin(), inputs.end());
+  }
   const auto run = [&] {
     Tensors out = forward(in);
     for (Tensor& t : out) detail::TensorAccess::set_alias(t, 0);  // that of an argument

@@ -1,3 +1,4 @@
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
@@ -51,13 +52,15 @@ BoundCall::BoundCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 const Tensors& BoundCall::run(Where where) {
   State& s = *state_;
-  if (Trace::current())
+  // The thread's state is read once: each access costs a call.
+  const CallContext& context = CallContext::current();
+  if (context.trace)
     fail("{}A bound call of {} runs on arrays and cannot be traced; call the block instead",
          line_prefix(where), s.block);
-  if (detail::is_recording())
+  if (context.recording)
     fail("{}A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
          line_prefix(where), s.block);
-  if (s.call->signature.train != is_training())
+  if (s.call->signature.train != context.training)
     fail("{}The call of {} was bound for {}: bind one for each mode", line_prefix(where), s.block,
          s.call->signature.train ? "training" : "prediction");
   if (s.call->signature.numpy != NumpyScope::program())
