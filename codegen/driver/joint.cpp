@@ -59,13 +59,10 @@ JointCode::JointCode(Entries entries, const CompileOptions& options)
 const Executable& JointCode::forward(std::uint64_t versions) const {
   if (trained.empty() || versions_.exchange(versions, std::memory_order_relaxed) != versions)
     return *entries_.forward_code;
-  if (const Executable* const code = prepacking_.load(std::memory_order_acquire)) return *code;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (!prepacking_code_)
-    prepacking_code_ = compile(entries_.forward_code->plan().name, entries_.forward, {}, options_);
-  prepacking_.store(prepacking_code_.get(), std::memory_order_release);
-  return *prepacking_code_;
+  if (!prepacking_) prepacking_ = compile(entries_.forward_code->plan().name, entries_.forward, {}, options_);
+  return *prepacking_;
 }
 
 std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& running) const {

@@ -66,8 +66,7 @@ class JointCode {
   CompileOptions options_;
   mutable std::atomic<std::uint64_t> versions_{0};  // of the last call; a sum of versions is not 0
   mutable std::mutex mutex_;
-  mutable std::atomic<const Executable*> prepacking_{nullptr};
-  mutable std::shared_ptr<const Executable> prepacking_code_;
+  mutable std::shared_ptr<const Executable> prepacking_;  // the forward entry that prepacks all parameters
   mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Executable>>> compiled_;
 };
 

@@ -146,8 +146,7 @@ class Pass {
       }
       // A handle that the program has of the gradient sees the new elements.
       const bool alone = !v.grad.defined() || TensorAccess::array(v.grad).use_count() == 1;
-      const bool own = TensorAccess::array(sum).use_count() == 1 && TensorAccess::offset(sum) == 0 &&
-                       TensorAccess::shape(sum) == TensorAccess::array(sum)->shape;
+      const bool own = TensorAccess::array(sum).use_count() == 1 && TensorAccess::is_whole(sum);
       if (alone && own)
         v.grad = std::move(sum);
       else

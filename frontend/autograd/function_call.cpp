@@ -34,14 +34,10 @@ void own_memory(Array& array, const TensorType& type) {
 
 TensorType type_of(const Tensor& t) { return {TensorAccess::dtype(t), TensorAccess::shape(t)}; }
 
-bool is_whole(const Tensor& t) {
-  return TensorAccess::offset(t) == 0 && TensorAccess::shape(t) == TensorAccess::array(t)->shape;
-}
-
 /// A result as an array that nobody else has.
 Tensor alone(const Tensor& t) {
   const std::shared_ptr<Array>& array = TensorAccess::array(t);
-  return array.use_count() == 1 && is_whole(t) && !array->external() ? t : t.copy();
+  return array.use_count() == 1 && TensorAccess::is_whole(t) && !array->external() ? t : t.copy();
 }
 
 /// While it lives, arrays that a function kept lead to an entry of the tape. After it the entry, which owns
@@ -178,7 +174,7 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
             "instead",
             line);
     for (Tensor& t : results) {
-      call->outputs_.push_back({type_of(t), is_whole(t) ? TensorAccess::array(t) : nullptr});
+      call->outputs_.push_back({type_of(t), TensorAccess::is_whole(t) ? TensorAccess::array(t) : nullptr});
       out.push_back(alone(t));
       t = {};
     }
