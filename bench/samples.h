@@ -21,7 +21,13 @@ void time_calls(benchmark::State& state, const Call& call) {
   const benchmark::IterationCount calls =
       1 + static_cast<benchmark::IterationCount>(sample_us / std::max(time(1), 0.01));
   std::vector<double> samples;
-  while (state.KeepRunningBatch(calls)) samples.push_back(time(calls) / static_cast<double>(calls));
+  // Exactly as many calls as requested: repetitions must agree on the number.
+  benchmark::IterationCount left = state.max_iterations, n = std::min(calls, left);
+  while (state.KeepRunningBatch(n)) {
+    samples.push_back(time(n) / static_cast<double>(n));
+    left -= n;
+    n = std::clamp<benchmark::IterationCount>(left, 1, calls);
+  }
   if (samples.empty()) return;
   std::sort(samples.begin(), samples.end());
   state.counters["min_us"] = samples.front();

@@ -12,7 +12,7 @@ void run(benchmark::State& state, const Make& make, bool compiled, int threads) 
   try {
     const kiln::ThreadLimit limit(threads);
     const Workload w = make();
-    w.net->initialize();
+    if (!w.program) w.net->initialize();
     if (compiled) w.net->hybridize({.static_alloc = true, .static_shape = true});
     w.call();  // once before timing: deferred shapes, tracing, compilation
     w.call();

@@ -14,7 +14,7 @@ struct Workload {
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
   bool many = false;  ///< the network returns several tensors
-  /// Replaces the call of the network, where the workload is more than that.
+  /// Replaces the call of the network, where the workload is more than that; it has initialized the network.
   std::function<kiln::Tensor()> program = {};
 
   /// Calls the network as a program would: most workloads take one to three tensors and return one.
