@@ -29,6 +29,10 @@ inline constexpr llvm::StringLiteral writes_attr =
     "kiln.writes";  // DenseI64Array: the inputs replaced by the last results, in ascending order
 inline constexpr llvm::StringLiteral parameter_attr = "kiln.parameter";  // UnitAttr of an argument
 inline constexpr llvm::StringLiteral draws_attr = "kiln.random_draws";   // I64: random counters per call
+/// I64 of a result or argument that the entries of joint code share (passes/joint.h): its offset in the saved
+/// part of the arena. Such arguments are the last; such results follow the graph's outputs.
+inline constexpr llvm::StringLiteral saved_attr = "kiln.saved";
+inline constexpr llvm::StringLiteral saved_bytes_attr = "kiln.saved_bytes";  // I64, on their function
 /// DenseI64Array of a joint function (ir/build.h): its numbers of inputs and outputs of the graph.
 inline constexpr llvm::StringLiteral joint_attr = "kiln.joint";
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <utility>
 
 namespace kiln::ir {
 namespace {
@@ -43,11 +45,37 @@ mlir::LogicalResult verify_writes(mlir::Operation* op, mlir::Attribute value) {
   return op->emitOpError() << "needs " << writes_attr << " to be inputs in ascending order";
 }
 
+/// Saved values have places of their own, each at the beginning of a cache line.
+mlir::LogicalResult verify_saved(mlir::Operation* op, mlir::Attribute value) {
+  auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
+  auto bytes = llvm::dyn_cast<mlir::IntegerAttr>(value);
+  if (!function || !bytes) return op->emitOpError() << "needs " << saved_bytes_attr << " to be a function's";
+  std::map<std::int64_t, std::int64_t> ends;  // by offset
+  const auto add = [&](mlir::Attribute attr, mlir::Type type) {
+    if (!attr) return true;
+    auto offset = llvm::dyn_cast<mlir::IntegerAttr>(attr);
+    if (!offset || offset.getInt() < 0 || offset.getInt() % 64 != 0) return false;
+    const std::int64_t size = to_tensor_type(type).bytes();
+    return size == 0 || ends.try_emplace(offset.getInt(), offset.getInt() + size).second;
+  };
+  bool good = true;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    good &= add(function.getArgAttr(i, saved_attr), function.getArgumentTypes()[i]);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    good &= add(function.getResultAttr(i, saved_attr), function.getResultTypes()[i]);
+  std::int64_t free = 0;
+  for (const auto& [offset, end] : ends) good &= offset >= std::exchange(free, end);
+  if (good && free <= bytes.getInt()) return mlir::success();
+  return op->emitOpError() << "needs each " << saved_attr << " to be a place of its own in " << bytes.getInt()
+                           << " bytes";
+}
+
 }  // namespace
 
 mlir::LogicalResult KilnDialect::verifyOperationAttribute(mlir::Operation* op, mlir::NamedAttribute attr) {
   if (attr.getName() == buffers_attr) return verify_places(op, attr.getValue());
   if (attr.getName() == writes_attr) return verify_writes(op, attr.getValue());
+  if (attr.getName() == saved_bytes_attr) return verify_saved(op, attr.getValue());
   if (attr.getName() == prepacked_attr && !derives_from_parameters(op))
     return op->emitOpError("is prepacked, but does not derive from parameters alone");
   return mlir::success();

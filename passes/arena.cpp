@@ -149,35 +149,54 @@ class Taken {
 };
 
 /// Best fit: places each block in the smallest gap between placed blocks of overlapping life, else after
-/// them.
-ArenaPlan place(std::span<const Lifetime> blocks, const Order& order, std::size_t steps) {
+/// them. The end of the saved part ends a gap.
+ArenaPlan place(std::span<const Lifetime> blocks, const Order& order, std::size_t steps,
+                std::int64_t saved_bytes) {
   ArenaPlan plan;
   plan.offsets.assign(blocks.size(), 0);
   Taken taken(steps);
+  const auto put = [&](std::size_t i, std::int64_t offset) {
+    const std::int64_t end = offset + aligned_bytes(blocks[i].bytes);
+    plan.offsets[i] = offset;
+    plan.bytes = std::max(plan.bytes, end - saved_bytes);
+    taken.add(blocks[i], {offset, end});
+  };
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i].offset && blocks[i].bytes > 0) put(i, *blocks[i].offset);
   for (std::size_t i : order) {
     std::int64_t need = aligned_bytes(blocks[i].bytes);
-    if (need == 0) continue;
+    if (need == 0 || blocks[i].offset) continue;
     std::int64_t end_so_far = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
-    for (const Range& range : taken.during(blocks[i])) {
-      std::int64_t gap = range.begin - end_so_far;
+    const auto try_gap = [&](std::int64_t end) {
+      const std::int64_t gap = end - end_so_far;
       if (gap >= need && gap < best_gap) {
         best = end_so_far;
         best_gap = gap;
       }
+    };
+    const auto end_gap = [&](std::int64_t end) {
+      if (end_so_far < saved_bytes && end >= saved_bytes) {
+        try_gap(saved_bytes);
+        end_so_far = saved_bytes;
+      }
+      try_gap(end);
+    };
+    for (const Range& range : taken.during(blocks[i])) {
+      end_gap(range.begin);
       end_so_far = std::max(end_so_far, range.end);
     }
-    plan.offsets[i] = best >= 0 ? best : end_so_far;
-    plan.bytes = std::max(plan.bytes, plan.offsets[i] + need);
-    taken.add(blocks[i], {plan.offsets[i], plan.offsets[i] + need});
+    end_gap(saved_bytes);
+    put(i, best >= 0 ? best : end_so_far);
   }
   return plan;
 }
 
 /// Moves the block with the highest end to the front of the order: it found no gap because others were placed
 /// before it.
-void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, Order& order) {
+void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, std::int64_t saved_bytes,
+                     Order& order) {
   const auto highest = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
-    return plan.offsets[i] + aligned_bytes(blocks[i].bytes) == plan.bytes;
+    return plan.offsets[i] + aligned_bytes(blocks[i].bytes) == saved_bytes + plan.bytes;
   });
   std::rotate(order.begin(), highest, highest + 1);
 }
@@ -186,15 +205,16 @@ void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, Or
 
 // Large blocks first: in program order, small early blocks would split the gaps of large later ones. If that
 // misses the lower bound, blocks at the top are placed earlier, a few times.
-ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
+ArenaPlan plan_arena(std::span<const Lifetime> blocks, std::int64_t saved_bytes) {
   constexpr int rounds = 8;
   const std::vector<std::int64_t> live = live_sums(blocks);
-  const std::int64_t lower_bound = *std::max_element(live.begin(), live.end());
+  const std::int64_t lower_bound =
+      std::max<std::int64_t>(*std::max_element(live.begin(), live.end()) - saved_bytes, 0);
   ArenaPlan best{.bytes = std::numeric_limits<std::int64_t>::max(), .lower_bound = lower_bound};
   const auto improve = [&](Order order) {
     for (int round = 0; round < rounds && best.bytes > lower_bound; ++round) {
-      ArenaPlan plan = place(blocks, order, live.size());
-      if (plan.bytes > lower_bound) promote_highest(blocks, plan, order);
+      ArenaPlan plan = place(blocks, order, live.size(), saved_bytes);
+      if (plan.bytes > lower_bound) promote_highest(blocks, plan, saved_bytes, order);
       if (plan.bytes < best.bytes) {
         best.offsets = std::move(plan.offsets);
         best.bytes = plan.bytes;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,16 +12,19 @@ struct Lifetime {
   std::int64_t bytes = 0;
   std::size_t begin = 0;
   std::size_t end = 0;
+  std::optional<std::int64_t> offset = {};  ///< given, 64-byte aligned
 };
 
 struct ArenaPlan {
   std::vector<std::int64_t> offsets;  ///< one for each lifetime, 64-byte aligned
-  std::int64_t bytes = 0;             ///< of the arena
-  /// No plan can be smaller: the largest sum of blocks that are live in one step.
+  std::int64_t bytes = 0;             ///< of the arena behind its saved part
+  /// No plan can be smaller: the largest sum of blocks that are live in one step, without the saved part.
   std::int64_t lower_bound = 0;
 };
 
-/// Offsets for all blocks, so that blocks that are live in one step do not overlap. Equal blocks, equal plan.
-ArenaPlan plan_arena(std::span<const Lifetime> blocks);
+/// Offsets for all blocks, so that blocks that are live in one step do not overlap. The first `saved_bytes`
+/// of the arena are memory of their own, its saved part: no block crosses their end. Blocks with a given
+/// offset lie in it, and do not overlap. Equal blocks, equal plan.
+ArenaPlan plan_arena(std::span<const Lifetime> blocks, std::int64_t saved_bytes = 0);
 
 }  // namespace kiln::passes

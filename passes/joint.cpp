@@ -2,6 +2,7 @@
 
 #include "ir/build.h"
 #include "passes/memory_order.h"
+#include "runtime/control.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -65,14 +66,22 @@ class Half {
     });
   }
 
+  /// A result that the other half takes as an argument.
+  struct SavedResult {
+    unsigned number;
+    std::int64_t offset;
+  };
   /// `results`: values of this function.
-  mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<mlir::Value> results) {
+  mlir::OwningOpRef<mlir::ModuleOp> finish(llvm::ArrayRef<mlir::Value> results,
+                                           llvm::ArrayRef<SavedResult> saved = {}) {
     mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
     llvm::SmallVector<mlir::Type> types;
     for (mlir::Value v : results) types.push_back(v.getType());
     function_.setFunctionType(
         builder_.getFunctionType(function_.getBody().front().getArgumentTypes(), types));
     function_.setAllArgAttrs(attrs_);
+    for (const auto [number, offset] : saved)
+      function_.setResultAttr(number, ir::saved_attr, builder_.getI64IntegerAttr(offset));
     return std::move(module_);
   }
   mlir::func::FuncOp function() { return function_; }
@@ -92,6 +101,10 @@ class Cutter {
         values_(choose_saved_values(joint_, policy)),
         orders_(memory_orders(joint_.block, target)) {
     for (mlir::Operation& op : joint_.block) position_[&op] = position_.size();
+    for (const auto& [v, why] : values_.saved) {
+      offsets_.push_back(saved_bytes_);
+      saved_bytes_ += aligned_bytes(ir::bytes_of(v));
+    }
   }
 
   CutJoint run() {
@@ -115,22 +128,25 @@ class Cutter {
       if (values_.forward.contains(&op)) half.clone(&op);
     llvm::SmallVector<mlir::Value> results;
     for (mlir::Value v : joint_.outputs) results.push_back(half.value(v));
-    for (const auto& [v, why] : values_.saved) {
-      results.push_back(half.value(v, orders_.lookup(v)));
-      out.saved.push_back(ir::to_tensor_type(results.back().getType()));
+    llvm::SmallVector<Half::SavedResult> saved;
+    for (const auto& [value, offset] : llvm::zip_equal(values_.saved, offsets_)) {
+      saved.push_back({static_cast<unsigned>(results.size()), offset});
+      results.push_back(half.value(value.first, orders_.lookup(value.first)));
     }
+    out.saved = saved.size();
     for (mlir::Value v : joint_.writes) results.push_back(half.value(v));
     for (const llvm::StringLiteral attr : {ir::writes_attr, ir::draws_attr})
       if (mlir::Attribute value = joint_.function->getAttr(attr)) half.function()->setAttr(attr, value);
-    return half.finish(results);
+    half.function()->setAttr(ir::saved_bytes_attr, saved_bytes());
+    return half.finish(results, saved);
   }
 
   mlir::OwningOpRef<mlir::ModuleOp> backward(CutJoint& out) {
     Half half(joint_.function, joint_.function.getName().str() + "_backward");
     // Weights of a network in training change between two calls: a prepacked constant would not be used
     // twice.
+    mlir::Builder b(joint_.function.getContext());
     const auto named = [&](llvm::StringRef name) {
-      mlir::Builder b(joint_.function.getContext());
       return b.getDictionaryAttr(b.getNamedAttr(ir::name_attr, b.getStringAttr(name)));
     };
     for (unsigned i = 0; i < joint_.inputs; ++i)
@@ -145,10 +161,14 @@ class Cutter {
       out.outputs.push_back(static_cast<std::int64_t>(i));
       half.add_argument(v, named("output" + std::to_string(i)));
     }
-    for (const auto& [v, why] : values_.saved)
-      half.add_argument(v, orders_.lookup(v), named("saved:" + place_of(v.getDefiningOp())));
     for (unsigned i = joint_.inputs; i < joint_.block.getNumArguments(); ++i)
       half.add_argument(joint_.block.getArgument(i), attrs_of(i));
+    for (const auto& [value, offset] : llvm::zip_equal(values_.saved, offsets_)) {
+      mlir::NamedAttrList attrs(named("saved:" + place_of(value.first.getDefiningOp())));
+      attrs.set(ir::saved_attr, b.getI64IntegerAttr(offset));
+      half.add_argument(value.first, orders_.lookup(value.first), attrs.getDictionary(b.getContext()));
+    }
+    half.function()->setAttr(ir::saved_bytes_attr, saved_bytes());
 
     llvm::SmallVector<mlir::Value> sums;
     const auto terms = joint_.function->getAttrOfType<mlir::DenseBoolArrayAttr>(ir::terms_attr).asArrayRef();
@@ -167,6 +187,10 @@ class Cutter {
     return half.finish(results);
   }
 
+  mlir::Attribute saved_bytes() {
+    return mlir::Builder(joint_.function.getContext()).getI64IntegerAttr(saved_bytes_);
+  }
+
   /// Clones an operation, and in front of it those that compute what it uses and the half does not have: what
   /// is recomputed is in memory no longer than necessary.
   void clone_with_operands(Half& half, mlir::Operation* op) {
@@ -181,8 +205,6 @@ class Cutter {
   }
 
   std::string report() const {
-    std::int64_t bytes = 0;
-    for (const auto& [v, why] : values_.saved) bytes += ir::bytes_of(v);
     std::int64_t kept = 0;
     for (mlir::Value v : values_.kept) kept += ir::bytes_of(v);
     std::map<std::string, std::size_t> recomputed;
@@ -191,7 +213,7 @@ class Cutter {
     std::string text = fmt::format(
         "// the forward part saves {} values of {} bytes; the backward part also reads {} inputs and outputs "
         "of {} bytes\n",
-        values_.saved.size(), bytes, values_.kept.size(), kept);
+        values_.saved.size(), saved_bytes_, values_.kept.size(), kept);
     for (const auto& [v, why] : values_.saved) {
       const MemoryOrder order = orders_.lookup(v);
       text += fmt::format("//   saved {}, {} bytes, of {}: {}{}\n", ir::to_tensor_type(v.getType()).str(),
@@ -206,6 +228,8 @@ class Cutter {
   JointFunction joint_;
   SavedValues values_;
   llvm::DenseMap<mlir::Value, MemoryOrder> orders_;
+  std::vector<std::int64_t> offsets_;  // by saved value
+  std::int64_t saved_bytes_ = 0;
   llvm::DenseMap<mlir::Operation*, std::size_t> position_;
 };
 

@@ -1,26 +1,28 @@
 #pragma once
 #include "passes/saved_values.h"
 #include "passes/target_model.h"
-#include "runtime/tensor_type.h"
 
 #include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/OwningOpRef.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace kiln::passes {
 
-/// A joint function (ir/build.h) in two.
+/// A joint function (ir/build.h) in two. Both have the saved values in one arena: each at an offset of its
+/// own
+/// (`kiln.saved`), the first at 0.
 struct CutJoint {
   /// `@name`: the graph's inputs to its outputs, the saved values, then its writes (kiln.writes).
   mlir::OwningOpRef<mlir::ModuleOp> forward;
-  /// `@name_backward`: inputs, outputs and saved values that it reads, the heads, and the running sums, to
-  /// the sums.
+  /// `@name_backward`: inputs and outputs that it reads, the heads, the running sums, and the saved values,
+  /// to the sums.
   mlir::OwningOpRef<mlir::ModuleOp> backward;
   std::vector<std::int64_t> inputs, outputs;  ///< of the graph, which the backward function reads
-  std::vector<TensorType> saved;
+  std::size_t saved = 0;                      ///< how many values are saved
   std::vector<bool>
       sums;            ///< by sum: whether it gets a term; only these are results of the backward function
   std::string report;  ///< what is saved and what is recomputed, and why: a line each

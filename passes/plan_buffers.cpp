@@ -23,10 +23,10 @@ bool used_in_place(mlir::Value v) {
   });
 }
 
-/// The memory of a result or of an input of the call.
+/// The memory of a result, of a saved value or of an input of the call.
 struct CallMemory {
   ir::Space space;
-  unsigned number;
+  std::int64_t number;  ///< as in ir::PlaceAttr
 };
 
 class Planner {
@@ -38,6 +38,7 @@ class Planner {
     number_steps();
     write_inputs_in_place();
     reuse_call_memory();
+    place_saved();
     for (mlir::Operation& op : block().without_terminator()) place(&op);
     set_attributes();
   }
@@ -63,14 +64,17 @@ class Planner {
       written_back = writes.size();
     std::size_t visible = ret->getNumOperands() - written_back;
     for (auto& use : ret->getOpOperands()) {
-      bool is_visible = use.getOperandNumber() < visible;
+      const unsigned number = use.getOperandNumber();
       mlir::Value memory = roots_.of(use.get());
       if (!is_written(memory) || call_memory_.contains(memory)) {
         use.set(ir::create_copy(builder_, use.get().getLoc(), use.get()));
         memory = use.get();
       }
       // A further result in the memory of a visible one is copied. Written-back results may share memory.
-      if (is_visible) call_memory_[memory] = {ir::Space::output, use.getOperandNumber()};
+      if (auto saved = function_.getResultAttrOfType<mlir::IntegerAttr>(number, ir::saved_attr))
+        call_memory_[memory] = {ir::Space::arena, saved.getInt()};
+      else if (number < visible)
+        call_memory_[memory] = {ir::Space::output, number};
     }
   }
 
@@ -99,6 +103,28 @@ class Planner {
       for (mlir::Value v : op.getResults()) last_use_.try_emplace(v, step);
       if (llvm::isa<ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op)) last_fallible_step_ = step;
       step_[&op] = step;
+    }
+    last_step_ = step;
+  }
+
+  /// The saved values of a forward entry live to its end, those of a backward entry to their last use.
+  void place_saved() {
+    llvm::DenseMap<std::int64_t, std::size_t> slots;  // by offset
+    for (mlir::Operation& op : block())
+      for (mlir::Value v : op.getResults()) {
+        const auto found = call_memory_.find(v);
+        if (found == call_memory_.end() || found->second.space != ir::Space::arena || ir::bytes_of(v) == 0)
+          continue;
+        const std::int64_t offset = found->second.number;
+        if (slots.try_emplace(offset, slots_.size()).second)
+          slots_.push_back({ir::bytes_of(v), step_.lookup(&op), last_step_, offset});
+      }
+    for (mlir::BlockArgument v : function_.getArguments()) {
+      const auto offset = function_.getArgAttrOfType<mlir::IntegerAttr>(v.getArgNumber(), ir::saved_attr);
+      if (!offset) continue;
+      slot_[v] = slots_.size();
+      held_by_[slots_.size()] = v;
+      slots_.push_back({ir::bytes_of(v), 0, last_use_.lookup(v), offset.getInt()});
     }
   }
 
@@ -164,7 +190,7 @@ class Planner {
     if (!writes) return;
     const auto values = block().getTerminator()->getOperands().take_back(writes.size());
     for (auto [v, input] : llvm::zip(values, writes.asArrayRef())) {
-      const CallMemory place{ir::Space::input, static_cast<unsigned>(input)};
+      const CallMemory place{ir::Space::input, input};
       if (const mlir::Value memory = roots_.of(v); !call_memory_.contains(memory) && fits(memory, place))
         call_memory_[memory] = place;
     }
@@ -191,13 +217,13 @@ class Planner {
     }
   }
 
-  /// Whether the value may be computed at the place. The memory of a result has no earlier contents. That of
-  /// an input is overwritten when its old contents are no longer needed: all reads precede the step, or the
-  /// step is a kernel that reads each element where it writes it; and no later step may fail, nor the step
-  /// itself after it has begun to write.
+  /// Whether the value may be computed at the place. The memory of a result or of a saved value has no
+  /// earlier contents. That of an input is overwritten when its old contents are no longer needed: all reads
+  /// precede the step, or the step is a kernel that reads each element where it writes it; and no later step
+  /// may fail, nor the step itself after it has begun to write.
   bool fits(mlir::Value memory, CallMemory place) {
-    if (place.space == ir::Space::output) return true;
-    const mlir::Value input = function_.getArgument(place.number);
+    if (place.space != ir::Space::input) return true;
+    const mlir::Value input = function_.getArgument(static_cast<unsigned>(place.number));
     mlir::Operation* op = memory.getDefiningOp();
     // The users of an empty array write parts of it.
     if (llvm::isa<ir::EmptyOp>(op) || step_.lookup(op) <= last_fallible_step_) return false;
@@ -231,7 +257,8 @@ class Planner {
   }
 
   void set_attributes() {
-    ArenaPlan arena = plan_arena(slots_);
+    const auto saved = function_->getAttrOfType<mlir::IntegerAttr>(ir::saved_bytes_attr);
+    ArenaPlan arena = plan_arena(slots_, saved ? saved.getInt() : 0);
     std::int64_t constants = 0, prepacked = 0;
     for (mlir::Operation& op : block().without_terminator()) {
       llvm::SmallVector<mlir::Attribute, 2> places;
@@ -267,6 +294,7 @@ class Planner {
   // By alias root: another kernel of the last user's row fusion reads it too, possibly other rows.
   llvm::DenseMap<mlir::Value, bool> shared_;
   llvm::DenseMap<mlir::Operation*, std::size_t> step_;
+  std::size_t last_step_ = 0;
   std::size_t last_fallible_step_ = 0;  // of the last operation that can fail, if any
   llvm::DenseMap<mlir::Value, std::size_t> slot_;
   llvm::DenseMap<std::size_t, mlir::Value> held_by_;  // by slot: the value assigned to it last

@@ -18,6 +18,10 @@ namespace kiln::passes {
 /// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
 /// constants, and values returned twice: each result of the call is written by one operation.
 ///
+/// Saved values of joint code (passes/joint.h) have places of their own in the saved part of the arena. It is
+/// memory like any other before the forward entry has computed them, and after the backward entry has read
+/// them for the last time.
+///
 /// The new contents of an input (`kiln.writes`) are computed in the memory of the input if nothing reads its
 /// old contents later, the operation that computes them writes its whole result, and no later operation can
 /// fail: a call that throws leaves its inputs as they were. Otherwise they live in the arena and are copied

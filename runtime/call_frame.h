@@ -28,6 +28,9 @@ class CallFrame {
   /// Output `i` of the plan is written to `data`, which has room for it and overlaps no argument.
   void set_result(std::size_t i, void* data) { results_[i] = data; }
 
+  /// The saved part of the arena, 64-byte aligned; for a plan that has one.
+  void set_saved(std::byte* data) { addresses_.saved = data; }
+
   /// Runs the call; all arguments and results are set. `reserve(draws)` reserves random counters and returns
   /// the state before them; it is called only if the executable draws.
   template <class Reserve>

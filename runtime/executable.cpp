@@ -78,7 +78,8 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
   const auto count = [](const auto& v) { return static_cast<std::uint32_t>(v.size()); };
   first_constant_ = count(plan_.inputs) + count(plan_.outputs);
   first_prepacked_ = first_constant_ + count(plan_.constants);
-  arena_base_ = first_prepacked_ + count(plan_.prepacked);
+  saved_base_ = first_prepacked_ + count(plan_.prepacked);
+  arena_base_ = saved_base_ + (plan_.saved_bytes > 0 ? 1 : 0);
   bases_ = arena_base_ + 2;
   for (const Step& s : plan_.steps) launches_.push_back(add_launch(s));
   for (std::size_t i = 0; i < plan_.prepacked.size(); ++i) add_prepacked(i);
@@ -119,9 +120,10 @@ Executable::Operand Executable::resolve(const BufferRef& ref) const {
     case Space::prepacked:
       return {first_prepacked_ + check(plan_.prepacked.size()), ref.offset};
     case Space::arena:
-      if (ref.offset < 0 || ref.offset > plan_.arena_bytes)
+      if (ref.offset < 0 || ref.offset > plan_.saved_bytes + plan_.arena_bytes)
         fail_internal("offset beyond the arena of {}", plan_.name);
-      return {arena_base_, ref.offset};
+      if (ref.offset < plan_.saved_bytes) return {saved_base_, ref.offset};
+      return {arena_base_, ref.offset - plan_.saved_bytes};
     case Space::rng:
       return {arena_base_ + 1, ref.offset};
   }
@@ -403,6 +405,7 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases, prepacked);
   const Arena arena(plan_.arena_bytes, plan_.name);
   RandomState state = random;
+  if (plan_.saved_bytes > 0) *base++ = addresses.saved;
   *base++ = arena.data();
   *base++ = reinterpret_cast<std::byte*>(&state);
 

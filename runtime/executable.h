@@ -70,6 +70,7 @@ class KILN_API Executable {
     SmallArray<std::byte*, 64> bases;
     SmallArray<void*, 32> operands;                 ///< of a launch
     SmallArray<std::uint32_t, 64> inputs_in_order;  ///< to find inputs that overlap
+    std::byte* saved = nullptr;                     ///< the saved part of the arena, if the plan has one
   };
 
   /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input.
@@ -89,8 +90,8 @@ class KILN_API Executable {
 
  private:
   /// The plan in the form that run() reads: operand i of a launch is base[operands[first + i].base] +
-  /// operands[first + i].offset. The bases are the inputs, outputs, constants, prepacked constants, the arena
-  /// and the random state, in this order.
+  /// operands[first + i].offset. The bases are the inputs, outputs, constants, prepacked constants, the saved
+  /// part of the arena, the arena and the random state, in this order.
   struct Operand {
     std::uint32_t base;
     std::int64_t offset;
@@ -138,7 +139,7 @@ class KILN_API Executable {
   std::vector<bool> in_place_;        // by input: whether steps write it; empty if they write none
   std::vector<std::size_t>
       input_bytes_;  // by input, if in_place_ is not empty: for each call's overlap check
-  std::uint32_t first_constant_ = 0, first_prepacked_ = 0, arena_base_ = 0, bases_ = 0;
+  std::uint32_t first_constant_ = 0, first_prepacked_ = 0, saved_base_ = 0, arena_base_ = 0, bases_ = 0;
   std::uint32_t widest_ = 0;  // most operands of a launch
 };
 

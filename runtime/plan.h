@@ -37,7 +37,7 @@ struct BufferRef {
   enum class Space : std::uint8_t { input, output, arena, constant, prepacked, rng };
   Space space = Space::arena;
   std::uint32_t index = 0;  ///< which input, output, constant or prepacked constant
-  std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from the arena's
+  std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from that of its saved part
   bool operator==(const BufferRef&) const = default;
 };
 
@@ -122,8 +122,12 @@ struct ExecutablePlan {
   std::vector<PrepackedPlan> prepacked;
   std::vector<Step> steps;
   std::vector<ExecutablePlan> bodies;  ///< of loops and branches; without prepacked constants and write-backs
-  std::int64_t arena_bytes = 0;
-  std::int64_t arena_lower_bound = 0;  ///< largest sum of simultaneously live temporaries
+  /// The arena has two parts. Its saved part is memory of the caller: what the forward entry of joint code
+  /// leaves there, the backward entry reads (codegen/driver/joint.h). The rest is memory of the call. No
+  /// value is in both.
+  std::int64_t saved_bytes = 0;
+  std::int64_t arena_bytes = 0;        ///< without the saved part
+  std::int64_t arena_lower_bound = 0;  ///< of arena_bytes: by the values that are live at once
   std::int64_t random_draws = 0;       ///< values of the random counter that a call takes
   double compile_ms = 0;
 };

@@ -121,8 +121,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, control, kernel, operands, params, exte
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepackedPlan, inputs, key, bytes, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan::WriteBack, input, value, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan, name, target, inputs, outputs, write_backs, kernels,
-                                   constants, prepacked, steps, bodies, arena_bytes, arena_lower_bound,
-                                   random_draws, compile_ms)
+                                   constants, prepacked, steps, bodies, saved_bytes, arena_bytes,
+                                   arena_lower_bound, random_draws, compile_ms)
 
 std::vector<std::byte> write_plan(const ExecutablePlan& plan) {
   const std::vector<std::uint8_t> bytes = Json::to_cbor(Json(plan));

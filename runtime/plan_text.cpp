@@ -57,6 +57,7 @@ void add_plan(std::string& out, std::string indent, const ExecutablePlan& plan) 
   line("plan {}", plan.name);
   indent += "  ";
   line("arena of {} bytes (at least {})", plan.arena_bytes, plan.arena_lower_bound);
+  if (plan.saved_bytes > 0) line("{} bytes saved in front of it", plan.saved_bytes);
   if (plan.random_draws > 0) line("{} random counters", plan.random_draws);
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) line("input {}: {}", i, plan.inputs[i].str());
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) line("output {}: {}", i, plan.outputs[i].str());

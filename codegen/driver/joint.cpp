@@ -9,16 +9,12 @@
 #include "runtime/fork_gate.h"
 
 #include <llvm/ADT/BitVector.h>
-#include <llvm/Support/MathExtras.h>
 #include <mlir/Bytecode/BytecodeWriter.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Parser/Parser.h>
 
 namespace kiln {
 namespace {
-
-/// Saved values begin where a cache line begins.
-constexpr std::size_t alignment = 64;
 
 std::string bytecode_of(mlir::ModuleOp module) {
   std::string bytes;
@@ -29,11 +25,11 @@ std::string bytecode_of(mlir::ModuleOp module) {
 }
 
 /// Replaces the arguments of running sums that there are not by -0.0 (0 for integers), to which the first
-/// term of a sum is added without a change. They are the last arguments.
-void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running) {
+/// term of a sum is added without a change. `saved` arguments follow them.
+void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running, std::size_t saved) {
   mlir::Block& block = function.getBody().front();
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&block);
-  const unsigned first = block.getNumArguments() - static_cast<unsigned>(running.size());
+  const unsigned first = block.getNumArguments() - static_cast<unsigned>(running.size() + saved);
   llvm::BitVector dropped(block.getNumArguments());
   for (std::size_t i = 0; i < running.size(); ++i) {
     if (running[i]) continue;
@@ -52,7 +48,9 @@ void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running)
 }  // namespace
 
 JointCode::JointCode(Entries entries, const CompileOptions& options)
-    : entries_(std::move(entries)), options_(options) {
+    : saved_bytes(static_cast<std::size_t>(entries.forward_code->plan().saved_bytes)),
+      entries_(std::move(entries)),
+      options_(options) {
   options_.stages = nullptr;
 }
 
@@ -78,7 +76,7 @@ std::shared_ptr<const Executable> JointCode::compile_backward(const std::vector<
                                                               const CompileOptions& options) const {
   return compile(
       entries_.forward_code->plan().name + "_backward", entries_.backward,
-      [&](mlir::func::FuncOp function) { drop_running(function, running); }, options);
+      [&](mlir::func::FuncOp function) { drop_running(function, running, entries_.saved); }, options);
 }
 
 std::shared_ptr<const Executable> JointCode::compile(const std::string& name, const std::string& bytecode,
@@ -110,7 +108,7 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
     for (std::uint32_t i = 0; i < graph.inputs.size(); ++i)
       if (graph.is_parameter[i] && request.sums[i] != ir::GradientRequest::none) trained.push_back(i);
     JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
-                               bytecode_of(*cut.backward)};
+                               bytecode_of(*cut.backward), cut.saved};
     for (const std::uint32_t i : trained)
       (*cut.forward->getOps<mlir::func::FuncOp>().begin()).removeArgAttr(i, ir::parameter_attr);
     entries.forward_code = codegen::compile_module(*cut.forward, c);
@@ -118,10 +116,6 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
     code->trained = std::move(trained);
     code->inputs = std::move(cut.inputs);
     code->outputs = std::move(cut.outputs);
-    for (const TensorType& type : cut.saved) {
-      code->saved.push_back({type, code->saved_bytes});
-      code->saved_bytes += llvm::alignTo(static_cast<std::size_t>(type.bytes()), alignment);
-    }
     code->sums = std::move(cut.sums);
   });
   return code;

@@ -21,39 +21,34 @@ class FuncOp;
 namespace kiln {
 
 /// The code of a recorded call: the two entries of one joint function (ir/build.h), which passes/joint.h cut.
-/// A call runs the forward entry, and keeps the saved values until a backward pass runs the backward entry.
-/// Immutable but for what is compiled at first use. Any thread may use it.
+/// A call runs the forward entry, and keeps the saved part of the arena until a backward pass runs the
+/// backward entry, which overwrites it. Immutable but for what is compiled at first use. Any thread may use
+/// it.
 class JointCode {
  public:
-  /// A value that the forward entry saves, at `offset` bytes in the memory of all.
-  struct Saved {
-    TensorType type;
-    std::size_t offset;
-  };
-
   /// The two entries as bytecode. `forward_code` is the compiled forward entry, which prepacks no trained
-  /// parameter.
+  /// parameter. The backward one takes all running sums, and then `saved` values.
   struct Entries {
     std::shared_ptr<const Executable> forward_code;
     std::string forward, backward;
+    std::size_t saved = 0;
   };
   JointCode(Entries entries, const CompileOptions& options);
   JointCode(const JointCode&) = delete;
 
-  /// From the graph's inputs to its outputs, then the saved values. `versions`: the sum of those of the
+  /// From the graph's inputs to its outputs and the saved values. `versions`: the sum of those of the
   /// trained parameters' arrays. A call after another with the same contents keeps prepacked constants of
   /// them; a step of training writes them, so that a prepacked constant would be used once.
   const Executable& forward(std::uint64_t versions) const;
-  /// From `inputs` and `outputs` of the graph, the saved values, the heads, and those running sums that the
-  /// call has, to the sums that get a term. `running`: by sum, whether there is one.
+  /// From `inputs` and `outputs` of the graph, the heads, those running sums that the call has, and the saved
+  /// values, to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
   /// The same, compiled anew; `options` receive its stages.
   std::shared_ptr<const Executable> compile_backward(const std::vector<bool>& running,
                                                      const CompileOptions& options) const;
 
   std::vector<std::int64_t> inputs, outputs;
-  std::vector<Saved> saved;
-  std::size_t saved_bytes = 0;
+  std::size_t saved_bytes;             ///< of both entries' plans
   std::vector<bool> sums;              ///< by sum: whether it gets a term
   std::vector<std::uint32_t> trained;  ///< inputs of the graph: parameters that want a gradient
 
@@ -62,7 +57,7 @@ class JointCode {
                                             const std::function<void(mlir::func::FuncOp)>& edit,
                                             const CompileOptions& options) const;
 
-  Entries entries_;  // the backward one takes all running sums
+  Entries entries_;
   CompileOptions options_;
   mutable std::atomic<std::uint64_t> versions_{0};  // of the last call; a sum of versions is not 0
   mutable std::mutex mutex_;

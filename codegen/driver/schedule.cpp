@@ -60,21 +60,30 @@ class Scheduler {
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
     plan_.target = kernel_stamp(target_);
-    if (auto bytes = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_bytes_attr))
-      plan_.arena_bytes = bytes.getInt();
-    if (auto bound = function_->getAttrOfType<mlir::IntegerAttr>(ir::arena_lower_bound_attr))
-      plan_.arena_lower_bound = bound.getInt();
-    if (auto draws = function_->getAttrOfType<mlir::IntegerAttr>(ir::draws_attr))
-      plan_.random_draws = draws.getInt();
+    const auto number = [&](llvm::StringRef attr) -> std::int64_t {
+      const auto value = function_->getAttrOfType<mlir::IntegerAttr>(attr);
+      return value ? value.getInt() : 0;
+    };
+    plan_.saved_bytes = number(ir::saved_bytes_attr);
+    plan_.arena_bytes = number(ir::arena_bytes_attr);
+    plan_.arena_lower_bound = number(ir::arena_lower_bound_attr);
+    plan_.random_draws = number(ir::draws_attr);
     for (mlir::BlockArgument a : function_.getArguments()) {
+      if (auto saved = function_.getArgAttrOfType<mlir::IntegerAttr>(a.getArgNumber(), ir::saved_attr)) {
+        places_[a] = {Space::arena, 0, saved.getInt()};
+        continue;
+      }
+      if (a.getArgNumber() != plan_.inputs.size())
+        fail_internal("input {} of '{}' follows a saved value", a.getArgNumber(), plan_.name);
       places_[a] = {Space::input, a.getArgNumber(), 0};
       plan_.inputs.push_back(ir::to_tensor_type(a.getType()));
     }
     auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
     std::size_t write_count = writes ? writes.size() : 0;
-    std::size_t output_count = function_.getNumResults() - write_count;
-    for (std::size_t i = 0; i < output_count; ++i)
-      plan_.outputs.push_back(ir::to_tensor_type(function_.getResultTypes()[i]));
+    std::size_t first_write = function_.getNumResults() - write_count;
+    for (unsigned i = 0; i < first_write; ++i)
+      if (!function_.getResultAttr(i, ir::saved_attr))
+        plan_.outputs.push_back(ir::to_tensor_type(function_.getResultTypes()[i]));
 
     for (mlir::Operation& op : function_.front().without_terminator()) {
       place_results(op);
@@ -87,7 +96,7 @@ class Scheduler {
     finish_steps();
     mlir::Operation* end = function_.front().getTerminator();
     for (std::size_t i = 0; i < write_count; ++i) {
-      mlir::Value v = end->getOperand(static_cast<unsigned>(output_count + i));
+      mlir::Value v = end->getOperand(static_cast<unsigned>(first_write + i));
       plan_.write_backs.push_back(
           {static_cast<std::size_t>(writes[i]), place(v), ir::to_tensor_type(v.getType()).bytes()});
     }

@@ -12,6 +12,7 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -239,8 +240,9 @@ class Pass {
     return false;
   }
 
-  /// Runs the backward entry of the call's joint code.
-  void step_joint(const TapeEntry& entry, std::vector<Tensor>& heads) {
+  /// Runs the backward entry of the call's joint code. It overwrites the saved values: a pass that retains
+  /// them runs on a copy.
+  void step_joint(TapeEntry& entry, std::vector<Tensor>& heads) {
     const JointCode& joint = *entry.joint->pair.code;
     const SharedSums sums(entry.inputs);
     std::vector<bool> running;
@@ -256,8 +258,6 @@ class Pass {
     };
     for (const std::int64_t i : joint.inputs) add(restored_input(entry, i));
     for (const std::int64_t i : joint.outputs) add(restored_output(entry, i));
-    for (const JointCode::Saved& saved : joint.saved)
-      frame.set_argument(next++, entry.joint->saved, saved.offset);
     for (Tensor& head : heads)
       if (head.defined()) add(std::move(head));
     for (std::size_t i = 0; i < running.size(); ++i)
@@ -267,6 +267,14 @@ class Pass {
       out.push_back(TensorAccess::empty(type.shape, type.dtype));
       frame.set_result(out.size() - 1, TensorAccess::array(out.back())->data());
     }
+    std::optional<Buffer> copy;
+    if (!options_.retain) {
+      entry.consumed = true;  // also if the code throws
+    } else if (joint.saved_bytes > 0) {
+      copy.emplace(joint.saved_bytes);
+      std::memcpy(copy->data(), entry.joint->saved.data(), joint.saved_bytes);
+    }
+    frame.set_saved(copy ? copy->data() : entry.joint->saved.data());
     at_line(entry.where, [&] { frame.run([&](std::int64_t) { return entry.random; }); });
     auto result = out.begin();
     for (std::size_t i = 0; i < sums.links.size(); ++i)
@@ -275,7 +283,7 @@ class Pass {
 
   void step(const std::shared_ptr<TapeEntry>& ptr, std::vector<Tensor>& heads) {
     const TapeEntry& entry = *ptr;
-    if (takes_joint(entry, heads)) return step_joint(entry, heads);
+    if (takes_joint(entry, heads)) return step_joint(*ptr, heads);
     std::vector<TapeLink> wanted(entry.inputs.begin(), entry.inputs.end());
     for (TapeLink& link : wanted)
       if (!is_wanted(link)) link = {};

@@ -95,3 +95,17 @@ func.func @unknown_space(%x: tensor<4xf32>) {
   %0 = kiln.unary neg %x {kiln.buffers = [#kiln.place<heap 0>]} : tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{needs each kiln.saved to be a place of its own in 64 bytes}}
+func.func @saved_twice(%x: tensor<4xf32> {kiln.saved = 0 : i64}, %y: tensor<4xf32> {kiln.saved = 0 : i64}) attributes {kiln.saved_bytes = 64 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{needs each kiln.saved to be a place of its own in 64 bytes}}
+func.func @saved_behind_the_end(%x: tensor<4xf32> {kiln.saved = 64 : i64}) attributes {kiln.saved_bytes = 64 : i64} {
+  return
+}

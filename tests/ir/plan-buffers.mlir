@@ -386,3 +386,46 @@ func.func @two_results_in_a_row_fusion(%x: tensor<4096x4x4xf32>) -> (tensor<4096
   }
   return %3, %4 : tensor<4096x4x4xf32>, tensor<4096x4x4xf32>
 }
+
+// The place of a saved value is free until it is computed: here for the value it is computed from.
+// CHECK-LABEL: func.func @forward_entry
+// CHECK-SAME: kiln.arena_bytes = 0 : i64
+// CHECK: kiln.transpose {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: kiln.unary {{.*}}kiln.buffers = [#kiln.place<output 0>]
+// CHECK: kiln.transpose {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+func.func @forward_entry(%x: tensor<8x16xf32>) -> (tensor<16x8xf32>, tensor<8x16xf32> {kiln.saved = 0 : i64}) attributes {kiln.saved_bytes = 512 : i64} {
+  %0 = kiln.transpose %x [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+  %1 = kiln.unary neg %0 : tensor<16x8xf32>
+  %2 = kiln.transpose %1 [1, 0] : tensor<16x8xf32> -> tensor<8x16xf32>
+  return %1, %2 : tensor<16x8xf32>, tensor<8x16xf32>
+}
+
+// It is free again after its last use. No value is in both parts of the arena: the concatenation does not begin
+// in the saved part, where it has no room.
+// CHECK-LABEL: func.func @backward_entry
+// CHECK-SAME: kiln.arena_bytes = 512 : i64, kiln.arena_lower_bound = 256 : i64
+// CHECK: kiln.unary {{.*}}kiln.buffers = [#kiln.place<arena 256>]
+// CHECK: kiln.unary {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+// CHECK: kiln.unary {{.*}}kiln.buffers = [#kiln.place<output 0>]
+// CHECK: kiln.concatenate {{.*}}kiln.buffers = [#kiln.place<arena 256>]
+func.func @backward_entry(%g: tensor<64xf32>, %s: tensor<64xf32> {kiln.saved = 0 : i64}) -> (tensor<64xf32>, tensor<128xf32>) attributes {kiln.saved_bytes = 256 : i64} {
+  %0 = kiln.unary neg %s : tensor<64xf32>
+  %1 = kiln.unary neg %0 : tensor<64xf32>
+  %2 = kiln.unary neg %1 : tensor<64xf32>
+  %3 = kiln.concatenate %g, %g axis 0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<128xf32>
+  %4 = kiln.unary neg %3 : tensor<128xf32>
+  return %2, %4 : tensor<64xf32>, tensor<128xf32>
+}
+
+// A kernel that is the last to read a saved value may overwrite it.
+// CHECK-LABEL: func.func @overwrites_saved
+// CHECK-SAME: kiln.arena_bytes = 0 : i64
+// CHECK: kiln.fusion {{.*}}kiln.buffers = [#kiln.place<arena 0>]
+func.func @overwrites_saved(%g: tensor<64xf32>, %s: tensor<64xf32> {kiln.saved = 0 : i64}) -> tensor<64xf32> attributes {kiln.saved_bytes = 256 : i64} {
+  %0 = kiln.fusion (%a = %s, %b = %g) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> {
+    %1 = kiln.binary mul %a, %b : tensor<64xf32>
+    kiln.yield %1 : tensor<64xf32>
+  }
+  %2 = kiln.unary neg %0 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}

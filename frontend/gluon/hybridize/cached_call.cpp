@@ -149,9 +149,7 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
     arrays.push_back(std::make_shared<Array>(Buffer(type), type.shape));
     frame.set_result(arrays.size() - 1, arrays.back()->data());
   }
-  if (joint_code)
-    for (std::size_t i = 0; i < joint_code->saved.size(); ++i)
-      frame.set_result(fresh.size() + i, recorded->saved_values().data() + joint_code->saved[i].offset);
+  if (joint_code) frame.set_saved(recorded->saved_values().data());
   before_writes(code.plan(), inputs);
   RandomState random;
   frame.run([&](std::int64_t draws) { return random = reserve_random(draws); });
