@@ -15,7 +15,9 @@ MAY_INCLUDE = {
     "ir": ["runtime"],
     "passes": ["ir", "runtime"],
     "codegen/cpu": ["passes"],
-    "codegen/driver": ["codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "ir", "passes", "runtime"],
+    "codegen/driver": [
+        "codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "ir", "passes", "runtime"],
+    "codegen/cuda": ["codegen/cpu/loops", "runtime"],
     "codegen/cpu/kernels": ["codegen/cpu", "codegen/cpu/loops", "codegen/math", "ir", "passes", "runtime"],
     "codegen/cpu/loops": ["codegen/cpu", "codegen/driver", "codegen/math", "ir", "runtime"],
     "codegen/math": ["codegen/driver", "ir"],
@@ -61,7 +63,7 @@ MAY_INCLUDE = {
     "frontend/include/kiln": [],
 }
 # Headers of LLVM and MLIR stay below the frontend, and never reach a user.
-MLIR = {"ir", "passes", "codegen/cpu", "codegen/driver", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/math"}
+MLIR = {"ir", "passes", "codegen/cpu", "codegen/driver", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "codegen/math"}
 
 source = pathlib.Path(sys.argv[1])
 errors = []

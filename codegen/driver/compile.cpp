@@ -76,6 +76,7 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
   pipeline.evaluate = [options](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
+    inner.gpu.clear();
     return codegen::evaluate(m, inner);
   };
   return pipeline;
@@ -84,12 +85,12 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
 }  // namespace
 
 void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
-  const CpuTargetModel model(select_target(c.options.isa).lanes(4));
+  const CpuTargetModel model(select_target(c.options).lanes(4));
   passes::run_simplification(module, pipeline_options(c.options, model, c.stages));
 }
 
-std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module, const Compilation& c) {
-  codegen::Target target = codegen::select_target(c.options.isa);
+ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c, LoadedKernels& kernels) {
+  const codegen::Target target = codegen::select_target(c.options);
   const codegen::CpuTargetModel model(target.lanes(4));
   const passes::PipelineOptions pipeline = pipeline_options(c.options, model, c.stages);
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
@@ -103,7 +104,6 @@ std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  codegen::LoadedKernels kernels;
   ExecutablePlan plan = codegen::make_plan(function, target, kernels, c.stages);
   if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();
@@ -117,7 +117,13 @@ std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
            milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done),
            stats.kernels_compiled - compiled, static_cast<double>(stats.mlir_ns - mlir) / 1e6,
            static_cast<double>(stats.llvm_ns - llvm) / 1e6, stats.kernels_loaded - loaded);
-  return std::make_shared<Executable>(check_plan(std::move(plan)),
+  return check_plan(std::move(plan));
+}
+
+std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module, const Compilation& c) {
+  LoadedKernels kernels;
+  ExecutablePlan plan = plan_module(module, c, kernels);
+  return std::make_shared<Executable>(std::move(plan),
                                       [&](const PlannedKernel& k) { return kernels.at(k.key); });
 }
 
@@ -183,6 +189,16 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
     executable = codegen::compile_module(*ir::build_module(c.context, graph), c);
   });
   return executable;
+}
+
+ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& options) {
+  ExecutablePlan plan;
+  codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
+    if (c.stages) c.stages->add("trace", ir::to_string(graph));
+    codegen::LoadedKernels kernels;
+    plan = codegen::plan_module(*ir::build_module(c.context, graph), c, kernels);
+  });
+  return plan;
 }
 
 CompileStats compile_stats() {

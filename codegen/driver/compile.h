@@ -13,12 +13,13 @@ enum class Isa { host, scalar, avx2, avx512 };
 
 struct CompileOptions {
   Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
+  std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX, which compile_plan() alone makes
   bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
   bool dump_passes = false;
-  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm, plan. Code is
-  /// generated anew for it, caches or not.
+  /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
+  /// Code is generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;
 };
 
@@ -29,6 +30,9 @@ const CompileOptions& default_options();
 /// are in memory or on disk already are not compiled again. Safe to call from any thread. Throws kiln::Error.
 std::shared_ptr<const Executable> compile(const ir::Graph& graph,
                                           const CompileOptions& options = default_options());
+
+/// The same up to the plan, whose kernels are not loaded: for GPUs too.
+ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& options);
 
 /// Numbers since the process started, for tests and `kiln bench`.
 struct CompileStats {

@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/driver/compile.h"
+#include "codegen/driver/schedule.h"
 #include "codegen/driver/stages.h"
 
 #include <mlir/IR/BuiltinOps.h>
@@ -25,7 +26,9 @@ struct Compilation {
 void run_compilation(const std::string& name, std::size_t nodes, const CompileOptions& options,
                      const std::function<void(const Compilation&)>& steps);
 
-/// The last two thirds of a compilation: passes, kernels, plan.
+/// The last two thirds of a compilation: passes, kernels, plan. `loaded` receives the plan's kernels.
+ExecutablePlan plan_module(mlir::ModuleOp module, const Compilation& compilation, LoadedKernels& loaded);
+/// The same, with the kernels loaded.
 std::shared_ptr<const Executable> compile_module(mlir::ModuleOp module, const Compilation& compilation);
 
 /// The passes before a joint function is cut.

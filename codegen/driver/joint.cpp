@@ -45,6 +45,33 @@ void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running,
   if (mlir::failed(function.eraseArguments(dropped))) fail_internal("running sums could not be dropped");
 }
 
+mlir::func::FuncOp function_of(mlir::ModuleOp module) { return *module.getOps<mlir::func::FuncOp>().begin(); }
+
+/// The inputs of the graph that are parameters and want a gradient.
+std::vector<std::uint32_t> trained_of(const ir::Graph& graph, const ir::GradientRequest& request) {
+  std::vector<std::uint32_t> trained;
+  for (std::uint32_t i = 0; i < graph.inputs.size(); ++i)
+    if (graph.is_parameter[i] && request.sums[i] != ir::GradientRequest::none) trained.push_back(i);
+  return trained;
+}
+
+/// Trained parameters are not prepacked.
+void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t> trained) {
+  for (const std::uint32_t i : trained) forward.removeArgAttr(i, ir::parameter_attr);
+}
+
+/// The joint function of the graph, in two.
+passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
+                           const codegen::Compilation& c) {
+  if (c.stages) c.stages->add("trace", ir::to_string(graph));
+  const auto module = ir::build_joint_module(c.context, graph, request);
+  codegen::simplify_module(*module, c);
+  const codegen::CpuTargetModel model(codegen::select_target(c.options).lanes(4));
+  passes::CutJoint cut = passes::cut_joint(*module, policy, model);
+  if (c.stages) c.stages->add("joint", cut.report);
+  return cut;
+}
+
 }  // namespace
 
 JointCode::JointCode(Entries entries, const CompileOptions& options)
@@ -59,7 +86,7 @@ const Executable& JointCode::forward(std::uint64_t versions) const {
     return *entries_.forward_code;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (!prepacking_) prepacking_ = compile(entries_.forward_code->plan().name, entries_.forward, {}, options_);
+  if (!prepacking_) prepacking_ = compile(entries_.forward_code->plan().name, entries_.forward, {});
   return *prepacking_;
 }
 
@@ -68,26 +95,21 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
   const std::lock_guard lock(mutex_);
   for (const auto& [known, executable] : compiled_)
     if (known == running) return executable;
-  compiled_.emplace_back(running, compile_backward(running, options_));
+  compiled_.emplace_back(running,
+                         compile(entries_.forward_code->plan().name + "_backward", entries_.backward,
+                                 [&](mlir::func::FuncOp f) { drop_running(f, running, entries_.saved); }));
   return compiled_.back().second;
 }
 
-std::shared_ptr<const Executable> JointCode::compile_backward(const std::vector<bool>& running,
-                                                              const CompileOptions& options) const {
-  return compile(
-      entries_.forward_code->plan().name + "_backward", entries_.backward,
-      [&](mlir::func::FuncOp function) { drop_running(function, running, entries_.saved); }, options);
-}
-
-std::shared_ptr<const Executable> JointCode::compile(const std::string& name, const std::string& bytecode,
-                                                     const std::function<void(mlir::func::FuncOp)>& edit,
-                                                     const CompileOptions& options) const {
+std::shared_ptr<const Executable> JointCode::compile(
+    const std::string& name, const std::string& bytecode,
+    const std::function<void(mlir::func::FuncOp)>& edit) const {
   std::shared_ptr<const Executable> executable;
-  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(), options,
+  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(), options_,
                            [&](const codegen::Compilation& c) {
                              auto module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, &c.context);
                              if (!module) fail_internal("an entry of {} could not be read", name);
-                             if (edit) edit(*module->getOps<mlir::func::FuncOp>().begin());
+                             if (edit) edit(function_of(*module));
                              executable = codegen::compile_module(*module, c);
                            });
   return executable;
@@ -97,20 +119,11 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
                                                Recompute policy, const CompileOptions& options) {
   std::shared_ptr<JointCode> code;
   codegen::run_compilation(graph.name, 3 * graph.nodes.size(), options, [&](const codegen::Compilation& c) {
-    if (c.stages) c.stages->add("trace", ir::to_string(graph));
-    auto module = ir::build_joint_module(c.context, graph, request);
-    codegen::simplify_module(*module, c);
-    const codegen::CpuTargetModel model(codegen::select_target(c.options.isa).lanes(4));
-    passes::CutJoint cut = passes::cut_joint(*module, policy, model);
-    if (c.stages) c.stages->add("joint", cut.report);
-    module = {};
-    std::vector<std::uint32_t> trained;
-    for (std::uint32_t i = 0; i < graph.inputs.size(); ++i)
-      if (graph.is_parameter[i] && request.sums[i] != ir::GradientRequest::none) trained.push_back(i);
+    passes::CutJoint cut = cut_graph(graph, request, policy, c);
+    std::vector<std::uint32_t> trained = trained_of(graph, request);
     JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
                                bytecode_of(*cut.backward), cut.saved};
-    for (const std::uint32_t i : trained)
-      (*cut.forward->getOps<mlir::func::FuncOp>().begin()).removeArgAttr(i, ir::parameter_attr);
+    unmark_parameters(function_of(*cut.forward), trained);
     entries.forward_code = codegen::compile_module(*cut.forward, c);
     code = std::make_shared<JointCode>(std::move(entries), options);
     code->trained = std::move(trained);
@@ -119,6 +132,18 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
     code->sums = std::move(cut.sums);
   });
   return code;
+}
+
+void plan_joint(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
+                const CompileOptions& options) {
+  codegen::run_compilation(graph.name, 3 * graph.nodes.size(), options, [&](const codegen::Compilation& c) {
+    const passes::CutJoint cut = cut_graph(graph, request, policy, c);
+    codegen::LoadedKernels kernels;
+    unmark_parameters(function_of(*cut.forward), trained_of(graph, request));
+    (void)codegen::plan_module(*cut.forward, c, kernels);
+    drop_running(function_of(*cut.backward), request.running, cut.saved);
+    (void)codegen::plan_module(*cut.backward, c, kernels);
+  });
 }
 
 std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step, const CompileOptions& options) {

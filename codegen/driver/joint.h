@@ -43,9 +43,6 @@ class JointCode {
   /// From `inputs` and `outputs` of the graph, the heads, those running sums that the call has, and the saved
   /// values, to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
-  /// The same, compiled anew; `options` receive its stages.
-  std::shared_ptr<const Executable> compile_backward(const std::vector<bool>& running,
-                                                     const CompileOptions& options) const;
 
   std::vector<std::int64_t> inputs, outputs;
   std::size_t saved_bytes;             ///< of both entries' plans
@@ -54,8 +51,7 @@ class JointCode {
 
  private:
   std::shared_ptr<const Executable> compile(const std::string& name, const std::string& bytecode,
-                                            const std::function<void(mlir::func::FuncOp)>& edit,
-                                            const CompileOptions& options) const;
+                                            const std::function<void(mlir::func::FuncOp)>& edit) const;
 
   Entries entries_;
   CompileOptions options_;
@@ -70,6 +66,11 @@ class JointCode {
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
                                                Recompute policy,
                                                const CompileOptions& options = default_options());
+
+/// Compiles both entries up to their plans, the backward one for the running sums of `request`, for the texts
+/// of the stages: for GPUs too.
+void plan_joint(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
+                const CompileOptions& options);
 
 /// Compiles a training step (ir/build.h) as one executable. Throws kiln::Error.
 std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step,

@@ -45,7 +45,7 @@ std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
   return fmt::format("{}_{:016x}", symbol, key.hi);
 }
 
-// On disk an object is its symbol, a newline, and the ELF bytes.
+// On disk an object is its symbol, a newline, and the ELF bytes or the PTX.
 std::vector<std::byte> pack(const KernelObject& object) {
   const auto symbol = std::as_bytes(std::span(object.symbol));
   std::vector<std::byte> bytes(symbol.begin(), symbol.end());
@@ -118,9 +118,15 @@ KernelTable& known() {
   return k;
 }
 
-/// Maps the code. Where linking fails, since threads that link at once took the room of each other, it is
-/// tried again without the kernels that nothing uses.
-std::shared_ptr<Kernel> link(const KernelObject& object) {
+/// Maps the code; that of a GPU stays text. Where linking fails, since threads that link at once took the
+/// room of each other, it is tried again without the kernels that nothing uses.
+std::shared_ptr<Kernel> link(const KernelObject& object, const Target& target) {
+  if (target.gpu) {
+    auto kernel = std::make_shared<Kernel>();
+    kernel->symbol = object.symbol;
+    kernel->object = object.bytes;
+    return kernel;
+  }
   try {
     return load_object(object);
   } catch (const Error&) {
@@ -136,14 +142,14 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   if (!stages) {
     if (auto bytes = disk.load(key, kernel_stamp(target))) {
       if (auto object = unpack(*bytes)) {
-        kernel = link(*object);
+        kernel = link(*object, target);
         stats().kernels_loaded++;
       }
     }
   }
   if (!kernel) {
     KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, stages);
-    kernel = link(object);
+    kernel = link(object, target);
     stats().kernels_compiled++;
     if (!stages)
       disk.store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));

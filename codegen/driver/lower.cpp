@@ -1,5 +1,7 @@
 #include "codegen/driver/lower.h"
 
+#include "codegen/cuda/entry.h"
+#include "codegen/cuda/ptx_check.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/mlir_text.h"
 #include "codegen/driver/one_lane_stores.h"
@@ -37,6 +39,14 @@
 #include <chrono>
 #include <mutex>
 
+extern "C" {
+// LLVM has no header of a target that it is not built on.
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
 namespace kiln::codegen {
 namespace {
 
@@ -45,12 +55,16 @@ void initialize_llvm() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   initialize_llvm();
-  llvm::Triple triple(llvm::sys::getProcessTriple());
+  const llvm::Triple triple(target.gpu ? "nvptx64-nvidia-cuda" : llvm::sys::getProcessTriple());
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!llvm_target) fail_internal("LLVM has no code generator for {}: {}", triple.str(), error);
@@ -123,7 +137,13 @@ void to_llvm_dialect(mlir::ModuleOp module) {
 
 /// Kernels are finished vector code: only addresses are left to simplify. Longer pipelines take ten times as
 /// long and gain nothing, since no loop is to be unrolled or vectorised.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+constexpr std::string_view simplify =
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),early-cse)";
+
+/// `passes` in LLVM's notation, then those that `add` adds.
+void run_passes(
+    llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
+    llvm::function_ref<void(llvm::ModulePassManager&)> add = [](llvm::ModulePassManager&) {}) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -135,17 +155,21 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
   llvm::ModulePassManager passes;
-  if (auto error = builder.parsePassPipeline(passes,
-                                             "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-"
-                                             "simplify,lcssa,loop-mssa(licm),early-cse)"))
+  if (auto error = builder.parsePassPipeline(passes, pipeline))
     fail_internal("the LLVM pipeline does not parse: {}", llvm::toString(std::move(error)));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OneLaneStores()));
-#ifdef KILN_SANITIZE_ADDRESS
-  llvm::AddressSanitizerOptions options;
-  options.CompileKernel = false;
-  passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false));
-#endif
+  add(passes);
   passes.run(module, modules);
+}
+
+void optimize_for_cpu(llvm::Module& module, llvm::TargetMachine& machine) {
+  run_passes(module, machine, std::string(simplify), [](llvm::ModulePassManager& passes) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OneLaneStores()));
+#ifdef KILN_SANITIZE_ADDRESS
+    llvm::AddressSanitizerOptions options;
+    options.CompileKernel = false;
+    passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false));
+#endif
+  });
 }
 
 /// Removes the sanitizer's set-up code, which the surrounding program has run already.
@@ -180,6 +204,45 @@ std::string text_of(M&& module) {
   std::string text;
   llvm::raw_string_ostream(text) << module << "\n";
   return text;
+}
+
+/// The object file of a kernel.
+llvm::SmallVector<char, 0> object_of(llvm::Module& module, const KernelRequest& request, const Target& target,
+                                     Stages* stages) {
+  llvm::TargetMachine& machine = machine_for(target);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", target.cpu);
+    f.addFnAttr("target-features", target.features);
+    if (target.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
+    f.setDoesNotThrow();
+#ifdef KILN_SANITIZE_ADDRESS
+    f.addFnAttr(llvm::Attribute::SanitizeAddress);
+#endif
+  }
+  optimize_for_cpu(module, machine);
+  drop_constructors(module);
+  if (stages) {
+    stages->add("llvm", text_of(module));
+    // Generating code changes the module, so the text is made from a copy.
+    auto copy = llvm::CloneModule(module);
+    auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
+    stages->add("asm", {assembly.data(), assembly.size()});
+  }
+  return generate(module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
+}
+
+/// The PTX of a kernel.
+llvm::SmallVector<char, 0> ptx_of(llvm::Module& module, const KernelRequest& request,
+                                  const std::string& symbol, const Target& target, Stages* stages) {
+  llvm::TargetMachine& machine = machine_for(target);
+  add_entry(module, symbol, request.arguments);
+  run_passes(module, machine, "always-inline,globaldce," + std::string(simplify));
+  if (stages) stages->add("llvm", text_of(module));
+  auto ptx = generate(module, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
+  check_ptx({ptx.data(), ptx.size()}, request.name);
+  if (stages) stages->add("ptx", {ptx.data(), ptx.size()});
+  return ptx;
 }
 
 /// Loads the dialects of kernels, once per context: while one thread loads dialects, no other may use the
@@ -221,26 +284,8 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   llvm::TargetMachine& machine = machine_for(target);
   llvm_module->setDataLayout(machine.createDataLayout());
   llvm_module->setTargetTriple(machine.getTargetTriple());
-  for (llvm::Function& f : *llvm_module) {
-    if (f.isDeclaration()) continue;
-    f.addFnAttr("target-cpu", target.cpu);
-    f.addFnAttr("target-features", target.features);
-    if (target.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
-    f.setDoesNotThrow();
-#ifdef KILN_SANITIZE_ADDRESS
-    f.addFnAttr(llvm::Attribute::SanitizeAddress);
-#endif
-  }
-  optimize(*llvm_module, machine);
-  drop_constructors(*llvm_module);
-  if (stages) {
-    stages->add("llvm", text_of(*llvm_module));
-    // Generating code changes the module, so the text is made from a copy.
-    auto copy = llvm::CloneModule(*llvm_module);
-    auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
-    stages->add("asm", {assembly.data(), assembly.size()});
-  }
-  auto bytes = generate(*llvm_module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
+  const auto bytes = target.gpu ? ptx_of(*llvm_module, request, symbol, target, stages)
+                                : object_of(*llvm_module, request, target, stages);
   stats().llvm_ns += since(in_llvm);
   const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
   return {symbol, std::make_shared<const std::vector<std::byte>>(data, data + bytes.size())};

@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// Machine code of a kernel: an ELF object with one function.
+/// Code of a kernel: an ELF object with one function, or PTX with one entry.
 struct KernelObject {
   std::string symbol;
   Blob bytes;
@@ -16,7 +16,7 @@ struct KernelObject {
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is that of the request's
 /// location; several threads may use one context. `stages`, which may be null, receives the texts "mlir",
-/// "llvm" and "asm". Throws an internal error when a stage rejects the code.
+/// "llvm" and "asm" or "ptx". Throws an internal error when a stage rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, Stages* stages);
 

@@ -193,8 +193,12 @@ class Scheduler {
   void finish_steps() {
     planned_ = fuse_rows(std::move(planned_));
     std::vector<KernelRequest> requests;
-    for (PlannedStep& p : planned_)
-      if (p.request) requests.push_back(std::move(*p.request));
+    for (PlannedStep& p : planned_) {
+      if (!p.request) continue;
+      const bool has_scratch = p.step.scratch_bytes > 0;
+      p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
+      requests.push_back(std::move(*p.request));
+    }
     auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {

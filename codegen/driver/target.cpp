@@ -70,6 +70,18 @@ Target select_target(Isa request) {
   }
 }
 
+Target select_target(const CompileOptions& options) {
+  if (options.gpu.empty()) return select_target(options.isa);
+  // The oldest PTX that has the architecture: a driver takes PTX that is not newer than itself.
+  for (const auto& [name, ptx] : {std::pair("sm_80", "+ptx70"), {"sm_90", "+ptx78"}})
+    if (options.gpu == name) {
+      Target target{Isa::scalar, 0, name, ptx};
+      target.gpu = true;
+      return target;
+    }
+  fail("the architecture '{}' is not known; use sm_80, which all newer GPUs run too, or sm_90", options.gpu);
+}
+
 std::string describe_target() {
   const Target target = select_target(Isa::host);
   const Machine& m = machine();

@@ -2,6 +2,7 @@
 #include "codegen/driver/compile.h"
 #include "codegen/driver/joint.h"
 #include "frontend/model/model_state.h"
+#include "frontend/model/planned_model.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/random_state.h"
@@ -39,7 +40,17 @@ std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> input
   }
 }
 
-std::vector<Tensor> run_compiled(const Executable& executable, const std::vector<Tensor>& variables) {
+/// The options of a compilation of the model's graph.
+CompileOptions compile_options_of(const RunOptions& options) {
+  CompileOptions c = default_options();
+  c.fuse = c.fuse && options.fuse;
+  c.gpu = options.gpu;
+  return c;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_executable(const Executable& executable, const std::vector<Tensor>& variables) {
   CallFrame frame(executable);
   for (std::size_t i = 0; i < variables.size(); ++i)
     frame.set_argument(i, *TensorAccess::array(variables[i]), TensorAccess::byte_offset(variables[i]));
@@ -52,7 +63,12 @@ std::vector<Tensor> run_compiled(const Executable& executable, const std::vector
   return outputs;
 }
 
-}  // namespace
+PlannedModel PlannedModel::of(const Model& model, const std::map<std::string, Tensor>& inputs,
+                              const RunOptions& options) {
+  const Model::State& state = *model.state_;
+  const Model::State::Bound bound = state.bind(inputs, options);
+  return {compile_plan(state.to_graph(bound, options), compile_options_of(options)), bound.values};
+}
 
 EagerPlan::EagerPlan(const Model::State::Bound& bound) {
   std::unordered_map<SlotKey, std::size_t, SlotHash> slot;
@@ -112,7 +128,7 @@ std::vector<Tensor> PreparedModel::run() {
   const autograd::TrainMode mode(s.options.train);
   std::optional<ThreadLimit> limit;
   if (s.options.threads > 0) limit.emplace(s.options.threads);
-  return s.executable ? run_compiled(*s.executable, s.bound.values) : s.eager.run(s.bound.values);
+  return s.executable ? run_executable(*s.executable, s.bound.values) : s.eager.run(s.bound.values);
 }
 
 std::vector<NamedArray> PreparedModel::auxiliary_states() const {
@@ -135,10 +151,9 @@ PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const 
     prepared->stats.kernels = prepared->eager.size();
     return PreparedModel(std::move(prepared));
   }
-  CompileOptions compile_options = default_options();
-  compile_options.fuse = compile_options.fuse && options.fuse;
+  if (!options.gpu.empty()) fail("there is no runtime for GPUs yet: {} is for dump()", options.gpu);
   const auto begin = std::chrono::steady_clock::now();
-  prepared->executable = compile(state_->to_graph(prepared->bound, options), compile_options);
+  prepared->executable = compile(state_->to_graph(prepared->bound, options), compile_options_of(options));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const ExecutablePlan& plan = prepared->executable->plan();
   prepared->stats = {.compile_ms = took.count(),
@@ -168,8 +183,7 @@ void dump_joint(const ir::Graph& graph, const Model::State::Bound& bound, Recomp
   }
   for (const ir::Entry& e : graph.outputs)
     request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
-  const auto code = compile_joint(graph, request, policy, options);
-  code->compile_backward(request.running, options);
+  plan_joint(graph, request, policy, options);
 }
 
 }  // namespace
@@ -178,14 +192,13 @@ std::map<std::string, std::string> Model::dump(const std::map<std::string, Tenso
                                                const RunOptions& options) const {
   const State::Bound bound = state_->bind(inputs, options);
   std::map<std::string, std::string> stages;
-  CompileOptions compile_options = default_options();
-  compile_options.fuse = compile_options.fuse && options.fuse;
+  CompileOptions compile_options = compile_options_of(options);
   compile_options.stages = &stages;
   const ir::Graph graph = state_->to_graph(bound, options);
   if (options.gradients)
     dump_joint(graph, bound, options.recompute, compile_options);
   else
-    compile(graph, compile_options);
+    (void)compile_plan(graph, compile_options);
   return stages;
 }
 

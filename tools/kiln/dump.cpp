@@ -12,7 +12,7 @@ namespace {
 
 struct Arguments {
   ModelArguments model;
-  std::string stage, output;
+  std::string stage, output, device = "cpu", arch;
   bool all = false, dot = false, no_fuse = false, train = false, gradients = false;
   Recompute recompute = Recompute::cheap;
 };
@@ -30,13 +30,23 @@ void put(const Arguments& a, const std::string& text) {
     write_file(a.output, text);
 }
 
+/// Throws for options of the device that is not chosen.
+void check_device(const Arguments& a) {
+  const bool gpu = a.device == "cuda";
+  if (!gpu && !a.arch.empty()) throw CLI::ValidationError("--arch is of GPUs: add --device cuda");
+  if (!gpu && a.stage == "ptx") throw CLI::ValidationError("the stage ptx is of GPUs: add --device cuda");
+  if (gpu && a.stage == "asm")
+    throw CLI::ValidationError("the stage asm is of CPUs; with --device cuda it is ptx");
+}
+
 int dump(const Arguments& a) {
   if (a.dot) {
     put(a, a.model.load().symbol().dot());
     return ok;
   }
-  auto [model, inputs] = a.model.load_fed();
   RunOptions options;
+  if (a.device == "cuda") options.gpu = a.arch.empty() ? "sm_80" : a.arch;
+  auto [model, inputs] = a.model.load_fed();
   options.fuse = !a.no_fuse;
   options.gradients = a.gradients || a.stage == "joint";
   options.train = a.train || options.gradients;
@@ -65,7 +75,7 @@ void add_dump(CLI::App& app, Action& action) {
   std::vector<std::string> names;
   for (auto [stage, file] : codegen::stage_files) names.emplace_back(stage);
   auto* stage =
-      c->add_option("--stage", a->stage, "trace, joint, kiln, fused, buffers, mlir, llvm, asm or plan")
+      c->add_option("--stage", a->stage, "trace, joint, kiln, fused, buffers, mlir, llvm, asm, ptx, plan")
           ->check(CLI::IsMember(names))
           ->option_text("STAGE");
   auto* all = c->add_flag("--all", a->all, "Write every stage to a file in the folder -o")
@@ -77,6 +87,12 @@ void add_dump(CLI::App& app, Action& action) {
       ->excludes(all);
   auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
+  c->add_option("--device", a->device, "cpu, or cuda: its kernels as PTX")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->option_text("DEVICE");
+  c->add_option("--arch", a->arch, "Of cuda: sm_80 (runs on all newer GPUs too) or sm_90")
+      ->check(CLI::IsMember({"sm_80", "sm_90"}))
+      ->option_text("ARCH");
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");
   c->add_flag("--gradients", a->gradients, "Of a recorded call, both parts (as for --stage joint)");
@@ -87,6 +103,7 @@ void add_dump(CLI::App& app, Action& action) {
       ->option_text("POLICY");
   c->callback([a, &action] {
     if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
+    check_device(*a);
     action = [a] { return dump(*a); };
   });
 }

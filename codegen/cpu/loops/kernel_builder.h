@@ -152,6 +152,13 @@ class KernelBuilder {
   unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }
 };
 
+/// What each launch of a kernel passes to it.
+struct KernelArguments {
+  std::size_t operands = 0;  ///< with scratch memory, which is the last
+  std::size_t params = 0;
+  bool has_scratch = false;
+};
+
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
 struct KernelRequest {
   std::string name;  ///< for people; made a valid symbol by the compiler
@@ -162,6 +169,7 @@ struct KernelRequest {
   /// interleave. LLVM's scheduler would reorder them register by register to lower register pressure, and
   /// expose the latency of each chain.
   bool in_order = false;
+  KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
 };
 
 }  // namespace kiln::codegen

@@ -26,6 +26,8 @@ struct RunOptions {
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
+  /// dump() only: "sm_80" or "sm_90", the stages for NVIDIA GPUs of this architecture; empty: for this CPU.
+  std::string gpu = {};
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
   std::vector<std::string> extra_outputs = {};
 };
@@ -87,13 +89,14 @@ class KILN_API Model {
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
-  /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm, plan.
+  /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 
   struct State;  // the library's own; frontend/model/model_state.h
 
  private:
+  friend struct PlannedModel;  // the library's own; frontend/model/planned_model.h
   explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };

@@ -1,0 +1,26 @@
+#pragma once
+#include "codegen/cpu/loops/kernel_builder.h"
+
+#include <string>
+
+namespace llvm {
+class Module;
+}
+
+namespace kiln::codegen {
+
+/// Threads of a block of every kernel.
+constexpr unsigned threads_per_block = 256;
+
+/// Makes a kernel of a GPU from `symbol`, the function of a CPU kernel (runtime's KernelFn) that computes a
+/// range of its outermost loop: `symbol` becomes an entry that computes one iteration in each thread of the
+/// grid.
+///
+/// The entry takes the operands' addresses and the parameters by value, as two arrays, then the extent of the
+/// loop. By value, so that LLVM knows that operands are global memory. If that is more than 4 KiB, all that
+/// launches of any card take, it takes the address of the arrays in global memory, one behind the other.
+/// With scratch memory the extent is followed by the bytes of one thread: threads have theirs in their order
+/// from the last operand on, and its first eight bytes are zero.
+void add_entry(llvm::Module& module, const std::string& symbol, const KernelArguments& arguments);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,118 @@
+#include "codegen/cuda/ptx_check.h"
+
+#include "runtime/fail.h"
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/ADT/StringSet.h>
+
+namespace kiln::codegen {
+namespace {
+
+/// An instruction with the forms of it that are allowed: "add" with ".s32" is add.s32.
+struct Allowed {
+  llvm::StringLiteral name, forms;
+};
+
+// Floating-point arithmetic is there with a rounding alone, and with none that flushes subnormals (.ftz) or
+// approximates. Kiln's code has comparisons and selections for maxima; LLVM writes max and min where neither
+// operand can be NaN.
+constexpr Allowed allowed[] = {
+    {"abs", ".f32 .f64 .s32 .s64"},
+    {"add", ".rn.f32 .rn.f64 .s16 .s32 .s64 .u64"},
+    {"and", ".b16 .b32 .b64 .pred"},
+    {"bfe", ".u32 .u64"},
+    {"bra", ". .uni"},
+    {"clz", ".b32 .b64"},
+    {"copysign", ".f32 .f64"},
+    {"cvt",
+     ".f64.f32 .rmi.f32.f32 .rmi.f64.f64 .rn.f32.f64 .rni.f32.f32 .rni.f64.f64 .rpi.f32.f32 .rpi.f64.f64 "
+     ".rzi.f32.f32 .rzi.f64.f64"},
+    {"cvta", ".global.u64 .local.u64 .to.global.u64"},
+    {"div", ".rn.f32 .rn.f64 .s32 .s64 .u32 .u64"},
+    {"fma", ".rn.f32 .rn.f64"},
+    {"ld", ".b16 .b32 .b64 .b8 .s16 .s32 .s64 .s8 .u16 .u32 .u64 .u8"},
+    {"mad", ".lo.s32 .lo.s64 .wide.s32 .wide.u32"},
+    {"max", ".f32 .f64 .s16 .s32 .s64 .u16 .u32 .u64"},
+    {"min", ".f32 .f64 .s16 .s32 .s64 .u16 .u32 .u64"},
+    {"mov", ".b16 .b32 .b64 .pred .u32 .u64"},
+    {"mul",
+     ".hi.s32 .hi.s64 .hi.u32 .hi.u64 .lo.s16 .lo.s32 .lo.s64 .rn.f32 .rn.f64 .wide.s16 .wide.s32 .wide.u16 "
+     ".wide.u32"},
+    {"neg", ".f32 .f64 .s16 .s32 .s64"},
+    {"not", ".b16 .b32 .b64 .pred"},
+    {"or", ".b16 .b32 .b64 .pred"},
+    {"prmt", ".b32"},
+    {"rcp", ".rn.f32 .rn.f64"},
+    {"rem", ".s32 .s64 .u32 .u64"},
+    {"ret", "."},
+    {"selp", ".b16 .b32 .b64 .f32 .f64"},
+    {"shl", ".b16 .b32 .b64"},
+    {"shr", ".s16 .s32 .s64 .u16 .u32 .u64"},
+    {"sqrt", ".rn.f32 .rn.f64"},
+    {"st", ".b16 .b32 .b64 .b8"},
+    {"sub", ".rn.f32 .rn.f64 .s16 .s32 .s64"},
+    {"xor", ".b16 .b32 .b64 .pred"},
+};
+
+constexpr llvm::StringLiteral integers = "s8 s16 s32 s64 u8 u16 u32 u64";
+constexpr llvm::StringLiteral bits = "b8 b16 b32 b64";
+constexpr llvm::StringLiteral floats = "f32 f64";
+constexpr llvm::StringLiteral comparisons = "eq ne lt le gt ge";
+/// With u: true as well if one is NaN.
+constexpr llvm::StringLiteral float_comparisons = "eq ne lt le gt ge equ neu ltu leu gtu geu nan num";
+
+llvm::SmallVector<llvm::StringRef> words(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> out;
+  text.split(out, ' ');
+  return out;
+}
+
+llvm::StringSet<> make_list() {
+  llvm::StringSet<> list;
+  for (const Allowed& a : allowed)
+    for (llvm::StringRef form : words(a.forms)) list.insert((a.name + (form == "." ? "" : form)).str());
+  // NAME.A.B for all A and B.
+  const auto add = [&](llvm::StringRef name, llvm::StringRef a, llvm::StringRef b) {
+    for (llvm::StringRef first : words(a))
+      for (llvm::StringRef second : words(b)) list.insert((name + "." + first + "." + second).str());
+  };
+  add("setp", comparisons, integers);
+  add("setp", comparisons, bits);
+  add("setp", float_comparisons, floats);
+  add("cvt", integers, integers);
+  add("cvt.rn", floats, integers);
+  add("cvt.rzi", integers, floats);
+  add("ld", "global local param", bits);
+  add("ld", "global local param", integers);
+  add("st", "global local", bits);
+  return list;
+}
+
+/// The instruction of a line: what follows a predicate, "@%p1 " or "@!%p1 ". Empty for labels, directives,
+/// braces and comments.
+llvm::StringRef instruction_of(llvm::StringRef line) {
+  line = line.trim();
+  if (line.consume_front("@")) line = line.drop_until([](char c) { return c == ' ' || c == '\t'; }).ltrim();
+  const llvm::StringRef word = line.take_until([](char c) { return c == ' ' || c == '\t' || c == ';'; });
+  const bool is_instruction = !word.empty() && word.front() >= 'a' && word.front() <= 'z';
+  return is_instruction && line.ends_with(";") ? word : llvm::StringRef();
+}
+
+}  // namespace
+
+void check_ptx(std::string_view ptx, const std::string& kernel) {
+  static const llvm::StringSet<> list = make_list();
+  // Directives and declarations precede the body of the entry.
+  llvm::StringRef body = llvm::StringRef(ptx).split("\n{").second;
+  while (!body.empty()) {
+    const auto [line, rest] = body.split('\n');
+    if (const llvm::StringRef word = instruction_of(line.split("//").first);
+        !word.empty() && !list.contains(word))
+      fail_internal(
+          "kernel '{}' has the PTX instruction {}, which is not among those that give the bits of the CPU",
+          kernel, word.str());
+    body = rest;
+  }
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace kiln::codegen {
+
+/// Checks that each instruction of the PTX is on the list of those that Kiln relies on. All of them are exact
+/// or correctly rounded, and none is contracted: without `.rn` ptxas may join a product and a sum. Throws an
+/// internal error that names `kernel` and the instruction.
+void check_ptx(std::string_view ptx, const std::string& kernel);
+
+}  // namespace kiln::codegen

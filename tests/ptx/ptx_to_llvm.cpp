@@ -1,0 +1,466 @@
+#include "ptx_to_llvm.h"
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/ADT/StringRef.h>
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <stdexcept>
+
+namespace kiln::ptx {
+namespace {
+
+using llvm::StringRef;
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+/// "s32" of an instruction: how bits are to be read.
+struct Type {
+  char kind = 0;  ///< b, s, u, f or p (a predicate)
+  unsigned bits = 0;
+  bool is_float() const { return kind == 'f'; }
+  bool is_signed() const { return kind == 's'; }
+};
+
+std::optional<Type> type_of(StringRef s) {
+  if (s == "pred") return Type{'p', 1};
+  unsigned bits = 0;
+  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits))
+    return {};
+  return Type{s.front(), bits};
+}
+
+/// Values are integers of the width of their register; an instruction reads them as its type.
+class Translator {
+ public:
+  Translator(const Entry& entry, llvm::Module& module, unsigned threads)
+      : entry_(entry), context_(module.getContext()), b_(context_), threads_(threads) {
+    auto* const type = llvm::FunctionType::get(
+        b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty()}, /*isVarArg=*/false);
+    function_ =
+        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, StringRef(entry.name), module);
+  }
+
+  llvm::Function* run() {
+    b_.SetInsertPoint(new_block());
+    for (const Local& l : entry_.locals) {
+      auto* const memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), l.bytes));
+      memory->setAlignment(llvm::Align(l.alignment));
+      symbols_[ref(l.name)] = b_.CreatePtrToInt(memory, b_.getInt64Ty());
+    }
+    Value* const parameters = b_.CreatePtrToInt(function_->getArg(0), b_.getInt64Ty());
+    for (const Parameter& p : entry_.parameters)
+      symbols_[ref(p.name)] = b_.CreateAdd(parameters, b_.getInt64(p.offset));
+    first_ = b_.GetInsertBlock();
+    for (const Line& line : entry_.lines) {
+      line_ = &line;
+      if (line.label.empty())
+        instruction();
+      else
+        go_to(block(line.label));
+    }
+    if (!ended_) fail("the end of the entry is reached");
+    return function_;
+  }
+
+ private:
+  static StringRef ref(std::string_view s) { return {s.data(), s.size()}; }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error(
+        fmt::format("PTX: {}: {} {}", what, line_->opcode, fmt::join(line_->operands, ", ")));
+  }
+
+  //===--- control flow ---------------------------------------------------===//
+
+  llvm::BasicBlock* new_block() { return llvm::BasicBlock::Create(context_, "", function_); }
+  llvm::BasicBlock* block(StringRef label) {
+    auto& at = blocks_[label];
+    if (!at) at = new_block();
+    return at;
+  }
+  /// Goes on in this block.
+  void go_to(llvm::BasicBlock* next) {
+    if (!ended_) b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+    ended_ = false;
+  }
+
+  void instruction() {
+    if (ended_) go_to(new_block());
+    parts_.clear();
+    ref(line_->opcode).split(parts_, '.');
+    name_ = parts_.front();
+    type_ = type_of(parts_.back()).value_or(Type());
+    if (line_->predicate.empty()) return execute();
+    Value* condition = load(ref(line_->predicate), 1);
+    if (line_->negated) condition = b_.CreateNot(condition);
+    llvm::BasicBlock *const then = new_block(), *const after = new_block();
+    b_.CreateCondBr(condition, then, after);
+    b_.SetInsertPoint(then);
+    execute();
+    go_to(after);
+  }
+
+  //===--- operands -------------------------------------------------------===//
+
+  unsigned bits_of(StringRef reg) const {
+    const StringRef prefix = reg.rtrim("0123456789");
+    for (const Registers& r : entry_.registers)
+      if (ref(r.prefix) == prefix) return r.bits;
+    if (reg == "%SP" || reg == "%SPL") return 64;
+    fail("a register that is not declared");
+  }
+  llvm::AllocaInst* slot(StringRef reg) {
+    auto& at = registers_[reg];
+    if (!at) {
+      const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(first_, first_->getFirstNonPHIOrDbgOrAlloca());
+      at = b_.CreateAlloca(b_.getIntNTy(bits_of(reg)));
+    }
+    return at;
+  }
+
+  /// The operand's bits, `bits` of them: the lowest of a wider register.
+  Value* load(StringRef s, unsigned bits) {
+    if (s.front() == '%') {
+      Value* v = special(s);
+      if (!v) v = b_.CreateLoad(b_.getIntNTy(bits_of(s)), slot(s));
+      if (v->getType()->getIntegerBitWidth() < bits) fail("an operand is too narrow");
+      return b_.CreateTrunc(v, b_.getIntNTy(bits));
+    }
+    if (const auto found = symbols_.find(s); found != symbols_.end()) return found->second;
+    std::uint64_t value = 0;
+    if (s.starts_with("0f") || s.starts_with("0d")) {
+      if (s.drop_front(2).getAsInteger(16, value)) fail("no number");
+    } else if (StringRef digits = s; digits.consume_front("-")) {
+      if (digits.getAsInteger(0, value)) fail("no number");
+      value = 0 - value;
+    } else if (s.getAsInteger(0, value)) {
+      fail("an operand that is not known");
+    }
+    return llvm::ConstantInt::get(context_, llvm::APInt(64, value).trunc(bits));
+  }
+  Value* special(StringRef s) {
+    if (s == "%tid.x") return function_->getArg(1);
+    if (s == "%ctaid.x") return function_->getArg(2);
+    if (s == "%ntid.x") return b_.getInt32(threads_);
+    return nullptr;
+  }
+  StringRef text(std::size_t i) const {
+    if (i >= line_->operands.size()) fail("an operand is missing");
+    return ref(line_->operands[i]);
+  }
+  /// Operand i, read as the instruction's type or another.
+  Value* in(std::size_t i, Type t) {
+    Value* const v = load(text(i), t.bits);
+    return t.is_float() ? b_.CreateBitCast(v, float_type(t)) : v;
+  }
+  Value* in(std::size_t i) { return in(i, type_); }
+  llvm::Type* float_type(Type t) {
+    if (t.bits != 32 && t.bits != 64) fail("a float that is not known");
+    return t.bits == 32 ? b_.getFloatTy() : b_.getDoubleTy();
+  }
+
+  /// Writes operand 0, or another: the bits, extended to the register by the sign or by zeros.
+  void out(Value* v, bool with_sign = false, std::size_t i = 0) { store(text(i), v, with_sign); }
+  void store(StringRef reg, Value* v, bool with_sign = false) {
+    if (v->getType()->isFloatingPointTy())
+      v = b_.CreateBitCast(v, b_.getIntNTy(v->getType()->getScalarSizeInBits()));
+    auto* const type = b_.getIntNTy(bits_of(reg));
+    if (v->getType()->getIntegerBitWidth() > type->getBitWidth()) fail("the result is too wide");
+    b_.CreateStore(with_sign ? b_.CreateSExt(v, type) : b_.CreateZExt(v, type), slot(reg));
+  }
+
+  /// "[%rd1+8]" as an address.
+  Value* address(std::size_t i) {
+    StringRef s = text(i);
+    if (!s.consume_front("[") || !s.consume_back("]")) fail("no address");
+    const auto [base, offset] = s.split('+');
+    Value* at = load(base, 64);
+    if (std::int64_t bytes = 0; !offset.empty()) {
+      if (offset.getAsInteger(10, bytes)) fail("no offset");
+      at = b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(bytes)));
+    }
+    return b_.CreateIntToPtr(at, b_.getPtrTy());
+  }
+
+  bool has(StringRef part) const { return llvm::is_contained(parts_, part); }
+  /// Whether the opcode has these parts between its name and its type.
+  bool is(std::initializer_list<StringRef> modifiers) const {
+    return llvm::ArrayRef(parts_).drop_front().drop_back() ==
+           llvm::ArrayRef(modifiers.begin(), modifiers.size());
+  }
+
+  //===--- instructions ---------------------------------------------------===//
+
+  void execute() {
+    if (name_ == "bra") return branch();
+    if (name_ == "ret") {
+      b_.CreateRetVoid();
+      ended_ = true;
+      return;
+    }
+    if (type_.bits == 0) fail("an instruction that is not known");
+    if (name_ == "ld") return load_memory();
+    if (name_ == "st") return store_memory();
+    if (name_ == "mov") return move();
+    if (name_ == "cvt") return convert();
+    if (name_ == "cvta") return out(in(1));
+    if (name_ == "setp") return compare();
+    if (name_ == "selp") return out(b_.CreateSelect(load(text(3), 1), in(1), in(2)));
+    if (type_.is_float()) return float_arithmetic();
+    if (name_ == "mul" || name_ == "mad") return multiply();
+    integer_arithmetic();
+  }
+
+  void branch() {
+    b_.CreateBr(block(text(0)));
+    ended_ = true;
+  }
+
+  void load_memory() {
+    auto* const v = b_.CreateLoad(b_.getIntNTy(type_.bits), address(1));
+    v->setAlignment(llvm::Align(type_.bits / 8));
+    out(v, type_.is_signed());
+  }
+  void store_memory() {
+    b_.CreateStore(load(text(1), type_.bits), address(0))->setAlignment(llvm::Align(type_.bits / 8));
+  }
+
+  void move() {
+    llvm::SmallVector<StringRef> parts;
+    if (StringRef list = text(0);
+        list.consume_front("{") && list.consume_back("}")) {  // from one register to several
+      list.split(parts, ',');
+      const unsigned bits = type_.bits / static_cast<unsigned>(parts.size());
+      Value* const whole = in(1);
+      for (auto [i, part] : llvm::enumerate(parts))
+        if (part.trim() != "_")
+          store(part.trim(), b_.CreateTrunc(b_.CreateLShr(whole, i * bits), b_.getIntNTy(bits)));
+    } else if (list = text(1); list.consume_front("{") && list.consume_back("}")) {
+      list.split(parts, ',');
+      const unsigned bits = type_.bits / static_cast<unsigned>(parts.size());
+      Value* whole = llvm::ConstantInt::get(b_.getIntNTy(type_.bits), 0);
+      for (auto [i, part] : llvm::enumerate(parts))
+        whole = b_.CreateOr(whole,
+                            b_.CreateShl(b_.CreateZExt(load(part.trim(), bits), whole->getType()), i * bits));
+      out(whole);
+    } else {
+      out(in(1));
+    }
+  }
+
+  /// cvt.TO.FROM: operand 1 is read as FROM; a result narrower than its register is extended by its sign.
+  void convert() {
+    const Type from = type_;
+    const Type to = type_of(parts_[parts_.size() - 2]).value_or(Type());
+    if (to.bits == 0) fail("a conversion that is not known");
+    const llvm::ArrayRef<StringRef> rounding = llvm::ArrayRef(parts_).drop_front().drop_back(2);
+    const StringRef round = rounding.empty() ? StringRef() : rounding.front();
+    if (rounding.size() > 1) fail("a conversion that is not known");
+    auto* const integer = b_.getIntNTy(to.bits);
+    Value* const x = in(1, from);
+    if (from.is_float() && to.is_float()) {
+      if (from.bits == to.bits) return out(rounded(x, round));
+      if (from.bits < to.bits && round.empty()) return out(b_.CreateFPExt(x, float_type(to)));
+      if (from.bits > to.bits && round == "rn") return out(b_.CreateFPTrunc(x, float_type(to)));
+    } else if (from.is_float() && round == "rzi") {
+      const ID id = to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+      return out(b_.CreateIntrinsic(id, {integer, x->getType()}, {x}), to.is_signed());
+    } else if (to.is_float() && round == "rn") {
+      return out(from.is_signed() ? b_.CreateSIToFP(x, float_type(to)) : b_.CreateUIToFP(x, float_type(to)));
+    } else if (!from.is_float() && !to.is_float() && round.empty()) {
+      return out(from.is_signed() ? b_.CreateSExtOrTrunc(x, integer) : b_.CreateZExtOrTrunc(x, integer),
+                 to.is_signed());
+    }
+    fail("a conversion that is not known");
+  }
+  /// To an integer, as a float.
+  Value* rounded(Value* x, StringRef how) {
+    const ID id = llvm::StringSwitch<ID>(how)
+                      .Case("rmi", llvm::Intrinsic::floor)
+                      .Case("rpi", llvm::Intrinsic::ceil)
+                      .Case("rni", llvm::Intrinsic::roundeven)
+                      .Case("rzi", llvm::Intrinsic::trunc)
+                      .Default(llvm::Intrinsic::not_intrinsic);
+    if (id == llvm::Intrinsic::not_intrinsic) fail("a rounding that is not known");
+    return b_.CreateUnaryIntrinsic(id, x);
+  }
+
+  void compare() {
+    using P = llvm::CmpInst::Predicate;
+    if (parts_.size() != 3) fail("a comparison that is not known");
+    const StringRef how = parts_[1];
+    const P p = type_.is_float() ? llvm::StringSwitch<P>(how)
+                                       .Case("eq", P::FCMP_OEQ)
+                                       .Case("ne", P::FCMP_ONE)
+                                       .Case("lt", P::FCMP_OLT)
+                                       .Case("le", P::FCMP_OLE)
+                                       .Case("gt", P::FCMP_OGT)
+                                       .Case("ge", P::FCMP_OGE)
+                                       .Case("equ", P::FCMP_UEQ)
+                                       .Case("neu", P::FCMP_UNE)
+                                       .Case("ltu", P::FCMP_ULT)
+                                       .Case("leu", P::FCMP_ULE)
+                                       .Case("gtu", P::FCMP_UGT)
+                                       .Case("geu", P::FCMP_UGE)
+                                       .Case("nan", P::FCMP_UNO)
+                                       .Case("num", P::FCMP_ORD)
+                                       .Default(P::BAD_FCMP_PREDICATE)
+                                 : llvm::StringSwitch<P>(how)
+                                       .Case("eq", P::ICMP_EQ)
+                                       .Case("ne", P::ICMP_NE)
+                                       .Case("lt", type_.is_signed() ? P::ICMP_SLT : P::ICMP_ULT)
+                                       .Case("le", type_.is_signed() ? P::ICMP_SLE : P::ICMP_ULE)
+                                       .Case("gt", type_.is_signed() ? P::ICMP_SGT : P::ICMP_UGT)
+                                       .Case("ge", type_.is_signed() ? P::ICMP_SGE : P::ICMP_UGE)
+                                       .Default(P::BAD_ICMP_PREDICATE);
+    if (p == P::BAD_FCMP_PREDICATE || p == P::BAD_ICMP_PREDICATE) fail("a comparison that is not known");
+    out(b_.CreateCmp(p, in(1), in(2)));
+  }
+
+  void float_arithmetic() {
+    if (is({"rn"})) {
+      if (name_ == "add") return out(b_.CreateFAdd(in(1), in(2)));
+      if (name_ == "sub") return out(b_.CreateFSub(in(1), in(2)));
+      if (name_ == "mul") return out(b_.CreateFMul(in(1), in(2)));
+      if (name_ == "div") return out(b_.CreateFDiv(in(1), in(2)));
+      if (name_ == "rcp") return out(b_.CreateFDiv(llvm::ConstantFP::get(float_type(type_), 1), in(1)));
+      if (name_ == "sqrt") return out(b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, in(1)));
+      if (name_ == "fma")
+        return out(b_.CreateIntrinsic(llvm::Intrinsic::fma, {float_type(type_)}, {in(1), in(2), in(3)}));
+    } else if (is({})) {
+      if (name_ == "neg") return out(b_.CreateFNeg(in(1)));
+      if (name_ == "abs") return out(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in(1)));
+      // The operand that is no NaN; 0 is above -0.
+      if (name_ == "max") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximumnum, in(1), in(2)));
+      if (name_ == "min") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimumnum, in(1), in(2)));
+      // The sign is that of the first operand.
+      if (name_ == "copysign") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, in(2), in(1)));
+    }
+    fail("an instruction that is not known");
+  }
+
+  /// mul and mad: the lower half of the product, the upper, or both (wide).
+  void multiply() {
+    if (parts_.size() != 3) fail("an instruction that is not known");
+    const StringRef half = parts_[1];
+    auto* const type = b_.getIntNTy(type_.bits);
+    auto* const wide = b_.getIntNTy(2 * type_.bits);
+    const auto widened = [&](Value* v) {
+      return type_.is_signed() ? b_.CreateSExt(v, wide) : b_.CreateZExt(v, wide);
+    };
+    Value* result = b_.CreateMul(widened(in(1)), widened(in(2)));
+    if (half == "lo")
+      result = b_.CreateTrunc(result, type);
+    else if (half == "hi")
+      result = b_.CreateTrunc(b_.CreateLShr(result, type_.bits), type);
+    else if (half != "wide")
+      fail("an instruction that is not known");
+    if (name_ == "mad") result = b_.CreateAdd(result, load(text(3), result->getType()->getIntegerBitWidth()));
+    out(result);
+  }
+
+  void integer_arithmetic() {
+    if (!is({})) fail("an instruction that is not known");
+    const bool s = type_.is_signed();
+    const auto binary = [&](ID with_sign, ID without) {
+      out(b_.CreateBinaryIntrinsic(s ? with_sign : without, in(1), in(2)));
+    };
+    if (name_ == "add") return out(b_.CreateAdd(in(1), in(2)));
+    if (name_ == "sub") return out(b_.CreateSub(in(1), in(2)));
+    if (name_ == "div") return out(s ? b_.CreateSDiv(in(1), in(2)) : b_.CreateUDiv(in(1), in(2)));
+    if (name_ == "rem") return out(s ? b_.CreateSRem(in(1), in(2)) : b_.CreateURem(in(1), in(2)));
+    if (name_ == "min") return binary(llvm::Intrinsic::smin, llvm::Intrinsic::umin);
+    if (name_ == "max") return binary(llvm::Intrinsic::smax, llvm::Intrinsic::umax);
+    if (name_ == "neg") return out(b_.CreateNeg(in(1)));
+    if (name_ == "abs")
+      return out(
+          b_.CreateIntrinsic(llvm::Intrinsic::abs, {b_.getIntNTy(type_.bits)}, {in(1), b_.getFalse()}));
+    if (name_ == "and") return out(b_.CreateAnd(in(1), in(2)));
+    if (name_ == "or") return out(b_.CreateOr(in(1), in(2)));
+    if (name_ == "xor") return out(b_.CreateXor(in(1), in(2)));
+    if (name_ == "not") return out(b_.CreateNot(in(1)));
+    if (name_ == "shl" || name_ == "shr") return shift();
+    if (name_ == "clz")
+      return out(b_.CreateZExtOrTrunc(
+          b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getIntNTy(type_.bits)}, {in(1), b_.getFalse()}),
+          b_.getInt32Ty()));
+    if (name_ == "bfe" && !s) return extract();
+    if (name_ == "prmt") return permute();
+    fail("an instruction that is not known");
+  }
+
+  /// A shift by the width or more gives zeros, or the sign.
+  void shift() {
+    auto* const type = b_.getIntNTy(type_.bits);
+    Value* const amount = load(text(2), 32);
+    Value* const most = b_.getInt32(type_.bits - 1);
+    Value* const beyond = b_.CreateICmpUGT(amount, most);
+    Value* const clamped = b_.CreateZExtOrTrunc(b_.CreateSelect(beyond, most, amount), type);
+    if (name_ == "shr" && type_.is_signed()) return out(b_.CreateAShr(in(1), clamped));
+    Value* const shifted = name_ == "shl" ? b_.CreateShl(in(1), clamped) : b_.CreateLShr(in(1), clamped);
+    out(b_.CreateSelect(beyond, llvm::ConstantInt::get(type, 0), shifted));
+  }
+
+  /// `length` bits from `position` on, of which the lowest eight bits count.
+  void extract() {
+    auto* const wide = b_.getIntNTy(2 * type_.bits);
+    const auto low_byte = [&](std::size_t i) {
+      Value* const v = b_.CreateAnd(load(text(i), 32), b_.getInt32(255));
+      Value* const most = b_.getInt32(type_.bits);
+      return b_.CreateZExt(b_.CreateSelect(b_.CreateICmpUGT(v, most), most, v), wide);
+    };
+    Value* const shifted = b_.CreateLShr(b_.CreateZExt(in(1), wide), low_byte(2));
+    Value* const one = llvm::ConstantInt::get(wide, 1);
+    Value* const mask = b_.CreateSub(b_.CreateShl(one, low_byte(3)), one);
+    out(b_.CreateTrunc(b_.CreateAnd(shifted, mask), b_.getIntNTy(type_.bits)));
+  }
+
+  /// Each byte of the result is a byte of the second and first operand, one behind the other, by a digit of
+  /// the third; the digit's highest bit repeats the byte's sign.
+  void permute() {
+    Value* const bytes = b_.CreateOr(b_.CreateZExt(in(1), b_.getInt64Ty()),
+                                     b_.CreateShl(b_.CreateZExt(in(2), b_.getInt64Ty()), 32));
+    Value* const digits = in(3);
+    Value* result = b_.getInt32(0);
+    for (unsigned i = 0; i < 4; ++i) {
+      Value* const digit = b_.CreateLShr(digits, 4 * i);
+      Value* const at =
+          b_.CreateZExt(b_.CreateMul(b_.CreateAnd(digit, b_.getInt32(7)), b_.getInt32(8)), b_.getInt64Ty());
+      Value* const byte = b_.CreateTrunc(b_.CreateLShr(bytes, at), b_.getInt8Ty());
+      Value* const signs = b_.CreateICmpNE(b_.CreateAnd(digit, b_.getInt32(8)), b_.getInt32(0));
+      Value* const chosen = b_.CreateSelect(signs, b_.CreateAShr(byte, 7), byte);
+      result = b_.CreateOr(result, b_.CreateShl(b_.CreateZExt(chosen, b_.getInt32Ty()), 8 * i));
+    }
+    out(result);
+  }
+
+  const Entry& entry_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  unsigned threads_;
+  llvm::Function* function_;
+  llvm::BasicBlock* first_ = nullptr;
+  llvm::StringMap<llvm::AllocaInst*> registers_;
+  llvm::StringMap<llvm::BasicBlock*> blocks_;
+  llvm::StringMap<Value*> symbols_;  // addresses
+  bool ended_ = false;               // the block has its terminator
+  // Of the instruction.
+  const Line* line_ = nullptr;
+  llvm::SmallVector<StringRef> parts_;
+  StringRef name_;
+  Type type_;
+};
+
+}  // namespace
+
+llvm::Function* translate(const Entry& entry, llvm::Module& module, unsigned threads) {
+  return Translator(entry, module, threads).run();
+}
+
+}  // namespace kiln::ptx
