@@ -74,10 +74,9 @@ void add_dump(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   std::vector<std::string> names;
   for (auto [stage, file] : codegen::stage_files) names.emplace_back(stage);
-  auto* stage =
-      c->add_option("--stage", a->stage, "trace, joint, kiln, fused, buffers, mlir, llvm, asm, ptx, plan")
-          ->check(CLI::IsMember(names))
-          ->option_text("STAGE");
+  auto* stage = c->add_option("--stage", a->stage, "trace joint kiln fused buffers mlir llvm asm ptx plan")
+                    ->check(CLI::IsMember(names))
+                    ->option_text("STAGE");
   auto* all = c->add_flag("--all", a->all, "Write every stage to a file in the folder -o")
                   ->option_text(" ")
                   ->excludes(stage);
