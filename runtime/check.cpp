@@ -1,8 +1,11 @@
 #include "runtime/check.h"
 
+#include "runtime/accelerator.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <span>
+#include <vector>
 
 namespace kiln {
 namespace {
@@ -19,11 +22,18 @@ Shape place_in(const Shape& shape, std::int64_t number) {
 
 class Bounds final : public Control {
  public:
-  explicit Bounds(const BoundsCheck& check) : check_(check) {}
+  Bounds(const BoundsCheck& check, Accelerator* accelerator) : check_(check), accelerator_(accelerator) {}
 
   void run(void* const* operands) const override {
-    const std::span indices(static_cast<const std::int64_t*>(operands[0]),
-                            static_cast<std::size_t>(check_.shape.elements()));
+    const auto count = static_cast<std::size_t>(check_.shape.elements());
+    std::vector<std::int64_t> copy;
+    if (accelerator_) {
+      copy.resize(count);
+      accelerator_->download(copy.data(), static_cast<const std::byte*>(operands[0]),
+                             count * sizeof(std::int64_t));
+    }
+    const std::span indices(accelerator_ ? copy.data() : static_cast<const std::int64_t*>(operands[0]),
+                            count);
     const auto wrong = std::find_if(indices.begin(), indices.end(), [&](std::int64_t i) {
       return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check_.extent);
     });
@@ -38,6 +48,7 @@ class Bounds final : public Control {
 
  private:
   BoundsCheck check_;
+  Accelerator* accelerator_;
 };
 
 }  // namespace
@@ -45,8 +56,8 @@ class Bounds final : public Control {
 ValueError::ValueError(const std::string& line, std::string message)
     : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
 
-std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check) {
-  return std::make_unique<Bounds>(check);
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator* accelerator) {
+  return std::make_unique<Bounds>(check, accelerator);
 }
 
 }  // namespace kiln

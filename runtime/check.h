@@ -6,6 +6,8 @@
 /// Steps that check values and end the call if one is out of range.
 namespace kiln {
 
+class Accelerator;
+
 /// The error of such a step. The message begins with the program line that the step was compiled for. A
 /// caller whose code is shared by several lines replaces that line.
 class ValueError final : public Error {
@@ -17,6 +19,7 @@ class ValueError final : public Error {
   std::string message_;
 };
 
-std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check);
+/// `accelerator`: that of the indices; null for the CPU.
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator* accelerator);
 
 }  // namespace kiln

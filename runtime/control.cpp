@@ -1,9 +1,8 @@
 #include "runtime/control.h"
 
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 #include "runtime/small_array.h"
-
-#include <cstring>
 
 namespace kiln {
 namespace {
@@ -12,7 +11,8 @@ std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
 
 class Loop final : public Control {
  public:
-  Loop(const LoopPlan& plan, const Executable& executable) : plan_(plan), body_(executable) {
+  Loop(const LoopPlan& plan, const Executable& executable)
+      : plan_(plan), body_(executable), accelerator_(accelerator_of(executable.device())) {
     const ExecutablePlan& body = body_.plan();
     if (body.inputs.size() != plan_.carries + plan_.rows + plan_.invariants ||
         body.outputs.size() != plan_.carries + plan_.outputs + plan_.conditional)
@@ -44,7 +44,7 @@ class Loop final : public Control {
     std::byte* continues = nullptr;
     if (plan_.conditional) {
       continues = scratch;
-      *continues = *bytes(condition[0]);
+      copy_bytes(accelerator_, continues, bytes(condition[0]), 1);
       scratch += aligned_bytes(1);
     }
 
@@ -60,7 +60,7 @@ class Loop final : public Control {
     if (plan_.conditional) out[plan_.carries + plan_.outputs] = continues;
 
     std::int64_t step = 0;
-    for (; step < plan_.steps && !(continues && *continues == std::byte{0}); ++step) {
+    for (; step < plan_.steps && (!continues || read_bool(accelerator_, continues)); ++step) {
       // States alternate between two buffers; the parity makes the last of `steps` steps write to the
       // results.
       const bool to_result = (plan_.steps - step) % 2 == 1;
@@ -72,16 +72,16 @@ class Loop final : public Control {
       random.counter += static_cast<std::uint64_t>(plan_.draws);
     }
     for (std::size_t i = 0; i < plan_.carries; ++i)
-      if (in[i] != results[i] && carry_bytes_[i] > 0)
-        std::memcpy(results[i], in[i], static_cast<std::size_t>(carry_bytes_[i]));
+      copy_bytes(accelerator_, bytes(results[i]), in[i], static_cast<std::size_t>(carry_bytes_[i]));
     for (std::size_t i = 0; i < plan_.outputs; ++i)
-      if (const std::int64_t left = (plan_.steps - step) * output_bytes_[i]; left > 0)
-        std::memset(out[plan_.carries + i], 0, static_cast<std::size_t>(left));
+      clear_bytes(accelerator_, out[plan_.carries + i],
+                  static_cast<std::size_t>((plan_.steps - step) * output_bytes_[i]));
   }
 
  private:
   LoopPlan plan_;
   const Executable& body_;
+  Accelerator* accelerator_;
   std::vector<std::int64_t> carry_bytes_, row_bytes_, output_bytes_;
 };
 
@@ -99,7 +99,7 @@ class Branch final : public Control {
     SmallArray<std::byte*, 32> body(arguments + results);
     for (std::size_t i = 0; i < arguments; ++i) body[i] = bytes(operands[i]);
     for (std::size_t i = 0; i < results; ++i) body[arguments + i] = bytes(condition[1 + i]);
-    const bool holds = *bytes(condition[0]) != std::byte{0};
+    const bool holds = read_bool(accelerator_of(then_.device()), bytes(condition[0]));
     const Executable& taken = holds ? then_ : otherwise_;
     taken.run_body(body.data(), bytes(condition[1 + results]),
                    *static_cast<const RandomState*>(condition[2 + results]));

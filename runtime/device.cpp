@@ -2,6 +2,8 @@
 
 namespace kiln {
 
-std::string Device::str() const { return "cpu(" + std::to_string(id) + ")"; }
+std::string Device::str() const {
+  return std::string(kind == Kind::cpu ? "cpu(" : "cuda(") + std::to_string(id) + ")";
+}
 
 }  // namespace kiln

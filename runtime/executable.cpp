@@ -1,5 +1,6 @@
 #include "runtime/executable.h"
 
+#include "runtime/accelerator.h"
 #include "runtime/check.h"
 #include "runtime/control.h"
 #include "runtime/fail.h"
@@ -21,28 +22,34 @@
 namespace kiln {
 namespace {
 
-/// The arena of one call, counted as arena_bytes in the memory report.
+/// The arena of one call, on the CPU counted as arena_bytes in the memory report.
 class Arena {
  public:
   /// `owner` is named in the error if there is no memory.
-  Arena(std::int64_t bytes, const std::string& owner) : bytes_(bytes) {
+  Arena(std::int64_t bytes, const std::string& owner, Accelerator* accelerator)
+      : bytes_(static_cast<std::size_t>(bytes)), accelerator_(accelerator) {
     if (bytes_ == 0) return;
     try {
-      data_ = static_cast<std::byte*>(memory::allocate(static_cast<std::size_t>(bytes_), memory::Use::arena));
+      data_ = accelerator_ ? accelerator_->allocate(bytes_)
+                           : static_cast<std::byte*>(memory::allocate(bytes_, memory::Use::arena));
     } catch (const Error& e) {
       fail("{}: no memory for its temporaries: {}", owner, e.what());
     }
   }
   ~Arena() {
     if (bytes_ == 0) return;
-    memory::deallocate(data_, static_cast<std::size_t>(bytes_), memory::Use::arena);
+    if (accelerator_)
+      accelerator_->deallocate(data_, bytes_);
+    else
+      memory::deallocate(data_, bytes_, memory::Use::arena);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   std::byte* data() const { return data_; }
 
  private:
-  std::int64_t bytes_;
+  std::size_t bytes_;
+  Accelerator* accelerator_;
   std::byte* data_ = nullptr;
 };
 
@@ -67,8 +74,19 @@ void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) 
 }  // namespace
 
 Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device device)
-    : plan_(std::move(plan)), device_(device) {
+    : plan_(std::move(plan)), device_(device), accelerator_(accelerator_of(device)) {
+  for (const auto& c : plan_.constants) {
+    constants_.push_back(c);
+    if (!accelerator_) continue;
+    auto copy = std::make_shared<Buffer>(c->bytes(), device);
+    accelerator_->upload(copy->data(), c->data(), c->bytes());
+    constants_.back() = std::move(copy);
+  }
   for (const PlannedKernel& k : plan_.kernels) {
+    if (accelerator_) {
+      accelerator_kernels_.push_back(accelerator_->load(k));
+      continue;
+    }
     kernels_.push_back(load(k));
     if (!kernels_.back() || kernels_.back()->entry == nullptr)
       fail_internal("kernel {} of {} has no code", k.name, plan_.name);
@@ -80,7 +98,7 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
   first_prepacked_ = first_constant_ + count(plan_.constants);
   saved_base_ = first_prepacked_ + count(plan_.prepacked);
   arena_base_ = saved_base_ + (plan_.saved_bytes > 0 ? 1 : 0);
-  bases_ = arena_base_ + 2;
+  bases_ = arena_base_ + 3;
   for (const Step& s : plan_.steps) launches_.push_back(add_launch(s));
   for (std::size_t i = 0; i < plan_.prepacked.size(); ++i) add_prepacked(i);
   for (const auto& w : plan_.write_backs) {
@@ -102,7 +120,7 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
 Executable::Addresses::Addresses(const Executable& e)
     : bases(e.bases_), operands(e.widest_), inputs_in_order(e.in_place_.size()) {}
 
-Executable::Operand Executable::resolve(const BufferRef& ref) const {
+Executable::Operand Executable::resolve(const BufferRef& ref, bool on_host) const {
   using Space = BufferRef::Space;
   const auto check = [&](std::size_t n) {
     if (ref.index >= n)
@@ -125,7 +143,7 @@ Executable::Operand Executable::resolve(const BufferRef& ref) const {
       if (ref.offset < plan_.saved_bytes) return {saved_base_, ref.offset};
       return {arena_base_, ref.offset - plan_.saved_bytes};
     case Space::rng:
-      return {arena_base_ + 1, ref.offset};
+      return {arena_base_ + (on_host ? 2 : 1), ref.offset};
   }
   fail_internal("unknown space in {}", plan_.name);
 }
@@ -138,27 +156,32 @@ std::unique_ptr<const Control> Executable::make_control(const Step& step) const 
   if (const auto* loop = std::get_if<LoopPlan>(&step.control)) return make_loop(*loop, body(loop->body));
   if (const auto* branch = std::get_if<BranchPlan>(&step.control))
     return make_branch(body(branch->then), body(branch->otherwise));
-  return make_bounds_check(std::get<BoundsCheck>(step.control));
+  return make_bounds_check(std::get<BoundsCheck>(step.control), accelerator_);
 }
 
 Executable::Launch Executable::add_launch(const Step& step) {
   Launch l{.control = nullptr,
            .entry = nullptr,
+           .kernel = step.kernel,
            .params = step.params.data(),
            .first = static_cast<std::uint32_t>(operands_.size()),
            .count = static_cast<std::uint32_t>(step.operands.size()),
+           .param_count = static_cast<std::uint32_t>(step.params.size()),
            .extent = step.extent,
            .grain = std::max<std::int64_t>(step.grain, 1),
            .scratch_bytes = (step.scratch_bytes + 63) / 64 * 64};
   if (!step.launches_kernel()) {
     l.control = controls_.emplace_back(make_control(step)).get();
   } else {
-    if (step.kernel >= kernels_.size())
-      fail_internal("kernel {} of {} in {}", step.kernel, kernels_.size(), plan_.name);
-    l.entry = kernels_[step.kernel]->entry;
+    if (step.kernel >= plan_.kernels.size())
+      fail_internal("kernel {} of {} in {}", step.kernel, plan_.kernels.size(), plan_.name);
+    if (!accelerator_) l.entry = kernels_[step.kernel]->entry;
   }
-  for (const BufferRef& r : step.operands) operands_.push_back(resolve(r));
-  widest_ = std::max(widest_, l.count);
+  for (const BufferRef& r : step.operands) {
+    operands_.push_back(resolve(r, l.control != nullptr));
+    reads_random_ = reads_random_ || (r.space == BufferRef::Space::rng && !l.control);
+  }
+  widest_ = std::max(widest_, l.count + (l.scratch_bytes > 0));
   return l;
 }
 
@@ -183,8 +206,9 @@ void Executable::add_prepacked(std::size_t index) {
 /// write to an input cannot fail for want of memory.
 class Executable::Workspace {
  public:
-  Workspace(std::span<const Launch> launches, const std::string& owner)
-      : threads_(any_scratch(launches) ? num_threads() : 0), scratch_(bytes_of(launches), owner) {}
+  Workspace(std::span<const Launch> launches, const std::string& owner, Accelerator* accelerator)
+      : threads_(any_scratch(launches) ? num_threads() : 0),
+        scratch_(accelerator ? bytes_on(launches) : bytes_of(launches), owner, accelerator) {}
 
   /// The threads of a launch whose extent exceeds its grain.
   int threads() const { return threads_ > 0 ? threads_ : num_threads(); }
@@ -202,6 +226,13 @@ class Executable::Workspace {
     return bytes;
   }
 
+  /// On an accelerator each iteration has scratch memory of its own.
+  static std::int64_t bytes_on(std::span<const Launch> launches) {
+    std::int64_t bytes = 0;
+    for (const Launch& l : launches) bytes = std::max(bytes, l.scratch_bytes * l.extent);
+    return bytes;
+  }
+
   int threads_;  // 0: no launch has scratch memory
   Arena scratch_;
 };
@@ -211,6 +242,12 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
   if (l.control) return l.control->run(operands);
+  if (accelerator_) {
+    if (l.scratch_bytes > 0) operands[l.count] = workspace.scratch();
+    return accelerator_->launch(
+        accelerator_kernels_[l.kernel],
+        {{operands, l.count + (l.scratch_bytes > 0)}, {l.params, l.param_count}, l.extent, l.scratch_bytes});
+  }
   const int threads = l.extent > l.grain ? workspace.threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
   std::byte* const scratch = workers == 0 ? nullptr : workspace.scratch();
@@ -257,10 +294,10 @@ std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::
   const PrepackedPlace place(p, inputs);
   std::byte*& base = bases[first_prepacked_ + index];
   const auto make = [&] {
-    Buffer made(static_cast<std::size_t>(p.bytes));
+    Buffer made(static_cast<std::size_t>(p.bytes), device_);
     base = made.data();
     SmallArray<void*, 32> operands(widest_);
-    const Workspace workspace(prepacked_launches_[index], plan_.name);
+    const Workspace workspace(prepacked_launches_[index], plan_.name, accelerator_);
     for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data(), workspace);
     return made;
   };
@@ -313,8 +350,8 @@ std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses) const {
             [&](std::uint32_t a, std::uint32_t b) { return before(bases[a], bases[b]); });
   const auto stage = [&](std::uint32_t i, const std::byte* from) {
     if (!in_place_[i] || bases[i] != from) return;  // not written by steps, or staged already
-    std::byte* const copy = copies.emplace_back(bytes(i)).data();
-    std::memcpy(copy, from, bytes(i));
+    std::byte* const copy = copies.emplace_back(bytes(i), device_).data();
+    copy_bytes(accelerator_, copy, from, bytes(i));
     bases[i] = copy;
   };
   std::uint32_t last = 0;  // the interval with the greatest end
@@ -341,15 +378,15 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   std::vector<Buffer> copies;
   if (write_backs_overlap_ && list.size() > 1) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      copies.emplace_back(static_cast<std::size_t>(list[i].bytes));
-      std::memcpy(copies[i].data(), value(i), static_cast<std::size_t>(list[i].bytes));
+      copies.emplace_back(static_cast<std::size_t>(list[i].bytes), device_);
+      copy_bytes(accelerator_, copies[i].data(), value(i), static_cast<std::size_t>(list[i].bytes));
     }
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Argument& input = inputs[list[i].input];
     const std::byte* const from = copies.empty() ? value(i) : copies[i].data();
     std::byte* const to = input.storage->data() + input.offset;
-    if (from != to && list[i].bytes > 0) std::memmove(to, from, static_cast<std::size_t>(list[i].bytes));
+    copy_bytes(accelerator_, to, from, static_cast<std::size_t>(list[i].bytes));
     input.storage->bump_version();
   }
 }
@@ -357,7 +394,7 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
 void Executable::run_steps(Addresses& addresses) const {
   std::byte* const* const bases = addresses.bases.data();
   void** const operands = addresses.operands.data();
-  const Workspace workspace(launches_, plan_.name);
+  const Workspace workspace(launches_, plan_.name, accelerator_);
   if (Profile::Record* profile = Profile::Record::active())
     return run_timed(*profile, bases, operands, workspace);
   for (const Launch& l : launches_) launch(l, bases, operands, workspace);
@@ -374,6 +411,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
   auto start = Clock::now();
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     launch(launches_[i], bases, operands, workspace);
+    if (accelerator_) accelerator_->wait();
     const auto end = Clock::now();
     profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count());
     start = end;
@@ -383,11 +421,20 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
 void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {
   Addresses addresses(*this);
   std::byte** base = std::copy_n(operands, first_constant_, addresses.bases.data());
-  for (const auto& c : plan_.constants) *base++ = c->data();
+  for (const auto& c : constants_) *base++ = c->data();
   RandomState state = random;
+  Buffer device_state;
   *base++ = arena;
-  *base++ = reinterpret_cast<std::byte*>(&state);
+  base[1] = reinterpret_cast<std::byte*>(&state);
+  base[0] = kernels_random(base, device_state);
   run_steps(addresses);
+}
+
+std::byte* Executable::kernels_random(std::byte** bases, Buffer& copy) const {
+  if (!accelerator_ || !reads_random_) return bases[1];
+  copy = Buffer(sizeof(RandomState), device_);
+  accelerator_->upload(copy.data(), bases[1], sizeof(RandomState));
+  return copy.data();
 }
 
 void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
@@ -400,14 +447,16 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
   std::byte** base = bases;
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
-  for (const auto& c : plan_.constants) *base++ = c->data();
+  for (const auto& c : constants_) *base++ = c->data();
   PrepackedReferences prepacked;
   if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases, prepacked);
-  const Arena arena(plan_.arena_bytes, plan_.name);
+  const Arena arena(plan_.arena_bytes, plan_.name, accelerator_);
   RandomState state = random;
+  Buffer device_state;
   if (plan_.saved_bytes > 0) *base++ = addresses.saved;
   *base++ = arena.data();
-  *base++ = reinterpret_cast<std::byte*>(&state);
+  base[1] = reinterpret_cast<std::byte*>(&state);
+  base[0] = kernels_random(base, device_state);
 
   std::vector<Buffer> staged;
   if (!in_place_.empty()) staged = stage_overlapping(addresses);

@@ -15,6 +15,8 @@
 
 namespace kiln {
 
+class Accelerator;
+
 /// A loaded kernel, shared by all executables that use it; the last reference unmaps the code. The kernel
 /// cache holds a reference as well, until it drops the kernel to stay within its bound
 /// (codegen/driver/kernel_cache.h).
@@ -27,7 +29,7 @@ struct Kernel {
   std::shared_ptr<void> code;  ///< keeps the machine code mapped
 };
 
-/// Finds or loads a kernel of a plan. Throws kiln::Error on failure.
+/// Finds or loads a kernel of a plan, for the CPU. Throws kiln::Error on failure.
 using LoadKernel = std::function<std::shared_ptr<const Kernel>(const PlannedKernel&)>;
 
 /// An argument of a call: a storage, and the offset of the array's first element.
@@ -55,7 +57,8 @@ struct RandomState {
 /// and outputs of its own.
 class KILN_API Executable {
  public:
-  /// Throws the errors of `load`, and an internal error for a plan with an index out of range.
+  /// Throws the errors of `load`, and an internal error for a plan with an index out of range. A device that
+  /// is no CPU loads kernels itself.
   Executable(ExecutablePlan plan, const LoadKernel& load, Device device = {});
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
@@ -73,9 +76,10 @@ class KILN_API Executable {
     std::byte* saved = nullptr;                     ///< the saved part of the arena, if the plan has one
   };
 
-  /// Runs the steps in order. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input.
-  /// Inputs may overlap each other: steps read the old contents of all inputs. Sets the floating-point
-  /// environment (round to nearest, subnormals kept) and restores the caller's.
+  /// Runs the steps in order. Addresses are those of the device; the call may return before the device is
+  /// done. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Inputs may overlap each
+  /// other: steps read the old contents of all inputs. Sets the floating-point environment (round to nearest,
+  /// subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
            Addresses& addresses) const;
   /// The same, with addresses of its own.
@@ -91,20 +95,22 @@ class KILN_API Executable {
  private:
   /// The plan in the form that run() reads: operand i of a launch is base[operands[first + i].base] +
   /// operands[first + i].offset. The bases are the inputs, outputs, constants, prepacked constants, the saved
-  /// part of the arena, the arena and the random state, in this order.
+  /// part of the arena, the arena, the random state for kernels, and that for steps on the host, in this
+  /// order.
   struct Operand {
     std::uint32_t base;
     std::int64_t offset;
   };
   struct Launch {
     const Control* control;
-    KernelFn entry;  // null if `control` is set
+    KernelFn entry;        // null if `control` is set, and for an accelerator
+    std::uint32_t kernel;  // in the plan
     const std::int64_t* params;
-    std::uint32_t first, count;
+    std::uint32_t first, count, param_count;
     std::int64_t extent, grain, scratch_bytes;
   };
 
-  Operand resolve(const BufferRef& ref) const;
+  Operand resolve(const BufferRef& ref, bool on_host = false) const;
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
   void add_prepacked(std::size_t index);
@@ -126,11 +132,17 @@ class KILN_API Executable {
   std::vector<Buffer> stage_overlapping(Addresses& addresses) const;
   void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
 
+  /// The random state where kernels read it. The base of that of the host is set already.
+  std::byte* kernels_random(std::byte** bases, Buffer& copy) const;
+
   ExecutablePlan plan_;
   Device device_;
-  std::vector<std::shared_ptr<const Kernel>> kernels_;     // by their index in the plan
-  std::vector<std::unique_ptr<const Executable>> bodies_;  // likewise
-  std::vector<std::unique_ptr<const Control>> controls_;   // of the steps that launch no kernel
+  Accelerator* accelerator_;                                // of the device; null: it is the CPU
+  std::vector<std::shared_ptr<void>> accelerator_kernels_;  // by their index in the plan
+  std::vector<std::shared_ptr<const Buffer>> constants_;    // on the device
+  std::vector<std::shared_ptr<const Kernel>> kernels_;      // by their index in the plan
+  std::vector<std::unique_ptr<const Executable>> bodies_;   // likewise
+  std::vector<std::unique_ptr<const Control>> controls_;    // of the steps that launch no kernel
   std::vector<Operand> operands_;
   std::vector<Launch> launches_;
   std::vector<std::vector<Launch>> prepacked_launches_;
@@ -140,7 +152,8 @@ class KILN_API Executable {
   std::vector<std::size_t>
       input_bytes_;  // by input, if in_place_ is not empty: for each call's overlap check
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, saved_base_ = 0, arena_base_ = 0, bases_ = 0;
-  std::uint32_t widest_ = 0;  // most operands of a launch
+  std::uint32_t widest_ = 0;   // most operands of a launch, scratch memory included
+  bool reads_random_ = false;  // whether a kernel does
 };
 
 }  // namespace kiln

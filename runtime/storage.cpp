@@ -1,5 +1,6 @@
 #include "runtime/storage.h"
 
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/memory_pool.h"
@@ -11,13 +12,22 @@ namespace kiln {
 
 using memory::Use;
 
+namespace {
+
+std::byte* allocate(std::size_t bytes, Device device) {
+  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->allocate(bytes);
+  return static_cast<std::byte*>(memory::allocate(bytes, Use::array));
+}
+
+}  // namespace
+
 Buffer::Buffer(std::size_t bytes, Device device)
-    : data_(static_cast<std::byte*>(memory::allocate(bytes, Use::array))), bytes_(bytes), device_(device) {}
+    : data_(allocate(bytes, device)), bytes_(bytes), device_(device) {}
 
 Buffer::Buffer(const TensorType& type, Device device)
     : bytes_(static_cast<std::size_t>(type.bytes())), device_(device) {
   try {
-    data_ = static_cast<std::byte*>(memory::allocate(bytes_, Use::array));
+    data_ = allocate(bytes_, device);
   } catch (const Error& e) {
     fail("{}: {}", type.str(), e.what());
   }
@@ -44,6 +54,7 @@ void Buffer::free() noexcept {
     release_ = nullptr;
     return;
   }
+  if (Accelerator* const accelerator = accelerator_of(device_)) return accelerator->deallocate(data_, bytes_);
   memory::deallocate(data_, bytes_, Use::array);
 }
 

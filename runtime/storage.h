@@ -15,8 +15,8 @@
 namespace kiln {
 
 /// Memory for the elements of an array: from the pool of a device, or external memory of the caller. Kiln's
-/// own is aligned to 64 bytes. Move-only; counted in the memory report during its lifetime, with the
-/// requested size.
+/// own is aligned to 64 bytes. Move-only; memory of the CPU is counted in the memory report during its
+/// lifetime, with the requested size.
 class KILN_API Buffer {
  public:
   Buffer() = default;

@@ -4,6 +4,7 @@
 #   FileCheck  LLVM's; also `not` and `count`
 #   %golden    tests/golden
 #   %bench     bench
+#   %ptx_device the library that stands for a GPU (tests/ptx)
 #   %exit N    runs what follows and demands the exit status N
 import os
 
@@ -20,6 +21,7 @@ for name in os.environ:
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%golden", config.golden))
+config.substitutions.append(("%ptx_device", config.ptx_device))
 config.substitutions.append(("%bench", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench")))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
 

@@ -1,5 +1,6 @@
 #include "codegen/cuda/entry.h"
 
+#include "runtime/cuda/entry_arguments.h"
 #include "runtime/fail.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -8,9 +9,6 @@
 
 namespace kiln::codegen {
 namespace {
-
-/// Of all arguments of a launch, before PTX 8.1.
-constexpr std::size_t max_argument_bytes = 4096;
 
 /// Builds the entry in front of the body, which computes iterations [begin, end).
 class Entry {
@@ -24,7 +22,7 @@ class Entry {
         buffers_type_(llvm::ArrayType::get(b_.getPtrTy(), arguments.operands)),
         // PTX has no parameter of no bytes.
         params_type_(llvm::ArrayType::get(i64_, std::max<std::size_t>(arguments.params, 1))),
-        by_value_(8 * (arguments.operands + arguments.params) + 2 * 8 <= max_argument_bytes) {}
+        by_value_(nvidia::takes_arrays_by_value(arguments.operands, arguments.params)) {}
 
   void build(llvm::Module& module, const std::string& symbol) {
     llvm::SmallVector<llvm::Type*> types(by_value_ ? 2 : 1, b_.getPtrTy());
@@ -33,7 +31,7 @@ class Entry {
     entry_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false),
                                     llvm::GlobalValue::ExternalLinkage, symbol, module);
     entry_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    entry_->addFnAttr("nvvm.maxntid", std::to_string(threads_per_block));
+    entry_->addFnAttr("nvvm.maxntid", std::to_string(nvidia::threads_per_block));
     entry_->setDoesNotThrow();
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", entry_));
     auto [buffers, params] = arrays();

@@ -9,9 +9,6 @@ class Module;
 
 namespace kiln::codegen {
 
-/// Threads of a block of every kernel.
-constexpr unsigned threads_per_block = 256;
-
 /// Makes a kernel of a GPU from `symbol`, the function of a CPU kernel (runtime's KernelFn) that computes a
 /// range of its outermost loop: `symbol` becomes an entry that computes one iteration in each thread of the
 /// grid.

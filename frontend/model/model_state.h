@@ -6,6 +6,8 @@
 #include <kiln/model.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,11 +57,26 @@ class EagerPlan {
   std::size_t slots_ = 0;
 };
 
+/// The values of a model's variables on a device with memory of its own.
+class DeviceVariables {
+ public:
+  DeviceVariables(const std::vector<Tensor>& variables, Device device);
+  /// One call on the present contents of `variables`. Returns outputs on the CPU; what the call writes is
+  /// written there too.
+  std::vector<Tensor> run(const Executable& executable, const std::vector<Tensor>& variables);
+
+ private:
+  Device device_;
+  std::vector<std::unique_ptr<Storage>> arrays_;
+  std::vector<std::uint64_t> versions_;  // of the contents that were copied
+};
+
 struct PreparedModel::State {
   RunOptions options;
   Model::State::Bound bound;
   EagerPlan eager;
   std::shared_ptr<const Executable> executable;
+  std::optional<DeviceVariables> on_device;  ///< if the device is no CPU
   PrepareStats stats;
 };
 

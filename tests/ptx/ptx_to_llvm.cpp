@@ -37,15 +37,15 @@ std::optional<Type> type_of(StringRef s) {
 /// Values are integers of the width of their register; an instruction reads them as its type.
 class Translator {
  public:
-  Translator(const Entry& entry, llvm::Module& module, unsigned threads)
-      : entry_(entry), context_(module.getContext()), b_(context_), threads_(threads) {
-    auto* const type = llvm::FunctionType::get(
-        b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getInt32Ty()}, /*isVarArg=*/false);
-    function_ =
-        llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, StringRef(entry.name), module);
+  Translator(const Entry& entry, const std::string& name, llvm::Module& module)
+      : entry_(entry), context_(module.getContext()), b_(context_) {
+    llvm::Type *const i32 = b_.getInt32Ty(), *const pointer = b_.getPtrTy();
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, i32, i32, i32}, /*isVarArg=*/false);
+    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+    access_ = module.getOrInsertFunction("kiln_ptx_access", pointer, pointer, i32, b_.getInt1Ty());
   }
 
-  llvm::Function* run() {
+  void run() {
     b_.SetInsertPoint(new_block());
     for (const Local& l : entry_.locals) {
       auto* const memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), l.bytes));
@@ -64,7 +64,6 @@ class Translator {
         go_to(block(line.label));
     }
     if (!ended_) fail("the end of the entry is reached");
-    return function_;
   }
 
  private:
@@ -147,7 +146,7 @@ class Translator {
   Value* special(StringRef s) {
     if (s == "%tid.x") return function_->getArg(1);
     if (s == "%ctaid.x") return function_->getArg(2);
-    if (s == "%ntid.x") return b_.getInt32(threads_);
+    if (s == "%ntid.x") return function_->getArg(3);
     return nullptr;
   }
   StringRef text(std::size_t i) const {
@@ -222,13 +221,18 @@ class Translator {
     ended_ = true;
   }
 
+  /// The address of operand i, which the instruction accesses.
+  Value* accessed(std::size_t i, bool writes) {
+    if (has("param")) return address(i);
+    return b_.CreateCall(access_, {address(i), b_.getInt32(type_.bits / 8), b_.getInt1(writes)});
+  }
   void load_memory() {
-    auto* const v = b_.CreateLoad(b_.getIntNTy(type_.bits), address(1));
+    auto* const v = b_.CreateLoad(b_.getIntNTy(type_.bits), accessed(1, false));
     v->setAlignment(llvm::Align(type_.bits / 8));
     out(v, type_.is_signed());
   }
   void store_memory() {
-    b_.CreateStore(load(text(1), type_.bits), address(0))->setAlignment(llvm::Align(type_.bits / 8));
+    b_.CreateStore(load(text(1), type_.bits), accessed(0, true))->setAlignment(llvm::Align(type_.bits / 8));
   }
 
   void move() {
@@ -443,8 +447,8 @@ class Translator {
   const Entry& entry_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
-  unsigned threads_;
   llvm::Function* function_;
+  llvm::FunctionCallee access_;
   llvm::BasicBlock* first_ = nullptr;
   llvm::StringMap<llvm::AllocaInst*> registers_;
   llvm::StringMap<llvm::BasicBlock*> blocks_;
@@ -459,8 +463,8 @@ class Translator {
 
 }  // namespace
 
-llvm::Function* translate(const Entry& entry, llvm::Module& module, unsigned threads) {
-  return Translator(entry, module, threads).run();
+void translate(const Entry& entry, const std::string& name, llvm::Module& module) {
+  Translator(entry, name, module).run();
 }
 
 }  // namespace kiln::ptx

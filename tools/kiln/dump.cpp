@@ -45,7 +45,8 @@ int dump(const Arguments& a) {
     return ok;
   }
   RunOptions options;
-  if (a.device == "cuda") options.gpu = a.arch.empty() ? "sm_80" : a.arch;
+  options.device = a.device == "cuda" ? cuda() : cpu();
+  options.arch = a.arch;
   auto [model, inputs] = a.model.load_fed();
   options.fuse = !a.no_fuse;
   options.gradients = a.gradients || a.stage == "joint";

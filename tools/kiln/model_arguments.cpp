@@ -1,8 +1,11 @@
 #include "tools/kiln/model_arguments.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <optional>
+#include <string_view>
 
 namespace kiln::tool {
 namespace {
@@ -112,6 +115,29 @@ void add_threads(CLI::App& command, std::vector<int>& threads) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 4096));
+}
+
+void add_device(CLI::App& command, Device& device, const std::string& help) {
+  const auto parse = [](const std::string& text) -> std::optional<Device> {
+    if (text == "cpu") return cpu();
+    if (text == "cuda") return cuda();
+    int id = 0;
+    const std::string_view number = std::string_view(text).substr(std::min<std::size_t>(text.size(), 5));
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+    if (!text.starts_with("cuda:") || error != std::errc() || end != number.data() + number.size() || id < 0)
+      return {};
+    return cuda(id);
+  };
+  const CLI::Validator known(
+      [parse](const std::string& text) {
+        return parse(text) ? "" : "use cpu, cuda or cuda:N, not '" + text + "'";
+      },
+      "");
+  command
+      .add_option_function<std::string>(
+          "--device", [&device, parse](const std::string& text) { device = *parse(text); }, help)
+      ->check(known)
+      ->option_text("DEVICE");
 }
 
 }  // namespace kiln::tool

@@ -48,4 +48,7 @@ inline constexpr const char* input_help = "Inputs: in:NAME or NAME in .params, .
 void add_threads(CLI::App& command, int& threads);
 void add_threads(CLI::App& command, std::vector<int>& threads);
 
+/// Declares --device: cpu, cuda or cuda:N.
+void add_device(CLI::App& command, Device& device, const std::string& help);
+
 }  // namespace kiln::tool

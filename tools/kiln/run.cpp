@@ -15,6 +15,7 @@ struct Arguments {
   Tolerance tolerance;
   int threads = 0;
   bool train = false, gradients = false;
+  Device device;
 };
 
 int run(const Arguments& a) {
@@ -23,6 +24,7 @@ int run(const Arguments& a) {
   RunOptions options;
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
+  options.device = a.device;
   options.train = a.train || a.gradients;
   const auto inputs = read_inputs(a.model.input, model);
   std::vector<std::string> names = model.output_names();
@@ -69,9 +71,16 @@ void add_run(CLI::App& app, Action& action) {
       ->option_text("MODE")
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
+  add_device(*c, a->device, "cpu, cuda or cuda:N, an NVIDIA GPU; the same bits");
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
-  c->callback([a, &action] { action = [a] { return run(*a); }; });
+  c->callback([a, &action] {
+    if (a->device.kind != Device::Kind::cpu && a->mode == "eager")
+      throw CLI::ValidationError("--mode eager is of the CPU: leave out --device");
+    if (a->device.kind != Device::Kind::cpu && a->gradients)
+      throw CLI::ValidationError("--gradients is of the CPU: leave out --device");
+    action = [a] { return run(*a); };
+  });
 }
 
 }  // namespace kiln::tool

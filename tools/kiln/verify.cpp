@@ -18,6 +18,7 @@ struct Arguments {
   ModelArguments model;
   std::vector<int> threads = {1, 2};
   bool train = false, grad = false;
+  Device device;
 };
 
 const char* word(RunMode mode) { return mode == RunMode::eager ? "eager" : "compiled"; }
@@ -95,31 +96,39 @@ int verify(const Arguments& a) {
   const bool train = a.train || a.grad;
   RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = train};
   std::vector<NamedArray> expected = results(model, inputs, reference);
-  for (int threads : a.threads) {
-    for (RunMode mode : {RunMode::eager, RunMode::compiled}) {
-      RunOptions options{.mode = mode, .threads = threads, .train = train};
-      std::vector<NamedArray> got = results(model, inputs, options);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        auto element = detail::first_difference(expected[i].array, got[i].array);
-        if (!element) continue;
-        fmt::print("{} on {} threads differs from eager on {}\n", word(mode), threads, reference.threads);
-        report({expected[i].name, *element, expected[i].array, got[i].array}, "output");
-        if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
-          report_first(model, *first, "");
-        else
-          fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
-        return bad_input;
-      }
+  // Whether a run has the same bits; `what` it is.
+  const auto is_equal = [&](const RunOptions& options, const std::string& what) {
+    std::vector<NamedArray> got = results(model, inputs, options);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      auto element = detail::first_difference(expected[i].array, got[i].array);
+      if (!element) continue;
+      fmt::print("{} differs from eager on {}\n", what, reference.threads);
+      report({expected[i].name, *element, expected[i].array, got[i].array}, "output");
+      if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
+        report_first(model, *first, "");
+      else
+        fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
+      return false;
     }
-  }
+    return true;
+  };
+  for (int threads : a.threads)
+    for (RunMode mode : {RunMode::eager, RunMode::compiled})
+      if (!is_equal({.mode = mode, .threads = threads, .train = train},
+                    fmt::format("{} on {} threads", word(mode), threads)))
+        return bad_input;
+  const bool on_device = a.device.kind != Device::Kind::cpu;
+  if (on_device && !is_equal({.train = train, .device = a.device}, "compiled on " + a.device.str()))
+    return bad_input;
   std::string gradients;
   if (a.grad) {
     const auto compared = verify_gradients(a, model, inputs);
     if (!compared) return bad_input;
     gradients = fmt::format(" and {} gradients", *compared);
   }
-  fmt::print("equal bit for bit: {} outputs{} of {} nodes, eager and compiled, threads {}\n", expected.size(),
-             gradients, model.internals().size(), fmt::join(a.threads, ", "));
+  fmt::print("equal bit for bit: {} outputs{} of {} nodes, eager and compiled, threads {}{}\n",
+             expected.size(), gradients, model.internals().size(), fmt::join(a.threads, ", "),
+             on_device ? ", and " + a.device.str() : "");
   return ok;
 }
 
@@ -132,6 +141,7 @@ void add_verify(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
+  add_device(*c, a->device, "cuda or cuda:N: the compiled run there too");
   c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones");
   c->callback([a, &action] { action = [a] { return verify(*a); }; });
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/device.h>
 #include <kiln/io.h>
 #include <kiln/recompute.h>
 #include <kiln/symbol.h>
@@ -26,8 +27,10 @@ struct RunOptions {
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
-  /// dump() only: "sm_80" or "sm_90", the stages for NVIDIA GPUs of this architecture; empty: for this CPU.
-  std::string gpu = {};
+  /// cuda(0): the first NVIDIA GPU, compiled mode only, with the bits of the CPU. Inputs and outputs are arrays of
+  /// the CPU.
+  Device device = {};
+  std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
   std::vector<std::string> extra_outputs = {};
 };
@@ -85,7 +88,7 @@ class KILN_API Model {
   std::map<std::string, Tensor> make_inputs(const std::map<std::string, Shape>& shapes) const;
 
   /// Checks names, shapes and dtypes of the inputs, infers all others and compiles. Throws for a missing or
-  /// unknown input.
+  /// unknown input, and for a device that this machine does not have.
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;

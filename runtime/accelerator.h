@@ -1,0 +1,75 @@
+#pragma once
+#include "runtime/plan.h"
+
+#include <kiln/device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+namespace kiln {
+
+/// A device with memory of its own, which the host has addresses of but cannot read. All work runs in the
+/// order of the calls; launch(), copy() and clear() return before it is done, download() after it. Throws
+/// kiln::Error for want of memory, and for a failure on the device. Any thread may call it.
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+
+  /// Uninitialised memory, aligned to 256 bytes. Null for no bytes.
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(std::byte* data, std::size_t bytes) noexcept = 0;
+  virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
+  virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Sets bytes to 0.
+  virtual void clear(std::byte* data, std::size_t bytes) = 0;
+  /// Waits for all work.
+  virtual void wait() = 0;
+
+  /// The kernel's code on the device.
+  virtual std::shared_ptr<void> load(const PlannedKernel& kernel) = 0;
+  struct LaunchArguments {
+    std::span<void* const> operands;  ///< addresses of the device; with scratch memory, which is the last
+    std::span<const std::int64_t> params;
+    std::int64_t extent;         ///< iterations of the outermost loop
+    std::int64_t scratch_bytes;  ///< of an iteration; 0: the kernel takes none
+  };
+  virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
+};
+
+/// GPU `id`. Throws kiln::Error if there is none, with the remedy.
+Accelerator* gpu(int id);
+/// That of a device; null for the CPU.
+inline Accelerator* accelerator_of(Device device) {
+  return device.kind == Device::Kind::cpu ? nullptr : gpu(device.id);
+}
+
+// The same for any device: null is the CPU.
+inline void copy_bytes(Accelerator* accelerator, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0 || to == from) return;
+  if (accelerator)
+    accelerator->copy(to, from, bytes);
+  else
+    std::memmove(to, from, bytes);
+}
+inline void clear_bytes(Accelerator* accelerator, std::byte* data, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (accelerator)
+    accelerator->clear(data, bytes);
+  else
+    std::memset(data, 0, bytes);
+}
+/// The element of a boolean array.
+inline bool read_bool(Accelerator* accelerator, const std::byte* data) {
+  std::byte value{};
+  if (accelerator)
+    accelerator->download(&value, data, 1);
+  else
+    value = *data;
+  return value != std::byte{0};
+}
+
+}  // namespace kiln

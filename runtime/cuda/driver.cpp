@@ -1,0 +1,70 @@
+#include "runtime/cuda/driver.h"
+
+#include "runtime/env.h"
+#include "runtime/fail.h"
+
+#include <dlfcn.h>
+#include <string>
+
+namespace kiln::nvidia {
+namespace {
+
+void* open_library(const std::string& path, bool from_environment) {
+  if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  const char* const why = ::dlerror();
+  if (from_environment) fail("KILN_CUDA_DRIVER={}: {}", path, why);
+  fail(
+      "there is no CUDA driver on this machine ({}): install NVIDIA's driver, or use the device cpu. In a "
+      "container, the driver's libraries must be mounted",
+      why);
+}
+
+Driver load_driver() {
+  const auto given = env("KILN_CUDA_DRIVER");
+  const std::string path(given.value_or("libcuda.so.1"));
+  void* const library = open_library(path, given.has_value());
+  Driver d{};
+  const auto find = [&](auto& member, const char* symbol) {
+    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(::dlsym(library, symbol));
+    if (!member)
+      fail("the CUDA driver {} has no function {}: it is too old; Kiln needs that of CUDA 11.0 or later",
+           path, symbol);
+  };
+#define KILN_CUDA(member, symbol, ...) find(d.member, #symbol);
+#include "runtime/cuda/driver.def"
+#undef KILN_CUDA
+  const int result = d.init(0);
+  int count = 0;
+  if (result == no_device || (result == 0 && d.device_count(&count) == 0 && count == 0))
+    fail("the CUDA driver finds no GPU on this machine: use the device cpu, or look at CUDA_VISIBLE_DEVICES");
+  if (result != 0) {
+    const char* name = nullptr;
+    d.error_name(result, &name);
+    fail("the CUDA driver cannot be initialized: {}", name ? name : std::to_string(result));
+  }
+  return d;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver d = load_driver();
+  return d;
+}
+
+void check(int result, const char* what) {
+  if (result == 0) return;
+  const char *name = nullptr, *text = nullptr;
+  driver().error_name(result, &name);
+  driver().error_string(result, &text);
+  // From here on errors of kernels that run, which a later call of the driver reports. The context is dead
+  // then.
+  constexpr int first_of_kernels = 700;
+  fail("{}: {} ({}){}", what, text ? text : "the CUDA driver reports an error",
+       name ? name : std::to_string(result),
+       result >= first_of_kernels && !env_is_on("KILN_CUDA_SYNC")
+           ? ". It may be of an earlier kernel: KILN_CUDA_SYNC=1 names it"
+           : "");
+}
+
+}  // namespace kiln::nvidia

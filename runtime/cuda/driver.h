@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace kiln::nvidia {
+
+/// The CUDA driver, loaded from libcuda.so.1 at its first use, or from KILN_CUDA_DRIVER. Nothing of CUDA is
+/// needed to build Kiln. Functions return CUresult, 0 for success.
+struct Driver {
+#define KILN_CUDA(member, symbol, ...) int (*member)(__VA_ARGS__);
+#include "runtime/cuda/driver.def"
+#undef KILN_CUDA
+};
+
+/// The driver, initialized. Throws kiln::Error if there is no driver or no GPU, with the remedy. Any thread.
+const Driver& driver();
+
+/// Throws kiln::Error for a result that is no success: what was done, and the driver's words.
+void check(int result, const char* what);
+
+/// Results that have remedies of their own.
+enum Result { out_of_memory = 2, no_device = 100, invalid_image = 200, unsupported_ptx_version = 222 };
+
+}  // namespace kiln::nvidia

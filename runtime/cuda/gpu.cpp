@@ -1,0 +1,195 @@
+// NVIDIA GPUs as accelerators: memory, copies and launches through the CUDA driver.
+#include "runtime/accelerator.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/entry_arguments.h"
+#include "runtime/env.h"
+#include "runtime/fail.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace kiln {
+namespace {
+
+using nvidia::check;
+using nvidia::driver;
+
+using nvidia::threads_per_block;
+
+std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+/// A module with one kernel. Unloaded with its last reference.
+struct GpuKernel {
+  std::string name, symbol;
+  void* module = nullptr;
+  void* function = nullptr;
+  ~GpuKernel() {
+    if (!module) return;
+    driver().synchronize();  // it may be running
+    driver().unload_module(module);
+  }
+};
+
+class Gpu final : public Accelerator {
+ public:
+  explicit Gpu(int id) : id_(id) {
+    const nvidia::Driver& d = driver();
+    int count = 0, device = 0;
+    check(d.device_count(&count), "counting the GPUs");
+    if (id < 0 || id >= count)
+      fail("there is no device cuda({}): this machine has {} GPU{}", id, count, count == 1 ? "" : "s");
+    check(d.device(&device, id), "finding the GPU");
+    std::array<char, 128> name{};
+    check(d.device_name(name.data(), name.size(), device), "asking for the GPU's name");
+    name_ = name.data();
+    constexpr int capability_major = 75, capability_minor = 76;
+    int major = 0, minor = 0;
+    check(d.device_attribute(&major, capability_major, device), "asking for the GPU's capability");
+    check(d.device_attribute(&minor, capability_minor, device), "asking for the GPU's capability");
+    if (major < 8)
+      fail("cuda({}) is {}, of compute capability {}.{}: Kiln's kernels need 8.0 (Ampere) or later", id,
+           name_, major, minor);
+    check(d.retain_context(&context_, device), "opening the GPU");
+  }
+
+  std::byte* allocate(std::size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (auto& list = free_[bytes]; !list.empty()) {
+        std::byte* const data = list.back();
+        list.pop_back();
+        return data;
+      }
+    }
+    use();
+    std::uint64_t address = 0;
+    int result = driver().allocate(&address, bytes);
+    if (result == nvidia::out_of_memory) {
+      release_free();
+      result = driver().allocate(&address, bytes);
+    }
+    if (result == nvidia::out_of_memory) {
+      std::size_t free = 0, total = 0;
+      driver().memory_info(&free, &total);
+      fail("cuda({}) has no memory for {} bytes: {} of {} bytes are free", id_, bytes, free, total);
+    }
+    check(result, "allocating memory of the GPU");
+    return reinterpret_cast<std::byte*>(address);
+  }
+  // Work on the old contents precedes work on the new ones: there is one stream.
+  void deallocate(std::byte* data, std::size_t bytes) noexcept override {
+    if (!data) return;
+    const std::lock_guard lock(mutex_);
+    free_[bytes].push_back(data);
+  }
+  void upload(std::byte* to, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    use();
+    check(driver().upload(number(to), from, bytes), "copying to the GPU");
+  }
+  void download(void* to, const std::byte* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    use();
+    check(driver().download(to, number(from), bytes), "copying from the GPU");
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    use();
+    check(driver().copy(number(to), number(from), bytes), "copying on the GPU");
+  }
+  void clear(std::byte* data, std::size_t bytes) override {
+    if (bytes == 0) return;
+    use();
+    check(driver().fill(number(data), 0, bytes), "clearing memory of the GPU");
+  }
+  void wait() override {
+    use();
+    check(driver().synchronize(), "waiting for the GPU");
+  }
+
+  std::shared_ptr<void> load(const PlannedKernel& kernel) override {
+    use();
+    const std::array<std::uint64_t, 2> key = kernel.key;
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<GpuKernel>& known = kernels_[key];
+    if (auto loaded = known.lock()) return loaded;
+    auto made = std::make_shared<GpuKernel>();
+    made->name = kernel.name;
+    made->symbol = kernel.symbol;
+    const std::string ptx(reinterpret_cast<const char*>(kernel.object->data()), kernel.object->size());
+    const int result = driver().load_module(&made->module, ptx.c_str());
+    if (result == nvidia::unsupported_ptx_version)
+      fail("the CUDA driver is older than PTX 7.0, which Kiln's kernels are in: update it to 450 or later");
+    check(result, ("loading kernel " + kernel.name).c_str());
+    check(driver().function(&made->function, made->module, kernel.symbol.c_str()),
+          ("finding kernel " + kernel.name).c_str());
+    known = made;
+    return made;
+  }
+
+  void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
+    if (a.extent <= 0) return;
+    const auto& k = *static_cast<const GpuKernel*>(kernel.get());
+    use();
+    // The entry's parameters: the operands' addresses, the parameters, the extent, the bytes of scratch
+    // memory.
+    std::vector<std::uint64_t> values;
+    for (void* p : a.operands) values.push_back(reinterpret_cast<std::uint64_t>(p));
+    for (const std::int64_t p : a.params) values.push_back(static_cast<std::uint64_t>(p));
+    if (a.params.empty()) values.push_back(0);
+    std::int64_t extent = a.extent, scratch_bytes = a.scratch_bytes;
+    std::vector<void*> parameters;
+    std::byte* arrays = nullptr;
+    if (nvidia::takes_arrays_by_value(a.operands.size(), a.params.size())) {
+      parameters = {values.data(), values.data() + a.operands.size()};
+    } else {
+      arrays = allocate(8 * values.size());
+      upload(arrays, values.data(), 8 * values.size());
+      parameters = {&arrays};
+    }
+    parameters.push_back(&extent);
+    if (scratch_bytes > 0) parameters.push_back(&scratch_bytes);
+    const auto blocks = static_cast<unsigned>((extent + threads_per_block - 1) / threads_per_block);
+    const int result = driver().launch(k.function, blocks, 1, 1, threads_per_block, 1, 1, 0, nullptr,
+                                       parameters.data(), nullptr);
+    if (arrays) deallocate(arrays, 8 * values.size());
+    check(result, ("launching kernel " + k.name).c_str());
+    static const bool waits = env_is_on("KILN_CUDA_SYNC");
+    if (waits) check(driver().synchronize(), ("running kernel " + k.name).c_str());
+  }
+
+ private:
+  /// The driver's calls are about the thread's context.
+  void use() const { check(driver().set_context(context_), "choosing the GPU"); }
+
+  void release_free() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (auto& [size, list] : free_)
+      for (std::byte* data : list) driver().free(number(data));
+    free_.clear();
+  }
+
+  int id_;
+  std::string name_;
+  void* context_ = nullptr;
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::byte*>> free_;  // by size: freed memory to be used again
+  std::map<std::array<std::uint64_t, 2>, std::weak_ptr<GpuKernel>> kernels_;
+};
+
+}  // namespace
+
+Accelerator* gpu(int id) {
+  static std::mutex mutex;
+  static auto& gpus = *new std::map<int, std::unique_ptr<Gpu>>;
+  const std::lock_guard lock(mutex);
+  auto& gpu = gpus[id];
+  if (!gpu) gpu = std::make_unique<Gpu>(id);
+  return gpu.get();
+}
+
+}  // namespace kiln
