@@ -84,6 +84,9 @@ llvm::StringSet<> make_list() {
   add("cvt.rzi", integers, floats);
   add("ld", "global local param", bits);
   add("ld", "global local param", integers);
+  // Of memory that no thread writes.
+  add("ld.global", "nc", bits);
+  add("ld.global", "nc", integers);
   add("st", "global local", bits);
   return list;
 }

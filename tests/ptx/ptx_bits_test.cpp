@@ -118,6 +118,21 @@ TEST_CASE("operators, even cases", "[ops1]") { run_cases("ops", 0, 2); }
 TEST_CASE("operators, odd cases", "[ops2]") { run_cases("ops", 1, 2); }
 TEST_CASE("models", "[models]") { run_cases("models", 0, 1); }
 
+TEST_CASE("a kernel with more arguments than a launch passes by value", "[arguments]") {
+  // One row fusion of many kernels, with the operands and parameters of all.
+  Symbol y = sym::var("x");
+  for (int i = 0; i < 14; ++i) y = y + F::softmax(y) * F::softmax(y * 0.5f);
+  Case c{"chain", Model::from_symbol(y), {}};
+  c.inputs = c.model.make_inputs({{"x", {300, 301}}});
+  std::size_t in_memory = 0;
+  for (const PlannedKernel& k : PlannedModel::of(c.model, c.inputs, {.device = cuda()}).plan.kernels) {
+    const std::string ptx(reinterpret_cast<const char*>(k.object->data()), k.object->size());
+    in_memory += ptx.find(k.symbol + "_param_0[") == std::string::npos;
+  }
+  CHECK(in_memory > 0);
+  CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
+}
+
 TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   const json rows = golden::manifest("ops");
   Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},

@@ -90,7 +90,7 @@ class Parser {
     }
   }
 
-  /// ".align 8 .b8 k_param_0[16]" or ".u64 k_param_2"
+  /// ".align 8 .b8 k_param_0[16]", ".u64 k_param_2" or ".u64 .ptr .align 1 k_param_0"
   void add_parameter(std::string_view s) {
     if (s.ends_with(',')) s.remove_suffix(1);
     std::string_view type = take_word(s);
@@ -99,7 +99,8 @@ class Parser {
       const auto [name, bytes] = array_of(s, line_);
       put_parameter(name, bytes);
     } else if (type == ".u64" || type == ".b64") {
-      put_parameter(s, 8);
+      // An address says what it is of: ".ptr .align 1".
+      put_parameter(s.substr(s.find_last_of(blank) + 1), 8);
     } else {
       unknown("a parameter that is not known", line_);
     }
