@@ -9,8 +9,7 @@
 
 namespace kiln {
 
-/// A model compiled up to its plan, which a loader of kernels makes an Executable of: for targets whose
-/// kernels the library cannot load itself.
+/// A model compiled up to its plan, for tests that look at its kernels or change them.
 struct PlannedModel {
   ExecutablePlan plan;
   std::vector<Tensor> variables;  ///< the inputs of the plan
