@@ -7,6 +7,8 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+
 namespace kiln::codegen {
 namespace {
 

@@ -55,6 +55,12 @@ void initialize_llvm() {
   std::call_once(once, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+void initialize_nvptx() {
+  static std::once_flag once;
+  std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -63,7 +69,7 @@ void initialize_llvm() {
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
-  initialize_llvm();
+  target.gpu ? initialize_nvptx() : initialize_llvm();
   const llvm::Triple triple(target.gpu ? "nvptx64-nvidia-cuda" : llvm::sys::getProcessTriple());
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);

@@ -53,16 +53,13 @@ const Driver& driver() {
 }
 
 void check(int result, const char* what) {
-  if (result == 0) return;
+  if (result == success) return;
   const char *name = nullptr, *text = nullptr;
   driver().error_name(result, &name);
   driver().error_string(result, &text);
-  // From here on errors of kernels that run, which a later call of the driver reports. The context is dead
-  // then.
-  constexpr int first_of_kernels = 700;
   fail("{}: {} ({}){}", what, text ? text : "the CUDA driver reports an error",
        name ? name : std::to_string(result),
-       result >= first_of_kernels && !env_is_on("KILN_CUDA_SYNC")
+       result >= illegal_address && !env_is_on("KILN_CUDA_SYNC")
            ? ". It may be of an earlier kernel: KILN_CUDA_SYNC=1 names it"
            : "");
 }

@@ -18,7 +18,19 @@ const Driver& driver();
 /// Throws kiln::Error for a result that is no success: what was done, and the driver's words.
 void check(int result, const char* what);
 
-/// Results that have remedies of their own.
-enum Result { out_of_memory = 2, no_device = 100, invalid_image = 200, unsupported_ptx_version = 222 };
+/// Of CUresult. From illegal_address on they are of kernels that ran, and a later call may return them.
+enum Result {
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  no_device = 100,
+  invalid_image = 200,
+  unsupported_ptx_version = 222,
+  not_found = 500,
+  illegal_address = 700
+};
+
+/// Of CUdevice_attribute.
+enum Attribute { capability_major = 75, capability_minor = 76 };
 
 }  // namespace kiln::nvidia

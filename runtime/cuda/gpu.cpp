@@ -43,12 +43,13 @@ class Gpu final : public Accelerator {
       fail("there is no device cuda({}): this machine has {} GPU{}", id, count, count == 1 ? "" : "s");
     check(d.device(&device, id), "finding the GPU");
     std::array<char, 128> name{};
-    check(d.device_name(name.data(), name.size(), device), "asking for the GPU's name");
+    check(d.device_name(name.data(), name.size(), device), "reading the GPU's name");
     name_ = name.data();
-    constexpr int capability_major = 75, capability_minor = 76;
     int major = 0, minor = 0;
-    check(d.device_attribute(&major, capability_major, device), "asking for the GPU's capability");
-    check(d.device_attribute(&minor, capability_minor, device), "asking for the GPU's capability");
+    check(d.device_attribute(&major, nvidia::capability_major, device),
+          "reading the GPU's compute capability");
+    check(d.device_attribute(&minor, nvidia::capability_minor, device),
+          "reading the GPU's compute capability");
     if (major < 8)
       fail("cuda({}) is {}, of compute capability {}.{}: Kiln's kernels need 8.0 (Ampere) or later", id,
            name_, major, minor);

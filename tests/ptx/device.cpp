@@ -6,11 +6,15 @@
 // KILN_PTX_SEED chooses.
 #include "ptx_text.h"
 #include "ptx_to_llvm.h"
+#include "runtime/cuda/driver.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Utils.h>
 
 #include <atomic>
 #include <cstdio>
@@ -26,15 +30,7 @@
 
 namespace {
 
-enum Result {
-  success = 0,
-  invalid_value = 1,
-  out_of_memory = 2,
-  invalid_image = 200,
-  unsupported_ptx_version = 222,
-  not_found = 500,
-  illegal_address = 700
-};
+using namespace kiln::nvidia;
 
 //===--- memory -----------------------------------------------------------===//
 
@@ -130,20 +126,13 @@ llvm::orc::LLJIT& jit() {
   return *jit;
 }
 
+/// Without it each register of the PTX would be in memory.
 void simplify(llvm::Module& module) {
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  llvm::ModulePassManager passes;
-  check(builder.parsePassPipeline(passes, "function(mem2reg,early-cse,simplifycfg)"));
-  passes.run(module, modules);
+  llvm::legacy::PassManager passes;
+  passes.add(llvm::createPromoteMemoryToRegisterPass());
+  passes.add(llvm::createEarlyCSEPass());
+  passes.add(llvm::createCFGSimplificationPass());
+  passes.run(module);
 }
 
 using ThreadFn = void (*)(const void* parameters, std::uint32_t thread, std::uint32_t block,
@@ -202,7 +191,7 @@ class Order {
 #pragma GCC visibility push(default)
 extern "C" {
 
-int cuInit(unsigned) { return std::getenv("KILN_PTX_NO_DEVICE") ? 100 : success; }
+int cuInit(unsigned) { return std::getenv("KILN_PTX_NO_DEVICE") ? no_device : success; }
 int cuDriverGetVersion(int* version) { return *version = 12000, success; }
 int cuGetErrorName(int error, const char** name) {
   *name = error == out_of_memory     ? "CUDA_ERROR_OUT_OF_MEMORY"
@@ -226,7 +215,7 @@ int cuDeviceGetName(char* name, int length, int) {
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   const char* const capability = std::getenv("KILN_PTX_CAPABILITY");  // "75"
   const int number = capability ? std::atoi(capability) : 80;
-  *value = attribute == 75 ? number / 10 : attribute == 76 ? number % 10 : 0;
+  *value = attribute == capability_major ? number / 10 : attribute == capability_minor ? number % 10 : 0;
   return success;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &memory(), success; }

@@ -12,7 +12,8 @@ namespace {
 
 struct Arguments {
   ModelArguments model;
-  std::string stage, output, device = "cpu", arch;
+  std::string stage, output, arch;
+  Device device;
   bool all = false, dot = false, no_fuse = false, train = false, gradients = false;
   Recompute recompute = Recompute::cheap;
 };
@@ -32,7 +33,7 @@ void put(const Arguments& a, const std::string& text) {
 
 /// Throws for options of the device that is not chosen.
 void check_device(const Arguments& a) {
-  const bool gpu = a.device == "cuda";
+  const bool gpu = a.device.kind == Device::Kind::cuda;
   if (!gpu && !a.arch.empty()) throw CLI::ValidationError("--arch is of GPUs: add --device cuda");
   if (!gpu && a.stage == "ptx") throw CLI::ValidationError("the stage ptx is of GPUs: add --device cuda");
   if (gpu && a.stage == "asm")
@@ -45,7 +46,7 @@ int dump(const Arguments& a) {
     return ok;
   }
   RunOptions options;
-  options.device = a.device == "cuda" ? cuda() : cpu();
+  options.device = a.device;
   options.arch = a.arch;
   auto [model, inputs] = a.model.load_fed();
   options.fuse = !a.no_fuse;
@@ -87,9 +88,7 @@ void add_dump(CLI::App& app, Action& action) {
       ->excludes(all);
   auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
-  c->add_option("--device", a->device, "cpu, or cuda: its kernels as PTX")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->option_text("DEVICE");
+  add_device(*c, a->device, "cpu, or cuda: its kernels as PTX");
   c->add_option("--arch", a->arch, "Of cuda: sm_80 (runs on all newer GPUs too) or sm_90")
       ->check(CLI::IsMember({"sm_80", "sm_90"}))
       ->option_text("ARCH");
