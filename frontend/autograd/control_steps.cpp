@@ -2,7 +2,9 @@
 
 #include "frontend/autograd/run_body.h"
 #include "frontend/tensor/array.h"
+#include "frontend/trace/trace.h"
 
+#include <kiln/autograd.h>
 #include <kiln/control_flow.h>
 
 namespace kiln::detail {
@@ -88,14 +90,18 @@ class Steps {
       return joined(
           F::contrib::while_loop([&](const Tensors& now) { return body(0, chosen(with(now), tested))[0]; },
                                  of_step, initial, most, where_));
-    // The types of the outputs are those of a loop that may run one step, and does not.
-    Results r =
-        F::contrib::while_loop([](const Tensors&) { return zeros({1}); }, of_step, initial, 1, where_);
+    // The outputs have the types of a loop that may run one step, and depend on nothing.
+    Results r;
+    {
+      const autograd::Pause pause(is_training());
+      r = F::contrib::while_loop([](const Tensors&) { return zeros({1}); }, of_step, initial, 1, where_);
+    }
     for (Tensor& t : r.outputs) {
       Shape shape = t.shape();
       shape[0] = 0;
       t = zeros(shape, t.dtype());
     }
+    for (std::size_t i = 0; i < initial.size(); ++i) r.states[i] = initial[i].copy();
     return joined(std::move(r));
   }
 

@@ -219,6 +219,9 @@ void either_shape(ShapeFacts& f, const Attrs& a) {
   }
 }
 
+Values first_of(Primitives&, Args in, const Attrs&) { return {in[0]}; }
+void first_of_shape(ShapeFacts& f, const Attrs&) { f.same(f.in[0], f.out[0]); }
+
 AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
 AttrSpec positions(std::string_view name) { return required(name, AttrKind::integers); }
 
@@ -272,6 +275,15 @@ std::span<const OpDef> control_ops() {
        .reached_outputs = cond_reach,
        .shape_rule = either_shape,
        .train_sensitive = true},
+      {.name = "_depends_on",
+       .summary = "The first input. The others get the gradient -0: of a loop or branch that did not read them.",
+       .inputs = {"data"},
+       .variadic = true,
+       .count_attr = "num_args",
+       .attrs = {count("num_args")},
+       .compose = first_of,
+       .gradient_sums = depends_on_gradient,
+       .shape_rule = first_of_shape},
   };
   return rows;
 }

@@ -20,6 +20,8 @@ namespace kiln::ops {
 Values foreach_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values while_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values cond_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
+/// Of the same run step by step: what it did not read begins with -0.
+Values depends_on_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 
 using Flags = std::vector<bool>;
 

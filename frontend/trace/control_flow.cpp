@@ -10,6 +10,7 @@
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/control_node.h"
 #include "frontend/trace/step_outputs.h"
+#include "frontend/trace/structure.h"
 #include "ir/primitives.h"
 #include "runtime/fail.h"
 
@@ -123,7 +124,7 @@ class Recorder {
   std::unordered_map<const ir::Node*, Tensor> outside_;
 };
 
-Results split(Tensors all, std::size_t outputs) {
+Results parted(Tensors all, std::size_t outputs) {
   const auto at = all.begin() + static_cast<std::ptrdiff_t>(outputs);
   return {Tensors(all.begin(), at), Tensors(at, all.end())};
 }
@@ -270,7 +271,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   node.set("in_state_locs", state_positions);
   node.set("in_data_locs", data_positions);
   node.set("remain_locs", other_positions);
-  Results out = split(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
+  Results out = parted(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
     share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/false);
@@ -328,7 +329,7 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
   node.set("cond_input_locs", condition_positions);
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
-  Results out = split(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
+  Results out = parted(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
   if (known)
     share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true, /*own=*/false);
   return out;
@@ -405,6 +406,9 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     fail("{}while_loop needs max_iterations of at least 1, got {}", line_prefix(where), max_iterations);
   if (variables.empty()) fail("{}while_loop needs loop variables", line_prefix(where));
   if (recording({&variables}, where)) return record_while(condition, body, variables, max_iterations, where);
+  const auto structure = detail::Structure::of(variables, [&](const Tensors& v) {
+    return joined(record_while(condition, body, v, max_iterations, where));
+  });
   const RandomBlock random(ir::Primitives::control_draws);
   Tensors now = copies(variables);
   StepOutputs outputs(max_iterations, where);
@@ -419,17 +423,24 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     outputs.add(step.outputs);
     now = std::move(step.states);
   }
-  if (!outputs.empty()) return {outputs.stacked(), now};
-  std::vector<TensorType> types;
-  for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
-  return {outputs_of_no_step(body, types, max_iterations), now};
+  Results results{outputs.stacked(), now};
+  if (outputs.empty()) {
+    std::vector<TensorType> types;
+    for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
+    results.outputs = outputs_of_no_step(body, types, max_iterations);
+  }
+  if (!structure) return results;
+  return parted(structure->dependent(joined(results), where), results.outputs.size());
 }
 
 Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Branch& otherwise, Where where) {
   const Tensors tested{condition};
   if (recording({&tested}, where)) return record_cond(condition, then, otherwise, where);
+  const auto structure = detail::Structure::of(
+      {}, [&](const Tensors&) { return record_cond(condition, then, otherwise, where); });
   const RandomBlock random(ir::Primitives::control_draws);
-  return run_branch(holds(condition, where) ? then : otherwise, where);
+  const Tensors results = run_branch(holds(condition, where) ? then : otherwise, where);
+  return structure ? structure->dependent(results, where) : results;
 }
 
 }  // namespace kiln

@@ -9,6 +9,16 @@ namespace kiln {
 
 using detail::TensorAccess;
 
+namespace {
+
+/// How many subgraphs of each kind have a name.
+std::unordered_map<std::string, int>& subgraph_counts() {
+  thread_local std::unordered_map<std::string, int> counts;
+  return counts;
+}
+
+}  // namespace
+
 Tensor resolved(const Tensor& t) { return Trace::current() ? Trace::current()->resolve(t) : t; }
 
 Tensor recorded_copy(const Tensor& t, std::source_location where) {
@@ -50,8 +60,9 @@ std::vector<Tensor> ControlNode::record(std::string_view op, std::span<const ir:
 }
 
 std::string subgraph_name(const std::string& kind) {
-  thread_local std::unordered_map<std::string, int> counts;
-  return kind + std::to_string(counts[kind]++);
+  return kind + std::to_string(subgraph_counts()[kind]++);
 }
+SubgraphNameScope::SubgraphNameScope() : before_(subgraph_counts()) {}
+SubgraphNameScope::~SubgraphNameScope() { subgraph_counts() = std::move(before_); }
 
 }  // namespace kiln

@@ -47,6 +47,16 @@ class ControlNode {
 
 /// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
 std::string subgraph_name(const std::string& kind);
+/// Names given during its lifetime may be given again behind it: by a recording that no file shows.
+class SubgraphNameScope {
+ public:
+  SubgraphNameScope();
+  ~SubgraphNameScope();
+  SubgraphNameScope(const SubgraphNameScope&) = delete;
+
+ private:
+  std::unordered_map<std::string, int> before_;
+};
 
 /// Rejects the recording if an error leaves the body of a node during its lifetime: a program that catches it
 /// has run a part of the body, which no node represents.

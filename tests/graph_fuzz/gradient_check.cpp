@@ -66,7 +66,10 @@ class Program {
       const bool floating = is_floating(x.back().dtype());
       const std::size_t drawn = pick(5);
       wants.push_back(floating && !is_state_[i] && drawn > 0);
-      if (wants[i]) x[i].attach_grad(drawn == 4 ? GradReq::add : GradReq::write);
+      if (wants[i]) {
+        x[i].attach_grad(drawn == 4 ? GradReq::add : GradReq::write);
+        x[i].grad() += 7;  // stays where nothing leads to the input
+      }
       if (wants[i] && drawn == 4) met("gradients that are added");
     }
     const std::size_t calls = 1 + pick(2), writes = pick(3), passes = 1 + pick(2);

@@ -14,6 +14,11 @@ namespace kiln {
 /// write to its arguments, which are copies. A result that is a captured tensor, or equal to another result,
 /// aliases that array in both modes. If values decide the aliasing (one branch returns the array, the other a
 /// new one) and a write could observe it, calls of the network run eagerly.
+///
+/// Steps and branches that do not run pass the gradient 0 to what they would have read: a parameter that only
+/// the other branch reads has the gradient 0. To know these, an eager while_loop or cond within
+/// autograd::Record calls its functions once more, on tensors without elements; what they throw there is
+/// ignored.
 struct KILN_API F::contrib : F::contrib_operators {
   struct Results {
     Tensors outputs;
