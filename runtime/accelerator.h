@@ -1,7 +1,9 @@
 #pragma once
+#include "runtime/memory_level.h"
 #include "runtime/plan.h"
 
 #include <kiln/device.h>
+#include <kiln/memory.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +21,15 @@ class Accelerator {
   virtual ~Accelerator() = default;
 
   /// Uninitialised memory, aligned to 256 bytes. Null for no bytes.
-  virtual std::byte* allocate(std::size_t bytes) = 0;
-  virtual void deallocate(std::byte* data, std::size_t bytes) noexcept = 0;
+  virtual std::byte* allocate(std::size_t bytes, memory::Use use) = 0;
+  /// `bytes` and `use` are those of the allocation. Work that was enqueued may still use the memory.
+  virtual void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept = 0;
+  // As the functions of kiln/memory.h.
+  virtual MemoryReport memory_report() const = 0;
+  virtual void reset_peak_memory() = 0;
+  virtual void release_pooled_memory() = 0;
+  virtual void set_memory_limit(std::size_t bytes) = 0;
+
   virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
@@ -41,10 +50,10 @@ class Accelerator {
 };
 
 /// GPU `id`. Throws kiln::Error if there is none, with the remedy.
-Accelerator* gpu(int id);
+Accelerator* gpu_accelerator(int id);
 /// That of a device; null for the CPU.
 inline Accelerator* accelerator_of(Device device) {
-  return device.kind == Device::Kind::cpu ? nullptr : gpu(device.id);
+  return device.kind == Device::Kind::cpu ? nullptr : gpu_accelerator(device.id);
 }
 
 // The same for any device: null is the CPU.
@@ -62,6 +71,8 @@ inline void clear_bytes(Accelerator* accelerator, std::byte* data, std::size_t b
   else
     std::memset(data, 0, bytes);
 }
+/// Copies bytes between devices. Waits for work on `from` unless both are one device.
+void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from, std::size_t bytes);
 /// The element of a boolean array.
 inline bool read_bool(Accelerator* accelerator, const std::byte* data) {
   std::byte value{};

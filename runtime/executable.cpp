@@ -30,7 +30,7 @@ class Arena {
       : bytes_(static_cast<std::size_t>(bytes)), accelerator_(accelerator) {
     if (bytes_ == 0) return;
     try {
-      data_ = accelerator_ ? accelerator_->allocate(bytes_)
+      data_ = accelerator_ ? accelerator_->allocate(bytes_, memory::Use::arena)
                            : static_cast<std::byte*>(memory::allocate(bytes_, memory::Use::arena));
     } catch (const Error& e) {
       fail("{}: no memory for its temporaries: {}", owner, e.what());
@@ -39,7 +39,7 @@ class Arena {
   ~Arena() {
     if (bytes_ == 0) return;
     if (accelerator_)
-      accelerator_->deallocate(data_, bytes_);
+      accelerator_->deallocate(data_, bytes_, memory::Use::arena);
     else
       memory::deallocate(data_, bytes_, memory::Use::arena);
   }

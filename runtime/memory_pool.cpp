@@ -1,5 +1,6 @@
 #include "runtime/memory_pool.h"
 
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/memory_classes.h"
@@ -359,7 +360,8 @@ void deallocate(void* block, std::size_t bytes, Use use) noexcept {
 
 namespace kiln {
 
-MemoryReport memory_report() {
+MemoryReport memory_report(Device device) {
+  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->memory_report();
   using namespace memory;
   CacheList& l = cache_list();
   const std::lock_guard lock(l.mutex);
@@ -379,7 +381,8 @@ MemoryReport memory_report() {
           .pooled_bytes = pooled};
 }
 
-void reset_peak_memory() {
+void reset_peak_memory(Device device) {
+  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->reset_peak_memory();
   using namespace memory;
   CacheList& l = cache_list();
   const std::lock_guard lock(l.mutex);
@@ -391,7 +394,8 @@ void reset_peak_memory() {
   process_level.reset_peak(held);
 }
 
-void release_pooled_memory() {
+void release_pooled_memory(Device device) {
+  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->release_pooled_memory();
   using namespace memory;
   if (cache_of_thread != nullptr) cache_of_thread->flush_all();
   shared().clear();

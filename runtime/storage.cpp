@@ -15,7 +15,7 @@ using memory::Use;
 namespace {
 
 std::byte* allocate(std::size_t bytes, Device device) {
-  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->allocate(bytes);
+  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->allocate(bytes, Use::array);
   return static_cast<std::byte*>(memory::allocate(bytes, Use::array));
 }
 
@@ -33,9 +33,10 @@ Buffer::Buffer(const TensorType& type, Device device)
   }
 }
 
-Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release)
+Buffer::Buffer(void* data, std::size_t bytes, std::function<void()> release, Device device)
     : data_(static_cast<std::byte*>(data)),
       bytes_(bytes),
+      device_(device),
       release_(std::make_unique<std::function<void()>>(std::move(release))) {}
 
 Buffer& Buffer::operator=(Buffer&& o) noexcept {
@@ -54,7 +55,7 @@ void Buffer::free() noexcept {
     release_ = nullptr;
     return;
   }
-  if (Accelerator* const accelerator = accelerator_of(device_)) return accelerator->deallocate(data_, bytes_);
+  if (Accelerator* const accelerator = accelerator_of(device_)) return accelerator->deallocate(data_, bytes_, Use::array);
   memory::deallocate(data_, bytes_, Use::array);
 }
 

@@ -24,8 +24,15 @@ class KILN_API Buffer {
   explicit Buffer(std::size_t bytes, Device device = {});
   /// The same for an array; the error names its type.
   explicit Buffer(const TensorType& type, Device device = {});
-  /// External memory; `release` (may be empty) runs when Kiln no longer needs it. Not counted in the report.
-  Buffer(void* data, std::size_t bytes, std::function<void()> release);
+  /// External memory of `device`; `release` (may be empty) runs when Kiln no longer needs it. Not counted in
+  /// the report.
+  Buffer(void* data, std::size_t bytes, std::function<void()> release, Device device = {});
+  /// No memory: of an array that has a device and no elements.
+  static Buffer none(Device device) {
+    Buffer buffer;
+    buffer.device_ = device;
+    return buffer;
+  }
   Buffer(Buffer&& o) noexcept
       : data_(std::exchange(o.data_, nullptr)),
         bytes_(std::exchange(o.bytes_, 0)),

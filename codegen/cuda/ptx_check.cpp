@@ -31,7 +31,7 @@ constexpr Allowed allowed[] = {
     {"div", ".rn.f32 .rn.f64 .s32 .s64 .u32 .u64"},
     {"fma", ".rn.f32 .rn.f64"},
     {"ld", ".b16 .b32 .b64 .b8 .s16 .s32 .s64 .s8 .u16 .u32 .u64 .u8"},
-    {"mad", ".lo.s32 .lo.s64 .wide.s32 .wide.u32"},
+    {"mad", ".lo.s16 .lo.s32 .lo.s64 .wide.s32 .wide.u32"},
     {"max", ".f32 .f64 .s16 .s32 .s64 .u16 .u32 .u64"},
     {"min", ".f32 .f64 .s16 .s32 .s64 .u16 .u32 .u64"},
     {"mov", ".b16 .b32 .b64 .pred .u32 .u64"},
@@ -91,6 +91,19 @@ llvm::StringSet<> make_list() {
   return list;
 }
 
+/// A line, or what is in a line that is a scope: "{ .reg .b16 tmp; mov.b32 {tmp, %r1}, %r2; }".
+llvm::SmallVector<llvm::StringRef> statements_of(llvm::StringRef line) {
+  line = line.trim();
+  if (!line.starts_with("{") || !line.ends_with("}") || line.size() < 2) return {line};
+  llvm::SmallVector<llvm::StringRef> statements;
+  for (line = line.drop_front().drop_back(); !line.trim().empty();) {
+    const std::size_t end = std::min(line.find(';'), line.size() - 1) + 1;
+    statements.push_back(line.take_front(end));
+    line = line.drop_front(end);
+  }
+  return statements;
+}
+
 /// The instruction of a line: what follows a predicate, "@%p1 " or "@!%p1 ". Empty for labels, directives,
 /// braces and comments.
 llvm::StringRef instruction_of(llvm::StringRef line) {
@@ -109,11 +122,11 @@ void check_ptx(std::string_view ptx, const std::string& kernel) {
   llvm::StringRef body = llvm::StringRef(ptx).split("\n{").second;
   while (!body.empty()) {
     const auto [line, rest] = body.split('\n');
-    if (const llvm::StringRef word = instruction_of(line.split("//").first);
-        !word.empty() && !list.contains(word))
-      fail_internal(
-          "kernel '{}' has the PTX instruction {}, which is not among those that give the bits of the CPU",
-          kernel, word.str());
+    for (const llvm::StringRef statement : statements_of(line.split("//").first))
+      if (const llvm::StringRef word = instruction_of(statement); !word.empty() && !list.contains(word))
+        fail_internal(
+            "kernel '{}' has the PTX instruction {}, which is not among those that give the bits of the CPU",
+            kernel, word.str());
     body = rest;
   }
 }

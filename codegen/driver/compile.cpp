@@ -77,6 +77,7 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
     CompileOptions inner = options;
     inner.stages = nullptr;
     inner.gpu.clear();
+    inner.device = {};
     return codegen::evaluate(m, inner);
   };
   return pipeline;
@@ -123,8 +124,8 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
 std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module, const Compilation& c) {
   LoadedKernels kernels;
   ExecutablePlan plan = plan_module(module, c, kernels);
-  return std::make_shared<Executable>(std::move(plan),
-                                      [&](const PlannedKernel& k) { return kernels.at(k.key); });
+  return std::make_shared<Executable>(
+      std::move(plan), [&](const PlannedKernel& k) { return kernels.at(k.key); }, c.options.device);
 }
 
 llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
@@ -161,6 +162,15 @@ const CompileOptions& default_options() {
     o.dump_passes = env_is_on("KILN_DUMP_PASSES");
     return o;
   }();
+  return options;
+}
+
+CompileOptions on_device(CompileOptions options, Device device) {
+  options.device = device;
+  if (device.is_cpu())
+    options.gpu.clear();
+  else if (options.gpu.empty())
+    options.gpu = "sm_80";  // which all newer GPUs run
   return options;
 }
 

@@ -13,7 +13,8 @@ enum class Isa { host, scalar, avx2, avx512 };
 
 struct CompileOptions {
   Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
-  std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX, which compile_plan() alone makes
+  std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX
+  Device device = {};    ///< of executables; one that is no CPU needs `gpu`
   bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
@@ -25,6 +26,9 @@ struct CompileOptions {
 
 /// Options from the environment, read once.
 const CompileOptions& default_options();
+
+/// The same options, for executables on `device`.
+CompileOptions on_device(CompileOptions options, Device device);
 
 /// The one way from operators to code: graph -> kiln dialect -> passes -> kernels -> Executable. Kernels that
 /// are in memory or on disk already are not compiled again. Safe to call from any thread. Throws kiln::Error.

@@ -44,6 +44,8 @@ class JointCode {
   /// values, to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
 
+  Device device() const { return options_.device; }
+
   std::vector<std::int64_t> inputs, outputs;
   std::size_t saved_bytes;             ///< of both entries' plans
   std::vector<bool> sums;              ///< by sum: whether it gets a term

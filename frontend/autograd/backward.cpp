@@ -6,13 +6,14 @@
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/ops/gradient.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/call_trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <iterator>
 #include <map>
@@ -70,12 +71,15 @@ class Pass {
     if (is_consumed(link)) fail_consumed(where_);
     const TensorType type{TensorAccess::dtype(head), TensorAccess::shape(head)};
     if (gradient.defined()) {
+      if (!(gradient.device() == head.device()))
+        fail("{}a head is on {} and its gradient on {}: move one with to()", line_prefix(where_), head.device().str(),
+             gradient.device().str());
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
       if (!(given == type))
         fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_),
              type.str(), given.str());
     }
-    add_term(sum_of(link), gradient.defined() ? gradient : ones(type.shape, type.dtype));
+    add_term(sum_of(link), gradient.defined() ? gradient : filled(type, 1, head.device()));
   }
 
   /// Computes only what leads to these, and keeps their gradients.
@@ -89,6 +93,7 @@ class Pass {
             line_prefix(where_));
       wanted_.push_back(link);
       wanted_types_.push_back({TensorAccess::dtype(v), TensorAccess::shape(v)});
+      wanted_devices_.push_back(TensorAccess::device(v));
     }
   }
 
@@ -129,7 +134,7 @@ class Pass {
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       Tensor& found = found_[i];
       // Of a loop or branch what ran alone leads on; all that may have run did before.
-      if (!found.defined() && steps_known_) found = zeros(wanted_types_[i].shape, wanted_types_[i].dtype);
+      if (!found.defined() && steps_known_) found = filled(wanted_types_[i], 0, wanted_devices_[i]);
       if (!found.defined())
         fail("{}no head depends on variable {}: it has no gradient", line_prefix(where_), i);
       out.push_back(found);
@@ -264,15 +269,15 @@ class Pass {
       if (running[i]) add(std::move(sum_of(sums.links[i])));
     std::vector<Tensor> out;
     for (const TensorType& type : code->plan().outputs) {
-      out.push_back(TensorAccess::empty(type.shape, type.dtype));
+      out.push_back(TensorAccess::empty(type.shape, type.dtype, code->device()));
       frame.set_result(out.size() - 1, TensorAccess::array(out.back())->data());
     }
     std::optional<Buffer> copy;
     if (!options_.retain) {
       entry.consumed = true;  // also if the code throws
     } else if (joint.saved_bytes > 0) {
-      copy.emplace(joint.saved_bytes);
-      std::memcpy(copy->data(), entry.joint->saved.data(), joint.saved_bytes);
+      copy.emplace(joint.saved_bytes, code->device());
+      copy_bytes(accelerator_of(code->device()), copy->data(), entry.joint->saved.data(), joint.saved_bytes);
     }
     frame.set_saved(copy ? copy->data() : entry.joint->saved.data());
     at_line(entry.where, [&] { frame.run([&](std::int64_t) { return entry.random; }); });
@@ -356,6 +361,7 @@ class Pass {
   std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
   std::vector<TapeLink> wanted_;
   std::vector<TensorType> wanted_types_;
+  std::vector<Device> wanted_devices_;
   bool steps_known_ = false;  // of a loop or branch that was expanded
   std::map<std::size_t, Tensor> found_;
   std::unordered_set<const TapeEntry*> seen_, leading_;  // by find_leading()

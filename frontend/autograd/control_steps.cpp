@@ -1,7 +1,7 @@
 #include "frontend/autograd/control_steps.h"
 
 #include "frontend/autograd/run_body.h"
-#include "frontend/tensor/array.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
 
 #include <kiln/autograd.h>
@@ -99,7 +99,7 @@ class Steps {
     for (Tensor& t : r.outputs) {
       Shape shape = t.shape();
       shape[0] = 0;
-      t = zeros(shape, t.dtype());
+      t = filled({t.dtype(), shape}, 0, t.device());
     }
     for (std::size_t i = 0; i < initial.size(); ++i) r.states[i] = initial[i].copy();
     return joined(std::move(r));

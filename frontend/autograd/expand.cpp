@@ -3,13 +3,12 @@
 #include "frontend/autograd/control_steps.h"
 #include "frontend/autograd/function_call.h"
 #include "frontend/eager/invoke.h"
-#include "frontend/tensor/view.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 namespace kiln::detail {
@@ -71,6 +70,7 @@ std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) 
 void expand(TapeEntry& entry) {
   const ir::Subgraph& body = *entry.code->body();
   const Modes modes(entry.train);
+  const DeviceScope device(entry.device);
   const NumberScope numbers(entry.number + 1 - entry.code->entries());
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
@@ -79,7 +79,7 @@ void expand(TapeEntry& entry) {
     const bool saved =
         std::find(entry.uses->inputs.begin(), entry.uses->inputs.end(), number) != entry.uses->inputs.end();
     const TensorType& type = body.inputs[i]->types.at(0);
-    const Tensor input = saved ? restored_input(entry, number) : zeros(type.shape, type.dtype);
+    const Tensor input = saved ? restored_input(entry, number) : filled(type, 0, entry.device);
     values[body.inputs[i].get()] = {with_history(input, entry.inputs[i])};
   }
   std::uint64_t draws = 0;
@@ -118,8 +118,7 @@ void expand(TapeEntry& entry) {
     out.resize(known.size());
     run_eagerly(call, out, &random);
     for (std::size_t k = 0; k < out.size(); ++k)
-      if (known[k].defined() && TensorAccess::bytes(known[k]) > 0)
-        std::memcpy(elements_of(out[k]), elements_of(known[k]), TensorAccess::bytes(known[k]));
+      if (known[k].defined()) copy_elements(out[k], known[k]);
   }
   std::vector<TapeLink> expanded;
   for (const ir::Entry& e : body.outputs) {

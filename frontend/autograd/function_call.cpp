@@ -4,14 +4,14 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/function_trace.h"
 #include "frontend/trace/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>
-
-#include <cstring>
 
 namespace kiln::detail {
 namespace {
@@ -20,15 +20,15 @@ namespace {
 Tensor borrowed(const Tensor& t) {
   const std::shared_ptr<Array>& array = TensorAccess::array(t);
   const Shape& shape = TensorAccess::shape(t);
-  Buffer memory(array->host_data() + TensorAccess::byte_offset(t), TensorAccess::bytes(t), [array] {});
+  Buffer memory(TensorAccess::data(t), TensorAccess::bytes(t), [array] {}, array->device());
   return TensorAccess::make(std::make_shared<Array>(std::move(memory), shape), 0, shape,
                             TensorAccess::dtype(t));
 }
 
 /// Gives an array that borrows memory a copy of it.
 void own_memory(Array& array, const TensorType& type) {
-  Buffer memory(type);
-  if (memory.bytes() > 0) std::memcpy(memory.data(), array.host_data(), memory.bytes());
+  Buffer memory(type, array.device());
+  copy_bytes(accelerator_of(array.device()), memory.data(), array.data(), memory.bytes());
   array.reset(std::move(memory));
 }
 
@@ -125,7 +125,7 @@ std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& en
   std::vector<Tensor> given;
   std::vector<std::uint64_t> versions;
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    given.push_back(heads[k].defined() ? heads[k] : zeros(outputs_[k].type.shape, outputs_[k].type.dtype));
+    given.push_back(heads[k].defined() ? heads[k] : filled(outputs_[k].type, 0, outputs_[k].device));
     versions.push_back(TensorAccess::array(given[k])->version());
   }
   Histories histories;
@@ -143,7 +143,7 @@ std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& en
           line);
   std::vector<Tensor> types;
   for (const Known& input : inputs_)
-    types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer(), input.type.shape), 0,
+    types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer::none(input.device), input.type.shape), 0,
                                        input.type.shape, input.type.dtype));
   check_function_gradients(terms, types, line);
   return terms;
@@ -174,7 +174,8 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
             "instead",
             line);
     for (Tensor& t : results) {
-      call->outputs_.push_back({type_of(t), TensorAccess::is_whole(t) ? TensorAccess::array(t) : nullptr});
+      call->outputs_.push_back({type_of(t), TensorAccess::device(t),
+                                TensorAccess::is_whole(t) ? TensorAccess::array(t) : nullptr});
       out.push_back(alone(t));
       t = {};
     }
@@ -183,7 +184,7 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
     const std::shared_ptr<Array> array = TensorAccess::array(t);
     const TensorType type = type_of(t);
     t = {};
-    call->inputs_.push_back({type, array});
+    call->inputs_.push_back({type, array->device(), array});
     if (array.use_count() > 1) own_memory(*array, type);
   }
   if (!recorded) return out;

@@ -40,6 +40,7 @@ class FunctionCall {
                                           std::source_location);
   struct Known {
     TensorType type;
+    Device device;
     std::weak_ptr<Array> array;  // as forward() knows it; none for a result that is a part of an array
   };
   std::size_t differentiable_;

@@ -1,9 +1,9 @@
 #include "frontend/autograd/saved_value.h"
 
 #include "frontend/autograd/tape.h"
+#include "runtime/accelerator.h"
 
 #include <array>
-#include <cstring>
 
 namespace kiln::detail {
 
@@ -48,7 +48,7 @@ void before_write(Array& array) {
   }();
   if (!saved || saved.use_count() == 1) return;
   auto copy = std::make_shared<Array>(Buffer(array.bytes(), array.device()), array.shape);
-  if (array.bytes() > 0) std::memcpy(copy->host_data(), array.host_data(), array.bytes());
+  copy_bytes(accelerator_of(array.device()), copy->data(), array.data(), array.bytes());
   saved->keep(std::move(copy));
 }
 

@@ -3,6 +3,7 @@
 #include "frontend/autograd/function_call.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/view.h"
 #include "runtime/fail.h"
 
@@ -161,6 +162,7 @@ CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
     entry_ = std::make_shared<TapeEntry>(code, recorded.uses, nullptr);
   }
   entry_->train = CallContext::current().training;
+  entry_->device = TensorAccess::device(*inputs[0]);
   entry_->where = where;
   std::move(links.begin(), links.end(), entry_->inputs.begin());
   std::size_t next = 0;
@@ -208,7 +210,7 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
   // A value without history takes part by its type alone.
   const Tensor part = linked
                           ? value
-                          : TensorAccess::make(std::make_shared<Array>(Buffer(), TensorAccess::shape(view)),
+                          : TensorAccess::make(std::make_shared<Array>(Buffer::none(array.device()), TensorAccess::shape(view)),
                                                0, TensorAccess::shape(view), TensorAccess::dtype(view));
   const TapeLink written = linked ? link_of(value, where) : TapeLink();
   const Tensor next = replaced(view, part, where);
@@ -230,6 +232,7 @@ void attach_gradient(const Tensor& t, GradReq req) {
   auto variable = std::make_shared<GradVariable>();
   variable->req = req;
   variable->type = {TensorAccess::dtype(t), TensorAccess::shape(t)};
+  variable->device = TensorAccess::device(t);
   tape.link = {nullptr, 0, std::move(variable)};
 }
 
@@ -239,7 +242,7 @@ GradVariable* variable_of(const Tensor& t) {
 }
 
 const Tensor& gradient_of(GradVariable& variable) {
-  if (!variable.grad.defined()) variable.grad = zeros(variable.type.shape, variable.type.dtype);
+  if (!variable.grad.defined()) variable.grad = filled(variable.type, 0, variable.device);
   return variable.grad;
 }
 

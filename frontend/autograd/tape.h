@@ -27,6 +27,7 @@ class FunctionCall;
 struct GradVariable {
   GradReq req = GradReq::write;
   TensorType type;
+  Device device;
   Tensor grad;         ///< made by the first use
   bool fresh = false;  ///< whether backward() wrote it since a Trainer last read it
 };
@@ -59,7 +60,7 @@ struct JointCall {
   Array saved;                   ///< the memory of the values that the forward entry saved
 
   JointCall(std::shared_ptr<JointCodes> c, const JointCodes::Pair& p)
-      : codes(std::move(c)), pair(p), saved(Buffer(p.code->saved_bytes), Shape()) {}
+      : codes(std::move(c)), pair(p), saved(Buffer(p.code->saved_bytes, p.code->device()), Shape()) {}
 };
 
 /// A recorded call. Programs record very many: an entry of a usual operator is one allocation.
@@ -75,6 +76,7 @@ struct TapeEntry {
   std::shared_ptr<const GradientCode> code;
   std::shared_ptr<FunctionCall> function;  ///< in the place of `code`: of an autograd::Function
   bool train = false;
+  Device device;
   std::atomic<bool> consumed{false};  ///< by a backward pass that did not retain it
   RandomState random;                 ///< of the call
   std::source_location where;

@@ -1,6 +1,8 @@
 #pragma once
 #include "frontend/tensor/random_state.h"
 
+#include <kiln/device.h>
+
 namespace kiln {
 
 class CallSite;
@@ -17,6 +19,7 @@ struct CallContext {
   const CallSite* site = nullptr;     ///< innermost
   RandomStream stream = RandomStream::program;
   RandomState* random_block = nullptr;  ///< reserved counters; null: take them from the stream
+  Device device;                        ///< DeviceScope
 
   static CallContext& current();
 };

@@ -88,6 +88,8 @@ void build_key(Key& key, const OpCall& call, bool with_values) {
     if (with_values) add_value(key, item.value);
   }
   for (const ir::SubgraphPtr& body : call.bodies) key.add(body.get());
+  const Device device = device_of(call);
+  key.add(static_cast<std::int32_t>(device.is_cpu() ? -1 : device.id));
   for (const Tensor* input : call.inputs) {
     key.add(detail::TensorAccess::dtype(*input));
     key.add_shape(detail::TensorAccess::shape(*input));
@@ -138,7 +140,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   if (!op.stops_gradient)
     entry->gradient = std::make_shared<detail::GradientCode>(
         std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train);
-  entry->executable = compile(graph);
+  entry->executable = compile(graph, on_device(default_options(), device_of(call)));
   return entry;
 }
 

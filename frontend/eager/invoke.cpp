@@ -3,7 +3,7 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/eager_cache.h"
-#include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
@@ -43,8 +43,8 @@ Tensor number_tensor(const OpCall& call) {
   const ir::AttrValue& value = call.given[0].value;
   const auto* integer = std::get_if<std::int64_t>(&value);
   const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
-  Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]));
-  convert_elements(&number, DType::f64, TensorAccess::array(out)->host_data(), TensorAccess::dtype(out), 1);
+  Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]), TensorAccess::device(*call.inputs[0]));
+  set_elements(out, {&number, 1});
   return out;
 }
 
@@ -74,6 +74,17 @@ void rethrow_at_line(std::source_location where) {
   } catch (const std::bad_alloc&) {
     fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
   }
+}
+
+Device device_of(const OpCall& call) {
+  if (call.inputs.empty()) return DeviceScope::current();
+  const Device device = TensorAccess::device(*call.inputs[0]);
+  for (const Tensor* t : call.inputs)
+    if (!(TensorAccess::device(*t) == device)) [[unlikely]]
+      return common_device(
+          call.inputs, device, call.op.name, [&](std::size_t i) { return "the input " + input_name(call.op, i); },
+          call.where);
+  return device;
 }
 
 const ir::OpDef& find_op_or_throw(std::string_view op_name) {
@@ -165,10 +176,10 @@ void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> ou
   for (std::size_t i = 0; i < frame.result_count(); ++i) {
     const TensorType& type = entry.outputs[i];
     if (i < outputs.size()) {
-      outputs[i] = TensorAccess::empty(type.shape, type.dtype);
+      outputs[i] = TensorAccess::empty(type.shape, type.dtype, entry.executable->device());
       frame.set_result(i, TensorAccess::array(outputs[i])->data());
     } else {
-      frame.set_result(i, unwanted.emplace_back(type).data());
+      frame.set_result(i, unwanted.emplace_back(type, entry.executable->device()).data());
     }
   }
   before(number);
@@ -218,7 +229,8 @@ Tensor record_on_tape(const OpCall& call) {
   RecordedInputs inputs(call);
   const EagerEntry& entry = eager_entry(call);
   const TensorType& type = entry.outputs.at(0);
-  Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer(), type.shape), 0, type.shape, type.dtype);
+  Tensor out = TensorAccess::make(std::make_shared<Array>(Buffer::none(device_of(call)), type.shape), 0,
+                                  type.shape, type.dtype);
   inputs.record(call, entry, {}).finish({&out, 1}, {});
   return out;
 }

@@ -76,6 +76,9 @@ std::vector<Tensor> record_node(const OpCall& call);
 /// shape and a history, and no elements.
 Tensor record_on_tape(const OpCall& call);
 
+/// The device of an eager call: that of its inputs, which must be on one; DeviceScope's without any.
+Device device_of(const OpCall& call);
+
 /// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.
 const ir::OpDef& find_op_or_throw(std::string_view op_name);
 

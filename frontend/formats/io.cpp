@@ -4,6 +4,8 @@
 #include "frontend/formats/file_io.h"
 #include "runtime/fail.h"
 
+#include <kiln/autograd.h>
+
 #include <unordered_set>
 
 namespace kiln {
@@ -74,9 +76,13 @@ std::vector<NamedArray> load_arrays(const std::string& path) {
   return parse_arrays(read_file(path, "file of arrays"), path);
 }
 
-std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions& options) {
-  for (const NamedArray& a : arrays)
+std::string format_arrays(std::span<const NamedArray> given, const SaveOptions& options) {
+  const autograd::Pause pause(autograd::is_training());
+  std::vector<NamedArray> arrays(given.begin(), given.end());
+  for (NamedArray& a : arrays) {
     if (!a.array.defined()) fail("the array '{}' to be saved is an undefined Tensor", a.name);
+    if (!a.array.is_traced()) a.array = a.array.to(cpu());
+  }
   switch (options.format.value_or(ArrayFormat::params)) {
     case ArrayFormat::npy:
       if (arrays.size() != 1)

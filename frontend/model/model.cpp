@@ -35,7 +35,7 @@ Tensor spread(const std::string& name, const TensorType& type, double low, doubl
   std::uint64_t state = 0x9E3779B97F4A7C15u;
   for (const char c : name) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   Tensor t = detail::TensorAccess::empty(type.shape, type.dtype);
-  std::byte* data = elements_of(t);
+  std::byte* data = detail::TensorAccess::data(t);
   for (std::int64_t i = 0; i < type.elements(); ++i, data += size_of(type.dtype)) {
     state += 0x9E3779B97F4A7C15u;
     std::uint64_t z = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -397,6 +397,13 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
 
   // The last steps with a structure of their own, then that of all others.
   std::vector<Flags> list = sequence(valid(now_.states), most);
+  // What has a gradient after some number of steps. The others are carried as -0 alone.
+  Flags reached = list.front(), reached_shared(now_.shared.size());
+  for (std::size_t i = 0; most > 0 && i < list.size(); ++i) {
+    unite(reached, list[i]);
+    unite(reached, structure(list[i]).states);
+    unite(reached_shared, structure(list[i]).shared);
+  }
   Flags others;
   std::size_t apart = 0;
   while (apart + 1 < std::min(list.size(), most_apart) &&
@@ -450,7 +457,11 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
                 {}};
       },
       per_step_);
-  unpack(out, c, any, now_);
+  Running sums = now_;
+  unpack(out, c, reached, sums);
+  now_.states = std::move(sums.states);
+  for (std::size_t i = 0; i < reached_shared.size(); ++i)
+    if (reached_shared[i]) now_.shared[i] = sums.shared[i];
 }
 
 Values LoopGradient::sums() {

@@ -122,9 +122,12 @@ struct TensorAccess {
     t.alias_ = 0;
   }
   /// A concrete tensor with uninitialised elements.
-  static Tensor empty(const Shape& shape, DType dtype) {
-    return make(std::make_shared<Array>(Buffer(TensorType{dtype, shape}), shape), 0, shape, dtype);
+  static Tensor empty(const Shape& shape, DType dtype, Device device = {}) {
+    return make(std::make_shared<Array>(Buffer(TensorType{dtype, shape}, device), shape), 0, shape, dtype);
   }
+  static Device device(const Tensor& t) { return t.array_->device(); }
+  /// An address of the device.
+  static std::byte* data(const Tensor& t) { return t.array_->data() + byte_offset(t); }
   static const std::shared_ptr<Array>& array(const Tensor& t) { return t.array_; }
   static std::int64_t offset(const Tensor& t) { return t.offset_; }
   static const Shape& shape(const Tensor& t) { return t.shape_; }

@@ -1,5 +1,7 @@
 #include "frontend/tensor/bits.h"
 
+#include "frontend/tensor/elements.h"
+
 #include <bit>
 #include <cstring>
 #include <fmt/format.h>
@@ -34,8 +36,9 @@ bool is_nan(DType d, std::uint64_t bits) {
 
 std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return -1;
-  const void* x = a.data();
-  const void* y = b.data();
+  const HostElements of_a(a), of_b(b);
+  const void* const x = of_a.data();
+  const void* const y = of_b.data();
   std::size_t width = size_of(a.dtype());
   std::int64_t n = a.size();
   if (n == 0 || std::memcmp(x, y, static_cast<std::size_t>(n) * width) == 0) return {};
@@ -48,7 +51,7 @@ std::optional<std::int64_t> first_difference(const Tensor& a, const Tensor& b) {
 
 std::string element_text(const Tensor& t, std::int64_t index) {
   std::size_t width = size_of(t.dtype());
-  std::uint64_t bits = bits_at(t.data(), width, index);
+  std::uint64_t bits = bits_at(HostElements(t).data(), width, index);
   std::string hex = fmt::format("0x{:0{}x}", bits, 2 * width);
   if (!is_floating(t.dtype())) return hex;
   return fmt::format("{} ({})", t.astype(DType::f64).to_vector<double>()[static_cast<std::size_t>(index)],

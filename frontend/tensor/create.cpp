@@ -1,14 +1,11 @@
 // Creation of arrays. While tracing they are nodes; otherwise arrays of one value are filled here, without an
 // operator.
 #include "frontend/eager/invoke.h"
-#include "frontend/tensor/convert.h"
-#include "frontend/tensor/view.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/f.h>
-
-#include <cstring>
 
 namespace kiln {
 namespace {
@@ -20,27 +17,10 @@ void check_extents(const char* what, const Shape& shape, std::source_location wh
     if (d < 0) fail("{}{}: the shape {} has a negative extent", line_prefix(where), what, shape.str());
 }
 
-Tensor fill(const Shape& shape, double value, DType dtype) {
-  Tensor out = TensorAccess::empty(shape, dtype);
-  const auto n = static_cast<std::size_t>(shape.elements());
-  const std::size_t width = size_of(dtype);
-  std::byte* data = elements_of(out);
-  std::byte element[8];
-  convert_elements(&value, DType::f64, element, dtype, 1);
-  bool zero = true;
-  for (std::size_t i = 0; i < width; ++i) zero &= element[i] == std::byte{0};
-  if (zero) {
-    if (n) std::memset(data, 0, n * width);
-    return out;
-  }
-  for (std::size_t i = 0; i < n; ++i) std::memcpy(data + i * width, element, width);
-  return out;
-}
-
 Tensor make(const char* op, const Shape& shape, const Number* value, double fill_value, DType dtype,
             std::source_location where) {
   check_extents(op, shape, where);
-  if (!Trace::current()) return at_line(where, [&] { return fill(shape, fill_value, dtype); });
+  if (!Trace::current()) return at_line(where, [&] { return filled({dtype, shape}, fill_value, DeviceScope::current()); });
   CallAttributes<3> given;
   given.set("shape", ir::AttrValue(shape));
   if (value) given.set("value", *value);

@@ -4,6 +4,7 @@
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/number_format.h"
 #include "frontend/tensor/view.h"
 #include "ir/attrs.h"
@@ -100,7 +101,8 @@ std::string elements_text(const Tensor& t, const ArrayFrame& frame) {
   const Shape& shape = detail::TensorAccess::shape(t);
   const DType dtype = t.dtype();
   if (shape.elements() == 0) return "[]";
-  const void* data = elements_of(t);
+  const HostElements elements(t);
+  const void* const data = elements.data();
   const std::vector<std::int64_t> shown = shown_elements(shape);
   if (is_floating(dtype)) {
     std::vector<double> values;
@@ -148,7 +150,7 @@ bool is_value(const Tensor& a) { return a.defined() && !a.is_traced(); }
 
 /// A number as numpy's scalars print: 2.0, 0.33333334, True.
 std::string scalar_text(const Tensor& a) {
-  if (a.dtype() == DType::f64) return ir::python_float(real_at(elements_of(a), DType::f64, 0));
+  if (a.dtype() == DType::f64) return ir::python_float(real_at(HostElements(a).data(), DType::f64, 0));
   std::string text = elements_text(a);
   if (is_floating(a.dtype()) && text.back() == '.') text += '0';
   return text;

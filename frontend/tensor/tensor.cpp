@@ -1,11 +1,14 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 
 #include <kiln/f.h>
+#include <kiln/function.h>
 
 #include <cstring>
 
@@ -31,7 +34,10 @@ void prepare_write(const Tensor& t, std::source_location where) {
 
 }  // namespace
 
-Device Tensor::device() const { return defined() ? array_->device() : Device(); }
+Device Tensor::device() const {
+  if (!defined()) return {};
+  return array_->traced() ? DeviceScope::current() : array_->device();
+}
 
 Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Shape& shape,
                          std::source_location where) {
@@ -40,15 +46,16 @@ Tensor Tensor::from_host(const void* data, DType dtype, std::size_t n, const Sha
     if (static_cast<std::int64_t>(n) != shape.elements())
       fail("Tensor: {} values do not fill the shape {}, which has {} elements", n, shape.str(),
            shape.elements());
-    Tensor t = TensorAccess::empty(shape, dtype);
-    if (n) std::memcpy(elements_of(t), data, n * size_of(dtype));
+    Tensor t = TensorAccess::empty(shape, dtype, DeviceScope::current());
+    set_elements(t, data);
     return t;
   });
 }
 
 Tensor Tensor::from_list(std::initializer_list<double> values, DType dtype) {
-  const Tensor t = TensorAccess::empty({static_cast<std::int64_t>(values.size())}, dtype);
-  convert_elements(values.begin(), DType::f64, elements_of(t), dtype, values.size());
+  const Tensor t =
+      TensorAccess::empty({static_cast<std::int64_t>(values.size())}, dtype, DeviceScope::current());
+  set_elements(t, {values.begin(), values.size()});
   return t;
 }
 
@@ -61,8 +68,8 @@ Tensor::Tensor(std::initializer_list<std::initializer_list<double>> values, DTyp
     all.insert(all.end(), line.begin(), line.end());
   }
   *this = TensorAccess::empty({static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(columns)},
-                              dtype);
-  convert_elements(all.data(), DType::f64, elements_of(*this), dtype, all.size());
+                              dtype, DeviceScope::current());
+  set_elements(*this, all);
 }
 
 Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release,
@@ -97,53 +104,96 @@ void check_one_element(const Shape& shape, std::source_location where) {
 }  // namespace
 
 double Tensor::item_real(std::source_location where) const {
-  const std::byte* data = readable_elements(*this, "item()", where);
+  check_readable(*this, "item()", where);
   check_one_element(shape_, where);
-  return real_at(data, dtype_, 0);
+  return real_at(HostElements(*this).data(), dtype_, 0);
 }
 
 std::int64_t Tensor::item_integer(std::source_location where) const {
-  const std::byte* data = readable_elements(*this, "item()", where);
+  check_readable(*this, "item()", where);
   check_one_element(shape_, where);
-  return integer_at(data, dtype_, 0);
+  return integer_at(HostElements(*this).data(), dtype_, 0);
 }
 
 void Tensor::copy_to(void* data, DType dtype, std::source_location where) const {
-  const std::byte* from = readable_elements(*this, "copy_to()", where);
-  convert_elements(from, dtype_, data, dtype, count(*this));
+  check_readable(*this, "copy_to()", where);
+  convert_elements(HostElements(*this).data(), dtype_, data, dtype, count(*this));
 }
 
 void Tensor::fill_vector(void* data, DType dtype, std::source_location where) const {
-  const std::byte* from = readable_elements(*this, "to_vector()", where);
-  convert_elements(from, dtype_, data, dtype, count(*this));
+  check_readable(*this, "to_vector()", where);
+  convert_elements(HostElements(*this).data(), dtype_, data, dtype, count(*this));
 }
 
 void Tensor::copy_from(const void* data, DType dtype, std::source_location where) {
-  readable_elements(*this, "copy_from()", where);
+  check_readable(*this, "copy_from()", where);
   prepare_write(*this, where);
-  convert_elements(data, dtype, elements_of(*this), dtype_, count(*this));
+  if (device().is_cpu()) {
+    convert_elements(data, dtype, TensorAccess::data(*this), dtype_, count(*this));
+  } else {
+    std::vector<std::byte> converted(TensorAccess::bytes(*this));
+    convert_elements(data, dtype, converted.data(), dtype_, count(*this));
+    set_elements(*this, converted.data());
+  }
   array_->bump_version();
 }
 
 const void* Tensor::data(std::source_location where) const {
-  return readable_elements(*this, "data()", where);
+  return host_elements(*this, "data()", where);
 }
 
 void* Tensor::mutable_data(std::source_location where) {
-  readable_elements(*this, "mutable_data()", where);
+  std::byte* const data = host_elements(*this, "mutable_data()", where);
   prepare_write(*this, where);
   array_->bump_version();
-  return elements_of(*this);
+  return data;
 }
 
 Tensor Tensor::copy(std::source_location where) const {
   const bool recorded = array_ && detail::is_recording() && detail::has_link(*this);
   if (!array_ || array_->traced() || Trace::current() || recorded) return F::identity(*this, where);
   return at_line(where, [&] {
-    Tensor out = TensorAccess::empty(shape_, dtype_);
-    convert_elements(elements_of(*this), dtype_, elements_of(out), dtype_, count(*this));
+    Tensor out = TensorAccess::empty(shape_, dtype_, array_->device());
+    copy_elements(out, *this);
     return out;
   });
+}
+
+namespace {
+
+/// A copy on another device. Its gradient goes back.
+class Moved final : public autograd::Function {
+ public:
+  explicit Moved(Device to) : to_(to) {}
+  std::vector<Tensor> forward(const std::vector<Tensor>& inputs) override {
+    from_ = inputs[0].device();
+    return {inputs[0].to(to_)};
+  }
+  std::vector<Tensor> backward(const std::vector<Tensor>& heads) override { return {heads[0].to(from_)}; }
+
+ private:
+  Device to_, from_;
+};
+
+}  // namespace
+
+Tensor Tensor::to(Device device, std::source_location where) const {
+  if (!array_) fail("{}to() of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where));
+  if (this->device() == device) return *this;
+  if (array_->traced() || Trace::current())
+    fail("{}to({}) while a network is recorded, whose calls run on {}: one call runs on one device", line_prefix(where),
+         device.str(), this->device().str());
+  if (detail::is_recording() && detail::has_link(*this)) return (*std::make_shared<Moved>(device))({*this}, where)[0];
+  return at_line(where, [&] {
+    Tensor out = TensorAccess::empty(shape_, dtype_, device);
+    copy_elements(out, *this);
+    return out;
+  });
+}
+
+void Tensor::wait() const {
+  if (!array_ || array_->traced()) return;
+  if (Accelerator* const accelerator = accelerator_of(array_->device())) accelerator->wait();
 }
 
 Tensor Tensor::astype(DType dtype, std::source_location where) const { return F::cast(*this, dtype, where); }

@@ -3,6 +3,7 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
@@ -232,33 +233,6 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
 
 }  // namespace
 
-std::byte* elements_of(const Tensor& t) {
-  return TensorAccess::array(t)->host_data() +
-         static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
-}
-
-const std::byte* readable_elements(const Tensor& t, const char* what, std::source_location where) {
-  const Array* array = TensorAccess::array(t).get();
-  if (!array)
-    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
-  const Trace* trace = Trace::current();
-  if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
-    fail(
-        "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
-        "(SymbolBlock, or "
-        "call the network on a Tensor)",
-        line_prefix(where), what, array->value.node->name);
-  }
-  if (array->traced() || (trace && trace->has_written(array))) {
-    fail(
-        "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
-        "tensors without values. Keep "
-        "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
-        line_prefix(where), what, what);
-  }
-  return elements_of(t);
-}
-
 void fail_mixed(std::source_location where) {
   fail(
       "{}an array is used with Symbols, which have no values yet: compose with sym::var(\"name\") in its "
@@ -339,8 +313,7 @@ void write_view(const Tensor& view, const Tensor& value, std::source_location wh
   if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
   detail::record_write(view, value, where);
   detail::before_write(*TensorAccess::array(view));
-  if (const std::size_t bytes = TensorAccess::bytes(view))
-    std::memmove(elements_of(view), elements_of(value), bytes);
+  copy_elements(view, value);
   TensorAccess::array(view)->bump_version();
 }
 

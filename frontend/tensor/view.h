@@ -10,12 +10,6 @@
 /// through concrete and traced views.
 namespace kiln {
 
-/// The elements of a concrete tensor.
-std::byte* elements_of(const Tensor& t);
-
-/// The elements of `t` for the program. Throws for a traced tensor, naming the line and the access `what`.
-const std::byte* readable_elements(const Tensor& t, const char* what, std::source_location where);
-
 /// Throws: an array is used where only symbols are allowed.
 [[noreturn]] void fail_mixed(std::source_location where);
 /// The current value of a traced tensor. For a view, records the nodes that extract it from its array. Throws

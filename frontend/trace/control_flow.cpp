@@ -3,6 +3,7 @@
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/tensor/view.h"
 #include "frontend/trace/body_aliases.h"
@@ -170,7 +171,7 @@ Tensors copies(const Tensors& list) {
 /// The outputs of a loop that runs no step, of `rows` rows of zeros; `body` is called with `variables` for
 /// their types.
 Tensors outputs_of_no_step(const std::function<Results(const Tensors& variables)>& body,
-                           std::span<const TensorType> variables, std::int64_t rows) {
+                           std::span<const TensorType> variables, Device device, std::int64_t rows) {
   CallTrace trace;
   Tensors own, zeros;
   for (const TensorType& type : variables) own.push_back(trace.input("variable", type));
@@ -179,7 +180,7 @@ Tensors outputs_of_no_step(const std::function<Results(const Tensors& variables)
   for (const Tensor& t : step.outputs) {
     Shape shape{rows};
     for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
-    zeros.push_back(F::zeros(shape, TensorAccess::dtype(t)));
+    zeros.push_back(filled({TensorAccess::dtype(t), shape}, 0, device));
   }
   return zeros;
 }
@@ -213,7 +214,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     const auto step = [&](const Tensors& v) {
       return body({v.begin(), v.begin() + rows}, {v.begin() + rows, v.end()});
     };
-    return {outputs_of_no_step(step, types, 0), now};
+    return {outputs_of_no_step(step, types, data[0].device(), 0), now};
   }
   StepOutputs outputs(data[0].shape()[0], where);
   for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
@@ -427,7 +428,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   if (outputs.empty()) {
     std::vector<TensorType> types;
     for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
-    results.outputs = outputs_of_no_step(body, types, max_iterations);
+    results.outputs = outputs_of_no_step(body, types, variables[0].device(), max_iterations);
   }
   if (!structure) return results;
   return parted(structure->dependent(joined(results), where), results.outputs.size());

@@ -2,13 +2,12 @@
 
 #include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
-#include "frontend/tensor/view.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/fail.h"
 
 #include <kiln/f.h>
-
-#include <cstring>
 
 namespace kiln {
 
@@ -39,12 +38,13 @@ void StepOutputs::copy_rows(const std::vector<Tensor>& outputs) {
     if (arrays_.size() == i) {
       Shape shape{rows_};
       for (const std::int64_t d : TensorAccess::shape(outputs[i])) shape.push_back(d);
-      arrays_.push_back(TensorAccess::empty(shape, TensorAccess::dtype(outputs[i])));
+      arrays_.push_back(
+          TensorAccess::empty(shape, TensorAccess::dtype(outputs[i]), TensorAccess::device(outputs[i])));
     }
     const auto bytes = static_cast<std::size_t>(type_of(outputs[i]).bytes());
-    if (bytes > 0)
-      std::memcpy(elements_of(arrays_[i]) + static_cast<std::size_t>(taken_) * bytes, elements_of(outputs[i]),
-                  bytes);
+    copy_across(TensorAccess::device(arrays_[i]),
+                TensorAccess::data(arrays_[i]) + static_cast<std::size_t>(taken_) * bytes,
+                TensorAccess::device(outputs[i]), TensorAccess::data(outputs[i]), bytes);
   }
 }
 
@@ -69,7 +69,8 @@ std::vector<Tensor> StepOutputs::stacked() {
       const auto bytes = static_cast<std::size_t>(type_of(first_[i]).bytes());
       const std::size_t filled = static_cast<std::size_t>(taken_) * bytes;
       const std::size_t all = static_cast<std::size_t>(rows_) * bytes;
-      if (all > filled) std::memset(elements_of(arrays_[i]) + filled, 0, all - filled);
+      clear_bytes(accelerator_of(TensorAccess::device(arrays_[i])), TensorAccess::data(arrays_[i]) + filled,
+                  all - filled);
     }
     return arrays_;
   }
@@ -77,7 +78,9 @@ std::vector<Tensor> StepOutputs::stacked() {
     std::vector<Tensor> parts;
     for (const std::vector<Tensor>& step : steps_) parts.push_back(step[i]);
     while (static_cast<std::int64_t>(parts.size()) < rows_)
-      parts.push_back(F::zeros(TensorAccess::shape(first_[i]), TensorAccess::dtype(first_[i]), where_));
+      parts.push_back(Trace::current()
+                          ? F::zeros(TensorAccess::shape(first_[i]), TensorAccess::dtype(first_[i]), where_)
+                          : kiln::filled(type_of(first_[i]), 0, TensorAccess::device(first_[i])));
     out.push_back(F::stack(parts, {}, where_));
   }
   return out;

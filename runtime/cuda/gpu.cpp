@@ -2,6 +2,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/entry_arguments.h"
+#include "runtime/cuda/pool.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 
@@ -56,37 +57,15 @@ class Gpu final : public Accelerator {
     check(d.retain_context(&context_, device), "opening the GPU");
   }
 
-  std::byte* allocate(std::size_t bytes) override {
-    if (bytes == 0) return nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (auto& list = free_[bytes]; !list.empty()) {
-        std::byte* const data = list.back();
-        list.pop_back();
-        return data;
-      }
-    }
-    use();
-    std::uint64_t address = 0;
-    int result = driver().allocate(&address, bytes);
-    if (result == nvidia::out_of_memory) {
-      release_free();
-      result = driver().allocate(&address, bytes);
-    }
-    if (result == nvidia::out_of_memory) {
-      std::size_t free = 0, total = 0;
-      driver().memory_info(&free, &total);
-      fail("cuda({}) has no memory for {} bytes: {} of {} bytes are free", id_, bytes, free, total);
-    }
-    check(result, "allocating memory of the GPU");
-    return reinterpret_cast<std::byte*>(address);
+  std::byte* allocate(std::size_t bytes, memory::Use use) override { return pool_.allocate(bytes, use); }
+  void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept override {
+    pool_.deallocate(data, bytes, use);
   }
-  // Work on the old contents precedes work on the new ones: there is one stream.
-  void deallocate(std::byte* data, std::size_t bytes) noexcept override {
-    if (!data) return;
-    const std::lock_guard lock(mutex_);
-    free_[bytes].push_back(data);
-  }
+  MemoryReport memory_report() const override { return pool_.report(); }
+  void reset_peak_memory() override { pool_.reset_peak(); }
+  void release_pooled_memory() override { pool_.release(); }
+  void set_memory_limit(std::size_t bytes) override { pool_.set_limit(bytes); }
+
   void upload(std::byte* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     use();
@@ -148,7 +127,7 @@ class Gpu final : public Accelerator {
     if (nvidia::takes_arrays_by_value(a.operands.size(), a.params.size())) {
       parameters = {values.data(), values.data() + a.operands.size()};
     } else {
-      arrays = allocate(8 * values.size());
+      arrays = allocate(8 * values.size(), memory::Use::arena);
       upload(arrays, values.data(), 8 * values.size());
       parameters = {&arrays};
     }
@@ -157,7 +136,7 @@ class Gpu final : public Accelerator {
     const auto blocks = static_cast<unsigned>((extent + threads_per_block - 1) / threads_per_block);
     const int result = driver().launch(k.function, blocks, 1, 1, threads_per_block, 1, 1, 0, nullptr,
                                        parameters.data(), nullptr);
-    if (arrays) deallocate(arrays, 8 * values.size());
+    if (arrays) deallocate(arrays, 8 * values.size(), memory::Use::arena);
     check(result, ("launching kernel " + k.name).c_str());
     static const bool waits = env_is_on("KILN_CUDA_SYNC");
     if (waits) check(driver().synchronize(), ("running kernel " + k.name).c_str());
@@ -167,30 +146,82 @@ class Gpu final : public Accelerator {
   /// The driver's calls are about the thread's context.
   void use() const { check(driver().set_context(context_), "choosing the GPU"); }
 
-  void release_free() noexcept {
-    const std::lock_guard lock(mutex_);
-    for (auto& [size, list] : free_)
-      for (std::byte* data : list) driver().free(number(data));
-    free_.clear();
-  }
-
   int id_;
   std::string name_;
   void* context_ = nullptr;
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<std::byte*>> free_;  // by size: freed memory to be used again
+  nvidia::Pool pool_{cuda(id_).str(), [this] { use(); }};
   std::map<std::array<std::uint64_t, 2>, std::weak_ptr<GpuKernel>> kernels_;
 };
 
 }  // namespace
 
-Accelerator* gpu(int id) {
-  static std::mutex mutex;
-  static auto& gpus = *new std::map<int, std::unique_ptr<Gpu>>;
-  const std::lock_guard lock(mutex);
-  auto& gpu = gpus[id];
-  if (!gpu) gpu = std::make_unique<Gpu>(id);
+namespace {
+
+/// Those in use, by number.
+struct Gpus {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<Gpu>> list;
+};
+Gpus& gpus() {
+  static auto& all = *new Gpus;
+  return all;
+}
+
+}  // namespace
+
+Accelerator* gpu_accelerator(int id) {
+  Gpus& all = gpus();
+  const std::lock_guard lock(all.mutex);
+  auto& gpu = all.list[id];
+  if (!gpu) {
+    try {
+      gpu = std::make_unique<Gpu>(id);
+    } catch (...) {
+      all.list.erase(id);
+      throw;
+    }
+  }
   return gpu.get();
+}
+
+void set_memory_limit(std::size_t bytes, Device device) {
+  Accelerator* const accelerator = accelerator_of(device);
+  if (!accelerator) fail("set_memory_limit() is for a GPU: the system limits the memory of the CPU");
+  accelerator->set_memory_limit(bytes);
+}
+
+int num_gpus() {
+  try {
+    int count = 0;
+    check(driver().device_count(&count), "counting the GPUs");
+    return count;
+  } catch (const Error&) {
+    return 0;  // no driver, or none that finds a GPU
+  }
+}
+
+void waitall() {
+  std::vector<Gpu*> used;
+  {
+    Gpus& all = gpus();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& [id, gpu] : all.list) used.push_back(gpu.get());
+  }
+  for (Gpu* const gpu : used) gpu->wait();
+}
+
+void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from,
+                 std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to_device == from_device) return copy_bytes(accelerator_of(to_device), to, from, bytes);
+  Accelerator *const target = accelerator_of(to_device), *const source = accelerator_of(from_device);
+  if (!source && !target) return copy_bytes(nullptr, to, from, bytes);
+  if (!source) return target->upload(to, from, bytes);
+  if (!target) return source->download(to, from, bytes);
+  std::vector<std::byte> staged(bytes);
+  source->download(staged.data(), from, bytes);
+  target->upload(to, staged.data(), bytes);
 }
 
 }  // namespace kiln

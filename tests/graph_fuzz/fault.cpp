@@ -37,6 +37,18 @@ std::optional<std::string> cpu_difference(const Graph& graph) {
   return {};
 }
 
+/// The CPU, eagerly, against the first GPU.
+std::optional<std::string> gpu_difference(const Graph& graph) {
+  std::optional<Result> expected;
+  try {
+    expected = Runner(graph, RunMode::eager).run(1);
+  } catch (const Error&) {
+    return {};  // what the CPU refuses is compared elsewhere
+  }
+  auto text = first_difference(*expected, Runner(graph, RunMode::compiled, true, cuda(0)).run(1));
+  return text ? std::optional("on a GPU: " + *text) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage) {
@@ -44,8 +56,9 @@ std::optional<std::string> fault(const Graph& graph, const Checks& checks, Cover
   try {
     if (checks.gradients) {
       Coverage own;
-      return gradient_difference(graph, coverage ? *coverage : own);
+      return gradient_difference(graph, coverage ? *coverage : own, checks.gpu ? cuda(0) : cpu());
     }
+    if (checks.gpu) return gpu_difference(graph);
     if (auto text = lost_in_file(graph)) return text;
     const Comparison result = compare(graph);
     if (!result.valid) return "refused as a whole: " + result.error;

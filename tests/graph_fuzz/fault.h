@@ -13,12 +13,13 @@ struct Checks {
   std::uint64_t number = 0;
   std::uint64_t cpus_every = 1;  ///< one graph in so many is run on every instruction set; 0: none
   bool gradients = false;        ///< of its gradients instead
+  bool gpu = false;              ///< compiled on the first GPU alone, against the CPU
 };
 
 /// What is wrong with a graph; nothing when all is well. Eager and compiled runs on one and two threads must
 /// give the same bits, on every instruction set of the machine; some graphs are also run without fusion, as
-/// a SymbolBlock, and in a block that writes through views; its file must be read as it was written. `coverage`:
-/// what checks of gradients met.
+/// a SymbolBlock, and in a block that writes through views; its file must be read as it was written. A GPU
+/// must give the bits of the CPU. `coverage`: what checks of gradients met.
 std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage = nullptr);
 
 /// What a fault's text says but for names and numbers, which change as a graph gets smaller.

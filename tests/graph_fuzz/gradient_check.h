@@ -14,7 +14,9 @@ using Coverage = std::map<std::string, std::uint64_t>;
 /// program around the block follows from the graph's seed: which inputs want gradients, and whether these are
 /// written or added; a block that is called once or twice, or split among two calls; values that are used
 /// before and after it; writes through views of its results; heads with gradients of their own; a second
-/// backward pass; one instruction set of the machine and one number of threads for the hybridized run.
-std::optional<std::string> gradient_difference(const Graph& graph, Coverage& coverage);
+/// backward pass; one instruction set of the machine and one number of threads for the hybridized run, which
+/// is on `device`.
+std::optional<std::string> gradient_difference(const Graph& graph, Coverage& coverage,
+                                               kiln::Device device = {});
 
 }  // namespace graphs

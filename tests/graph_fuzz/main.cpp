@@ -21,7 +21,7 @@ constexpr std::uint64_t enough_for_every_pass = 1000;
 
 struct Options {
   std::uint64_t graphs = 1000, seed = 1, jobs = 1, cpus_every = 1;
-  bool gradients = false;
+  bool gradients = false, gpu = false;
 };
 
 void run_one(const Options& options, std::uint64_t number, Tally& tally) {
@@ -31,7 +31,7 @@ void run_one(const Options& options, std::uint64_t number, Tally& tally) {
   for (const Node& node : graph.nodes)
     if (!node.is_variable()) tally.operators.insert(node.op);
   // By the seed and not the number, so that a graph made again gets the same checks.
-  const Checks checks{graph.seed, options.cpus_every, options.gradients};
+  const Checks checks{graph.seed, options.cpus_every, options.gradients, options.gpu};
   const auto text = fault(graph, checks, &tally.coverage);
   if (!text) return;
   ++tally.failed;
@@ -47,7 +47,7 @@ bool summarize(const Options& options, const Tally& tally) {
   for (const char* cpu : {"scalar", "avx2", "avx512"})
     if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) missing.push_back(cpu);
   for (const auto& [what, count] : tally.coverage) fmt::print("{} {}\n", count, what);
-  if (options.cpus_every > 0 && !options.gradients)
+  if (options.cpus_every > 0 && !options.gradients && !options.gpu)
     fmt::print("instruction sets, one graph in {}: {}{}\n", options.cpus_every, fmt::join(cpus, ", "),
                missing.empty() ? "" : fmt::format("; not tested: {}", fmt::join(missing, ", ")));
   fmt::print("changes by passes:");
@@ -57,7 +57,8 @@ bool summarize(const Options& options, const Tally& tally) {
     if (changes == 0) idle.push_back(pass);
   }
   fmt::print("\n");
-  if (options.gradients || options.graphs < enough_for_every_pass || idle.empty()) return tally.failed == 0;
+  if (options.gradients || options.gpu || options.graphs < enough_for_every_pass || idle.empty())
+    return tally.failed == 0;
   fmt::print("no graph made these passes change anything: {}\n", fmt::join(idle, ", "));
   return false;
 }
@@ -75,6 +76,7 @@ int main(int argc, char** argv) {
                  "One graph in so many runs on every instruction set of the machine (0: none)")
       ->capture_default_str();
   app.add_flag("--gradients", options.gradients, "Compare gradients in place of results");
+  app.add_flag("--gpu", options.gpu, "Compare the first GPU with the CPU in place of modes");
   CLI11_PARSE(app, argc, argv);
   try {
     const Tally tally = in_processes(

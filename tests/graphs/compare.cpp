@@ -40,12 +40,13 @@ std::string element_text(const Tensor& t, std::size_t i) {
 
 }  // namespace
 
-Runner::Runner(const Graph& graph, RunMode mode, bool fuse) : seed_(graph.seed), train_(graph.train) {
+Runner::Runner(const Graph& graph, RunMode mode, bool fuse, Device device)
+    : seed_(graph.seed), train_(graph.train) {
   const Model model = Model::from_symbol(Symbol::load_json(to_json(graph)));
   for (const Node& node : graph.nodes)
     if (node.is_variable()) inputs_.emplace(node.name, node.value.copy());
   names_ = model.output_names();
-  prepared_ = model.prepare(inputs_, {.mode = mode, .train = train_, .fuse = fuse});
+  prepared_ = model.prepare(inputs_, {.mode = mode, .train = train_, .fuse = fuse, .device = device});
 }
 
 Result Runner::run(int threads) {

@@ -16,7 +16,7 @@ struct Result {
 /// A graph made ready in one mode. Its inputs are copies of the variables' values.
 class Runner {
  public:
-  Runner(const Graph& graph, kiln::RunMode mode, bool fuse = true);
+  Runner(const Graph& graph, kiln::RunMode mode, bool fuse = true, kiln::Device device = {});
   /// On so many threads at most, beginning with the graph's seed.
   Result run(int threads);
   /// Other values for the variables named, of the same shapes and dtypes.

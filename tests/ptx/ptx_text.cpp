@@ -113,6 +113,8 @@ class Parser {
   void add_body(std::string_view code) {
     if (code == "}") {
       in_body_ = false;
+    } else if (code.starts_with('{') && code.ends_with('}')) {
+      add_scope(trimmed(code.substr(1, code.size() - 2)));
     } else if (code.ends_with(':')) {
       entry_.lines.push_back({.label = code.substr(0, code.size() - 1)});
     } else if (!code.ends_with(';')) {
@@ -143,6 +145,25 @@ class Parser {
       entry_.locals.push_back({name, bytes, alignment});
     } else {
       unknown("a declaration that is not known", line_);
+    }
+  }
+
+  /// "{ .reg .b16 tmp; mov.b32 {tmp, %r1}, %r2; }": a register that nothing else reads, and an instruction.
+  void add_scope(std::string_view s) {
+    const std::size_t end = s.find(';');
+    std::string_view declared = s.substr(0, end), instruction = trimmed(s.substr(std::min(end, s.size() - 1) + 1));
+    if (take_word(declared) != ".reg" || !instruction.ends_with(';') ||
+        std::count(instruction.begin(), instruction.end(), ';') != 1)
+      unknown("a scope that is not known", line_);
+    take_word(declared);
+    instruction.remove_suffix(1);
+    add_instruction(instruction);
+    for (std::string_view& operand : entry_.lines.back().operands) {
+      const std::size_t at = operand.find(declared);
+      if (at == std::string_view::npos) continue;
+      if (!operand.starts_with('{')) unknown("a scope that is not known", line_);
+      std::string& text = entry_.own.emplace_back(operand);
+      operand = text.replace(at, declared.size(), "_");
     }
   }
 

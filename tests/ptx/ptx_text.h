@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ struct Entry {
   std::vector<Local> locals;
   std::vector<Line> lines;
   std::size_t parameter_bytes = 0;
+  std::deque<std::string> own;  ///< text of operands that differs from the PTX
 };
 
 /// Throws std::runtime_error for what it does not know, with the line.

@@ -298,6 +298,8 @@ void Block::initialize(const Initializer& init, const InitializeOptions& options
   collect_params().initialize(init, options);
 }
 
+void Block::to(Device device) const { collect_params().to(device); }
+
 void Block::apply(const std::function<void(Block&)>& fn) {
   for (const auto& [key, child] : children()) child->apply(fn);
   fn(*this);
@@ -385,6 +387,11 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
   const CallContext& context = CallContext::current();
+  // What the block makes from nothing is where its inputs are, as in compiled code. A recording has set it.
+  std::optional<DeviceScope> device;
+  if (!context.trace && !inputs.empty())
+    if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))
+      device.emplace(of_inputs);
   Tensors in;
   std::optional<detail::ViewScope> scope;
   if (context.trace || context.recording) {

@@ -5,12 +5,14 @@
 #include "frontend/symbol/fixed_shape.h"
 #include "frontend/symbol/json/symbol_legacy.h"
 #include "frontend/symbol/symbol_graph.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/operators.h"
 #include "frontend/trace/call_trace.h"
 
 #include <kiln/autograd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -111,12 +113,11 @@ class Comparison {
   bool constant(const ir::Node& a, const ir::Node& b) const {
     const auto x = a_.constants.find(a.name), y = b_.constants.find(b.name);
     if (!a.is_variable() || x == a_.constants.end() || y == b_.constants.end()) return true;
-    const auto &p = TensorAccess::array(x->second), &q = TensorAccess::array(y->second);
-    if (p == q) return true;
+    if (TensorAccess::array(x->second) == TensorAccess::array(y->second)) return true;
     return x->second.dtype() == y->second.dtype() &&
            TensorAccess::shape(x->second) == TensorAccess::shape(y->second) &&
-           std::equal(p->host_data(), p->host_data() + p->bytes(), q->host_data(),
-                      q->host_data() + q->bytes());
+           std::memcmp(HostElements(x->second).data(), HostElements(y->second).data(),
+                       TensorAccess::bytes(x->second)) == 0;
   }
 
   bool another(const ir::Node& a, const ir::Node* b) {

@@ -136,7 +136,9 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
   bound->block = name();
   bound->origin = s.structure;
   for (const TensorType& type : call.fresh) {
-    bound->arrays.push_back(at_line(line, [&] { return std::make_shared<Array>(Buffer(type), type.shape); }));
+    const Device device = call.executable->device();
+    bound->arrays.push_back(
+        at_line(line, [&] { return std::make_shared<Array>(Buffer(type, device), type.shape); }));
     bound->frame.set_result(bound->arrays.size() - 1, bound->arrays.back()->data());
   }
   bound->results.resize(call.results.size());

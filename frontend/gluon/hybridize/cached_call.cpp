@@ -5,6 +5,7 @@
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/recording_table.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/env.h"
@@ -57,13 +58,20 @@ std::size_t max_recordings(const HybridizeOptions& options) {
 
 }  // namespace
 
+static Device device_of_inputs(std::span<const Tensor> inputs) {
+  SmallArray<const Tensor*, 8> pointers(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) pointers[i] = &inputs[i];
+  return common_device({pointers.data(), inputs.size()}, DeviceScope::current(), "a call of a block",
+                       [](std::size_t i) { return fmt::format("input {}", i); }, {});
+}
+
 bool detail::memory_overlaps(const Storage& a, const Storage& b) {
   const std::less<const std::byte*> before;
   return before(a.data(), b.data() + b.bytes()) && before(b.data(), a.data() + a.bytes());
 }
 
 CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
-    : train(is_train), numpy(NumpyScope::program()) {
+    : device(device_of_inputs(tensors)), train(is_train), numpy(NumpyScope::program()) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Place place = place_of(tensors, i);
     inputs.push_back(
@@ -75,9 +83,11 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   if (tensors.size() != inputs.size() || train != is_train || numpy != NumpyScope::program()) return false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
-    if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape))
+    if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape) ||
+        !(TensorAccess::device(t) == device))
       return false;
   }
+  if (tensors.empty()) return device == DeviceScope::current();
   if (tensors.size() == 1) return true;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Place place = place_of(tensors, i);
@@ -90,7 +100,8 @@ std::string CallSignature::inputs_str() const {
   std::string out;
   for (const Input& in : inputs) out += (out.empty() ? "" : ", ") + TensorType{in.dtype, in.shape}.str();
   if (numpy) out += out.empty() ? "no inputs, numpy mode" : ", numpy mode";
-  return out.empty() ? "no inputs" : out;
+  if (out.empty()) out = "no inputs";
+  return device.is_cpu() ? out : out + " on " + device.str();
 }
 
 std::string CallSignature::str() const { return inputs_str() + (train ? ", training" : ""); }
@@ -129,7 +140,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i]), fresh[i].shape);
+    arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i], executable->device()), fresh[i].shape);
     frame.set_result(i, arrays[i]->data());
   }
   if (!executable->plan().write_backs.empty()) before_writes(executable->plan(), inputs);
@@ -146,7 +157,7 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   fill_arguments(inputs, frame);
   std::vector<std::shared_ptr<Array>> arrays;
   for (const TensorType& type : fresh) {
-    arrays.push_back(std::make_shared<Array>(Buffer(type), type.shape));
+    arrays.push_back(std::make_shared<Array>(Buffer(type, code.device()), type.shape));
     frame.set_result(arrays.size() - 1, arrays.back()->data());
   }
   if (joint_code) frame.set_saved(recorded->saved_values().data());

@@ -34,10 +34,12 @@ struct CallSignature {
     bool operator==(const Input&) const = default;
   };
   std::vector<Input> inputs;
+  Device device;  ///< of all inputs
   bool train = false;
   bool numpy = false;  ///< the program was in numpy mode
   bool operator==(const CallSignature&) const = default;
 
+  /// Throws for inputs on two devices.
   CallSignature(std::span<const Tensor> inputs, bool train);
   /// Compares without allocating: the hot path of a hit.
   bool matches(std::span<const Tensor> inputs, bool train) const;

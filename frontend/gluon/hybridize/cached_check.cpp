@@ -5,6 +5,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
 #include "frontend/tensor/bits.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/env.h"
@@ -48,11 +49,8 @@ void check_recording(HybridBlock& block, const TracedCall& call, std::span<const
 }
 
 Tensor duplicate(const Tensor& t) {
-  Tensor out = TensorAccess::empty(TensorAccess::shape(t), TensorAccess::dtype(t));
-  const std::byte* const from = TensorAccess::array(t)->host_data();
-  const auto offset = static_cast<std::size_t>(TensorAccess::offset(t)) * size_of(TensorAccess::dtype(t));
-  Array& to = *TensorAccess::array(out);
-  if (to.bytes() != 0) std::memcpy(to.data(), from + offset, to.bytes());
+  Tensor out = TensorAccess::empty(TensorAccess::shape(t), TensorAccess::dtype(t), TensorAccess::device(t));
+  copy_elements(out, t);
   return out;
 }
 
@@ -75,11 +73,10 @@ class Arguments {
     for (Held& h : held_) {
       Array& array = *TensorAccess::array(h.whole);
       if (array.bytes() == 0) continue;
-      const void* const before = TensorAccess::array(h.before)->host_data();
-      if (std::memcmp(array.host_data(), before, array.bytes()) == 0)
+      if (std::memcmp(HostElements(h.whole).data(), HostElements(h.before).data(), array.bytes()) == 0)
         continue;  // no write: other threads may read it
       h.after = duplicate(h.whole);
-      std::memcpy(array.host_data(), before, array.bytes());
+      copy_elements(h.whole, h.before);
       array.bump_version();
     }
   }
@@ -161,7 +158,8 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   for (const ir::NodePtr& n : graph.nodes)
     for (int i = 0; n->op && i < n->op->outputs_visible(n->attrs); ++i)
       graph.outputs.push_back({n, static_cast<std::uint32_t>(i), 0});
-  const auto executable = compile(graph, default_options());
+  const Device device = r.call.executable->device();
+  const auto executable = compile(graph, on_device(default_options(), device));
 
   Tensors given;
   for (const Tensor& t : r.inputs) given.push_back(r.arguments.copy_of(t));
@@ -177,7 +175,7 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   Tensors compiled;
   for (const ir::Entry& e : graph.outputs) {
     const TensorType& type = e.node->types.at(e.output);
-    compiled.push_back(TensorAccess::empty(type.shape, type.dtype));
+    compiled.push_back(TensorAccess::empty(type.shape, type.dtype, device));
     frame.set_result(compiled.size() - 1, TensorAccess::array(compiled.back())->data());
   }
   frame.run([&](std::int64_t) { return r.random; });

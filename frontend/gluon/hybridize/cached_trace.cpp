@@ -129,6 +129,7 @@ namespace {
 /// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
 /// whose outputs are the arrays that a run allocates.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
+  const DeviceScope device(out.signature.device);
   CallTrace trace;
   std::vector<TensorType> types;
   for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
@@ -156,6 +157,10 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
       capture.parameter = detail::ParameterAccess::handle(p->second);
     // A parameter's array is a parameter, also if hybrid_forward captured it as a tensor.
     if (capture.parameter) compiled.is_parameter[inputs.size() + out.captures.size()] = true;
+    if (const Device device = capture.array->device(); !(device == out.signature.device))
+      fail("{}{} is called on {}, and it reads {} '{}', which is on {}: move one, as in net.to(x.device())",
+           line_prefix(CallSite::caller()), block.name(), out.signature.device.str(),
+           capture.parameter ? "the parameter" : "the array", capture.name, device.str());
     out.captures.push_back(std::move(capture));
   }
   auto body = std::make_shared<ir::Subgraph>(ir::Subgraph{compiled.inputs, compiled.nodes, compiled.outputs});
@@ -182,7 +187,7 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
         return;
       }
   }
-  CompileOptions options = default_options();
+  CompileOptions options = on_device(default_options(), call.signature.device);
   options.fuse = options.fuse && o.fuse;
   if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
   call.executable = compile(graph, options);

@@ -4,14 +4,15 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
-#include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 
+#include <kiln/autograd.h>
+
 #include <algorithm>
-#include <cstring>
 #include <ostream>
 #include <utility>
 
@@ -52,13 +53,16 @@ class InitializerStream {
   std::uint64_t index_ = 0;
 };
 
+Tensor empty_values(const ParameterState& p) {
+  return detail::TensorAccess::empty(p.shape, p.options.dtype, p.device.value_or(DeviceScope::current()));
+}
+
 Tensor initial_values(const ParameterState& p, const Initializer& init) {
   try {
-    Tensor data = detail::TensorAccess::empty(p.shape, p.options.dtype);
+    Tensor data = empty_values(p);
     std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
     init.fill(values, p.shape, InitializerStream());
-    convert_elements(values.data(), DType::f64, detail::TensorAccess::array(data)->host_data(), p.options.dtype,
-                     values.size());
+    set_elements(data, values);
     return data;
   } catch (const Error& e) {
     fail("Parameter '{}' of shape {} cannot be initialized: {}", p.name, p.shape.str(), e.what());
@@ -181,9 +185,9 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
         "true}}",
         s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
   s.shape = *shape;
-  if (!s.ready) publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
+  if (!s.ready) publish(s, empty_values(s));
   lock.unlock();
-  p.state_->data.copy_from(values.data(), values.dtype());
+  p.state_->data.copy_from(HostElements(values).data(), values.dtype());
 }
 
 Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options)
@@ -262,6 +266,7 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
           "constructor, or construct it with {{.allow_deferred_init = true}}",
           s.name, s.shape.str());
     s.deferred = chosen;
+    if (!s.device) s.device = DeviceScope::current();
     return;
   }
   Tensor values = initial_values(s, chosen);
@@ -308,10 +313,11 @@ void Parameter::set_data(const Tensor& data, std::source_location where) {
     if (!s.ready) {
       if (!s.deferred) no_values(s, where);
       s.shape = *shape;
-      publish(s, detail::TensorAccess::empty(s.shape, s.options.dtype));
+      publish(s, empty_values(s));
     }
   }
-  s.data.copy_from(data.data(where), data.dtype(), where);
+  check_readable(data, "set_data()", where);
+  s.data.copy_from(HostElements(data).data(), data.dtype(), where);
 }
 
 void Parameter::cast(DType dtype) {
@@ -324,11 +330,36 @@ void Parameter::cast(DType dtype) {
   s.options.dtype = dtype;
   s.revision->changed();
   if (!s.ready) return;
-  Tensor converted = detail::TensorAccess::empty(s.shape, dtype);
-  convert_elements(s.data.data(), s.data.dtype(), detail::TensorAccess::array(converted)->host_data(), dtype,
-                   static_cast<std::size_t>(s.shape.elements()));
+  Tensor converted = detail::TensorAccess::empty(s.shape, dtype, s.data.device());
+  converted.copy_from(HostElements(s.data).data(), s.data.dtype());
   s.data = std::move(converted);
   attach(s);
+}
+
+Device Parameter::device() const {
+  if (is_initialized()) return state_->data.device();
+  std::lock_guard lock(state_->mutex);
+  return state_->device.value_or(DeviceScope::current());
+}
+
+void Parameter::to(Device device) {
+  ParameterState& s = *state_;
+  const DeviceScope exists(device);
+  std::lock_guard lock(s.mutex);
+  s.device = device;
+  if (!s.ready || s.data.device() == device) return;
+  const autograd::Pause pause(is_training());
+  const detail::GradVariable* const before = detail::variable_of(s.data);
+  const Tensor gradient = before ? before->grad : Tensor();
+  const bool fresh = before && before->fresh;
+  s.data = s.data.to(device);
+  s.revision->changed();
+  if (s.constant) return;
+  attach(s);
+  if (detail::GradVariable* const variable = detail::variable_of(s.data); variable && gradient.defined()) {
+    variable->grad = gradient.to(device);
+    variable->fresh = fresh;
+  }
 }
 
 Parameter::operator Tensor() const {

@@ -154,6 +154,7 @@ void ParameterDict::update(const ParameterDict& other) const {
 }
 
 void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options) const {
+  if (options.device) to(*options.device);
   for (Parameter p : items()) p.initialize({}, init, options.force_reinit);
 }
 void ParameterDict::zero_grad() const {
@@ -171,6 +172,10 @@ void ParameterDict::set_wd_mult(double wd_mult) const {
 }
 void ParameterDict::cast(DType dtype) const {
   for (Parameter p : items()) p.cast(dtype);
+}
+
+void ParameterDict::to(Device device) const {
+  for (Parameter p : items()) p.to(device);
 }
 
 void ParameterDict::save(const std::string& path, const std::string& strip_prefix) const {

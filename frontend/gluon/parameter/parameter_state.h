@@ -32,6 +32,8 @@ struct ParameterState {
   /// True once `data` may be read. Deferred initialisation sets it under `mutex`, on the first thread.
   std::atomic<bool> ready{false};
   Tensor data;
+  /// Where the values will be; none: where DeviceScope says. Once there are values, `data` tells.
+  std::optional<Device> device;
   /// The initializer of a deferred initialisation.
   std::optional<Initializer> deferred;
   Mutex mutex;

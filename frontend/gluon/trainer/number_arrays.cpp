@@ -1,7 +1,6 @@
 #include "frontend/gluon/trainer/number_arrays.h"
 
-#include "frontend/tensor/array.h"
-#include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
 
 #include <algorithm>
 
@@ -10,21 +9,23 @@ namespace {
 
 /// Writes the numbers into `out`, if any parameter computes in this dtype.
 void round(std::span<const double> numbers, std::span<const UpdatedParameter> parameters, DType dtype,
-           Tensor& out) {
+           Device device, Tensor& out) {
   if (std::none_of(parameters.begin(), parameters.end(),
                    [&](const auto& p) { return p.computed() == dtype; }))
     return;
   const Shape shape{static_cast<std::int64_t>(numbers.size())};
-  if (!out.defined() || TensorAccess::shape(out) != shape) out = TensorAccess::empty(shape, dtype);
-  convert_elements(numbers.data(), DType::f64, TensorAccess::array(out)->host_data(), dtype, numbers.size());
+  if (!out.defined() || TensorAccess::shape(out) != shape || !(TensorAccess::device(out) == device))
+    out = TensorAccess::empty(shape, dtype, device);
+  set_elements(out, numbers);
 }
 
 }  // namespace
 
-void NumberArrays::assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters) {
+void NumberArrays::assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters,
+                          Device device) {
   size_ = numbers.size();
-  round(numbers, parameters, DType::f32, singles_);
-  round(numbers, parameters, DType::f64, doubles_);
+  round(numbers, parameters, DType::f32, device, singles_);
+  round(numbers, parameters, DType::f64, device, doubles_);
 }
 
 void NumberArrays::set(CallFrame& frame, std::size_t first,

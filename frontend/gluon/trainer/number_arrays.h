@@ -11,8 +11,8 @@ namespace kiln::detail {
 /// argument of shape (1,) is a place in it. The arrays are written anew in each step.
 class NumberArrays {
  public:
-  /// Takes over `numbers`: as many for each of `parameters`.
-  void assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters);
+  /// Takes over `numbers`: as many for each of `parameters`, which are on `device`.
+  void assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters, Device device);
   /// Sets the frame's arguments from number `first` on, for the `parameters` of assign(). The arrays outlive
   /// its run.
   void set(CallFrame& frame, std::size_t first, std::span<const UpdatedParameter> parameters) const;

@@ -65,11 +65,11 @@ class LossOfNetwork final : public HybridBlock {
 class ResultArrays {
  public:
   /// An array that nothing else refers to.
-  Array& next(const TensorType& type) {
+  Array& next(const TensorType& type, Device device) {
     last_.swap(before_);
     // The tape may read the contents of an array that the program no longer has.
     if (!last_ || last_.use_count() > 1 || last_->tape.load(std::memory_order_acquire) != nullptr)
-      last_ = std::make_shared<Array>(Buffer(type), type.shape);
+      last_ = std::make_shared<Array>(Buffer(type, device), type.shape);
     return *last_;
   }
   const std::shared_ptr<Array>& last() const { return last_; }
@@ -197,7 +197,8 @@ struct TrainStep::State {
         ir::Graph graph = recorded.to_compile;
         graph.name = net->name() + "_step";
         made->executable =
-            compile_step(step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()));
+            compile_step(step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()),
+                         on_device(default_options(), made->call->signature.device));
         made->frame.emplace(*made->executable);
         made->arrays.resize(made->call->fresh.size());
         made->results.resize(made->call->fresh.size());
@@ -229,7 +230,7 @@ struct TrainStep::State {
     call.fill_arguments(inputs, frame);
     t.set_arguments(frame, inputs.size() + call.captures.size(), s.choice, s.next, s.captured);
     for (std::size_t i = 0; i < call.fresh.size(); ++i) {
-      frame.set_result(i, s.arrays[i].next(call.fresh[i]).data());
+      frame.set_result(i, s.arrays[i].next(call.fresh[i], s.executable->device()).data());
       s.results[i] = s.arrays[i].last();
     }
     t.before_update(s.choice, s.captured);

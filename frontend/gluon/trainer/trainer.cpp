@@ -83,7 +83,7 @@ CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::s
   auto made = std::make_shared<CompiledUpdate>();
   made->choice = choice;
   made->update = state.graph(choice, where);
-  made->executable = compile(made->update.graph);
+  made->executable = compile(made->update.graph, on_device(default_options(), choice.device));
   made->frame.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
   if (state.compiled.size() > max_compiled) state.compiled.pop_back();
@@ -114,15 +114,18 @@ class Arguments {
 void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
   if (!code.all_finite) {
     const CallSite site(where, where);
-    code.all_finite = compile(detail::finite_graph(code.choice.parameters));
+    code.all_finite = compile(detail::finite_graph(code.choice.parameters),
+                              on_device(default_options(), code.choice.device));
   }
   const std::vector<std::size_t>& chosen = code.choice.chosen;
-  std::vector<float> sums(chosen.size());
+  const Tensor all = TensorAccess::empty({static_cast<std::int64_t>(chosen.size())}, DType::f32,
+                                         code.choice.device);
   CallFrame frame(*code.all_finite);
   Arguments arguments(frame);
   for (const std::size_t i : chosen) arguments.add(gradient_of(state.parameters[i]));
-  frame.set_result(0, sums.data());
+  frame.set_result(0, TensorAccess::data(all));
   frame.run(reserve_random);
+  const std::vector<float> sums = all.to_vector<float>();
   for (std::size_t k = 0; k < sums.size(); ++k)
     if (std::isnan(sums[k]))
       fail(

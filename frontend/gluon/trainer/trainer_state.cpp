@@ -3,6 +3,7 @@
 
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -36,7 +37,12 @@ const UpdateChoice& TrainerState::train(std::source_location where) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i].parameter;
     if (p.grad_req() == GradReq::null) continue;
-    p.data(where);
+    const Device device = TensorAccess::device(p.data(where));
+    if (choice.chosen.empty()) choice.device = device;
+    if (!(device == choice.device))
+      fail("{}Parameter '{}' is on {} and '{}' on {}: a Trainer updates parameters of one device; move the network with to()",
+           line_prefix(where), parameters[choice.chosen[0]].parameter.name(), choice.device.str(), p.name(),
+           device.str());
     choice.chosen.push_back(i);
     choice.parameters.push_back(described(parameters[i]));
   }
@@ -93,8 +99,11 @@ void TrainerState::make_states(const UpdateChoice& of) {
     if (p.states.size() == state_count + (type.master ? 1 : 0) &&
         std::all_of(p.states.begin(), p.states.end(), [&](const Tensor& s) {
           return TensorAccess::dtype(s) == wanted.dtype && TensorAccess::shape(s) == wanted.shape;
-        }))
+        })) {
+      // The network has been moved, or the states come from a file.
+      for (Tensor& s : p.states) s = s.to(of.device);
       continue;
+    }
     if (!p.states.empty())
       fail(
           "Parameter '{}' was cast to {} or has got another shape, and its states in the Trainer have not: "
@@ -103,7 +112,7 @@ void TrainerState::make_states(const UpdateChoice& of) {
     const autograd::Pause pause;
     for (const std::string& name : state_names(*optimizer, type))
       p.states.push_back(name == master_state ? p.parameter.data().astype(DType::f32)
-                                              : zeros(wanted.shape, wanted.dtype));
+                                              : filled(wanted, 0, of.device));
   }
 }
 
@@ -111,7 +120,13 @@ UpdateGraph TrainerState::graph(const UpdateChoice& of, std::source_location whe
   optimizer::Memory unused;
   std::vector<double> numbers;
   optimizer->numbers({}, unused, numbers);
-  return update_graph(*optimizer, of.parameters, numbers.size(), where);
+  const DeviceScope device(of.device);
+  UpdateGraph update = update_graph(*optimizer, of.parameters, numbers.size(), where);
+  for (const Tensor& t : update.captured)
+    if (!(TensorAccess::device(t) == of.device))
+      fail("{}the rule of optimizer '{}' reads an array on {}, and the parameters are on {}", line_prefix(where),
+           optimizer->name(), TensorAccess::device(t).str(), of.device.str());
+  return update;
 }
 
 void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, NextUpdate& next) const {
@@ -135,7 +150,7 @@ void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, Next
     next.numbers.insert(next.numbers.end(), {progress.rate, progress.decay, rescale});
     optimizer->numbers(progress, next.memory, next.numbers);
   }
-  next.arrays.assign(next.numbers, of.parameters);
+  next.arrays.assign(next.numbers, of.parameters, of.device);
 }
 
 void TrainerState::set_arguments(CallFrame& frame, std::size_t first, const UpdateChoice& of,

@@ -31,6 +31,7 @@ struct TrainedParameter {
 struct UpdateChoice {
   std::vector<std::size_t> chosen;           ///< indices into TrainerState::parameters
   std::vector<UpdatedParameter> parameters;  ///< these, as far as code depends on them
+  Device device;                             ///< of them
   bool operator==(const UpdateChoice&) const = default;
 };
 

@@ -155,6 +155,9 @@ class KILN_API Block {
   }
   /// Converts all parameters to another dtype. Inputs of later calls must have it too.
   virtual void cast(DType dtype);
+  /// Moves all parameters, and their gradients, to a device; inputs of later calls must be there too. States
+  /// of a Trainer follow in its next step.
+  void to(Device device) const;
   /// Applies fn to all descendants, children first, then to this block.
   void apply(const std::function<void(Block&)>& fn);
 

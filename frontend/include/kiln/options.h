@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/device.h>
 #include <kiln/export.h>
 #include <kiln/recompute.h>
 
@@ -59,6 +60,8 @@ struct HybridizeOptions {
 struct InitializeOptions {
   bool verbose = false;       ///< no effect
   bool force_reinit = false;  ///< overwrite existing values
+  /// Where values are made; none: where to() has put the block, else DeviceScope's device.
+  std::optional<Device> device = {};
 };
 
 struct LoadOptions {

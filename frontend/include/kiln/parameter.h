@@ -87,6 +87,11 @@ class KILN_API Parameter {
   void set_data(const Tensor& data, std::source_location where = std::source_location::current());
   /// Converts the values. The next call compiles for the new dtype.
   void cast(DType dtype);
+  /// Where the values are, or will be once they are initialized or loaded.
+  Device device() const;
+  /// Moves the values, and the gradient. Arrays that data() and grad() gave before stay where they are.
+  /// Recordings that use the parameter record again. Before initialize(): its values will be there.
+  void to(Device device);
 
   /// The values; while tracing, the parameter's variable.
   operator Tensor() const;
@@ -142,6 +147,7 @@ class KILN_API ParameterDict {
   void set_lr_mult(double lr_mult) const;
   void set_wd_mult(double wd_mult) const;
   void cast(DType dtype) const;
+  void to(Device device) const;
   /// Writes all values as an NDArray list of full names, less `strip_prefix`.
   void save(const std::string& path, const std::string& strip_prefix = "") const;
   /// Reads a file of save() or export_model(), without the prefixes "arg:" and "aux:". `restore_prefix` is

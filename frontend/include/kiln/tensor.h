@@ -94,6 +94,12 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   DType dtype() const;
   /// For a traced tensor: the device of its elements at run time.
   Device device() const;
+  /// The same elements on `device`: this tensor if it is there, else a copy. Gradients pass it. Throws for
+  /// another device than the call's while tracing.
+  Tensor to(Device device, std::source_location where = std::source_location::current()) const;
+  Tensor as_in_context(Device device, std::source_location where = std::source_location::current()) const {
+    return to(device, where);
+  }
   int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
   std::int64_t size(std::source_location where = std::source_location::current()) const {
     return shape(where).elements();
@@ -122,7 +128,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// Replaces the elements by size() values of `dtype` at `data`.
   void copy_from(const void* data, DType dtype, std::source_location where = std::source_location::current());
   /// The size() elements of dtype() in C order. Valid until the last handle is dropped or the array is
-  /// written.
+  /// written. Throws for an array that is not on the CPU.
   const void* data(std::source_location where = std::source_location::current()) const;
   /// As data(), for writing: the next call recomputes prepacked constants derived from this array.
   void* mutable_data(std::source_location where = std::source_location::current());
@@ -166,8 +172,10 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor& operator/=(const Operand& b);
   Tensor& operator%=(const Operand& b);
 
-  /// No effect: calls are synchronous. Kept for ported programs.
-  void wait_to_read() const {}
+  /// Waits until the elements are computed: calls on a GPU return before. Throws the error of a computation
+  /// that failed. Reading elements waits, too.
+  void wait() const;
+  void wait_to_read() const { wait(); }
 
  private:
   friend struct detail::TensorAccess;
@@ -212,6 +220,7 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Shape shape(Where where = Where::current()) const { return get().shape(where); }
   DType dtype() const { return base_.dtype(); }
   Device device() const { return base_.device(); }
+  Tensor to(Device device, Where where = Where::current()) const { return get().to(device, where); }
   int ndim(Where where = Where::current()) const { return shape(where).rank(); }
   std::int64_t size(Where where = Where::current()) const { return shape(where).elements(); }
   bool is_traced() const { return base_.is_traced(); }
@@ -308,8 +317,5 @@ KILN_API Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
 KILN_API Tensor arange(double stop, std::source_location where = std::source_location::current());
 KILN_API Tensor arange(double start, double stop, double step = 1, int repeat = 1, DType dtype = DType::f32,
                        std::source_location where = std::source_location::current());
-
-/// Returns at once: calls are synchronous. Kept for ported programs.
-inline void waitall() {}
 
 }  // namespace kiln

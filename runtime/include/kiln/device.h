@@ -5,15 +5,36 @@
 
 namespace kiln {
 
-/// The device of an array or call. All ids of the CPU are the same memory, as in MXNet. Saved models run on NVIDIA
-/// GPUs (Model::prepare); tensors and networks of a program are on the CPU.
+/// The device of an array or call: the CPU, whose ids are all the same memory, as in MXNet, or an NVIDIA GPU.
 struct Device {
   enum class Kind { cpu, cuda } kind = Kind::cpu;
   int id = 0;
-  bool operator==(const Device&) const = default;
+  /// All numbers of the CPU are equal.
+  bool operator==(const Device& o) const { return kind == o.kind && (kind == Kind::cpu || id == o.id); }
+  bool is_cpu() const { return kind == Kind::cpu; }
   KILN_API std::string str() const;  ///< "cpu(0)"
 };
 inline Device cpu(int id = 0) { return {Device::Kind::cpu, id}; }
 inline Device cuda(int id = 0) { return {Device::Kind::cuda, id}; }
+inline Device gpu(int id = 0) { return cuda(id); }  ///< MXNet's name
+
+/// How many GPUs the CUDA driver finds; 0 without a driver.
+KILN_API int num_gpus();
+/// Waits until the devices have done all work. Throws the error of work that failed.
+KILN_API void waitall();
+
+/// During its lifetime, arrays that this thread makes from nothing (factories, random numbers, lists of
+/// numbers) and parameters that it initializes are on `device`. By default they are on the CPU; within a call
+/// of a block, where its inputs are. Throws kiln::Error if this machine does not have the device.
+class KILN_API DeviceScope {
+ public:
+  [[nodiscard]] explicit DeviceScope(Device device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  static Device current();
+
+ private:
+  Device outer_;
+};
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
 #pragma once
+#include <kiln/device.h>
 #include <kiln/export.h>
 
 #include <cstddef>
@@ -13,14 +14,18 @@ struct MemoryReport {
   std::size_t pooled_bytes = 0;  ///< freed blocks kept for reuse
 };
 
-/// The memory use of the process. External (borrowed) memory (Tensor::wrap) is not counted. Exact while other
-/// threads neither create nor release arrays; the peak of several threads is exact up to 64 KiB per thread.
-/// Any thread.
-KILN_API MemoryReport memory_report();
+/// The memory use of the process on a device. External (borrowed) memory (Tensor::wrap) is not counted. On the
+/// CPU it is exact while other threads neither create nor release arrays; the peak of several threads is exact
+/// up to 64 KiB per thread. Any thread. All of these throw kiln::Error for a device that does not exist.
+KILN_API MemoryReport memory_report(Device device = {});
 /// Sets the peak to the current level.
-KILN_API void reset_peak_memory();
-/// Returns freed blocks of the pool to the system: all shared ones and those of the calling thread. The pool
-/// keeps at most a quarter of the machine's memory, or KILN_POOL_MAX_SIZE bytes (suffixes K, M, G).
-KILN_API void release_pooled_memory();
+KILN_API void reset_peak_memory(Device device = {});
+/// Returns freed blocks of the pool to the system: of the CPU all shared ones and those of the calling thread.
+/// The CPU's pool keeps at most a quarter of the machine's memory, or KILN_POOL_MAX_SIZE bytes (suffixes K, M,
+/// G).
+KILN_API void release_pooled_memory(Device device = {});
+/// The most that this process may use of a GPU's memory, freed blocks included; 0: all of it. An allocation
+/// beyond it throws as if the GPU had no more. Throws for the CPU, whose memory the system limits.
+KILN_API void set_memory_limit(std::size_t bytes, Device device);
 
 }  // namespace kiln

@@ -1,0 +1,103 @@
+#include "frontend/tensor/elements.h"
+
+#include "frontend/eager/invoke.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/trace/trace.h"
+#include "runtime/accelerator.h"
+#include "runtime/fail.h"
+
+#include <cstring>
+#include <vector>
+
+namespace kiln {
+
+using detail::Array;
+using detail::TensorAccess;
+
+HostElements::HostElements(const Tensor& t) : data_(TensorAccess::data(t)) {
+  const Device device = TensorAccess::device(t);
+  if (device.is_cpu()) return;
+  copy_ = Buffer(TensorAccess::bytes(t));
+  copy_across({}, copy_.data(), device, data_, copy_.bytes());
+  data_ = copy_.data();
+}
+
+void set_elements(const Tensor& t, const void* from) {
+  copy_across(TensorAccess::device(t), TensorAccess::data(t), {}, static_cast<const std::byte*>(from),
+              TensorAccess::bytes(t));
+}
+
+void set_elements(const Tensor& t, std::span<const double> values) {
+  const DType dtype = TensorAccess::dtype(t);
+  if (TensorAccess::device(t).is_cpu())
+    return convert_elements(values.data(), DType::f64, TensorAccess::data(t), dtype, values.size());
+  std::vector<std::byte> converted(TensorAccess::bytes(t));
+  convert_elements(values.data(), DType::f64, converted.data(), dtype, values.size());
+  set_elements(t, converted.data());
+}
+
+void copy_elements(const Tensor& to, const Tensor& from) {
+  copy_across(TensorAccess::device(to), TensorAccess::data(to), TensorAccess::device(from),
+              TensorAccess::data(from), TensorAccess::bytes(to));
+}
+
+Tensor filled(const TensorType& type, double value, Device device) {
+  Tensor out = TensorAccess::empty(type.shape, type.dtype, device);
+  const auto n = static_cast<std::size_t>(type.shape.elements());
+  const std::size_t width = size_of(type.dtype);
+  std::byte element[8];
+  convert_elements(&value, DType::f64, element, type.dtype, 1);
+  bool zero = true;
+  for (std::size_t i = 0; i < width; ++i) zero &= element[i] == std::byte{0};
+  if (zero) {
+    clear_bytes(accelerator_of(device), TensorAccess::data(out), n * width);
+    return out;
+  }
+  std::vector<std::byte> staged(device.is_cpu() ? 0 : n * width);
+  std::byte* const data = device.is_cpu() ? TensorAccess::data(out) : staged.data();
+  for (std::size_t i = 0; i < n; ++i) std::memcpy(data + i * width, element, width);
+  if (!device.is_cpu()) set_elements(out, data);
+  return out;
+}
+
+void check_readable(const Tensor& t, const char* what, std::source_location where) {
+  const Array* array = TensorAccess::array(t).get();
+  if (!array)
+    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+  const Trace* trace = Trace::current();
+  if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
+    fail(
+        "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
+        "(SymbolBlock, or "
+        "call the network on a Tensor)",
+        line_prefix(where), what, array->value.node->name);
+  }
+  if (array->traced() || (trace && trace->has_written(array))) {
+    fail(
+        "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
+        "tensors without values. Keep "
+        "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
+        line_prefix(where), what, what);
+  }
+}
+
+std::byte* host_elements(const Tensor& t, const char* what, std::source_location where) {
+  check_readable(t, what, where);
+  if (const Device device = TensorAccess::device(t); !device.is_cpu())
+    fail("{}{} is an address on the host, and this array is on {}: to(cpu()) copies it", line_prefix(where),
+         what, device.str());
+  return TensorAccess::data(t);
+}
+
+Device common_device(std::span<const Tensor* const> tensors, Device otherwise, std::string_view what,
+                     const std::function<std::string(std::size_t)>& name, std::source_location where) {
+  if (tensors.empty()) return otherwise;
+  const Device first = TensorAccess::device(*tensors[0]);
+  for (std::size_t i = 1; i < tensors.size(); ++i)
+    if (const Device other = TensorAccess::device(*tensors[i]); !(other == first))
+      fail("{}{}: {} is on {} and {} on {}: move one, as in x.to(kiln::{})", line_prefix(where), what,
+           name(0), first.str(), name(i), other.str(), first.str());
+  return first;
+}
+
+}  // namespace kiln

@@ -1,0 +1,43 @@
+#pragma once
+#include "frontend/tensor/array.h"
+
+#include <kiln/tensor.h>
+
+#include <source_location>
+#include <span>
+
+/// The elements of concrete tensors, which may be on any device, for code on the host.
+namespace kiln {
+
+/// Those of an array on the CPU, or a copy of the others.
+class HostElements {
+ public:
+  explicit HostElements(const Tensor& t);
+  const std::byte* data() const { return data_; }
+
+ private:
+  Buffer copy_;
+  const std::byte* data_;
+};
+
+/// Sets the elements to those at `from`, on the host. The caller increments the array's version.
+void set_elements(const Tensor& t, const void* from);
+/// The same for numbers, converted to the tensor's dtype.
+void set_elements(const Tensor& t, std::span<const double> values);
+/// Copies elements between tensors of equal number and dtype, from device to device. They may overlap.
+void copy_elements(const Tensor& to, const Tensor& from);
+/// A tensor of one value.
+Tensor filled(const TensorType& type, double value, Device device);
+
+/// Throws for a tensor whose elements the program cannot read: a traced one; names the line and the access
+/// `what`.
+void check_readable(const Tensor& t, const char* what, std::source_location where);
+/// The same for code of the program: throws for an array that is not on the CPU, too.
+std::byte* host_elements(const Tensor& t, const char* what, std::source_location where);
+
+/// The device of these tensors, which a call reads; `otherwise` without any. Throws for tensors of two
+/// devices; `what` reads them, `name` tells the name of each.
+Device common_device(std::span<const Tensor* const> tensors, Device otherwise, std::string_view what,
+                     const std::function<std::string(std::size_t)>& name, std::source_location where);
+
+}  // namespace kiln
