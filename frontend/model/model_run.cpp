@@ -4,10 +4,9 @@
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
 #include "frontend/symbol/symbol_graph.h"
-#include "frontend/tensor/array.h"
+#include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
-#include "runtime/accelerator.h"
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
@@ -45,68 +44,73 @@ std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> input
 CompileOptions compile_options_of(const RunOptions& options) {
   CompileOptions c = default_options();
   c.fuse = c.fuse && options.fuse;
-  if (options.device.kind == Device::Kind::cuda) c.gpu = options.arch.empty() ? "sm_80" : options.arch;
-  return c;
+  if (!options.device.is_cpu()) c.gpu = options.arch;
+  return on_device(c, options.device);
 }
 
 }  // namespace
 
-std::vector<Tensor> run_executable(const Executable& executable, const std::vector<Tensor>& variables) {
-  if (const Device device = executable.device(); device.kind != Device::Kind::cpu)
-    return DeviceVariables(variables, device).run(executable, variables);
+PlacedVariables::PlacedVariables(const std::vector<Tensor>& variables, Device device) : values_(variables) {
+  for (Tensor& value : values_) {
+    places_.push_back({value});
+    if (!(TensorAccess::device(value) == device))
+      value = TensorAccess::empty(TensorAccess::shape(value), TensorAccess::dtype(value), device);
+  }
+}
+
+const std::vector<Tensor>& PlacedVariables::values() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    Place& place = places_[i];
+    detail::Array &array = *TensorAccess::array(place.variable), &copy = *TensorAccess::array(values_[i]);
+    if (&array == &copy || (!array.external() && array.version() == place.copied)) continue;
+    copy_elements(values_[i], place.variable);
+    copy.bump_version();
+    place.copied = array.version();
+    place.stored = copy.version();
+  }
+  return values_;
+}
+
+void PlacedVariables::store() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    Place& place = places_[i];
+    detail::Array &array = *TensorAccess::array(place.variable), &copy = *TensorAccess::array(values_[i]);
+    if (&array == &copy || copy.version() == place.stored) continue;
+    copy_elements(place.variable, values_[i]);
+    array.bump_version();
+    place.copied = array.version();
+    place.stored = copy.version();
+  }
+}
+
+namespace {
+
+/// One call, on arrays of the executable's device.
+std::vector<Tensor> call(const Executable& executable, const std::vector<Tensor>& variables) {
   CallFrame frame(executable);
   for (std::size_t i = 0; i < variables.size(); ++i)
     frame.set_argument(i, *TensorAccess::array(variables[i]), TensorAccess::byte_offset(variables[i]));
   std::vector<Tensor> outputs;
   for (const TensorType& type : executable.plan().outputs) {
-    outputs.push_back(TensorAccess::empty(type.shape, type.dtype));
-    frame.set_result(outputs.size() - 1, TensorAccess::array(outputs.back())->data());
+    outputs.push_back(TensorAccess::empty(type.shape, type.dtype, executable.device()));
+    frame.set_result(outputs.size() - 1, TensorAccess::data(outputs.back()));
   }
   frame.run(reserve_random);
   return outputs;
 }
 
-DeviceVariables::DeviceVariables(const std::vector<Tensor>& variables, Device device)
-    : device_(device), versions_(variables.size(), 0) {
-  for (const Tensor& v : variables)
-    arrays_.push_back(std::make_unique<Storage>(Buffer(TensorAccess::bytes(v), device)));
+std::vector<Tensor> on_cpu(std::vector<Tensor> outputs) {
+  for (Tensor& t : outputs) t = t.to(cpu());
+  return outputs;
 }
 
-std::vector<Tensor> DeviceVariables::run(const Executable& executable, const std::vector<Tensor>& variables) {
-  Accelerator& accelerator = *accelerator_of(device_);
-  const auto on_host = [&](std::size_t i) {
-    return TensorAccess::array(variables[i])->host_data() + TensorAccess::byte_offset(variables[i]);
-  };
-  CallFrame frame(executable);
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    const detail::Array& array = *TensorAccess::array(variables[i]);
-    if (array.external() || array.version() != versions_[i]) {
-      accelerator.upload(arrays_[i]->data(), on_host(i), arrays_[i]->bytes());
-      arrays_[i]->bump_version();
-      versions_[i] = array.version();
-    }
-    frame.set_argument(i, *arrays_[i]);
-  }
-  std::vector<Buffer> results;
-  for (const TensorType& type : executable.plan().outputs) {
-    results.emplace_back(type, device_);
-    frame.set_result(results.size() - 1, results.back().data());
-  }
-  frame.run(reserve_random);
-  std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const TensorType& type = executable.plan().outputs[i];
-    outputs.push_back(TensorAccess::empty(type.shape, type.dtype));
-    accelerator.download(TensorAccess::array(outputs.back())->host_data(), results[i].data(),
-                         results[i].bytes());
-  }
-  for (const ExecutablePlan::WriteBack& w : executable.plan().write_backs) {
-    detail::Array& array = *TensorAccess::array(variables[w.input]);
-    accelerator.download(on_host(w.input), arrays_[w.input]->data(), arrays_[w.input]->bytes());
-    array.bump_version();
-    versions_[w.input] = array.version();
-  }
-  return outputs;
+}  // namespace
+
+std::vector<Tensor> run_executable(const Executable& executable, const std::vector<Tensor>& variables) {
+  PlacedVariables placed(variables, executable.device());
+  std::vector<Tensor> outputs = call(executable, placed.values());
+  placed.store();
+  return on_cpu(std::move(outputs));
 }
 
 PlannedModel PlannedModel::of(const Model& model, const std::map<std::string, Tensor>& inputs,
@@ -174,8 +178,11 @@ std::vector<Tensor> PreparedModel::run() {
   const autograd::TrainMode mode(s.options.train);
   std::optional<ThreadLimit> limit;
   if (s.options.threads > 0) limit.emplace(s.options.threads);
-  if (state_->on_device) return state_->on_device->run(*s.executable, s.bound.values);
-  return s.executable ? run_executable(*s.executable, s.bound.values) : s.eager.run(s.bound.values);
+  const DeviceScope device(s.options.device);
+  const std::vector<Tensor>& values = state_->variables.values();
+  std::vector<Tensor> outputs = s.executable ? call(*s.executable, values) : s.eager.run(values);
+  state_->variables.store();
+  return on_cpu(std::move(outputs));
 }
 
 std::vector<NamedArray> PreparedModel::auxiliary_states() const {
@@ -193,25 +200,17 @@ PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const 
   auto prepared = std::make_shared<PreparedModel::State>();
   prepared->options = options;
   prepared->bound = state_->bind(inputs, options);
+  // A GPU that is not there is told before anything is compiled.
+  const DeviceScope device(options.device);
+  prepared->variables = PlacedVariables(prepared->bound.values, options.device);
   if (options.mode == RunMode::eager) {
-    if (options.device.kind != Device::Kind::cpu)
-      fail("eager runs are on the CPU; on {} use the mode compiled, which has the same bits",
-           options.device.str());
     prepared->eager = EagerPlan(prepared->bound);
     prepared->stats.kernels = prepared->eager.size();
     return PreparedModel(std::move(prepared));
   }
   const auto begin = std::chrono::steady_clock::now();
   const ir::Graph graph = state_->to_graph(prepared->bound, options);
-  if (options.device.kind == Device::Kind::cpu) {
-    prepared->executable = compile(graph, compile_options_of(options));
-  } else {
-    // A GPU that is not there is told before anything is compiled.
-    (void)accelerator_of(options.device);
-    prepared->executable = std::make_shared<const Executable>(
-        compile_plan(graph, compile_options_of(options)), LoadKernel(), options.device);
-    prepared->on_device.emplace(prepared->bound.values, options.device);
-  }
+  prepared->executable = compile(graph, compile_options_of(options));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const ExecutablePlan& plan = prepared->executable->plan();
   prepared->stats = {.compile_ms = took.count(),

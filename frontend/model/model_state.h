@@ -57,18 +57,23 @@ class EagerPlan {
   std::size_t slots_ = 0;
 };
 
-/// The values of a model's variables on a device with memory of its own.
-class DeviceVariables {
+/// The values of a model's variables on a device: themselves, or copies of those that are elsewhere.
+class PlacedVariables {
  public:
-  DeviceVariables(const std::vector<Tensor>& variables, Device device);
-  /// One call on the present contents of `variables`. Returns outputs on the CPU; what the call writes is
-  /// written there too.
-  std::vector<Tensor> run(const Executable& executable, const std::vector<Tensor>& variables);
+  PlacedVariables() = default;
+  PlacedVariables(const std::vector<Tensor>& variables, Device device);
+  /// The present contents of the variables.
+  const std::vector<Tensor>& values();
+  /// Writes what a call has written into the copies back to the variables.
+  void store();
 
  private:
-  Device device_;
-  std::vector<std::unique_ptr<Storage>> arrays_;
-  std::vector<std::uint64_t> versions_;  // of the contents that were copied
+  struct Place {
+    Tensor variable;
+    std::uint64_t copied = 0, stored = 0;  // versions of the variable and of its copy when they were equal
+  };
+  std::vector<Place> places_;
+  std::vector<Tensor> values_;
 };
 
 struct PreparedModel::State {
@@ -76,7 +81,7 @@ struct PreparedModel::State {
   Model::State::Bound bound;
   EagerPlan eager;
   std::shared_ptr<const Executable> executable;
-  std::optional<DeviceVariables> on_device;  ///< if the device is no CPU
+  PlacedVariables variables;  ///< on the device
   PrepareStats stats;
 };
 

@@ -27,8 +27,8 @@ struct RunOptions {
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
-  /// cuda(0): the first NVIDIA GPU, compiled mode only, with the bits of the CPU. Inputs and outputs are arrays of
-  /// the CPU.
+  /// Where the model runs. cuda(0): the first NVIDIA GPU, with the bits of the CPU. Inputs and outputs are
+  /// arrays of the CPU.
   Device device = {};
   std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
