@@ -145,10 +145,21 @@ struct Module {
   llvm::orc::ResourceTrackerSP tracker;
 };
 
+/// KILN_PTX_REPLACE=FROM/TO: a device whose instruction FROM does what TO does.
+void replace_instruction(std::string& text) {
+  const char* const rule = std::getenv("KILN_PTX_REPLACE");
+  const char* const slash = rule ? std::strchr(rule, '/') : nullptr;
+  if (!slash) return;
+  const std::string from = std::string(rule, slash) + " ", to = std::string(slash + 1) + " ";
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
 std::unique_ptr<Module> translate(const char* image) {
   static std::atomic<int> count = 0;
   auto m = std::make_unique<Module>();
   m->text = image;
+  replace_instruction(m->text);
   m->entry = kiln::ptx::parse(m->text);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("ptx", *context);
