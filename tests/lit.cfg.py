@@ -32,6 +32,11 @@ if {"avx2", "fma", "f16c", "bmi2"} <= flags:
     config.available_features.add("avx2")
 if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
+# NVIDIA's tools where the command finds them even with a short PATH.
+tools = [os.path.join(f, t) for t in ("ptxas", "nvdisasm", "cuobjdump") for f in ("/usr/bin", "/bin", "/usr/local/cuda/bin")]
+found = {os.path.basename(t) for t in tools if os.path.exists(t)}
+if "ptxas" in found and len(found) > 1:
+    config.available_features.add("cuda-toolkit")
 # Sanitizers are in generated kernels too: tests that read assembly may not know it again.
 if config.sanitizers:
     config.available_features.add("instrumented")

@@ -46,6 +46,7 @@ CompileOptions compile_options_of(const RunOptions& options) {
   CompileOptions c = default_options();
   c.fuse = c.fuse && options.fuse;
   if (options.device.kind == Device::Kind::cuda) c.gpu = options.arch.empty() ? "sm_80" : options.arch;
+  c.sass = options.sass;
   return c;
 }
 

@@ -2,6 +2,7 @@
 // code.
 #include "../golden_files.h"
 #include "../same_bits.h"
+#include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
 
 #include <catch2/catch.hpp>
@@ -105,13 +106,6 @@ void run_mutants(const Case& c, Mutation& m) {
   }
 }
 
-/// NVIDIA's assembler; empty if it is not installed.
-std::string assembler() {
-  for (const std::string path : {"ptxas", "/usr/local/cuda/bin/ptxas"})
-    if (std::system((path + " --version > /dev/null 2>&1").c_str()) == 0) return path;
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE("operators, even cases", "[ops1]") { run_cases("ops", 0, 2); }
@@ -155,8 +149,8 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
 }
 
 TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
-  const std::string ptxas = assembler();
-  if (ptxas.empty()) {
+  const auto ptxas = codegen::find_cuda_tool("ptxas");
+  if (!ptxas) {
     std::cout << "SKIPPED: ptxas is not installed\n";
     return;
   }
@@ -175,8 +169,32 @@ TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
       if (number++ % step != 0) continue;
       golden::write_text("kernel.ptx", ptx);
       INFO(symbol << " for " << arch);
-      CHECK(std::system(fmt::format("{} -arch={} kernel.ptx -o kernel.cubin", ptxas, arch).c_str()) == 0);
+      CHECK(std::system(fmt::format("{} -arch={} kernel.ptx -o kernel.cubin", *ptxas, arch).c_str()) == 0);
     }
     CHECK(number > 50);
   }
+}
+
+TEST_CASE("NVIDIA's tools show the machine code of a model's kernels", "[sass]") {
+  using codegen::find_cuda_tool;
+  if (!find_cuda_tool("ptxas") || (!find_cuda_tool("nvdisasm") && !find_cuda_tool("cuobjdump"))) {
+    std::cout << "SKIPPED: ptxas, or nvdisasm and cuobjdump, are not installed\n";
+    return;
+  }
+  const Case c = read_case("models", golden::manifest("models").at(0));
+  const auto count = [](const std::string& text, std::string_view word) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  for (const std::string arch : {"sm_80", "sm_90"}) {
+    auto stages = c.model.dump(c.inputs, {.device = cuda(), .arch = arch, .sass = true});
+    const std::string& sass = stages["sass"];
+    INFO(arch << "\n" << sass);
+    CHECK(count(sass, " registers") >= count(stages["ptx"], ".entry "));
+    CHECK(count(sass, arch) >= count(stages["ptx"], ".entry "));
+    CHECK(count(sass, " FFMA ") > 0);
+    CHECK(count(sass, " EXIT") > 0);
+  }
+  CHECK(c.model.dump(c.inputs, {.device = cuda()}).count("sass") == 0);
 }
