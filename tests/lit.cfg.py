@@ -4,7 +4,7 @@
 #   FileCheck  LLVM's; also `not` and `count`
 #   %golden    tests/golden
 #   %bench     bench
-#   %ptx_device the library that stands for a GPU (tests/ptx)
+#   %ptx_device the library that stands for a GPU (tests/ptx); %ptx_lookup_only, %ptx_lookup_none: how its functions are found
 #   %exit N    runs what follows and demands the exit status N
 import os
 
@@ -21,7 +21,8 @@ for name in os.environ:
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%golden", config.golden))
-config.substitutions.append(("%ptx_device", config.ptx_device))
+for library in ("device", "lookup_only", "lookup_none"):
+    config.substitutions.append((f"%ptx_{library}", f"{config.ptx_folder}/libkiln_ptx_{library}.so"))
 config.substitutions.append(("%bench", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench")))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
 

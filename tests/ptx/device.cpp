@@ -319,5 +319,17 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
   }
   return current.failed ? illegal_address : success;
 }
+
+/// By the names of cuda.h, which are those of the symbols without a version.
+int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t) {
+  if (version < 11000) return not_found;
+  const std::string wanted = name;
+#define KILN_CUDA(member, symbol, ...)                \
+  if (wanted == #symbol || wanted + "_v2" == #symbol) \
+    return *function = reinterpret_cast<void*>(&symbol), success;
+#include "runtime/cuda/driver.def"
+#undef KILN_CUDA
+  return not_found;
+}
 }
 #pragma GCC visibility pop
