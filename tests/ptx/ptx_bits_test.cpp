@@ -1,9 +1,9 @@
 // The PTX of every kernel of the reference data's cases, run thread by thread, gives the bits of the CPU's
 // code.
 #include "../golden_files.h"
-#include "../same_bits.h"
 #include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
+#include "frontend/tensor/bits.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -47,7 +47,11 @@ std::vector<Tensor> run_on(const Case& c, Device device) {
 /// Empty, or how the runs differ.
 std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!same_bits(got.at(i), expected[i])) return fmt::format("output {} has other bits", i);
+    if (const auto element = detail::first_difference(got.at(i), expected[i]))
+      return *element < 0 ? fmt::format("output {} has another shape or dtype", i)
+                          : fmt::format("output {} has other bits: element {} is {} and should be {}", i,
+                                        *element, detail::element_text(got[i], *element),
+                                        detail::element_text(expected[i], *element));
   return {};
 }
 
