@@ -84,7 +84,10 @@ def verify(build, case, extra):
     """The command that compares a case's outputs on the GPU and on the CPU."""
     folder, name = case.split("/")
     entry = next(c for c in json.loads((GOLDEN / folder / "manifest.json").read_text())["cases"] if c["name"] == name)
-    path = lambda key, ending: str(GOLDEN / folder / entry.get(key, name + ending))
+
+    def path(key, ending):
+        return str(GOLDEN / folder / entry.get(key, name + ending))
+
     command = [str(build / "kiln"), "verify", path("symbol", "-symbol.json"), "--device", "cuda", "--against", "cpu"]
     if "--shape" not in extra:
         command += ["--input", path("io", "-io.params")]
