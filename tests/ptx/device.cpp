@@ -145,21 +145,10 @@ struct Module {
   llvm::orc::ResourceTrackerSP tracker;
 };
 
-/// KILN_PTX_REPLACE=FROM/TO: a device whose instruction FROM does what TO does.
-void replace_instruction(std::string& text) {
-  const char* const rule = std::getenv("KILN_PTX_REPLACE");
-  const char* const slash = rule ? std::strchr(rule, '/') : nullptr;
-  if (!slash) return;
-  const std::string from = std::string(rule, slash) + " ", to = std::string(slash + 1) + " ";
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-}
-
 std::unique_ptr<Module> translate(const char* image) {
   static std::atomic<int> count = 0;
   auto m = std::make_unique<Module>();
   m->text = image;
-  replace_instruction(m->text);
   m->entry = kiln::ptx::parse(m->text);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("ptx", *context);
@@ -318,18 +307,6 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
              static_cast<std::uint32_t>(thread / block_x), block_x);
   }
   return current.failed ? illegal_address : success;
-}
-
-/// By the names of cuda.h, which are those of the symbols without a version.
-int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t) {
-  if (version < 11000) return not_found;
-  const std::string wanted = name;
-#define KILN_CUDA(member, symbol, ...)                \
-  if (wanted == #symbol || wanted + "_v2" == #symbol) \
-    return *function = reinterpret_cast<void*>(&symbol), success;
-#include "runtime/cuda/driver.def"
-#undef KILN_CUDA
-  return not_found;
 }
 }
 #pragma GCC visibility pop
