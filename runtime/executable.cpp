@@ -413,7 +413,10 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
     launch(launches_[i], bases, operands, workspace);
     if (accelerator_) accelerator_->wait();
     const auto end = Clock::now();
-    profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count());
+    profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(),
+                accelerator_ && !launches_[i].control
+                    ? accelerator_->schedule_of(accelerator_kernels_[launches_[i].kernel])
+                    : std::string());
     start = end;
   }
 }

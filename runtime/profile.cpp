@@ -9,12 +9,13 @@ Profile::Record*& Profile::Record::current() {
   return record;
 }
 
-void Profile::Record::add(const Step& step, double seconds) {
+void Profile::Record::add(const Step& step, double seconds, const std::string& schedule) {
   const auto [at, unseen] = kernels.try_emplace(&step);
   // A later step may have the address of a destroyed one: its name tells them apart.
   if (unseen || at->second.name != step.name) at->second = {step.name, step.locations};
   ++at->second.runs;
   at->second.seconds += seconds;
+  at->second.schedule = schedule;
 }
 
 Profile::Profile() : record_(std::make_unique<Record>()) {

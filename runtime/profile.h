@@ -13,7 +13,7 @@ struct Profile::Record {
   std::unordered_map<const Step*, Kernel> kernels;
   Record* outer = nullptr;
 
-  void add(const Step& step, double seconds);
+  void add(const Step& step, double seconds, const std::string& schedule);
   /// The innermost record of the calling thread, or null.
   static Record*& current();
   /// The same on the hot path of a call: one load if the process has no Profile.

@@ -4,7 +4,7 @@
 #   FileCheck  LLVM's; also `not` and `count`
 #   %golden    tests/golden
 #   %bench     bench
-#   %ptx_device the library that stands for a GPU (tests/ptx)
+#   %ptx_device the library that stands for a GPU (tests/ptx); %ptx_lookup_only, %ptx_lookup_none: how its functions are found
 #   %exit N    runs what follows and demands the exit status N
 import os
 
@@ -21,7 +21,8 @@ for name in os.environ:
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%golden", config.golden))
-config.substitutions.append(("%ptx_device", config.ptx_device))
+for library in ("device", "lookup_only", "lookup_none"):
+    config.substitutions.append((f"%ptx_{library}", f"{config.ptx_folder}/libkiln_ptx_{library}.so"))
 config.substitutions.append(("%bench", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench")))
 config.substitutions.append(("%exit", os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "exit")))
 
@@ -32,6 +33,11 @@ if {"avx2", "fma", "f16c", "bmi2"} <= flags:
     config.available_features.add("avx2")
 if {"avx512f", "avx512vl", "avx512bw", "avx512dq"} <= flags:
     config.available_features.add("avx512")
+# NVIDIA's tools where the command finds them even with a short PATH.
+tools = [os.path.join(f, t) for t in ("ptxas", "nvdisasm", "cuobjdump") for f in ("/usr/bin", "/bin", "/usr/local/cuda/bin")]
+found = {os.path.basename(t) for t in tools if os.path.exists(t)}
+if "ptxas" in found and len(found) > 1:
+    config.available_features.add("cuda-toolkit")
 # Sanitizers are in generated kernels too: tests that read assembly may not know it again.
 if config.sanitizers:
     config.available_features.add("instrumented")

@@ -22,6 +22,7 @@ struct CompileOptions {
   /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
   /// Code is generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;
+  bool sass = false;  ///< of GPUs: the stage sass too, which takes NVIDIA's tools
 };
 
 /// Options from the environment, read once.

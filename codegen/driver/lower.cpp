@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/entry.h"
 #include "codegen/cuda/ptx_check.h"
+#include "codegen/cuda/toolkit.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/mlir_text.h"
 #include "codegen/driver/one_lane_stores.h"
@@ -248,6 +249,8 @@ llvm::SmallVector<char, 0> ptx_of(llvm::Module& module, const KernelRequest& req
   auto ptx = generate(module, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
   check_ptx({ptx.data(), ptx.size()}, request.name);
   if (stages) stages->add("ptx", {ptx.data(), ptx.size()});
+  if (stages && stages->wants_sass())
+    stages->add("sass", sass_of({ptx.data(), ptx.size()}, target.cpu, request.name));
   return ptx;
 }
 

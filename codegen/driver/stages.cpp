@@ -27,7 +27,7 @@ fs::path make_folder(const std::string& dir, const std::string& graph) {
 }  // namespace
 
 Stages::Stages(const CompileOptions& options, const std::string& graph)
-    : map_(options.stages), passes_(options.dump_passes) {
+    : map_(options.stages), passes_(options.dump_passes), sass_(options.sass) {
   if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph);
 }
 

@@ -23,6 +23,9 @@ class Stages {
   /// Appends to the text of a stage. Throws kiln::Error if it cannot be written.
   void add(std::string_view stage, std::string_view text);
 
+  /// Whether machine code of GPUs is requested.
+  bool wants_sass() const { return sass_; }
+
   /// Whether a text after each pass is requested.
   bool wants_passes() const { return !folder_.empty() && passes_; }
   /// Writes a file for a pass. Throws kiln::Error if it cannot be written.
@@ -31,7 +34,7 @@ class Stages {
  private:
   std::map<std::string, std::string>* map_;
   std::filesystem::path folder_;
-  bool passes_;
+  bool passes_, sass_;
   int pass_count_ = 0;
 };
 

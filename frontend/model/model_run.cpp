@@ -44,6 +44,7 @@ std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> input
 CompileOptions compile_options_of(const RunOptions& options) {
   CompileOptions c = default_options();
   c.fuse = c.fuse && options.fuse;
+  c.sass = options.sass;
   if (!options.device.is_cpu()) c.gpu = options.arch;
   return on_device(c, options.device);
 }

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <string>
+#include <string_view>
 
 namespace kiln::nvidia {
 namespace {
@@ -19,13 +20,40 @@ void* open_library(const std::string& path, bool from_environment) {
       why);
 }
 
+/// The functions of a driver's library. Drivers of CUDA 11.3 or later are asked for a function of a version
+/// of CUDA: the library may export one of that name that a later version gave other parameters.
+class Functions {
+ public:
+  explicit Functions(void* library)
+      : library_(library), get_(reinterpret_cast<GetProcAddress>(::dlsym(library, "cuGetProcAddress"))) {}
+
+  /// `symbol` is the exported name: that of cuda.h with the version of the function. Null if there is none.
+  void* find(std::string_view symbol) const {
+    std::string name(symbol);
+    if (get_) {
+      if (name.ends_with("_v2")) name.resize(name.size() - 3);
+      void* function = nullptr;
+      if (get_(name.c_str(), &function, cuda_version, /*flags=*/0) == success && function) return function;
+    }
+    return ::dlsym(library_, std::string(symbol).c_str());
+  }
+
+ private:
+  /// cuGetProcAddress of CUDA 11.3, which later drivers have beside their own.
+  using GetProcAddress = int (*)(const char* name, void** function, int version, std::uint64_t flags);
+  static constexpr int cuda_version = 11000;  // 11.0
+
+  void* library_;
+  GetProcAddress get_;
+};
+
 Driver load_driver() {
   const auto given = env("KILN_CUDA_DRIVER");
   const std::string path(given.value_or("libcuda.so.1"));
-  void* const library = open_library(path, given.has_value());
+  const Functions functions(open_library(path, given.has_value()));
   Driver d{};
   const auto find = [&](auto& member, const char* symbol) {
-    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(::dlsym(library, symbol));
+    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(functions.find(symbol));
     if (!member)
       fail("the CUDA driver {} has no function {}: it is too old; Kiln needs that of CUDA 11.0 or later",
            path, symbol);

@@ -142,6 +142,10 @@ class Gpu final : public Accelerator {
     if (waits) check(driver().synchronize(), ("running kernel " + k.name).c_str());
   }
 
+  std::string schedule_of(const std::shared_ptr<void>&) const override {
+    return "a thread per iteration, as on the CPU";
+  }
+
  private:
   /// The driver's calls are about the thread's context.
   void use() const { check(driver().set_context(context_), "choosing the GPU"); }

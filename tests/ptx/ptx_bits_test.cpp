@@ -1,8 +1,9 @@
 // The PTX of every kernel of the reference data's cases, run thread by thread, gives the bits of the CPU's
 // code.
 #include "../golden_files.h"
-#include "../same_bits.h"
+#include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
+#include "frontend/tensor/bits.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -46,7 +47,11 @@ std::vector<Tensor> run_on(const Case& c, Device device) {
 /// Empty, or how the runs differ.
 std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!same_bits(got.at(i), expected[i])) return fmt::format("output {} has other bits", i);
+    if (const auto element = detail::first_difference(got.at(i), expected[i]))
+      return *element < 0 ? fmt::format("output {} has another shape or dtype", i)
+                          : fmt::format("output {} has other bits: element {} is {} and should be {}", i,
+                                        *element, detail::element_text(got[i], *element),
+                                        detail::element_text(expected[i], *element));
   return {};
 }
 
@@ -105,13 +110,6 @@ void run_mutants(const Case& c, Mutation& m) {
   }
 }
 
-/// NVIDIA's assembler; empty if it is not installed.
-std::string assembler() {
-  for (const std::string path : {"ptxas", "/usr/local/cuda/bin/ptxas"})
-    if (std::system((path + " --version > /dev/null 2>&1").c_str()) == 0) return path;
-  return {};
-}
-
 }  // namespace
 
 TEST_CASE("operators, even cases", "[ops1]") { run_cases("ops", 0, 2); }
@@ -155,8 +153,8 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
 }
 
 TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
-  const std::string ptxas = assembler();
-  if (ptxas.empty()) {
+  const auto ptxas = codegen::find_cuda_tool("ptxas");
+  if (!ptxas) {
     std::cout << "SKIPPED: ptxas is not installed\n";
     return;
   }
@@ -175,8 +173,32 @@ TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
       if (number++ % step != 0) continue;
       golden::write_text("kernel.ptx", ptx);
       INFO(symbol << " for " << arch);
-      CHECK(std::system(fmt::format("{} -arch={} kernel.ptx -o kernel.cubin", ptxas, arch).c_str()) == 0);
+      CHECK(std::system(fmt::format("{} -arch={} kernel.ptx -o kernel.cubin", *ptxas, arch).c_str()) == 0);
     }
     CHECK(number > 50);
   }
+}
+
+TEST_CASE("NVIDIA's tools show the machine code of a model's kernels", "[sass]") {
+  using codegen::find_cuda_tool;
+  if (!find_cuda_tool("ptxas") || (!find_cuda_tool("nvdisasm") && !find_cuda_tool("cuobjdump"))) {
+    std::cout << "SKIPPED: ptxas, or nvdisasm and cuobjdump, are not installed\n";
+    return;
+  }
+  const Case c = read_case("models", golden::manifest("models").at(0));
+  const auto count = [](const std::string& text, std::string_view word) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  for (const std::string arch : {"sm_80", "sm_90"}) {
+    auto stages = c.model.dump(c.inputs, {.device = cuda(), .arch = arch, .sass = true});
+    const std::string& sass = stages["sass"];
+    INFO(arch << "\n" << sass);
+    CHECK(count(sass, " registers") >= count(stages["ptx"], ".entry "));
+    CHECK(count(sass, arch) >= count(stages["ptx"], ".entry "));
+    CHECK(count(sass, " FFMA ") > 0);
+    CHECK(count(sass, " EXIT") > 0);
+  }
+  CHECK(c.model.dump(c.inputs, {.device = cuda()}).count("sass") == 0);
 }

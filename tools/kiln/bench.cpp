@@ -22,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Arguments {
   ModelArguments model;
-  std::vector<std::string> modes = {"eager", "compiled"};
+  std::vector<std::string> modes;
+  Device device;
   int threads = 0;
   double seconds = 0.5;
   bool json = false;
@@ -32,6 +33,7 @@ struct Arguments {
 
 struct Result {
   std::string mode;
+  Device device;
   int threads;
   double median_us, min_us;
   PrepareStats stats;
@@ -98,6 +100,7 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   RunOptions options;
   options.mode = mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
+  options.device = a.device;
   options.train = a.train;
   const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
   double first = timed(workload.run);
@@ -123,20 +126,31 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   PrepareStats stats = workload.stats();
   // The first call compiles eager code, the first step all code.
   if (options.mode == RunMode::eager || a.train) stats.compile_ms = std::max(0.0, first - median) / 1e3;
-  return {mode,   a.threads > 0 ? a.threads : num_threads(),
-          median, times.front(),
-          stats,  workload.saved_bytes(),
-          peak,   std::move(kernels)};
+  return {mode,
+          a.device,
+          a.threads > 0 ? a.threads : num_threads(),
+          median,
+          times.front(),
+          stats,
+          workload.saved_bytes(),
+          peak,
+          std::move(kernels)};
 }
 
+bool on_gpu(const Result& r) { return r.device.kind != Device::Kind::cpu; }
+
 nlohmann::ordered_json to_json(const Profile::Kernel& k) {
-  return {{"name", k.name}, {"runs", k.runs}, {"us", k.seconds * 1e6}, {"lines", k.lines}};
+  nlohmann::ordered_json kernel{
+      {"name", k.name}, {"runs", k.runs}, {"us", k.seconds * 1e6}, {"lines", k.lines}};
+  if (!k.schedule.empty()) kernel["schedule"] = k.schedule;
+  return kernel;
 }
 
 void print_json(const std::vector<Result>& results, bool train) {
   auto list = nlohmann::ordered_json::array();
   for (const Result& r : results) {
     list.push_back({{"mode", r.mode},
+                    {"device", r.device.str()},
                     {"threads", r.threads},
                     {"median_us", r.median_us},
                     {"min_us", r.min_us},
@@ -148,7 +162,7 @@ void print_json(const std::vector<Result>& results, bool train) {
       list.back()["arena_bytes"] = r.stats.arena_bytes;
       list.back()["arena_lower_bound"] = r.stats.arena_lower_bound;
     }
-    list.back()["peak_bytes"] = r.peak_bytes;
+    if (!on_gpu(r)) list.back()["peak_bytes"] = r.peak_bytes;
     for (const Profile::Kernel& k : r.profile) list.back()["profile"].push_back(to_json(k));
   }
   fmt::print("{}\n", nlohmann::ordered_json{{"results", list}}.dump(2));
@@ -162,17 +176,20 @@ std::string size_text(std::size_t bytes) {
   return n < 1e9 ? fmt::format("{:.1f}M", n / 1e6) : fmt::format("{:.1f}G", n / 1e9);
 }
 
-/// The kernels by decreasing time, with their share and the first of their lines.
+/// The kernels by decreasing time, with their share, the first of their lines and their schedule on a GPU.
 void print_profile(const Result& r) {
   double all = 0;
   for (const Profile::Kernel& k : r.profile) all += k.seconds;
   fmt::print("\n{}: time by kernel\n{:>10} {:>6}  {}\n", r.mode, "us a run", "share", "kernel");
   for (const Profile::Kernel& k : r.profile)
-    fmt::print("{:>10.2f} {:>5.1f}%  {}{}\n", k.seconds * 1e6 / static_cast<double>(k.runs),
-               100 * k.seconds / all, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")");
+    fmt::print("{:>10.2f} {:>5.1f}%  {}{}{}\n", k.seconds * 1e6 / static_cast<double>(k.runs),
+               100 * k.seconds / all, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")",
+               k.schedule.empty() ? "" : ": " + k.schedule);
 }
 
 void print_table(const std::vector<Result>& results, bool train) {
+  if (on_gpu(results.front()))
+    fmt::print("on {}, until the results are copied to the CPU\n", results.front().device.str());
   fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {} {:>7}\n", "mode", "threads", "median us", "min us",
              "compile ms", "kernels", train ? "  saved" : "  arena   least", "peak");
   for (const Result& r : results) {
@@ -180,7 +197,8 @@ void print_table(const std::vector<Result>& results, bool train) {
                                      : fmt::format("{:>7} {:>7}", size_text(r.stats.arena_bytes),
                                                    size_text(r.stats.arena_lower_bound));
     fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.threads, r.median_us,
-               r.min_us, r.stats.compile_ms, r.stats.kernels, memory, size_text(r.peak_bytes));
+               r.min_us, r.stats.compile_ms, r.stats.kernels, memory,
+               on_gpu(r) ? "-" : size_text(r.peak_bytes));
   }
   for (const Result& r : results)
     if (!r.profile.empty()) print_profile(r);
@@ -207,6 +225,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
+  add_device(*c, a->device, "cuda or cuda:N: calls there, results copied to the CPU");
   c->add_option("--seconds", a->seconds, "Seconds of measurement per mode (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));
@@ -221,7 +240,15 @@ void add_bench(CLI::App& app, Action& action) {
        },
        "Print the model of this machine and exit")
       ->trigger_on_parse();
-  c->callback([a, &action] { action = [a] { return bench(*a); }; });
+  c->callback([a, &action] {
+    const bool gpu = a->device.kind != Device::Kind::cpu;
+    if (gpu && std::count(a->modes.begin(), a->modes.end(), "eager") > 0)
+      throw CLI::ValidationError("--mode eager is of the CPU: leave out --device");
+    if (gpu && a->train) throw CLI::ValidationError("--train is of the CPU: leave out --device");
+    if (a->modes.empty()) a->modes = {"eager", "compiled"};
+    if (gpu) a->modes = {"compiled"};
+    action = [a] { return bench(*a); };
+  });
 }
 
 }  // namespace kiln::tool

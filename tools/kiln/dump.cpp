@@ -35,9 +35,10 @@ void put(const Arguments& a, const std::string& text) {
 void check_device(const Arguments& a) {
   const bool gpu = a.device.kind == Device::Kind::cuda;
   if (!gpu && !a.arch.empty()) throw CLI::ValidationError("--arch is of GPUs: add --device cuda");
-  if (!gpu && a.stage == "ptx") throw CLI::ValidationError("the stage ptx is of GPUs: add --device cuda");
+  if (!gpu && (a.stage == "ptx" || a.stage == "sass"))
+    throw CLI::ValidationError("the stage " + a.stage + " is of GPUs: add --device cuda");
   if (gpu && a.stage == "asm")
-    throw CLI::ValidationError("the stage asm is of CPUs; with --device cuda it is ptx");
+    throw CLI::ValidationError("the stage asm is of CPUs; with --device cuda it is ptx or sass");
 }
 
 int dump(const Arguments& a) {
@@ -48,6 +49,7 @@ int dump(const Arguments& a) {
   RunOptions options;
   options.device = a.device;
   options.arch = a.arch;
+  options.sass = a.stage == "sass";
   auto [model, inputs] = a.model.load_fed();
   options.fuse = !a.no_fuse;
   options.gradients = a.gradients || a.stage == "joint";
@@ -76,10 +78,11 @@ void add_dump(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   std::vector<std::string> names;
   for (auto [stage, file] : codegen::stage_files) names.emplace_back(stage);
-  auto* stage = c->add_option("--stage", a->stage, "trace joint kiln fused buffers mlir llvm asm ptx plan")
-                    ->check(CLI::IsMember(names))
-                    ->option_text("STAGE");
-  auto* all = c->add_flag("--all", a->all, "Write every stage to a file in the folder -o")
+  auto* stage =
+      c->add_option("--stage", a->stage, "trace joint kiln fused buffers mlir llvm asm ptx sass plan")
+          ->check(CLI::IsMember(names))
+          ->option_text("STAGE");
+  auto* all = c->add_flag("--all", a->all, "Write every stage but sass to a file in the folder -o")
                   ->option_text(" ")
                   ->excludes(stage);
   c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")
@@ -88,7 +91,7 @@ void add_dump(CLI::App& app, Action& action) {
       ->excludes(all);
   auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
-  add_device(*c, a->device, "cpu, or cuda: its kernels as PTX");
+  add_device(*c, a->device, "cpu, or cuda: PTX; machine code (sass) by NVIDIA's tools");
   c->add_option("--arch", a->arch, "Of cuda: sm_80 (runs on all newer GPUs too) or sm_90")
       ->check(CLI::IsMember({"sm_80", "sm_90"}))
       ->option_text("ARCH");

@@ -103,21 +103,22 @@ std::pair<std::string, Shape> parse_shape(const std::string& text) {
   return *parsed;
 }
 
-void add_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Maximum number of threads")
+CLI::Option* add_threads(CLI::App& command, int& threads) {
+  return command.add_option("--threads", threads, "Maximum number of threads")
       ->option_text("N")
       ->check(CLI::Range(1, 4096));
 }
 
-void add_threads(CLI::App& command, std::vector<int>& threads) {
-  command.add_option("--threads", threads, "Numbers of threads to compare (1,2)")
+CLI::Option* add_threads(CLI::App& command, std::vector<int>& threads) {
+  return command.add_option("--threads", threads, "Numbers of threads to compare (1,2)")
       ->option_text("N,...")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 4096));
 }
 
-void add_device(CLI::App& command, Device& device, const std::string& help) {
+CLI::Option* add_device(CLI::App& command, const std::string& option, const std::string& help,
+                        std::function<void(Device)> set) {
   const auto parse = [](const std::string& text) -> std::optional<Device> {
     if (text == "cpu") return cpu();
     if (text == "cuda") return cuda();
@@ -133,11 +134,15 @@ void add_device(CLI::App& command, Device& device, const std::string& help) {
         return parse(text) ? "" : "use cpu, cuda or cuda:N, not '" + text + "'";
       },
       "");
-  command
+  return command
       .add_option_function<std::string>(
-          "--device", [&device, parse](const std::string& text) { device = *parse(text); }, help)
+          option, [set = std::move(set), parse](const std::string& text) { set(*parse(text)); }, help)
       ->check(known)
       ->option_text("DEVICE");
+}
+
+CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help) {
+  return add_device(command, "--device", help, [&device](Device given) { device = given; });
 }
 
 }  // namespace kiln::tool

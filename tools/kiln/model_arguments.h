@@ -2,6 +2,7 @@
 #include <kiln/model.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,10 +46,13 @@ std::pair<std::string, Shape> parse_shape(const std::string& text);
 inline constexpr const char* input_help = "Inputs: in:NAME or NAME in .params, .npz, .safetensors; .npy";
 
 /// Declares --threads, at least 1.
-void add_threads(CLI::App& command, int& threads);
-void add_threads(CLI::App& command, std::vector<int>& threads);
+CLI::Option* add_threads(CLI::App& command, int& threads);
+CLI::Option* add_threads(CLI::App& command, std::vector<int>& threads);
 
-/// Declares --device: cpu, cuda or cuda:N.
-void add_device(CLI::App& command, Device& device, const std::string& help);
+/// Declares an option whose value is a device: cpu, cuda or cuda:N.
+CLI::Option* add_device(CLI::App& command, const std::string& option, const std::string& help,
+                        std::function<void(Device)> set);
+/// Declares --device.
+CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 
 }  // namespace kiln::tool

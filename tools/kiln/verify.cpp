@@ -1,4 +1,5 @@
-// kiln verify: compares eager and compiled runs bit by bit, and finds the first differing node.
+// kiln verify: compares eager and compiled runs, or two devices, bit by bit, and finds the first differing
+// node.
 #include "frontend/tensor/bits.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
@@ -19,6 +20,7 @@ struct Arguments {
   std::vector<int> threads = {1, 2};
   bool train = false, grad = false;
   Device device;
+  std::optional<Device> against;
 };
 
 const char* word(RunMode mode) { return mode == RunMode::eager ? "eager" : "compiled"; }
@@ -91,34 +93,69 @@ std::optional<std::size_t> verify_gradients(const Arguments& a, const Model& mod
   return expected.size();
 }
 
-int verify(const Arguments& a) {
-  auto [model, inputs] = a.model.load_fed();
-  const bool train = a.train || a.grad;
-  RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = train};
-  std::vector<NamedArray> expected = results(model, inputs, reference);
-  // Whether a run has the same bits; `what` it is.
-  const auto is_equal = [&](const RunOptions& options, const std::string& what) {
-    std::vector<NamedArray> got = results(model, inputs, options);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      auto element = detail::first_difference(expected[i].array, got[i].array);
+/// The results of one run, for comparison with others.
+class Reference {
+ public:
+  /// `what` is the run, for messages.
+  Reference(const Model& model, const std::map<std::string, Tensor>& inputs, const RunOptions& options,
+            std::string what)
+      : model_(model),
+        inputs_(inputs),
+        options_(options),
+        what_(std::move(what)),
+        expected_(results(model, inputs, options)) {}
+
+  std::size_t size() const { return expected_.size(); }
+
+  /// Whether another run has the same bits. If not, prints where they differ.
+  bool equals(const RunOptions& options, const std::string& what) const {
+    const std::vector<NamedArray> got = results(model_, inputs_, options);
+    for (std::size_t i = 0; i < expected_.size(); ++i) {
+      const auto element = detail::first_difference(expected_[i].array, got[i].array);
       if (!element) continue;
-      fmt::print("{} differs from eager on {}\n", what, reference.threads);
-      report({expected[i].name, *element, expected[i].array, got[i].array}, "output");
-      if (auto first = first_differing_node(model, inputs, reference, options, expected[i].name))
-        report_first(model, *first, "");
+      fmt::print("{} differs from {}\n", what, what_);
+      report({expected_[i].name, *element, expected_[i].array, got[i].array}, "output");
+      if (auto first = first_differing_node(model_, inputs_, options_, options, expected_[i].name))
+        report_first(model_, *first, "");
       else
         fmt::print("no node differs when inner values are outputs: the difference depends on fusion\n");
       return false;
     }
     return true;
-  };
+  }
+
+ private:
+  const Model& model_;
+  const std::map<std::string, Tensor>& inputs_;
+  RunOptions options_;
+  std::string what_;
+  std::vector<NamedArray> expected_;
+};
+
+/// Compiled runs on two devices.
+int verify_devices(const Arguments& a) {
+  const auto [model, inputs] = a.model.load_fed();
+  const auto on = [&](Device device) { return RunOptions{.train = a.train, .device = device}; };
+  const Reference reference(model, inputs, on(*a.against), a.against->str());
+  if (!reference.equals(on(a.device), a.device.str())) return bad_input;
+  fmt::print("same bits: {} outputs of {} nodes on {} and {}\n", reference.size(), model.internals().size(),
+             a.device.str(), a.against->str());
+  return ok;
+}
+
+int verify(const Arguments& a) {
+  const auto [model, inputs] = a.model.load_fed();
+  const bool train = a.train || a.grad;
+  const Reference reference(model, inputs,
+                            {.mode = RunMode::eager, .threads = a.threads.front(), .train = train},
+                            fmt::format("eager on {}", a.threads.front()));
   for (int threads : a.threads)
     for (RunMode mode : {RunMode::eager, RunMode::compiled})
-      if (!is_equal({.mode = mode, .threads = threads, .train = train},
-                    fmt::format("{} on {} threads", word(mode), threads)))
+      if (!reference.equals({.mode = mode, .threads = threads, .train = train},
+                            fmt::format("{} on {} threads", word(mode), threads)))
         return bad_input;
   const bool on_device = a.device.kind != Device::Kind::cpu;
-  if (on_device && !is_equal({.train = train, .device = a.device}, "compiled on " + a.device.str()))
+  if (on_device && !reference.equals({.train = train, .device = a.device}, "compiled on " + a.device.str()))
     return bad_input;
   std::string gradients;
   if (a.grad) {
@@ -127,7 +164,7 @@ int verify(const Arguments& a) {
     gradients = fmt::format(" and {} gradients", *compared);
   }
   fmt::print("equal bit for bit: {} outputs{} of {} nodes, eager and compiled, threads {}{}\n",
-             expected.size(), gradients, model.internals().size(), fmt::join(a.threads, ", "),
+             reference.size(), gradients, model.internals().size(), fmt::join(a.threads, ", "),
              on_device ? ", and " + a.device.str() : "");
   return ok;
 }
@@ -136,14 +173,24 @@ int verify(const Arguments& a) {
 
 void add_verify(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* c = app.add_subcommand("verify", "Compare eager and compiled runs bit by bit");
+  CLI::App* c = app.add_subcommand("verify", "Compare eager and compiled runs, or devices, bit by bit");
   a->model.add_model(*c);
   a->model.add_inputs(*c);
-  add_threads(*c, a->threads);
+  CLI::Option* const threads = add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
   add_device(*c, a->device, "cuda or cuda:N: the compiled run there too");
-  c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones");
-  c->callback([a, &action] { action = [a] { return verify(*a); }; });
+  CLI::Option* const against = add_device(*c, "--against", "Compiled runs of --device and of this one alone",
+                                          [a](Device device) { a->against = device; });
+  CLI::Option* const grad =
+      c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones")
+          ->option_text(" ");
+  against->excludes(threads)->excludes(grad);
+  c->callback([a, &action] {
+    if (a->against == a->device)
+      throw CLI::ValidationError("--against " + a->against->str() +
+                                 " compares it with itself: name another --device");
+    action = [a] { return a->against ? verify_devices(*a) : verify(*a); };
+  });
 }
 
 }  // namespace kiln::tool

@@ -31,6 +31,7 @@ struct RunOptions {
   /// arrays of the CPU.
   Device device = {};
   std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
+  bool sass = false;      ///< dump() only, for cuda: the stage "sass" too, by NVIDIA's ptxas and nvdisasm
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.
   std::vector<std::string> extra_outputs = {};
 };
@@ -92,7 +93,8 @@ class KILN_API Model {
   PreparedModel prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
-  /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
+  /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm or ptx, sass
+  /// if asked for, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 

@@ -20,7 +20,8 @@ class KILN_API Profile {
     std::string name;                ///< names of its nodes, joined
     std::vector<std::string> lines;  ///< "file:line" of the program, or of the symbol file
     std::int64_t runs = 0;
-    double seconds = 0;  ///< wall time of all runs
+    double seconds = 0;         ///< wall time of all runs, on a GPU each until it ended
+    std::string schedule = {};  ///< on a GPU, how its threads divide the work; else empty
   };
 
   Profile();
