@@ -81,6 +81,7 @@ PlannedStep fuse(Steps steps, std::int64_t rows) {
     parts.push_back({std::move(*s.request), static_cast<std::int64_t>(fused_step.step.operands.size()),
                      static_cast<std::int64_t>(fused_step.step.params.size()), per_row});
     llvm::append_range(fused_step.step.operands, s.step.operands);
+    llvm::append_range(fused_step.operand_bytes, s.operand_bytes);
     llvm::append_range(fused_step.step.params, s.step.params);
     for (std::string& line : s.step.locations)
       if (!llvm::is_contained(fused_step.step.locations, line))
