@@ -10,7 +10,8 @@ Launch launch_gpu_fusion(ir::FusionOp fusion, const Target& target);
 /// A copy from one strided view to another: operand 0 to operand 1.
 Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc);
 
-// The schedules.
-Launch launch_points(ir::FusionOp fusion);
+// The schedules, of fusions in row fusions too.
+Launch launch_gpu_pointwise(ir::FusionOp fusion);
+Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
 
 }  // namespace kiln::codegen

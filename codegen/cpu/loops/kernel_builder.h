@@ -167,7 +167,9 @@ struct KernelArguments {
 /// How the threads of a GPU divide the outermost loop of a kernel.
 struct GpuSchedule {
   std::string name = "a thread per iteration (fallback)";  ///< for people
-  unsigned threads = 1;                                        ///< of an iteration
+  unsigned threads = 1;                                    ///< of an iteration
+  /// Between kernels of a row fusion: emits a wait for all threads of the iteration.
+  std::function<void(KernelBuilder&)> barrier = {};
 };
 
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.

@@ -312,7 +312,7 @@ bool LoopNest::has_short_numbers() const {
   return elements() <= std::int64_t{std::numeric_limits<std::int32_t>::max()};
 }
 
-void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value number,
+void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
                           const PointBody& body) const {
   const auto narrow = [&](mlir::Value v) -> mlir::Value {
     return has_short_numbers() ? mlir::arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), v) : v;
@@ -321,13 +321,20 @@ void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value 
     return has_short_numbers() ? mlir::arith::ExtUIOp::create(e.b, e.loc, e.i64(), v) : v;
   };
   llvm::SmallVector<mlir::Value> index(rank());
-  mlir::Value rest = rank() == 1 ? number : narrow(number);
-  for (std::size_t axis = rank(); axis-- > 1;) {
-    const mlir::Value extent = narrow(extent_param(e, args, axis)), outer = e.div(rest, extent);
-    index[axis] = widen(e.sub(rest, e.mul(outer, extent)));
-    rest = outer;
+  // The first axis that the number counts along has what is left of it.
+  const std::size_t first = outer ? 1 : 0;
+  if (outer) index[0] = outer;
+  if (first + 1 == rank()) {
+    index[first] = number;
+  } else {
+    mlir::Value rest = narrow(number);
+    for (std::size_t axis = rank(); axis-- > first + 1;) {
+      const mlir::Value extent = narrow(extent_param(e, args, axis)), quotient = e.div(rest, extent);
+      index[axis] = widen(e.sub(rest, e.mul(quotient, extent)));
+      rest = quotient;
+    }
+    index[first] = widen(rest);
   }
-  index[0] = rank() == 1 ? rest : widen(rest);
 
   LoopPoint at;
   at.e_ = &e;

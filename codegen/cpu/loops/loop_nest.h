@@ -97,9 +97,11 @@ class LoopNest {
   void emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const;
   /// Like emit(), row by row, for bodies with several loops over a row.
   void emit_rows(KernelBuilder& e, const KernelArgs& args, const std::function<void(const Row&)>& body) const;
-  /// Emits the body at point `number` of the box, counted in C order, without a loop: for threads that each
-  /// have points of their own. `lanes` is 1.
-  void emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value number, const PointBody& body) const;
+  /// Emits the body at a point of the box, without a loop: for threads that each have points of their own.
+  /// Points are counted in C order: `number` is that of the point among those at index `outer` of the
+  /// outermost axis, or, if `outer` is null, among all. `lanes` is 1.
+  void emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
+                  const PointBody& body) const;
   /// Whether emit_point() counts in 32 bits, which divides faster. It is built into the code.
   bool has_short_numbers() const;
 
