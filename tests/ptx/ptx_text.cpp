@@ -35,11 +35,44 @@ std::size_t number(std::string_view s, std::string_view line) {
   return value;
 }
 
-/// "name[16]": the name and 16.
-std::pair<std::string_view, std::size_t> array_of(std::string_view s, std::string_view line) {
+struct Variable {
+  std::string_view name;
+  std::size_t bytes = 0, alignment = 1;
+  bool has_size = true;
+};
+
+/// ".align 4 .b8 name[16]", ".f32 name", or ".b8 name[]", whose size is not known.
+Variable variable_of(std::string_view s, std::string_view line) {
+  Variable v;
+  std::string_view type = take_word(s);
+  if (type == ".align") {
+    v.alignment = number(take_word(s), line);
+    type = take_word(s);
+  }
+  if (v.alignment == 0 || v.alignment > 128 || (v.alignment & (v.alignment - 1)) != 0)
+    unknown("an alignment that is not known", line);
+  const std::string_view kinds = "bsuf";
+  const std::size_t bits =
+      type.size() > 2 && kinds.find(type[1]) != std::string_view::npos ? number(type.substr(2), line) : 0;
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) unknown("a type that is not known", line);
+  v.alignment = std::max(v.alignment, bits / 8);
   const std::size_t open = s.find('[');
-  if (open == std::string_view::npos || s.back() != ']') unknown("no array", line);
-  return {s.substr(0, open), number(s.substr(open + 1, s.size() - open - 2), line)};
+  v.name = s.substr(0, open);
+  v.bytes = bits / 8;
+  if (open != std::string_view::npos) {
+    if (s.back() != ']') unknown("no array", line);
+    const std::string_view count = s.substr(open + 1, s.size() - open - 2);
+    v.has_size = !count.empty();
+    v.bytes *= count.empty() ? 0 : number(count, line);
+  }
+  if (v.name.empty() || v.name.find_first_of(blank) != std::string_view::npos ||
+      v.bytes > (std::size_t{1} << 30))
+    unknown("a variable that is not known", line);
+  return v;
+}
+
+std::size_t aligned(std::size_t offset, std::size_t alignment) {
+  return (offset + alignment - 1) / alignment * alignment;
 }
 
 /// Split at commas outside of braces and brackets.
@@ -69,7 +102,13 @@ class Parser {
       const std::string_view code = trimmed(line_.substr(0, line_.find("//")));
       if (!code.empty()) add(code);
     }
-    if (entry_.name.empty()) unknown("no entry", "the text");
+    if (entry_.name.empty() || in_body_) unknown("no whole entry", "the text");
+    if (entry_.version == 0 || entry_.arch == 0) unknown("no .version or .target", "the text");
+    for (const Variable& v : of_launch_) {
+      // The launch's bytes follow all others.
+      entry_.shared_bytes = aligned(entry_.shared_bytes, v.alignment);
+    }
+    for (const Variable& v : of_launch_) entry_.shared.push_back({v.name, entry_.shared_bytes, 0});
     return std::move(entry_);
   }
 
@@ -82,32 +121,75 @@ class Parser {
       entry_.name = trimmed(code.substr(0, code.find('(')));
     } else if (code.starts_with(".param")) {
       add_parameter(code.substr(6));
+    } else if (code.starts_with(".version")) {
+      entry_.version = version_of(trimmed(code.substr(8)));
+    } else if (code.starts_with(".target")) {
+      add_target(trimmed(code.substr(7)));
+    } else if (code.starts_with(".maxntid") || code.starts_with(".reqntid")) {
+      add_most_threads(code.substr(8));
+    } else if (code.ends_with(';')) {
+      std::string_view declaration = trimmed(code.substr(0, code.size() - 1));
+      const bool is_extern = declaration.starts_with(".extern");
+      if (is_extern || declaration.starts_with(".visible")) take_word(declaration);
+      if (take_word(declaration) != ".shared") unknown("a directive that is not known", line_);
+      add_shared(declaration, is_extern);
     } else if (code == "{") {
       in_body_ = true;
-    } else if (code != ")" && !code.starts_with(".version") && !code.starts_with(".target") &&
-               !code.starts_with(".address_size 64") && !code.starts_with(".maxntid")) {
+    } else if (code != ")" && !code.starts_with(".address_size 64") && !code.starts_with(".minnctapersm")) {
       unknown("a directive that is not known", line_);
     }
   }
 
-  /// ".align 8 .b8 k_param_0[16]", ".u64 k_param_2" or ".u64 .ptr .align 1 k_param_0"
+  /// "7.0" as 70.
+  unsigned version_of(std::string_view s) {
+    const std::size_t point = s.find('.');
+    if (point == std::string_view::npos) unknown("a version that is not known", line_);
+    const std::size_t minor = number(s.substr(point + 1), line_);
+    if (minor > 9) unknown("a version that is not known", line_);
+    return static_cast<unsigned>(number(s.substr(0, point), line_) * 10 + minor);
+  }
+  /// "sm_80", "sm_90a"
+  void add_target(std::string_view s) {
+    if (!s.starts_with("sm_")) unknown("a target that is not known", line_);
+    s.remove_prefix(3);
+    const std::size_t digits = std::min(s.find_first_not_of("0123456789"), s.size());
+    entry_.arch = static_cast<unsigned>(number(s.substr(0, digits), line_));
+    entry_.arch_suffix = s.substr(digits);
+    if (!entry_.arch_suffix.empty() && entry_.arch_suffix != "a")
+      unknown("a target that is not known", line_);
+  }
+  /// "256, 1, 1"
+  void add_most_threads(std::string_view s) {
+    entry_.most_threads = 1;
+    for (const std::string_view extent : operands_of(s)) entry_.most_threads *= number(extent, line_);
+  }
+
+  void add_shared(std::string_view s, bool is_extern) {
+    const Variable v = variable_of(s, line_);
+    if (v.has_size == is_extern) unknown("shared memory whose size is said twice, or not at all", line_);
+    if (is_extern) return of_launch_.push_back(v);
+    const std::size_t offset = aligned(entry_.shared_bytes, v.alignment);
+    entry_.shared.push_back({v.name, offset, v.bytes});
+    entry_.shared_bytes = offset + v.bytes;
+  }
+
+  /// ".align 8 .b8 k_param_0[16]", ".u64 k_param_2" or ".u64 .ptr .global .align 1 k_param_0"
   void add_parameter(std::string_view s) {
     if (s.ends_with(',')) s.remove_suffix(1);
-    std::string_view type = take_word(s);
-    if (type == ".align") {
-      if (take_word(s) != "8" || take_word(s) != ".b8") unknown("a parameter that is not known", line_);
-      const auto [name, bytes] = array_of(s, line_);
-      put_parameter(name, bytes);
-    } else if (type == ".u64" || type == ".b64") {
-      // An address says what it is of: ".ptr .align 1".
-      put_parameter(s.substr(s.find_last_of(blank) + 1), 8);
+    std::string_view rest = s;
+    const std::string_view type = take_word(rest);
+    Variable v;
+    if (take_word(rest) == ".ptr") {
+      // An address says what it is of.
+      if (type != ".u64" && type != ".b64") unknown("a parameter that is not known", line_);
+      v = {s.substr(s.find_last_of(blank) + 1), 8, 8};
     } else {
-      unknown("a parameter that is not known", line_);
+      v = variable_of(s, line_);
     }
-  }
-  void put_parameter(std::string_view name, std::size_t bytes) {
-    entry_.parameters.push_back({name, entry_.parameter_bytes, bytes});
-    entry_.parameter_bytes += (bytes + 7) / 8 * 8;
+    if (!v.has_size || v.alignment > 16) unknown("a parameter that is not known", line_);
+    const std::size_t offset = aligned(entry_.parameter_bytes, v.alignment);
+    entry_.parameters.push_back({v.name, offset, v.bytes});
+    entry_.parameter_bytes = offset + v.bytes;
   }
 
   void add_body(std::string_view code) {
@@ -136,11 +218,13 @@ class Parser {
       if (bits == 0) unknown("a register that is not known", line_);
       entry_.registers.push_back({s.substr(0, s.find('<')), bits});
     } else if (kind == ".local") {
-      if (take_word(s) != ".align") unknown("local memory that is not known", line_);
-      const std::size_t alignment = number(take_word(s), line_);
-      if (take_word(s) != ".b8") unknown("local memory that is not known", line_);
-      const auto [name, bytes] = array_of(s, line_);
-      entry_.locals.push_back({name, bytes, alignment});
+      const Variable v = variable_of(s, line_);
+      if (!v.has_size) unknown("local memory that is not known", line_);
+      const std::size_t offset = aligned(entry_.local_bytes, v.alignment);
+      entry_.locals.push_back({v.name, offset, v.bytes});
+      entry_.local_bytes = offset + v.bytes;
+    } else if (kind == ".shared") {
+      add_shared(s, false);
     } else {
       unknown("a declaration that is not known", line_);
     }
@@ -148,6 +232,7 @@ class Parser {
 
   void add_instruction(std::string_view s) {
     Line line;
+    line.text = s;
     if (s.front() == '@') {
       std::string_view predicate = take_word(s).substr(1);
       if ((line.negated = predicate.starts_with('!'))) predicate.remove_prefix(1);
@@ -155,10 +240,13 @@ class Parser {
     }
     line.opcode = take_word(s);
     line.operands = operands_of(s);
+    for (const std::string_view name : {"bar.", "barrier.", "shfl.", "vote."})
+      entry_.waits |= line.opcode.starts_with(name);
     entry_.lines.push_back(std::move(line));
   }
 
   Entry entry_;
+  std::vector<Variable> of_launch_;
   std::string_view line_;
   bool in_body_ = false;
 };

@@ -1,11 +1,15 @@
 #include "ptx_to_llvm.h"
 
+#include "thread.h"
+
 #include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
+#include <llvm/ADT/StringSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <optional>
@@ -39,29 +43,28 @@ class Translator {
  public:
   Translator(const Entry& entry, const std::string& name, llvm::Module& module)
       : entry_(entry), context_(module.getContext()), b_(context_) {
-    llvm::Type *const i32 = b_.getInt32Ty(), *const pointer = b_.getPtrTy();
-    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, i32, i32, i32}, /*isVarArg=*/false);
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, /*isVarArg=*/false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-    access_ = module.getOrInsertFunction("kiln_ptx_access", pointer, pointer, i32, b_.getInt1Ty());
   }
 
   void run() {
     b_.SetInsertPoint(new_block());
-    for (const Local& l : entry_.locals) {
-      auto* const memory = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), l.bytes));
-      memory->setAlignment(llvm::Align(l.alignment));
-      symbols_[ref(l.name)] = b_.CreatePtrToInt(memory, b_.getInt64Ty());
-    }
-    Value* const parameters = b_.CreatePtrToInt(function_->getArg(0), b_.getInt64Ty());
+    Value* const local = field(b_.getInt64Ty(), offsetof(Thread, local));
+    for (const Local& l : entry_.locals) symbols_[ref(l.name)] = b_.CreateAdd(local, b_.getInt64(l.offset));
+    // Addresses of shared memory begin at 0.
+    for (const Shared& v : entry_.shared) symbols_[ref(v.name)] = b_.getInt64(v.offset);
+    Value* const parameters = field(b_.getInt64Ty(), offsetof(Thread, parameters));
     for (const Parameter& p : entry_.parameters)
       symbols_[ref(p.name)] = b_.CreateAdd(parameters, b_.getInt64(p.offset));
     first_ = b_.GetInsertBlock();
     for (const Line& line : entry_.lines) {
       line_ = &line;
-      if (line.label.empty())
+      if (line.label.empty()) {
         instruction();
-      else
+      } else {
         go_to(block(line.label));
+        passed_.insert(ref(line.label));
+      }
     }
     if (!ended_) fail("the end of the entry is reached");
   }
@@ -71,6 +74,24 @@ class Translator {
   [[noreturn]] void fail(const std::string& what) const {
     throw std::runtime_error(
         fmt::format("PTX: {}: {} {}", what, line_->opcode, fmt::join(line_->operands, ", ")));
+  }
+
+  //===--- the thread and the device --------------------------------------===//
+
+  Value* field_address(std::size_t offset) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(0), offset);
+  }
+  Value* field(llvm::Type* type, std::size_t offset) { return b_.CreateLoad(type, field_address(offset)); }
+
+  /// A call of the device: the thread, the arguments, and the instruction's place.
+  Value* call(StringRef name, llvm::Type* result, llvm::ArrayRef<Value*> arguments) {
+    llvm::SmallVector<Value*> all{function_->getArg(0)};
+    all.append(arguments.begin(), arguments.end());
+    all.push_back(b_.getInt32(static_cast<std::uint32_t>(line_ - entry_.lines.data())));
+    llvm::SmallVector<llvm::Type*> types;
+    for (Value* v : all) types.push_back(v->getType());
+    auto* const type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
+    return b_.CreateCall(function_->getParent()->getOrInsertFunction(name, type), all);
   }
 
   //===--- control flow ---------------------------------------------------===//
@@ -125,6 +146,8 @@ class Translator {
 
   /// The operand's bits, `bits` of them: the lowest of a wider register.
   Value* load(StringRef s, unsigned bits) {
+    if (s.empty()) fail("an operand is missing");
+    if (s == "WARP_SZ") return llvm::ConstantInt::get(context_, llvm::APInt(bits, 32));
     if (s.front() == '%') {
       Value* v = special(s);
       if (!v) v = b_.CreateLoad(b_.getIntNTy(bits_of(s)), slot(s));
@@ -133,6 +156,7 @@ class Translator {
     }
     if (const auto found = symbols_.find(s); found != symbols_.end()) return found->second;
     std::uint64_t value = 0;
+    s.consume_back("U");
     if (s.starts_with("0f") || s.starts_with("0d")) {
       if (s.drop_front(2).getAsInteger(16, value)) fail("no number");
     } else if (StringRef digits = s; digits.consume_front("-")) {
@@ -144,10 +168,18 @@ class Translator {
     return llvm::ConstantInt::get(context_, llvm::APInt(64, value).trunc(bits));
   }
   Value* special(StringRef s) {
-    if (s == "%tid.x") return function_->getArg(1);
-    if (s == "%ctaid.x") return function_->getArg(2);
-    if (s == "%ntid.x") return function_->getArg(3);
-    return nullptr;
+    if (s == "%laneid") return field(b_.getInt32Ty(), offsetof(Thread, lane));
+    if (s == "%warpid") return field(b_.getInt32Ty(), offsetof(Thread, warp));
+    const auto [name, axis] = s.split('.');
+    if (axis.size() != 1 || axis.front() < 'x' || axis.front() > 'z') return nullptr;
+    const std::size_t offset = llvm::StringSwitch<std::size_t>(name)
+                                   .Case("%tid", offsetof(Thread, tid))
+                                   .Case("%ntid", offsetof(Thread, ntid))
+                                   .Case("%ctaid", offsetof(Thread, ctaid))
+                                   .Case("%nctaid", offsetof(Thread, nctaid))
+                                   .Default(0);
+    if (offset == 0) return nullptr;
+    return field(b_.getInt32Ty(), offset + 4 * static_cast<std::size_t>(axis.front() - 'x'));
   }
   StringRef text(std::size_t i) const {
     if (i >= line_->operands.size()) fail("an operand is missing");
@@ -174,7 +206,19 @@ class Translator {
     b_.CreateStore(with_sign ? b_.CreateSExt(v, type) : b_.CreateZExt(v, type), slot(reg));
   }
 
-  /// "[%rd1+8]" as an address.
+  /// The operands in braces, or the one operand.
+  llvm::SmallVector<StringRef> parts_of(std::size_t i) const {
+    llvm::SmallVector<StringRef> parts;
+    StringRef list = text(i);
+    if (!list.consume_front("{")) return {list};
+    if (!list.consume_back("}")) fail("no list");
+    list.split(parts, ',');
+    for (StringRef& part : parts)
+      if (part = part.trim(); part.empty()) fail("an operand is missing");
+    return parts;
+  }
+
+  /// "[%rd1+8]" as a number.
   Value* address(std::size_t i) {
     StringRef s = text(i);
     if (!s.consume_front("[") || !s.consume_back("]")) fail("no address");
@@ -184,7 +228,7 @@ class Translator {
       if (offset.getAsInteger(10, bytes)) fail("no offset");
       at = b_.CreateAdd(at, b_.getInt64(static_cast<std::uint64_t>(bytes)));
     }
-    return b_.CreateIntToPtr(at, b_.getPtrTy());
+    return at;
   }
 
   bool has(StringRef part) const { return llvm::is_contained(parts_, part); }
@@ -203,12 +247,15 @@ class Translator {
       ended_ = true;
       return;
     }
+    if (name_ == "bar" || name_ == "barrier") return barrier();
     if (type_.bits == 0) fail("an instruction that is not known");
-    if (name_ == "ld") return load_memory();
-    if (name_ == "st") return store_memory();
+    if (name_ == "shfl") return shuffle();
+    if (name_ == "vote") return vote();
+    if (name_ == "ld") return access(false);
+    if (name_ == "st") return access(true);
     if (name_ == "mov") return move();
     if (name_ == "cvt") return convert();
-    if (name_ == "cvta") return out(in(1));
+    if (name_ == "cvta") return convert_address();
     if (name_ == "setp") return compare();
     if (name_ == "selp") return out(b_.CreateSelect(load(text(3), 1), in(1), in(2)));
     if (type_.is_float()) return float_arithmetic();
@@ -217,41 +264,138 @@ class Translator {
   }
 
   void branch() {
+    if (line_->opcode != "bra" && line_->opcode != "bra.uni") fail("an instruction that is not known");
+    if (passed_.contains(text(0))) count_loop();
     b_.CreateBr(block(text(0)));
     ended_ = true;
   }
+  /// A branch backward.
+  void count_loop() {
+    Value* const left = b_.CreateSub(field(b_.getInt64Ty(), offsetof(Thread, loops)), b_.getInt64(1));
+    b_.CreateStore(left, field_address(offsetof(Thread, loops)));
+    when(b_.CreateICmpEQ(left, b_.getInt64(0)), [&] { call("kiln_ptx_endless", b_.getVoidTy(), {}); });
+  }
+  void when(Value* condition, llvm::function_ref<void()> body) {
+    llvm::BasicBlock *const then = new_block(), *const after = new_block();
+    b_.CreateCondBr(condition, then, after);
+    b_.SetInsertPoint(then);
+    body();
+    go_to(after);
+  }
 
-  /// The address of operand i, which the instruction accesses.
-  Value* accessed(std::size_t i, bool writes) {
-    if (has("param")) return address(i);
-    return b_.CreateCall(access_, {address(i), b_.getInt32(type_.bits / 8), b_.getInt1(writes)});
+  //===--- threads of a block ---------------------------------------------===//
+
+  /// bar.sync A; barrier.sync A; of all threads of the block.
+  void barrier() {
+    const bool is_aligned = name_ == "bar" || has("aligned");
+    if ((name_ == "bar" ? line_->opcode != "bar.sync"
+                        : line_->opcode != "barrier.sync" && line_->opcode != "barrier.sync.aligned") ||
+        line_->operands.size() != 1)
+      fail("a barrier that is not known");
+    call("kiln_ptx_barrier", b_.getVoidTy(), {load(text(0), 32), b_.getInt1(is_aligned)});
   }
-  void load_memory() {
-    auto* const v = b_.CreateLoad(b_.getIntNTy(type_.bits), accessed(1, false));
-    v->setAlignment(llvm::Align(type_.bits / 8));
-    out(v, type_.is_signed());
+
+  /// shfl.sync.MODE.b32 d|p, a, b, c, mask
+  void shuffle() {
+    if (parts_.size() != 4 || parts_[1] != "sync" || parts_[3] != "b32" || line_->operands.size() != 5)
+      fail("a shuffle that is not known");
+    const int mode = llvm::StringSwitch<int>(parts_[2])
+                         .Case("up", static_cast<int>(Shuffle::up))
+                         .Case("down", static_cast<int>(Shuffle::down))
+                         .Case("bfly", static_cast<int>(Shuffle::bfly))
+                         .Case("idx", static_cast<int>(Shuffle::idx))
+                         .Default(-1);
+    if (mode < 0) fail("a shuffle that is not known");
+    Value* const both = call("kiln_ptx_shuffle", b_.getInt64Ty(),
+                             {in(1), load(text(2), 32), load(text(3), 32), load(text(4), 32),
+                              b_.getInt32(static_cast<std::uint32_t>(mode))});
+    const auto [to, predicate] = text(0).split('|');
+    store(to, b_.CreateTrunc(both, b_.getInt32Ty()));
+    if (!predicate.empty()) store(predicate, b_.CreateTrunc(b_.CreateLShr(both, 32), b_.getInt1Ty()));
   }
-  void store_memory() {
-    b_.CreateStore(load(text(1), type_.bits), accessed(0, true))->setAlignment(llvm::Align(type_.bits / 8));
+
+  /// vote.sync.MODE.pred d, a, mask and vote.sync.ballot.b32 d, a, mask
+  void vote() {
+    if (parts_.size() != 4 || parts_[1] != "sync" || line_->operands.size() != 3)
+      fail("a vote that is not known");
+    const int mode = llvm::StringSwitch<int>(parts_[2])
+                         .Case("all", static_cast<int>(Vote::all))
+                         .Case("any", static_cast<int>(Vote::any))
+                         .Case("uni", static_cast<int>(Vote::uni))
+                         .Case("ballot", static_cast<int>(Vote::ballot))
+                         .Default(-1);
+    const bool is_ballot = mode == static_cast<int>(Vote::ballot);
+    if (mode < 0 || parts_[3] != (is_ballot ? "b32" : "pred")) fail("a vote that is not known");
+    StringRef predicate = text(1);
+    const bool negated = predicate.consume_front("!");
+    Value* value = load(predicate, 1);
+    if (negated) value = b_.CreateNot(value);
+    Value* const result = call("kiln_ptx_vote", b_.getInt32Ty(),
+                               {value, load(text(2), 32), b_.getInt32(static_cast<std::uint32_t>(mode))});
+    out(is_ballot ? result : b_.CreateTrunc(result, b_.getInt1Ty()));
+  }
+
+  //===--- memory ---------------------------------------------------------===//
+
+  /// Addresses of global and local memory are generic ones as they are.
+  void convert_address() {
+    Value* const at = in(1);
+    Value* const shared = field(b_.getInt64Ty(), offsetof(Thread, shared));
+    if (is({"shared"})) return out(b_.CreateAdd(at, shared));
+    if (is({"to", "shared"})) return out(b_.CreateSub(at, shared));
+    if (is({"global"}) || is({"to", "global"}) || is({"local"}) || is({"to", "local"})) return out(at);
+    fail("an address that is not known");
+  }
+
+  /// ld and st: SPACE, of one value or of a vector.
+  void access(bool writes) {
+    llvm::ArrayRef<StringRef> rest = llvm::ArrayRef(parts_).drop_front().drop_back();
+    const auto take = [&](StringRef word) {
+      if (rest.empty() || rest.front() != word) return false;
+      rest = rest.drop_front();
+      return true;
+    };
+    const bool is_parameter = take("param");
+    Space space = Space::generic;
+    if (take("global"))
+      space = take("nc") ? Space::global_nc : Space::global;
+    else if (take("shared"))
+      space = Space::shared;
+    else if (take("local"))
+      space = Space::local;
+    const unsigned lanes = take("v2") ? 2 : take("v4") ? 4 : 1;
+    const unsigned bytes = type_.bits / 8;
+    const llvm::SmallVector<StringRef> values = parts_of(writes ? 1 : 0);
+    if (!rest.empty() || values.size() != lanes || bytes * lanes > 16 || bytes == 0 ||
+        line_->operands.size() != 2 || (writes && (is_parameter || space == Space::global_nc)))
+      fail("an access that is not known");
+    Value* at = address(writes ? 0 : 1);
+    at = is_parameter ? b_.CreateIntToPtr(at, b_.getPtrTy())
+                      : call("kiln_ptx_access", b_.getPtrTy(),
+                             {at, b_.getInt32(bytes * lanes), b_.getInt1(writes),
+                              b_.getInt32(static_cast<std::uint32_t>(space))});
+    for (const auto [i, value] : llvm::enumerate(values)) {
+      Value* const place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), at, i * bytes);
+      if (writes)
+        b_.CreateStore(load(value, type_.bits), place)->setAlignment(llvm::Align(bytes));
+      else if (value != "_")
+        store(value, b_.CreateAlignedLoad(b_.getIntNTy(type_.bits), place, llvm::Align(bytes)),
+              type_.is_signed());
+    }
   }
 
   void move() {
-    llvm::SmallVector<StringRef> parts;
-    if (StringRef list = text(0);
-        list.consume_front("{") && list.consume_back("}")) {  // from one register to several
-      list.split(parts, ',');
-      const unsigned bits = type_.bits / static_cast<unsigned>(parts.size());
+    const llvm::SmallVector<StringRef> to = parts_of(0), from = parts_of(1);
+    if (to.size() > 1) {  // from one register to several
+      const unsigned bits = type_.bits / static_cast<unsigned>(to.size());
       Value* const whole = in(1);
-      for (auto [i, part] : llvm::enumerate(parts))
-        if (part.trim() != "_")
-          store(part.trim(), b_.CreateTrunc(b_.CreateLShr(whole, i * bits), b_.getIntNTy(bits)));
-    } else if (list = text(1); list.consume_front("{") && list.consume_back("}")) {
-      list.split(parts, ',');
-      const unsigned bits = type_.bits / static_cast<unsigned>(parts.size());
+      for (auto [i, part] : llvm::enumerate(to))
+        if (part != "_") store(part, b_.CreateTrunc(b_.CreateLShr(whole, i * bits), b_.getIntNTy(bits)));
+    } else if (from.size() > 1) {
+      const unsigned bits = type_.bits / static_cast<unsigned>(from.size());
       Value* whole = llvm::ConstantInt::get(b_.getIntNTy(type_.bits), 0);
-      for (auto [i, part] : llvm::enumerate(parts))
-        whole = b_.CreateOr(whole,
-                            b_.CreateShl(b_.CreateZExt(load(part.trim(), bits), whole->getType()), i * bits));
+      for (auto [i, part] : llvm::enumerate(from))
+        whole = b_.CreateOr(whole, b_.CreateShl(b_.CreateZExt(load(part, bits), whole->getType()), i * bits));
       out(whole);
     } else {
       out(in(1));
@@ -377,8 +521,7 @@ class Translator {
     };
     if (name_ == "add") return out(b_.CreateAdd(in(1), in(2)));
     if (name_ == "sub") return out(b_.CreateSub(in(1), in(2)));
-    if (name_ == "div") return out(s ? b_.CreateSDiv(in(1), in(2)) : b_.CreateUDiv(in(1), in(2)));
-    if (name_ == "rem") return out(s ? b_.CreateSRem(in(1), in(2)) : b_.CreateURem(in(1), in(2)));
+    if (name_ == "div" || name_ == "rem") return divide();
     if (name_ == "min") return binary(llvm::Intrinsic::smin, llvm::Intrinsic::umin);
     if (name_ == "max") return binary(llvm::Intrinsic::smax, llvm::Intrinsic::umax);
     if (name_ == "neg") return out(b_.CreateNeg(in(1)));
@@ -397,6 +540,21 @@ class Translator {
     if (name_ == "bfe" && !s) return extract();
     if (name_ == "prmt") return permute();
     fail("an instruction that is not known");
+  }
+
+  /// The least number by -1 wraps around.
+  void divide() {
+    const bool is_remainder = name_ == "rem";
+    Value *const x = in(1), *const y = in(2);
+    auto* const type = x->getType();
+    when(b_.CreateICmpEQ(y, llvm::ConstantInt::get(type, 0)),
+         [&] { call("kiln_ptx_divides_by_zero", b_.getVoidTy(), {}); });
+    if (!type_.is_signed()) return out(is_remainder ? b_.CreateURem(x, y) : b_.CreateUDiv(x, y));
+    Value* const is_minus_one = b_.CreateICmpEQ(y, llvm::ConstantInt::getAllOnesValue(type));
+    Value* const by = b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(type, 1), y);
+    if (is_remainder) return out(b_.CreateSRem(x, by));
+    Value* const quotient = b_.CreateSDiv(x, by);
+    out(b_.CreateSelect(is_minus_one, b_.CreateNeg(quotient), quotient));
   }
 
   /// A shift by the width or more gives zeros, or the sign.
@@ -448,10 +606,10 @@ class Translator {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_;
-  llvm::FunctionCallee access_;
   llvm::BasicBlock* first_ = nullptr;
   llvm::StringMap<llvm::AllocaInst*> registers_;
   llvm::StringMap<llvm::BasicBlock*> blocks_;
+  llvm::StringSet<> passed_;         // labels
   llvm::StringMap<Value*> symbols_;  // addresses
   bool ended_ = false;               // the block has its terminator
   // Of the instruction.

@@ -7,11 +7,10 @@
 
 namespace kiln::ptx {
 
-/// Adds `void NAME(ptr parameters, i32 thread, i32 block, i32 threads)` to the module: one thread of the
-/// entry, on the memory of this process, of a block of that many threads. Arithmetic is that of the PTX
-/// manual, rounding included; an instruction that is not known throws std::runtime_error. Kernels with
-/// barriers or shared memory are not known. Each access but those to parameters goes through `ptr
-/// kiln_ptx_access(ptr, i32 bytes, i1 writes)`, which returns the address to access.
+/// Adds `void NAME(ptr thread)` to the module: one Thread (thread.h) of the entry, on the memory of this
+/// process. Arithmetic is that of the PTX manual, rounding included; an instruction that is not known throws
+/// std::runtime_error. Each access but those to parameters, each barrier, shuffle and vote is a call of the
+/// device (thread.h). Addresses of shared memory begin at 0; all others are of this process.
 void translate(const Entry& entry, const std::string& name, llvm::Module& module);
 
 }  // namespace kiln::ptx

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Kernels written by hand, on the emulated device.
+namespace kiln::ptx {
+
+/// What a launch is of. A kernel has the parameters in, out (addresses) and n (.u32).
+struct Sample {
+  std::string_view ptx;
+  std::string_view kernel;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  std::vector<std::uint32_t> in;
+  std::size_t out_words = 0;
+  std::uint32_t n = 0;
+};
+
+struct Outcome {
+  enum { refused, failed, done } how = refused;
+  std::vector<std::uint32_t> out;
+  std::string message;  ///< what the device says on stderr
+};
+
+Outcome run(const Sample&);
+
+/// What `body` writes to stderr.
+std::string stderr_of(const std::function<void()>& body);
+
+/// PTX in front of an entry's body: version 7.0 for sm_80, and the entry with its parameters.
+std::string entry(std::string_view name, std::string_view body);
+
+}  // namespace kiln::ptx

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstddef>
+#include <ucontext.h>
+
+namespace kiln::ptx {
+
+/// A stack of its own, on which a function runs until it leaves, and goes on when it is entered again. What
+/// is left of an ended one is dropped without destructors.
+class Fiber {
+ public:
+  explicit Fiber(std::size_t stack_bytes);
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// `run` never returns. It starts with the first enter().
+  void start(void (*run)(void*), void* argument);
+  /// Goes on in the fiber. Returns when it leaves.
+  void enter();
+  /// From within the fiber: goes on behind enter().
+  void leave();
+
+ private:
+  static void trampoline(unsigned high, unsigned low);
+
+  ucontext_t here_{}, caller_{};
+  std::byte* stack_ = nullptr;
+  std::size_t bytes_;
+  void (*run_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  // Of sanitizers.
+  void* fake_stack_ = nullptr;
+  void* caller_fake_stack_ = nullptr;
+  const void* caller_stack_ = nullptr;
+  std::size_t caller_bytes_ = 0;
+  void *tsan_here_ = nullptr, *tsan_caller_ = nullptr;
+};
+
+}  // namespace kiln::ptx

@@ -1,0 +1,39 @@
+#include "limits.h"
+
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace kiln::ptx {
+namespace {
+
+constexpr std::uint64_t most_threads = 1024;
+constexpr Extent most_block{1024, 1024, 64}, most_grid{0x7fffffff, 65535, 65535};
+
+bool is_within(Extent e, Extent most) {
+  return e.x > 0 && e.y > 0 && e.z > 0 && e.x <= most.x && e.y <= most.y && e.z <= most.z;
+}
+
+}  // namespace
+
+bool is_possible(const Kernel& k, Extent grid, Extent block, std::size_t shared_bytes) {
+  const Entry& e = k.entry;
+  const auto refuse = [&](const std::string& why) {
+    std::fprintf(stderr, "ptx device: kernel %s: %s\n", std::string(e.name).c_str(), why.c_str());
+    return false;
+  };
+  if (!is_within(block, most_block) || block.count() > most_threads)
+    return refuse(
+        fmt::format("a block of ({}, {}, {}) threads: the card takes 1024, (1024, 1024, 64) along the axes",
+                    block.x, block.y, block.z));
+  if (e.most_threads != 0 && block.count() > e.most_threads)
+    return refuse(fmt::format("a block of {} threads: the kernel is for {}", block.count(), e.most_threads));
+  if (!is_within(grid, most_grid))
+    return refuse(fmt::format("a grid of ({}, {}, {}) blocks: the card takes (2147483647, 65535, 65535)",
+                              grid.x, grid.y, grid.z));
+  if (e.shared_bytes + shared_bytes > k.most_shared)
+    return refuse(fmt::format("{} bytes of shared memory and {} of the launch: the card gives a block {}",
+                              e.shared_bytes, shared_bytes, k.most_shared));
+  return true;
+}
+
+}  // namespace kiln::ptx

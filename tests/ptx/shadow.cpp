@@ -1,0 +1,84 @@
+#include "shadow.h"
+
+#include <algorithm>
+#include <new>
+#include <sys/mman.h>
+#include <utility>
+
+namespace kiln::ptx {
+namespace {
+
+/// Zeros.
+Mark* map_marks(std::size_t count) {
+  void* const p = mmap(nullptr, count * sizeof(Mark), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<Mark*>(p);
+}
+
+}  // namespace
+
+Shadow::Shadow(std::size_t bytes)
+    : bytes_(std::max<std::size_t>(bytes, 1)), writers_(map_marks(count())), readers_(map_marks(count())) {}
+
+Shadow::~Shadow() {
+  munmap(writers_, count() * sizeof(Mark));
+  munmap(readers_, count() * sizeof(Mark));
+}
+
+void Shadow::split() {
+  const std::size_t words = count();
+  unit_ = 1;
+  for (Mark** marks : {&writers_, &readers_}) {
+    Mark* const old = std::exchange(*marks, map_marks(count()));
+    for (std::size_t i = 0; i < words; ++i)
+      if (old[i] != nobody) std::fill(*marks + 4 * i, *marks + std::min(4 * i + 4, bytes_), old[i]);
+    munmap(old, words * sizeof(Mark));
+  }
+}
+
+void Shadow::split_for(std::size_t at, std::size_t bytes) {
+  if (unit_ > 1 && (at % unit_ != 0 || ((at + bytes) % unit_ != 0 && at + bytes != bytes_))) split();
+}
+
+Found Shadow::read_constant(std::size_t at, std::size_t bytes, const Period& p) {
+  if (bytes < unit_) split();
+  Found found;
+  for (std::size_t i = at / unit_, end = (at + bytes) / unit_; i < end; ++i) {
+    const Mark w = writers_[i];
+    if (w == nobody) found = {Clash::unwritten, w};
+    if (w >= p.launch) found = {Clash::written, w};
+    readers_[i] = p.read_only();
+  }
+  return found;
+}
+
+void Shadow::set(std::size_t at, std::size_t bytes, Mark mark) {
+  split_for(at, bytes);
+  std::fill(writers_ + at / unit_, writers_ + (at + bytes + unit_ - 1) / unit_, mark);
+}
+
+void Shadow::copy(std::size_t at, Shadow& from, std::size_t from_at, std::size_t bytes) {
+  split_for(at, bytes);
+  from.split_for(from_at, bytes);
+  if (unit_ != from.unit_) unit_ > 1 ? split() : from.split();
+  const auto mark = [](Mark m) { return m == nobody ? nobody : host; };
+  const std::size_t n = (bytes + unit_ - 1) / unit_;
+  Mark* const to = writers_ + at / unit_;
+  const Mark* const source = from.writers_ + from_at / unit_;
+  if (to <= source)
+    std::transform(source, source + n, to, mark);
+  else
+    std::transform(std::make_reverse_iterator(source + n), std::make_reverse_iterator(source),
+                   std::make_reverse_iterator(to + n), mark);
+}
+
+void Shadow::forget_launches() {
+  for (std::size_t i = 0; i < count(); ++i) {
+    // Pages without marks are not written.
+    if (writers_[i] > host) writers_[i] = host;
+    if (readers_[i] != nobody) readers_[i] = nobody;
+  }
+}
+
+}  // namespace kiln::ptx
