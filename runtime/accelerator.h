@@ -48,8 +48,6 @@ class Accelerator {
     std::int64_t scratch_bytes;  ///< of an iteration; 0: the kernel takes none
   };
   virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
-  /// How the kernel's iterations are divided among threads, for people.
-  virtual std::string schedule_of(const std::shared_ptr<void>& kernel) const = 0;
 };
 
 /// GPU `id`. Throws kiln::Error if there is none, with the remedy.

@@ -414,9 +414,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
     if (accelerator_) accelerator_->wait();
     const auto end = Clock::now();
     profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(),
-                accelerator_ && !launches_[i].control
-                    ? accelerator_->schedule_of(accelerator_kernels_[launches_[i].kernel])
-                    : std::string());
+                launches_[i].control ? std::string() : plan_.kernels[launches_[i].kernel].schedule);
     start = end;
   }
 }

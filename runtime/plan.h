@@ -29,7 +29,11 @@ struct PlannedKernel {
   std::string name;                  ///< for people: the operators in it
   std::array<std::uint64_t, 2> key;  ///< hash of the kernel's definition and of the compiler
   std::string symbol;                ///< the function's name in `object`
-  Blob object;                       ///< an ELF object; null for a function of the process itself (tests)
+  Blob object;  ///< an ELF object, or PTX; null for a function of the process itself (tests)
+  /// On a GPU: how its threads divide the outermost loop, for people, and how many threads an iteration has,
+  /// which share a block. Empty on the CPU.
+  std::string schedule = {};
+  std::uint32_t threads = 1;
 };
 
 /// Where a value lives during a call.

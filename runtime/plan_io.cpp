@@ -77,7 +77,7 @@ struct nlohmann::adl_serializer<kiln::BufferRef::Space> {
 
 namespace kiln {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlannedKernel, name, key, symbol, object)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlannedKernel, name, key, symbol, object, schedule, threads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferRef, space, index, offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoopPlan, body, steps, draws, carries, rows, invariants, outputs,
                                    conditional)

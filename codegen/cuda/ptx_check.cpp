@@ -20,6 +20,7 @@ constexpr Allowed allowed[] = {
     {"abs", ".f32 .f64 .s32 .s64"},
     {"add", ".rn.f32 .rn.f64 .s16 .s32 .s64 .u64"},
     {"and", ".b16 .b32 .b64 .pred"},
+    {"bar", ".sync .warp.sync"},
     {"bfe", ".u32 .u64"},
     {"bra", ". .uni"},
     {"clz", ".b32 .b64"},
@@ -46,6 +47,7 @@ constexpr Allowed allowed[] = {
     {"rem", ".s32 .s64 .u32 .u64"},
     {"ret", "."},
     {"selp", ".b16 .b32 .b64 .f32 .f64"},
+    {"shfl", ".sync.down.b32 .sync.idx.b32"},
     {"shl", ".b16 .b32 .b64"},
     {"shr", ".s16 .s32 .s64 .u16 .u32 .u64"},
     {"sqrt", ".rn.f32 .rn.f64"},
@@ -82,12 +84,12 @@ llvm::StringSet<> make_list() {
   add("cvt", integers, integers);
   add("cvt.rn", floats, integers);
   add("cvt.rzi", integers, floats);
-  add("ld", "global local param", bits);
-  add("ld", "global local param", integers);
+  add("ld", "global local param shared", bits);
+  add("ld", "global local param shared", integers);
   // Of memory that no thread writes.
   add("ld.global", "nc", bits);
   add("ld.global", "nc", integers);
-  add("st", "global local", bits);
+  add("st", "global local shared", bits);
   return list;
 }
 

@@ -156,6 +156,10 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};
+  if (target.gpu) {
+    kernel->schedule = request.schedule.name;
+    kernel->threads = request.schedule.threads;
+  }
   return kernel;
 }
 

@@ -27,6 +27,7 @@ struct GpuKernel {
   std::string name, symbol;
   void* module = nullptr;
   void* function = nullptr;
+  std::int64_t threads = 1;  // of an iteration
   ~GpuKernel() {
     if (!module) return;
     driver().synchronize();  // it may be running
@@ -100,6 +101,7 @@ class Gpu final : public Accelerator {
     auto made = std::make_shared<GpuKernel>();
     made->name = kernel.name;
     made->symbol = kernel.symbol;
+    made->threads = kernel.threads;
     const std::string ptx(reinterpret_cast<const char*>(kernel.object->data()), kernel.object->size());
     const int result = driver().load_module(&made->module, ptx.c_str());
     if (result == nvidia::unsupported_ptx_version)
@@ -133,17 +135,14 @@ class Gpu final : public Accelerator {
     }
     parameters.push_back(&extent);
     if (scratch_bytes > 0) parameters.push_back(&scratch_bytes);
-    const auto blocks = static_cast<unsigned>((extent + threads_per_block - 1) / threads_per_block);
+    const auto blocks =
+        static_cast<unsigned>((extent * k.threads + threads_per_block - 1) / threads_per_block);
     const int result = driver().launch(k.function, blocks, 1, 1, threads_per_block, 1, 1, 0, nullptr,
                                        parameters.data(), nullptr);
     if (arrays) deallocate(arrays, 8 * values.size(), memory::Use::arena);
     check(result, ("launching kernel " + k.name).c_str());
     static const bool waits = env_is_on("KILN_CUDA_SYNC");
     if (waits) check(driver().synchronize(), ("running kernel " + k.name).c_str());
-  }
-
-  std::string schedule_of(const std::shared_ptr<void>&) const override {
-    return "a thread per iteration, as on the CPU";
   }
 
  private:

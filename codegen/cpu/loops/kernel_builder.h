@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace kiln::codegen {
 
@@ -157,6 +159,17 @@ struct KernelArguments {
   std::size_t operands = 0;  ///< with scratch memory, which is the last
   std::size_t params = 0;
   bool has_scratch = false;
+  /// Of each operand but the scratch memory: which memory it is in. Those of one number may overlap; no two
+  /// others do.
+  std::vector<int> memory = {};
+};
+
+/// How the threads of a GPU divide the outermost loop of a kernel.
+struct GpuSchedule {
+  std::string name = "a thread per iteration (fallback)";  ///< for people
+  unsigned threads = 1;                                    ///< of an iteration
+  /// Between kernels of a row fusion: emits a wait for all threads of the iteration.
+  std::function<void(KernelBuilder&)> barrier = {};
 };
 
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
@@ -170,6 +183,7 @@ struct KernelRequest {
   /// expose the latency of each chain.
   bool in_order = false;
   KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
+  GpuSchedule schedule = {};       ///< follows from the key
 };
 
 }  // namespace kiln::codegen
