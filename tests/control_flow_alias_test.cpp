@@ -41,7 +41,9 @@ Tensors with_inputs(const Net::Body& body, const Tensors& in) {
   return eager;
 }
 
-const Tensor yes({1.f}), no({-1.f});
+// Made where a test's arrays are, which is not known before main().
+Tensor yes() { return Tensor({1.f}); }
+Tensor no() { return Tensor({-1.f}); }
 
 }  // namespace
 
@@ -54,8 +56,8 @@ TEST_CASE("a cond that returns a tensor from outside returns that tensor", "[ali
     return {x * 1, chosen};
   };
   const Tensor x({1, 2});
-  CHECK(compiles(body, {yes, x}));
-  for (const Tensor& c : {yes, no}) {
+  CHECK(compiles(body, {yes(), x}));
+  for (const Tensor& c : {yes(), no()}) {
     const Tensors r = with_inputs(body, {c, x});
     CHECK(floats(r[0]) == std::vector<float>{4, 6});
   }
@@ -66,8 +68,8 @@ TEST_CASE("a cond that returns an input of the network returns it to the caller"
     return F.contrib().cond(
         in[0] > 0, [&] { return Tensors{in[1]}; }, [&] { return Tensors{in[1]}; });
   };
-  CHECK(compiles(body, {yes, Tensor({1, 2})}));
-  const Tensors r = with_inputs(body, {no, Tensor({1, 2})});
+  CHECK(compiles(body, {yes(), Tensor({1, 2})}));
+  const Tensors r = with_inputs(body, {no(), Tensor({1, 2})});
   CHECK(floats(r[2]) == std::vector<float>{2, 3});
 }
 
@@ -79,9 +81,9 @@ TEST_CASE("a cond that returns one tensor twice returns one array twice", "[alia
     r[0] *= 3;
     return {r[0], r[1]};
   };
-  CHECK(compiles(body, {yes, Tensor({1, 2})}));
-  with_inputs(body, {yes, Tensor({1, 2})});
-  const Tensors r = with_inputs(body, {no, Tensor({1, 2})});
+  CHECK(compiles(body, {yes(), Tensor({1, 2})}));
+  with_inputs(body, {yes(), Tensor({1, 2})});
+  const Tensors r = with_inputs(body, {no(), Tensor({1, 2})});
   CHECK(floats(r[1]) == std::vector<float>{3, 6});  // 0 and 3, then 1 and 2 more by the caller
 }
 
@@ -95,11 +97,11 @@ TEST_CASE("results of a cond that are views of one array write through", "[alias
         r[2][slice(0, 1)] = 7;
         return {r[0] * 1, r[1] * 1, r[2] * 1};
       },
-      {yes, Tensor({{1, 2}, {3, 4}})});
+      {yes(), Tensor({{1, 2}, {3, 4}})});
 }
 
 TEST_CASE("where values decide which array a cond returns, a write means the same", "[alias]") {
-  for (const Tensor& c : {yes, no}) {
+  for (const Tensor& c : {yes(), no()}) {
     // One branch gives an array from outside, the other a new one.
     with_inputs(
         [](F& F, const Tensors& in) -> Tensors {
@@ -174,16 +176,16 @@ TEST_CASE("where nobody can tell, a cond of which values decide the array is com
         in[0] > 0, [&] { return Tensors{x}; }, [&] { return Tensors{x * 2}; })[0];
     return {r * 3, r + 1};
   };
-  CHECK(compiles(body, {yes, Tensor({1, 2})}));
-  with_inputs(body, {no, Tensor({1, 2})});
+  CHECK(compiles(body, {yes(), Tensor({1, 2})}));
+  with_inputs(body, {no(), Tensor({1, 2})});
   // The result itself, of an array that is gone.
   const auto gone = [](F& F, const Tensors& in) {
     const Tensor x = F.tanh(in[1]);
     return F.contrib().cond(
         in[0] > 0, [&] { return Tensors{x}; }, [&] { return Tensors{x * 2}; });
   };
-  CHECK(compiles(gone, {yes, Tensor({1, 2})}));
-  with_inputs(gone, {yes, Tensor({1, 2})});
+  CHECK(compiles(gone, {yes(), Tensor({1, 2})}));
+  with_inputs(gone, {yes(), Tensor({1, 2})});
 }
 
 TEST_CASE("a body of foreach writes into its states in place", "[alias]") {
@@ -541,7 +543,7 @@ TEST_CASE("why a call is not compiled is said where it cannot be bound", "[alias
         in[0] > 0, [&] { return Tensors{in[1]}; }, [&] { return Tensors{in[1] * 2}; });
   });
   net.hybridize();
-  CHECK_THROWS_WITH(net.bind({yes, Tensor({1, 2})}),
+  CHECK_THROWS_WITH(net.bind({yes(), Tensor({1, 2})}),
                     Catch::Contains("values decide whether a result aliases another"));
 }
 

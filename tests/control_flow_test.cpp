@@ -317,7 +317,8 @@ TEST_CASE("loops and branches are written as MXNet writes them, and give its num
 
   net.collect_params().load(base + "-0000.params");
   const std::vector<NamedArray> io = load_arrays(base + "-io.params");
-  const Tensors inputs{*find_array(io, "in:data0"), *find_array(io, "in:data1")};
+  const Device device = DeviceScope::current();
+  const Tensors inputs{find_array(io, "in:data0")->to(device), find_array(io, "in:data1")->to(device)};
   const Tensors eager = net(inputs);
   net.hybridize();
   const Tensors compiled = net(inputs);

@@ -13,7 +13,8 @@ using namespace kiln;
 
 namespace {
 
-constexpr int steps = 200;
+constexpr int all_steps = 200;
+int steps = all_steps;
 
 /// What a training leaves: the losses of all steps, then the parameters.
 using Outcome = std::vector<Tensor>;
@@ -79,7 +80,7 @@ Outcome mlp(Mode mode) {
                {.learning_rate = 0.05,
                 .momentum = 0.9,
                 .wd = 1e-3,
-                .lr_scheduler = lr_scheduler::Cosine({.max_update = steps, .warmup_steps = 10})},
+                .lr_scheduler = lr_scheduler::Cosine({.max_update = all_steps, .warmup_steps = 10})},
                mode);
 }
 
@@ -173,7 +174,7 @@ std::string difference(const Outcome& a, const Outcome& b) {
 void check(const Training& training) {
   const Outcome expected = run(training, Mode::eager, 1);
   for (const double v : expected.back().to_vector<double>()) CHECK(std::isfinite(v));
-  CHECK_FALSE(same_bits(expected[0], expected[steps - 1]));
+  CHECK_FALSE(same_bits(expected[0], expected[static_cast<std::size_t>(steps) - 1]));
   for (const Mode mode : {Mode::eager, Mode::hybridized, Mode::one_call})
     for (const int threads : {1, 2, 5}) {
       if (mode == Mode::eager && threads == 1) continue;
@@ -197,3 +198,18 @@ TEST_CASE("training convolutions with BatchNorm and Dropout", "[convolutions]") 
 TEST_CASE("training an LSTM", "[lstm]") { check(trainings[2]); }
 TEST_CASE("training a layer of an encoder", "[encoder]") { check(trainings[3]); }
 TEST_CASE("training two adversaries with a trainer each", "[adversaries]") { check(trainings[4]); }
+
+TEST_CASE("three steps of each on a GPU", "[.][gpu]") {
+  steps = 3;
+  for (const Training& training : trainings) {
+    const Outcome expected = run(training, Mode::eager, 1);
+    for (const Mode mode : {Mode::eager, Mode::hybridized, Mode::one_call}) {
+      CAPTURE(training.name, static_cast<int>(mode));
+      const DeviceScope scope(cuda(0));
+      const Outcome found = run(training, mode, 1);
+      CHECK(found.back().device() == cuda(0));
+      CHECK(difference(found, expected) == "");
+    }
+  }
+  steps = all_steps;
+}

@@ -23,7 +23,9 @@ std::vector<Tensor> run_body(const ir::Subgraph& body, const std::vector<Tensor>
 
 std::vector<Tensor> run_node(const ir::Node& node, const std::vector<Tensor>& inputs,
                              std::source_location where) {
-  if (node.op->name == "_function") return run_function(function_call(node, {}, where), inputs, where);
+  // Recorded, it is a node as any other.
+  if (node.op->name == "_function" && !Trace::current())
+    return run_function(function_call(node, {}, where), inputs, where);
   return invoke(*node.op, inputs, node.attrs, where, {}, node.subgraphs, node.np_shape);
 }
 

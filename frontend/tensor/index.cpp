@@ -142,7 +142,7 @@ Tensor with_dropped(Tensor update, const Selection& s, std::source_location wher
 Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_location where) {
   const Selection s = select(known_shape(x, "x[...]", where), index, where);
   // An empty result has no elements of x, so that a trace need not record its origin.
-  if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x), TensorAccess::device(x));
+  if (s.empty) return TensorAccess::empty(result_shape(s), TensorAccess::dtype(x), x.device());
   if (s.view) return view(x, s);
   const CallAttributes<4> given = slice_attributes(s);
   const Tensor* inputs[] = {&x};
