@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace kiln::ptx {
 namespace {
@@ -170,22 +171,88 @@ add.s32 %r10, %r10, %r12;
 st.global.b32 [%rd5], %r10;
 ret;)";
 
-RightSample sum_sample() {
-  RightSample s{"block_sum", {.ptx = kernel(block_sum), .block = {256, 1, 1}, .in = {}, .out_words = 1}, {0}};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    s.sample.in.push_back(i * i + 1);
-    s.expected[0] += i * i + 1;
-  }
-  return s;
+/// A sum of 256 values in shared memory: half of the threads, half of those, with a barrier between.
+std::string tree_sum() {
+  std::string body = R"(
+.shared .align 4 .b8 x[1024];
+ld.global.b32 %r3, [%rd4];
+mov.b64 %rd6, x;
+add.s64 %rd7, %rd6, %rd3;
+st.shared.b32 [%rd7], %r3;
+)";
+  for (int half = 128; half > 0; half /= 2)
+    body += fmt::format(R"(bar.sync 0;
+setp.gt.s32 %p1, %r2, {1};
+@%p1 bra $step{0};
+ld.shared.b32 %r4, [%rd7+{2}];
+ld.shared.b32 %r5, [%rd7];
+add.s32 %r5, %r4, %r5;
+st.shared.b32 [%rd7], %r5;
+$step{0}:
+)",
+                        half, half - 1, 4 * half);
+  return body + R"(setp.gt.s32 %p2, %r2, 0;
+@%p2 bra $done;
+ld.shared.b32 %r6, [x];
+st.global.b32 [%rd2], %r6;
+$done:
+ret;)";
 }
 
-RightSample prefix_sample() {
+/// Sums of all values up to each one, in a row of shared memory that begins with 32 zeros.
+std::string padded_prefix_sum() {
+  std::string body = R"(
+.shared .align 4 .b8 row[384];
+ld.global.b32 %r3, [%rd4];
+mov.b64 %rd6, row;
+add.s64 %rd7, %rd6, %rd3;
+mov.b32 %r4, 0;
+setp.gt.s32 %p1, %r2, 31;
+@%p1 bra $zeros;
+st.shared.b32 [%rd7], %r4;
+$zeros:
+st.shared.b32 [%rd7+128], %r3;
+)";
+  for (int by = 1; by < 64; by *= 2)
+    body += fmt::format(R"(bar.sync 0;
+ld.shared.b32 %r5, [%rd7+{}];
+bar.sync 0;
+add.s32 %r3, %r3, %r5;
+st.shared.b32 [%rd7+128], %r3;
+)",
+                        128 - 4 * by);
+  return body + "ld.shared.b32 %r6, [%rd7+128];\nst.global.b32 [%rd5], %r6;\nret;";
+}
+
+/// Sums of all lanes' values up to each lane, and the warp's sum, which each lane gets.
+std::string warp_sums() {
+  std::string body = "ld.global.b32 %r3, [%rd4];\nmov.b32 %r4, %r3;\n";
+  for (int by = 1; by < 32; by *= 2)
+    body += fmt::format(R"(shfl.sync.up.b32 %r5|%p1, %r3, {}, 0, -1;
+selp.b32 %r5, %r5, 0, %p1;
+add.s32 %r3, %r3, %r5;
+)",
+                        by);
+  for (int by = 16; by > 0; by /= 2)
+    body += fmt::format("shfl.sync.bfly.b32 %r5, %r4, {}, 31, -1;\nadd.s32 %r4, %r4, %r5;\n", by);
+  return body + "mad.lo.s32 %r6, %r4, 1000, %r3;\nst.global.b32 [%rd5], %r6;\nret;";
+}
+
+/// `threads` values of 1 + 3 i^2, and what is expected of their sums.
+RightSample sums_sample(const char* name, const std::string& body, std::uint32_t threads, bool each,
+                        std::uint32_t warp_factor = 0) {
   RightSample s{
-      "prefix_sum", {.ptx = kernel(prefix_sum), .block = {64, 1, 1}, .in = {}, .out_words = 64}, {}};
-  std::uint32_t sum = 0;
-  for (std::uint32_t i = 0; i < 64; ++i) {
-    s.sample.in.push_back(i * 7 + 3);
-    s.expected.push_back(sum += i * 7 + 3);
+      name, {.ptx = kernel(body), .block = {threads, 1, 1}, .in = {}, .out_words = each ? threads : 1}, {}};
+  for (std::uint32_t i = 0; i < threads; ++i) s.sample.in.push_back(1 + 3 * i * i);
+  const std::uint32_t length = warp_factor > 0 ? 32 : threads;
+  for (std::uint32_t first = 0; first < threads; first += length) {
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = 0; i < length; ++i) {
+      sum += s.sample.in[first + i];
+      if (each || i + 1 == length) s.expected.push_back(sum);
+    }
+    if (warp_factor > 0)
+      for (std::uint32_t i = 0; i < length; ++i) s.expected[first + i] += warp_factor * sum;
   }
   return s;
 }
@@ -247,7 +314,13 @@ std::uint32_t bits(float x) {
 }
 
 std::vector<RightSample> right_samples() {
-  return {sum_sample(), prefix_sample(), product_sample(), exchange_sample()};
+  return {sums_sample("block_sum", block_sum, 256, false),
+          sums_sample("prefix_sum", prefix_sum, 64, true),
+          sums_sample("padded_prefix_sum", padded_prefix_sum(), 64, true),
+          sums_sample("tree_sum", tree_sum(), 256, false),
+          sums_sample("warp_sums", warp_sums(), 64, true, 1000),
+          product_sample(),
+          exchange_sample()};
 }
 
 }  // namespace kiln::ptx
