@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <sstream>
 #include <stdexcept>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ std::string stderr_of(const std::function<void()>& body) {
 
 Outcome run(const Sample& s) {
   Outcome outcome;
-  outcome.message = stderr_of([&] {
+  const std::string said = stderr_of([&] {
     void *module = nullptr, *function = nullptr;
     if (cuModuleLoadData(&module, s.ptx.c_str()) != 0) return;
     if (cuModuleGetFunction(&function, module, "k") == 0) {
@@ -52,6 +53,10 @@ Outcome run(const Sample& s) {
     }
     cuModuleUnload(module);
   });
+  // Sanitizers write there too.
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("ptx device:")) outcome.message += line + "\n";
   return outcome;
 }
 
