@@ -342,6 +342,38 @@ TEST_CASE("PTX that the card or the module cannot have is refused") {
   }
 }
 
+TEST_CASE("text that is cut, or lacks a character, is refused or runs") {
+  const std::string ptx = right_samples().back().sample.ptx;
+  const auto try_text = [](const std::string& text) {
+    void* module = nullptr;
+    if (cuModuleLoadData(&module, text.c_str()) == 0) cuModuleUnload(module);
+  };
+  const std::string said = stderr_of([&] {
+    for (std::size_t i = 0; i < ptx.size(); i += 7) try_text(ptx.substr(0, i));
+    for (std::size_t i = 0; i < ptx.size(); i += 5) try_text(std::string(ptx).erase(i, 1));
+  });
+  CHECK_THAT(said, Contains("ptx device: PTX: no whole entry"));
+}
+
+TEST_CASE("more shared memory than 48 KiB for who asks for it") {
+  void *module = nullptr, *function = nullptr;
+  REQUIRE(cuModuleLoadData(&module, kernel("ret;", ".extern .shared .align 4 .b8 x[];").c_str()) == 0);
+  REQUIRE(cuModuleGetFunction(&function, module, "k") == 0);
+  std::uint64_t zero = 0;
+  void* parameters[] = {&zero, &zero, &zero};
+  const auto launch = [&](unsigned bytes) {
+    return cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, bytes, nullptr, parameters, nullptr);
+  };
+  int result = 0;
+  CHECK_THAT(stderr_of([&] { result = launch(100 << 10); }), Contains("102400 of the launch"));
+  CHECK(result == 1);
+  CHECK(cuFuncSetAttribute(function, 8, 164 << 10) == 1);
+  CHECK(cuFuncSetAttribute(function, 8, 100 << 10) == 0);
+  CHECK(launch(100 << 10) == 0);
+  CHECK(cuModuleUnload(module) == 0);
+  CHECK(launch(0) == 400);
+}
+
 TEST_CASE("allocations and launches fail when they are told to") {
   // The device counts from its start, so the program's earlier calls count too.
   const auto fails_at = [](const char* variable, auto&& attempt) {
