@@ -200,13 +200,17 @@ int cuModuleUnload(void* module) {
   return result;
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
+  const Lock lock(device().mutex);
+  if (!device().modules.contains(static_cast<Kernel*>(module))) return invalid_handle;
   if (static_cast<Kernel*>(module)->entry.name != name) return not_found;
   return *function = module, success;
 }
 
 int cuFuncSetAttribute(void* function, int attribute, int value) {
   constexpr int max_dynamic_shared_bytes = 8;
-  auto& k = *static_cast<Kernel*>(function);
+  const Lock lock(device().mutex);
+  if (!device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
+  Kernel& k = *static_cast<Kernel*>(function);
   const std::size_t bytes = k.entry.shared_bytes + static_cast<std::size_t>(value);
   if (attribute != max_dynamic_shared_bytes || value < 0 || bytes > most_shared_of_card) return invalid_value;
   return k.most_shared = bytes, success;
@@ -217,7 +221,8 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                    void**) {
   const Lock lock(device().mutex);
   const auto stream = device().streams.find(handle);
-  if (!stream) return invalid_handle;
+  // Of a module that is loaded.
+  if (!stream || !device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
   if (is_to_fail("KILN_PTX_FAIL_LAUNCH", ++device().launches)) return launch_failed;
   const Kernel& k = *static_cast<const Kernel*>(function);
   const Extent grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};

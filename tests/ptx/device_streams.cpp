@@ -37,6 +37,12 @@ int cuStreamSynchronize(void* handle) {
   const Lock lock(device().mutex);
   return add(handle, true, [] { return success; });
 }
+int cuStreamQuery(void* handle) {
+  const Lock lock(device().mutex);
+  const auto stream = device().streams.find(handle);
+  if (!stream) return invalid_handle;
+  return stream->is_done(stream->added()) ? success : not_ready;
+}
 int cuStreamDestroy_v2(void* handle) {
   const Lock lock(device().mutex);
   const auto stream = handle ? device().streams.find(handle) : nullptr;

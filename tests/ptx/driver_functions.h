@@ -18,6 +18,7 @@ int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes
 int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void* stream);
 int cuStreamCreate(void** stream, unsigned flags);
 int cuStreamSynchronize(void* stream);
+int cuStreamQuery(void* stream);
 int cuStreamDestroy_v2(void* stream);
 int cuStreamWaitEvent(void* stream, void* event, unsigned flags);
 int cuEventCreate(void** event, unsigned flags);

@@ -3,6 +3,7 @@
 #include "fiber.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -92,6 +93,10 @@ Launch::Result Launch::run() {
     std::fprintf(stderr, "ptx device: a launch of more than 2^31 threads is too large to be followed\n");
     return failed;
   }
+  // The device rounds to nearest and keeps subnormals, whatever the host does.
+  std::fenv_t of_host;
+  std::fegetenv(&of_host);
+  std::fesetenv(FE_DFL_ENV);
   Machine& m = Machine::get();
   m.launch = this;
   const bool has_threads = kernel_.entry.waits || kernel_.entry.shared_bytes > 0 || shared_bytes_ > 0;
@@ -121,6 +126,7 @@ Launch::Result Launch::run() {
     fiber.enter();
   }
   m.launch = nullptr;
+  std::fesetenv(&of_host);
   return result_;
 }
 
@@ -275,7 +281,7 @@ void Launch::describe(const Thread& t, const Found& found, const char* memory, s
 
 void* Launch::access(Thread& t, std::uint64_t address, std::uint32_t bytes, bool writes, Space space,
                      std::uint32_t line) {
-  if (address % bytes != 0) {
+  if ((address & (bytes - 1)) != 0) {
     message_ = fmt::format("{} {} bytes at {:#x}, which is not aligned", writes ? "writes" : "reads", bytes,
                            address);
     fail(t, line, illegal_address);

@@ -4,7 +4,9 @@
 #include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
 #include "frontend/tensor/bits.h"
+#include "mutants.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -81,31 +83,56 @@ struct Mutation {
   int made = 0, refused = 0, noticed = 0;  ///< not translated; other bits
 };
 
-/// Runs the case with each of a few places changed, one at a time.
-void run_mutants(const Case& c, Mutation& m) {
-  constexpr std::size_t places = 3;
-  static std::uint64_t number = 0;
-  const std::vector<Tensor> expected = run_on(c, cpu());
-  PlannedModel p = PlannedModel::of(c.model, c.inputs, {.train = c.train, .device = cuda()});
-  for (PlannedKernel& kernel : p.plan.kernels) {
+enum class Seen { nothing, refused, bits };
+
+/// Runs a case with changed kernels, one at a time.
+class MutantRun {
+ public:
+  explicit MutantRun(const Case& c)
+      : expected_(run_on(c, cpu())),
+        planned_(PlannedModel::of(c.model, c.inputs, {.train = c.train, .device = cuda()})) {}
+
+  std::size_t kernels() const { return planned_.plan.kernels.size(); }
+  std::string ptx(std::size_t kernel) const {
+    const auto& object = planned_.plan.kernels[kernel].object;
+    return {reinterpret_cast<const char*>(object->data()), object->size()};
+  }
+  /// What becomes of the case if the kernel is this one.
+  Seen run(std::size_t number, const std::string& ptx) {
+    static std::uint64_t changed = 0;
+    PlannedKernel& kernel = planned_.plan.kernels[number];
     const PlannedKernel original = kernel;
-    std::string text(reinterpret_cast<const char*>(kernel.object->data()), kernel.object->size());
+    const auto* const data = reinterpret_cast<const std::byte*>(ptx.data());
+    kernel.object = std::make_shared<const std::vector<std::byte>>(data, data + ptx.size());
+    kernel.key = {++changed, 0};
+    Seen seen = Seen::nothing;
+    try {
+      random::seed(7);
+      const Executable executable(planned_.plan, {}, cuda());
+      if (!difference(run_executable(executable, planned_.variables), expected_).empty()) seen = Seen::bits;
+    } catch (const Error&) {
+      seen = Seen::refused;
+    }
+    kernel = original;
+    return seen;
+  }
+
+ private:
+  std::vector<Tensor> expected_;
+  PlannedModel planned_;
+};
+
+/// Runs the case with each of a few places changed, one at a time.
+void run_mutants(MutantRun& run, Mutation& m) {
+  constexpr std::size_t places = 3;
+  for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
+    const std::string text = run.ptx(kernel);
     std::size_t at = text.find(m.from);
     for (std::size_t i = 0; i < places && at != std::string::npos; ++i, at = text.find(m.from, at + 1)) {
-      std::string changed = text;
-      changed.replace(at, m.from.size(), m.to);
-      const auto* const data = reinterpret_cast<const std::byte*>(changed.data());
-      kernel.object = std::make_shared<const std::vector<std::byte>>(data, data + changed.size());
-      kernel.key = {++number, 0};
+      const Seen seen = run.run(kernel, std::string(text).replace(at, m.from.size(), m.to));
       ++m.made;
-      try {
-        random::seed(7);
-        const Executable executable(p.plan, {}, cuda());
-        m.noticed += !difference(run_executable(executable, p.variables), expected).empty();
-      } catch (const Error&) {
-        ++m.refused;
-      }
-      kernel = original;
+      m.refused += seen == Seen::refused;
+      m.noticed += seen == Seen::bits;
     }
   }
 }
@@ -138,8 +165,8 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
                           {"add.rn.f32", "sub.rn.f32"},     {"mul.rn.f32", "add.rn.f32"},
                           {"fma.rn.f32", "fma.rz.f32"}};
   for (std::size_t i = 0; i < rows.size(); i += 10) {
-    const Case c = read_case("ops", rows[i]);
-    for (Mutation& m : mutations) run_mutants(c, m);
+    MutantRun run(read_case("ops", rows[i]));
+    for (Mutation& m : mutations) run_mutants(run, m);
   }
   for (const Mutation& m : mutations) {
     std::cout << fmt::format("{} to {}: {} mutants, {} refused, {} with other bits\n", m.from, m.to, m.made,
@@ -149,6 +176,38 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
     // a function. Other roundings are not known.
     const bool exact = m.to == "sub.rn.f32" || m.to == "add.rn.f32";
     CHECK((exact ? m.noticed : m.refused) >= (exact ? 20 : std::max(20, m.made)));
+  }
+}
+
+TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants]") {
+  constexpr int places = 4;  // of a kind in a kernel
+  const json rows = golden::manifest("ops");
+  std::array<int, 4> made{}, noticed{};
+  for (std::size_t i = 0; i < rows.size(); i += 10) {
+    MutantRun run(read_case("ops", rows[i]));
+    for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
+      const std::string text = run.ptx(kernel);
+      if (text.find("bar.sync") == std::string::npos && text.find("shfl.sync") == std::string::npos) continue;
+      std::array<int, 4> of_kernel{};
+      for (const ptx::Mutant& m : ptx::mutants_of(text)) {
+        const auto kind = static_cast<std::size_t>(m.kind);
+        if (++of_kernel[kind] > places) continue;
+        const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
+        ++made[kind];
+        noticed[kind] += is_noticed;
+        if (!is_noticed)
+          std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n",
+                                   rows[i]["name"].get<std::string>(), m.from, m.to);
+      }
+    }
+  }
+  for (std::size_t kind = 0; kind < made.size(); ++kind) {
+    std::cout << fmt::format("{}: {} mutants of generated kernels, {} noticed\n", ptx::mutant_kinds[kind],
+                             made[kind], noticed[kind]);
+    INFO(ptx::mutant_kinds[kind]);
+    // A bound matters only where a case's extents reach it. A barrier that can be left out is one too many.
+    CHECK((kind == static_cast<std::size_t>(ptx::MutantKind::barrier) ? noticed[kind] == made[kind]
+                                                                      : 2 * noticed[kind] >= made[kind]));
   }
 }
 

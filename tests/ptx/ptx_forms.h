@@ -4,7 +4,8 @@
 namespace kiln::ptx {
 
 /// Throws std::runtime_error if the module's .version is below what its .target needs, or an instruction
-/// needs a later .version or .target, or the parameters or shared memory are more than an entry can have.
+/// needs a later .version or .target, or there is more memory of parameters, threads or blocks than a card
+/// has.
 void check_forms(const Entry& entry);
 
 }  // namespace kiln::ptx

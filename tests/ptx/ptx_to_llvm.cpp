@@ -34,7 +34,8 @@ struct Type {
 std::optional<Type> type_of(StringRef s) {
   if (s == "pred") return Type{'p', 1};
   unsigned bits = 0;
-  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits))
+  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits) ||
+      (bits != 8 && bits != 16 && bits != 32 && bits != 64))
     return {};
   return Type{s.front(), bits};
 }
@@ -67,7 +68,7 @@ class Translator {
         passed_.insert(ref(line.label));
       }
     }
-    if (!ended_) fail("the end of the entry is reached");
+    if (!ended_) throw std::runtime_error("PTX: the end of the entry is reached");
   }
 
  private:
