@@ -90,6 +90,7 @@ llvm::StringSet<> make_list() {
   add("ld.global", "nc", bits);
   add("ld.global", "nc", integers);
   add("st", "global local shared", bits);
+  add("ld.shared", "v4", "b32");
   return list;
 }
 
