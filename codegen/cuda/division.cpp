@@ -2,19 +2,28 @@
 
 #include "passes/fuse_rows.h"
 
+#include <llvm/ADT/bit.h>
+
+#include <algorithm>
+
 namespace kiln::codegen {
 
 std::optional<Rows> Rows::of(ir::FusionOp fusion) {
   const auto marked = fusion->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr);
   if (!marked) return std::nullopt;
-  // A warp per row is enough where rows are short, or so many that they fill the GPU.
-  constexpr std::int64_t long_row = 16 * 1024, short_row = 4 * 1024, many_rows = 512;  // bytes, rows
+  // Threads have 16 elements of a row each, as far as a block has threads.
+  constexpr std::int64_t bytes_of_thread = 64;
   const std::int64_t rows = marked[1], bytes = marked[2];
-  const bool block = bytes >= long_row || (bytes >= short_row && rows < many_rows);
-  return Rows{rows, block ? Team::block : Team::warp};
+  const auto threads = llvm::bit_floor(static_cast<std::uint64_t>(bytes / bytes_of_thread));
+  return Rows{rows, static_cast<unsigned>(std::clamp<std::uint64_t>(threads, Team::warp, Team::most))};
 }
 
 Division::Division(LoopNest nest, std::optional<Rows> rows) : nest_(std::move(nest)), rows_(rows) {}
+
+void Division::set(KernelRequest& request) const {
+  request.gpu = block_per_row(rows_->threads);
+  request.barrier = [threads = rows_->threads](KernelBuilder& e) { Team(e, threads).barrier(); };
+}
 
 std::int64_t Division::extent() const {
   if (nest_.elements() == 0) return 0;

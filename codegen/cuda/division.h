@@ -8,7 +8,7 @@
 
 namespace kiln::codegen {
 
-/// The rows of a row fusion: a team of threads computes all kernels of a row.
+/// The rows of a row fusion: a team of threads computes all kernels of a row, with barriers between them.
 struct Rows {
   std::int64_t rows;
   unsigned threads;  ///< of the team
@@ -39,6 +39,8 @@ class Division {
   bool by_rows() const { return rows_.has_value(); }
   /// Of the team that has a row.
   unsigned threads() const { return rows_->threads; }
+  /// The launch of that team, a block of its own.
+  void set(KernelRequest& request) const;
 
  private:
   /// Whether rows are the outermost axis, so that no index along it is to be computed.

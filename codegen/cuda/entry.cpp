@@ -16,11 +16,11 @@ namespace {
 /// Builds the entry in front of the body, which computes iterations [begin, end).
 class Entry {
  public:
-  Entry(llvm::Module& module, llvm::Function& body, const KernelArguments& arguments, unsigned team)
+  Entry(llvm::Module& module, llvm::Function& body, const KernelArguments& arguments, const GpuLaunch& launch)
       : context_(module.getContext()),
         b_(context_),
         arguments_(arguments),
-        team_(team),
+        launch_(launch),
         body_(body),
         i64_(b_.getInt64Ty()),
         buffers_type_(llvm::ArrayType::get(b_.getPtrTy(), arguments.operands)),
@@ -35,12 +35,12 @@ class Entry {
     entry_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false),
                                     llvm::GlobalValue::ExternalLinkage, symbol, module);
     entry_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    entry_->addFnAttr("nvvm.maxntid", std::to_string(nvidia::threads_per_block));
+    entry_->addFnAttr("nvvm.maxntid", std::to_string(launch_.block_threads));
     entry_->setDoesNotThrow();
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", entry_));
     auto [buffers, params] = arrays();
     const unsigned scalars = by_value_ ? 2 : 1;
-    llvm::Value* const iteration = b_.CreateLShr(thread(), llvm::Log2_32(team_));
+    llvm::Value* const iteration = b_.CreateLShr(thread(), llvm::Log2_32(launch_.threads));
     llvm::BasicBlock* const run = llvm::BasicBlock::Create(context_, "run", entry_);
     llvm::BasicBlock* const done = llvm::BasicBlock::Create(context_, "done", entry_);
     b_.CreateCondBr(b_.CreateICmpSLT(iteration, entry_->getArg(scalars)), run, done);
@@ -89,7 +89,7 @@ class Entry {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   const KernelArguments& arguments_;
-  unsigned team_;
+  const GpuLaunch& launch_;
   llvm::Function& body_;
   llvm::Type* i64_;
   llvm::ArrayType *buffers_type_, *params_type_;
@@ -100,13 +100,13 @@ class Entry {
 }  // namespace
 
 void add_entry(llvm::Module& module, const std::string& symbol, const KernelArguments& arguments,
-               unsigned team) {
+               const GpuLaunch& launch) {
   llvm::Function* const body = module.getFunction(symbol);
   if (!body) fail_internal("there is no function '{}' to make a kernel of", symbol);
   body->setName(symbol + "_iteration");
   body->setLinkage(llvm::GlobalValue::InternalLinkage);
   body->addFnAttr(llvm::Attribute::AlwaysInline);
-  Entry(module, *body, arguments, team).build(module, symbol);
+  Entry(module, *body, arguments, launch).build(module, symbol);
 }
 
 }  // namespace kiln::codegen

@@ -11,7 +11,7 @@ namespace kiln::codegen {
 
 /// Makes a kernel of a GPU from `symbol`, the function of a CPU kernel (runtime's KernelFn) that computes a
 /// range of its outermost loop: `symbol` becomes an entry that computes one iteration in each thread of the
-/// grid, or in each team of `team` threads: a part of a warp, a warp or a block, which compute it together.
+/// grid, or in each team of `launch.threads` threads, which compute it together.
 ///
 /// The entry takes the operands' addresses and the parameters by value, as two arrays, then the extent of the
 /// loop. By value, so that LLVM knows that operands are global memory. If that is more than 4 KiB, all that
@@ -19,6 +19,6 @@ namespace kiln::codegen {
 /// With scratch memory the extent is followed by the bytes of one thread: threads have theirs in their order
 /// from the last operand on, and its first eight bytes are zero.
 void add_entry(llvm::Module& module, const std::string& symbol, const KernelArguments& arguments,
-               unsigned team);
+               const GpuLaunch& launch);
 
 }  // namespace kiln::codegen

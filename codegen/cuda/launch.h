@@ -12,6 +12,7 @@ Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc);
 
 // The schedules, of fusions in row fusions too.
 Launch launch_gpu_pointwise(ir::FusionOp fusion);
+Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target);
 Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
 
 }  // namespace kiln::codegen

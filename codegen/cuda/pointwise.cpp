@@ -17,8 +17,10 @@ LoopNest make_nest(Dims extents, std::vector<StridedAccess> accesses) {
 
 Launch launch_points(const Division& division, std::string name, const std::string& key, mlir::Location loc) {
   Launch launch{{std::move(name), fmt::format("points {}{}", division.key(), key), loc, {}}, {}};
-  launch.request.schedule =
-      division.by_rows() ? team_per_row(division.threads()) : GpuSchedule{"a thread per point", 1, {}};
+  if (division.by_rows())
+    division.set(launch.request);
+  else
+    launch.request.gpu.schedule = "a thread per point";
   division.nest().append_params(launch.params);
   launch.extent = division.extent();
   return launch;

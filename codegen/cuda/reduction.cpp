@@ -214,7 +214,7 @@ void emit_by_teams(KernelBuilder& e, const Reduction& red, const Division& divis
 unsigned team_for(const Reduction& red) {
   constexpr std::int64_t long_row = 8 * block_length, many_rows = 1024;
   const bool block = red.extent > long_row || (red.levels > 1 && red.nest.elements() < many_rows);
-  return block ? Team::block : Team::warp;
+  return block ? Team::most : Team::warp;
 }
 
 }  // namespace
@@ -231,7 +231,12 @@ Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& t
                  fusion.getLoc(),
                  {}},
                 {}};
-  launch.request.schedule = threads > 1 ? team_per_row(threads) : GpuSchedule{"a thread per result", 1, {}};
+  if (rows)
+    division.set(launch.request);
+  else if (!by_teams)
+    launch.request.gpu.schedule = "a thread per result";
+  else
+    launch.request.gpu = threads == Team::warp ? warp_per_row() : block_per_row(threads);
   launch.extent = division.extent();
   append_params(launch.params, red);
   division.append_params(launch.params);

@@ -28,11 +28,8 @@ mlir::Value Team::number_below(unsigned count) {
 }
 
 void Team::barrier() {
-  const bool is_warp = threads_ == warp;
-  LLVM::CallIntrinsicOp::create(
-      e_.b, e_.loc,
-      e_.b.getStringAttr(is_warp ? "llvm.nvvm.bar.warp.sync" : "llvm.nvvm.barrier.cta.sync.aligned.all"),
-      mlir::ValueRange{word(is_warp ? all_lanes : 0)});
+  LLVM::CallIntrinsicOp::create(e_.b, e_.loc, e_.b.getStringAttr("llvm.nvvm.barrier.cta.sync.aligned.all"),
+                                mlir::ValueRange{word(0)});
 }
 
 mlir::Value Team::from_further(mlir::Value v, int lanes) {
@@ -85,9 +82,9 @@ mlir::Value Team::shared_element(mlir::Value array, mlir::Value index, DType d) 
                              mlir::ValueRange{index});
 }
 
-GpuSchedule team_per_row(unsigned threads) {
-  return {threads == Team::warp ? "a warp per row" : "a block per row", threads,
-          [threads](KernelBuilder& e) { Team(e, threads).barrier(); }};
+GpuLaunch block_per_row(unsigned threads) {
+  return {fmt::format("a block of {} per row", threads), threads, threads};
 }
+GpuLaunch warp_per_row() { return {"a warp per row", Team::warp}; }
 
 }  // namespace kiln::codegen

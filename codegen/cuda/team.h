@@ -1,6 +1,5 @@
 #pragma once
 #include "codegen/cpu/loops/kernel_builder.h"
-#include "runtime/cuda/entry_arguments.h"
 
 namespace kiln::codegen {
 
@@ -8,7 +7,7 @@ namespace kiln::codegen {
 /// them run the same loops, so that shuffles and barriers find all threads. Numbers are i64.
 class Team {
  public:
-  static constexpr unsigned warp = 32, block = nvidia::threads_per_block;
+  static constexpr unsigned warp = 32, most = 256;
 
   Team(KernelBuilder& e, unsigned threads) : e_(e), threads_(threads) {}
 
@@ -19,7 +18,7 @@ class Team {
   mlir::Value lane() { return number_below(warp); }
   mlir::Value warp_number() { return e_.div(thread(), e_.index(warp)); }
 
-  /// Waits for the team's threads, whose writes are visible from then on.
+  /// Waits for the threads of a team that is a block; their writes are visible from then on.
   void barrier();
 
   /// Of scalars in registers: that of the lane `lanes` further on (an own one where there is none), and that
@@ -42,7 +41,9 @@ class Team {
   unsigned threads_;
 };
 
-/// How a team of this size is told to people, with the barrier between kernels of a row fusion.
-GpuSchedule team_per_row(unsigned threads);
+/// A team of this size for each iteration, as a block of its own.
+GpuLaunch block_per_row(unsigned threads);
+/// A warp for each, several in a block: without barriers.
+GpuLaunch warp_per_row();
 
 }  // namespace kiln::codegen

@@ -222,8 +222,7 @@ class Scheduler {
     const auto [at, unseen] =
         kernel_numbers_.try_emplace(kernel.get(), static_cast<std::uint32_t>(plan_.kernels.size()));
     if (unseen) {
-      plan_.kernels.push_back(
-          {kernel->name, kernel->key, kernel->symbol, kernel->object, kernel->schedule, kernel->threads});
+      plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object, kernel->gpu});
       loaded_.emplace(kernel->key, kernel);
     }
     return at->second;

@@ -158,6 +158,29 @@ TEST_CASE("a kernel with more arguments than a launch passes by value", "[argume
   CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
 }
 
+TEST_CASE("rows of all lengths", "[rows]") {
+  // Less than a warp, whole stripes, several blocks of 1024 elements, blocks of blocks.
+  const std::vector<Shape> shapes = {{70, 5},    {33, 64},  {9, 1000},  {5, 1025},   {3000, 40},
+                                     {400, 300}, {3, 9001}, {2, 70000}, {1, 1100000}};
+  for (const Shape& shape : shapes)
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i64}) {
+      if (shape[1] > 10000 && dtype != DType::f32) continue;
+      const Symbol x = F::cast(sym::var("x") * 100.0F, dtype);
+      std::vector<Symbol> results = {F::sum(x, 1), F::max(x, 1), F::sum(x, 0), F::sum(x)};
+      if (dtype != DType::i64) {
+        results.push_back(F::softmax(x));
+        results.push_back(F::log_softmax(x * 3.0F));
+        results.push_back(F::mean(x * x - x, 1));
+      }
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        Case c{"rows", Model::from_symbol(results[i]), {}};
+        c.inputs = c.model.make_inputs({{"x", shape}});
+        INFO(shape.str() << " " << name_of(dtype) << ", result " << i);
+        CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
+      }
+    }
+}
+
 TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   const json rows = golden::manifest("ops");
   Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},

@@ -12,7 +12,7 @@ using Steps = llvm::MutableArrayRef<PlannedStep>;
 
 bool same_row_fusion(const PlannedStep& a, const PlannedStep& b) {
   return a.row_fusion && b.row_fusion && a.row_fusion[0] == b.row_fusion[0] &&
-         a.request->schedule.threads == b.request->schedule.threads;
+         a.request->gpu.threads == b.request->gpu.threads;
 }
 
 /// The number of rows that the outermost loops of all steps can be divided into; 1: none. Each of these loops
@@ -45,7 +45,7 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
     for (auto [operand, distance_at] : p.next_blocks) key += fmt::format(" next {} {}", operand, distance_at);
     key += "]";
   }
-  const GpuSchedule schedule = parts.front().request.schedule;
+  const GpuLaunch gpu = parts.front().request.gpu;
   const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
   auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, const KernelArgs& args) {
     const mlir::Value block = e.param(args.params, block_at, "block_rows");
@@ -61,12 +61,12 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
         part.begin = e.mul(from, per_row);
         part.params = e.element(args.params, e.index(p.params_at), DType::i64);
         part.buffers = e.element(args.buffers, e.index(p.operands_at), DType::i64);
-        if (&p != &parts.front() && p.request.schedule.barrier) p.request.schedule.barrier(e);
+        if (&p != &parts.front() && p.request.barrier) p.request.barrier(e);
         p.request.emit(own, part);
       }
     });
   };
-  return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, schedule};
+  return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
 }
 
 PlannedStep fuse(Steps steps, std::int64_t rows) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "codegen/cpu/tuning.h"
 #include "codegen/driver/target.h"
+#include "runtime/plan.h"
 #include "runtime/tensor_type.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -164,14 +165,6 @@ struct KernelArguments {
   std::vector<int> memory = {};
 };
 
-/// How the threads of a GPU divide the outermost loop of a kernel.
-struct GpuSchedule {
-  std::string name = "a thread per iteration (fallback)";  ///< for people
-  unsigned threads = 1;                                    ///< of an iteration
-  /// Between kernels of a row fusion: emits a wait for all threads of the iteration.
-  std::function<void(KernelBuilder&)> barrier = {};
-};
-
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
 struct KernelRequest {
   std::string name;  ///< for people; made a valid symbol by the compiler
@@ -183,7 +176,9 @@ struct KernelRequest {
   /// expose the latency of each chain.
   bool in_order = false;
   KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
-  GpuSchedule schedule = {};       ///< follows from the key
+  GpuLaunch gpu = {"a thread per iteration (fallback)"};  ///< follows from the key
+  /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
+  std::function<void(KernelBuilder&)> barrier = {};
 };
 
 }  // namespace kiln::codegen
