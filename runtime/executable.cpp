@@ -414,7 +414,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
     if (accelerator_) accelerator_->wait();
     const auto end = Clock::now();
     profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(),
-                launches_[i].control ? std::string() : plan_.kernels[launches_[i].kernel].schedule);
+                launches_[i].control ? std::string() : plan_.kernels[launches_[i].kernel].gpu.schedule);
     start = end;
   }
 }
