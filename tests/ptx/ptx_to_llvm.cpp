@@ -50,7 +50,9 @@ class Translator {
   }
 
   void run() {
-    b_.SetInsertPoint(new_block());
+    registers_block_ = new_block();
+    llvm::BasicBlock* const start = new_block();
+    b_.SetInsertPoint(start);
     Value* const local = field(b_.getInt64Ty(), offsetof(Thread, local));
     for (const Local& l : entry_.locals) symbols_[ref(l.name)] = b_.CreateAdd(local, b_.getInt64(l.offset));
     // Addresses of shared memory begin at 0.
@@ -58,7 +60,6 @@ class Translator {
     Value* const parameters = field(b_.getInt64Ty(), offsetof(Thread, parameters));
     for (const Parameter& p : entry_.parameters)
       symbols_[ref(p.name)] = b_.CreateAdd(parameters, b_.getInt64(p.offset));
-    first_ = b_.GetInsertBlock();
     for (const Line& line : entry_.lines) {
       line_ = &line;
       if (line.label.empty()) {
@@ -69,6 +70,8 @@ class Translator {
       }
     }
     if (!ended_) throw std::runtime_error("PTX: the end of the entry is reached");
+    b_.SetInsertPoint(registers_block_);
+    b_.CreateBr(start);
   }
 
  private:
@@ -140,7 +143,7 @@ class Translator {
     auto& at = registers_[reg];
     if (!at) {
       const llvm::IRBuilderBase::InsertPointGuard guard(b_);
-      b_.SetInsertPoint(first_, first_->getFirstNonPHIOrDbgOrAlloca());
+      b_.SetInsertPoint(registers_block_);
       at = b_.CreateAlloca(b_.getIntNTy(bits_of(reg)));
     }
     return at;
@@ -555,7 +558,7 @@ class Translator {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_;
-  llvm::BasicBlock* first_ = nullptr;
+  llvm::BasicBlock* registers_block_ = nullptr;  // the first one
   llvm::StringMap<llvm::AllocaInst*> registers_;
   llvm::StringMap<llvm::BasicBlock*> blocks_;
   llvm::StringSet<> passed_;         // labels
