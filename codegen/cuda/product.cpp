@@ -242,11 +242,12 @@ class Emitter {
 /// The side of a thread's part: the larger one reads each operand half as often, but has a quarter of the
 /// tiles, and code of the epilogue for each element.
 int side_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, const Epilogue& epilogue) {
-  constexpr std::int64_t large_tile = 128, many_tiles = 256;
+  constexpr std::int64_t small_tile = 64, large_tile = 128, many_tiles = 256;
   constexpr std::size_t short_epilogue = 200;  // of its key
   const std::int64_t tiles =
       matrices * llvm::divideCeilSigned(rows, large_tile) * llvm::divideCeilSigned(columns, large_tile);
-  return tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? 8 : 4;
+  const bool is_filled = rows > small_tile && columns > small_tile;
+  return is_filled && tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? 8 : 4;
 }
 
 }  // namespace

@@ -181,6 +181,41 @@ TEST_CASE("rows of all lengths", "[rows]") {
     }
 }
 
+TEST_CASE("products of all shapes", "[products]") {
+  struct Product {
+    Shape a, b;
+    bool transposes_a = false, transposes_b = false;
+  };
+  // Within a tile and over its border; less than a step of k, a part of one, several chunks; batches; tiles
+  // of 128 by 128, of which there are many.
+  const std::vector<Product> products = {{{5, 7}, {7, 9}},
+                                         {{64, 16}, {16, 64}},
+                                         {{65, 33}, {33, 130}},
+                                         {{70, 512}, {512, 67}},
+                                         {{20, 1030}, {1030, 70}},
+                                         {{33, 70}, {33, 81}, true},
+                                         {{70, 33}, {81, 33}, false, true},
+                                         {{530, 41}, {80, 530}, true, true},
+                                         {{3, 66, 20}, {3, 20, 65}},
+                                         {{2, 3, 9, 600}, {2, 3, 600, 20}},
+                                         {{1930, 18}, {18, 1925}},
+                                         {{1925, 520}, {520, 1930}}};
+  for (const Product& p : products) {
+    const DotOptions options{.transpose_a = p.transposes_a, .transpose_b = p.transposes_b};
+    const auto product = [&](const Symbol& a, const Symbol& b) {
+      return p.a.rank() > 2 ? F::linalg::gemm2(a, b) : F::dot(a, b, options);
+    };
+    const Symbol a = sym::var("a"), b = sym::var("b");
+    // Of operands as they are, and of a computed one, with an epilogue.
+    for (const Tensor& result : {product(a, b), F::relu(product(a, b * 0.5F) + 1.0F)}) {
+      Case c{"product", Model::from_symbol(result), {}};
+      c.inputs = c.model.make_inputs({{"a", p.a}, {"b", p.b}});
+      INFO(p.a.str() << " times " << p.b.str());
+      CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
+    }
+  }
+}
+
 TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   const json rows = golden::manifest("ops");
   Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},
@@ -232,6 +267,28 @@ TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants
     CHECK((kind == static_cast<std::size_t>(ptx::MutantKind::barrier) ? noticed[kind] == made[kind]
                                                                       : 2 * noticed[kind] >= made[kind]));
   }
+}
+
+TEST_CASE("a missing barrier is noticed, and another shuffle", "[mutants]") {
+  const Symbol x = sym::var("x");
+  const auto of = [&](const Symbol& y, const Shape& shape) {
+    Case c{"rows", Model::from_symbol(y), {}};
+    c.inputs = c.model.make_inputs({{"x", shape}});
+    return c;
+  };
+  // A row fusion; rows of several blocks, whose warps meet in shared memory; a product.
+  const Case cases[] = {of(F::softmax(x), {70, 1000}), of(F::sum(x, 1), {3, 70000}),
+                        of(F::dot(x, F::transpose(x)), {40, 40})};
+  Mutation mutations[] = {{"bar.sync \t0;", ""}, {", 16, 31, -1;", ", 8, 31, -1;"}};
+  for (const Mutation& mutation : mutations)
+    for (const Case& c : cases) {
+      Mutation m = mutation;
+      MutantRun run(c);
+      run_mutants(run, m);
+      INFO(m.from << " of case " << &c - cases << ": " << m.made << " mutants, " << m.refused << " refused, "
+                  << m.noticed << " with other bits");
+      CHECK(m.refused + m.noticed == m.made);
+    }
 }
 
 TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
