@@ -46,6 +46,7 @@ class Accelerator {
     std::span<const std::int64_t> params;
     std::int64_t extent;         ///< iterations of the outermost loop
     std::int64_t scratch_bytes;  ///< of an iteration; 0: the kernel takes none
+    const Step& step;            ///< for errors
   };
   virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
 };

@@ -160,7 +160,8 @@ std::unique_ptr<const Control> Executable::make_control(const Step& step) const 
 }
 
 Executable::Launch Executable::add_launch(const Step& step) {
-  Launch l{.control = nullptr,
+  Launch l{.step = &step,
+           .control = nullptr,
            .entry = nullptr,
            .kernel = step.kernel,
            .params = step.params.data(),
@@ -246,7 +247,7 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
     if (l.scratch_bytes > 0) operands[l.count] = workspace.scratch();
     return accelerator_->launch(
         accelerator_kernels_[l.kernel],
-        {{operands, l.count + (l.scratch_bytes > 0)}, {l.params, l.param_count}, l.extent, l.scratch_bytes});
+        {{operands, l.count + (l.scratch_bytes > 0)}, {l.params, l.param_count}, l.extent, l.scratch_bytes, *l.step});
   }
   const int threads = l.extent > l.grain ? workspace.threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);

@@ -103,6 +103,7 @@ class KILN_API Executable {
     std::int64_t offset;
   };
   struct Launch {
+    const Step* step;  // of the plan
     const Control* control;
     KernelFn entry;        // null if `control` is set, and for an accelerator
     std::uint32_t kernel;  // in the plan

@@ -80,7 +80,7 @@ const Driver& driver() {
   return d;
 }
 
-void check(int result, const char* what) {
+void check(int result, const char* what, const std::string& in_flight) {
   if (result == success) return;
   const char *name = nullptr, *text = nullptr;
   driver().error_name(result, &name);
@@ -88,7 +88,8 @@ void check(int result, const char* what) {
   fail("{}: {} ({}){}", what, text ? text : "the CUDA driver reports an error",
        name ? name : std::to_string(result),
        result >= illegal_address && !env_is_on("KILN_CUDA_SYNC")
-           ? ". It may be of an earlier kernel: KILN_CUDA_SYNC=1 names it"
+           ? fmt::format(". It is of a kernel that was running{}{}: KILN_CUDA_SYNC=1 names it",
+                         in_flight.empty() ? "" : ", of ", in_flight)
            : "");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace kiln::nvidia {
 
@@ -15,8 +16,9 @@ struct Driver {
 /// The driver, initialized. Throws kiln::Error if there is no driver or no GPU, with the remedy. Any thread.
 const Driver& driver();
 
-/// Throws kiln::Error for a result that is no success: what was done, and the driver's words.
-void check(int result, const char* what);
+/// Throws kiln::Error for a result that is no success: what was done, and the driver's words. `in_flight` are
+/// the kernels that an error of a kernel may be of.
+void check(int result, const char* what, const std::string& in_flight = {});
 
 /// Of CUresult. From illegal_address on they are of kernels that ran, and a later call may return them.
 enum Result {

@@ -2,6 +2,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/entry_arguments.h"
+#include "runtime/cuda/in_flight.h"
 #include "runtime/cuda/pool.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
@@ -68,26 +69,28 @@ class Gpu final : public Accelerator {
   void upload(std::byte* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     use();
-    check(driver().upload(number(to), from, bytes), "copying to the GPU");
+    check_work(driver().upload(number(to), from, bytes), "copying to the GPU");
   }
   void download(void* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
     use();
-    check(driver().download(to, number(from), bytes), "copying from the GPU");
+    check_work(driver().download(to, number(from), bytes), "copying from the GPU");
+    in_flight_.clear();
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
     use();
-    check(driver().copy(number(to), number(from), bytes), "copying on the GPU");
+    check_work(driver().copy(number(to), number(from), bytes), "copying on the GPU");
   }
   void clear(std::byte* data, std::size_t bytes) override {
     if (bytes == 0) return;
     use();
-    check(driver().fill(number(data), 0, bytes), "clearing memory of the GPU");
+    check_work(driver().fill(number(data), 0, bytes), "clearing memory of the GPU");
   }
   void wait() override {
     use();
-    check(driver().synchronize(), "waiting for the GPU");
+    check_work(driver().synchronize(), "waiting for the GPU");
+    in_flight_.clear();
   }
 
   std::shared_ptr<void> load(const PlannedKernel& kernel) override {
@@ -138,18 +141,25 @@ class Gpu final : public Accelerator {
     const int result = driver().launch(k.function, blocks, 1, 1, k.launch.block_threads, 1, 1, 0, nullptr,
                                        parameters.data(), nullptr);
     if (arrays) deallocate(arrays, 8 * values.size(), memory::Use::arena);
-    check(result, ("launching kernel " + k.name).c_str());
+    in_flight_.add(a.step);
+    check_work(result, ("launching kernel " + k.name).c_str());
     static const bool waits = env_is_on("KILN_CUDA_SYNC");
-    if (waits) check(driver().synchronize(), ("running kernel " + k.name).c_str());
+    if (!waits) return;
+    check(driver().synchronize(), ("running kernel " + k.name).c_str());
+    in_flight_.clear();
   }
 
  private:
+  void check_work(int result, const char* what) const {
+    if (result != nvidia::success) check(result, what, in_flight_.str());
+  }
   /// The driver's calls are about the thread's context.
   void use() const { check(driver().set_context(context_), "choosing the GPU"); }
 
   int id_;
   std::string name_;
   void* context_ = nullptr;
+  nvidia::InFlight in_flight_;
   std::mutex mutex_;
   nvidia::Pool pool_{cuda(id_).str(), [this] { use(); }};
   std::map<std::array<std::uint64_t, 2>, std::weak_ptr<GpuKernel>> kernels_;
