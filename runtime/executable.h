@@ -26,6 +26,7 @@ struct Kernel {
   std::array<std::uint64_t, 2> key = {};  ///< as in PlannedKernel
   std::string symbol;
   Blob object;                 ///< the object file of the code
+  GpuLaunch gpu;               ///< as in PlannedKernel
   std::shared_ptr<void> code;  ///< keeps the machine code mapped
 };
 

@@ -24,12 +24,20 @@ using KernelFn = void (*)(void* const* buffers, const std::int64_t* params, std:
 /// Immutable bytes that copies of a plan share.
 using Blob = std::shared_ptr<const std::vector<std::byte>>;
 
+/// How the threads of a GPU divide the outermost loop of a kernel.
+struct GpuLaunch {
+  std::string schedule = {};          ///< for people; empty for a kernel of the CPU
+  std::uint32_t threads = 1;          ///< of an iteration, all in one block
+  std::uint32_t block_threads = 256;  ///< of a block; a multiple of `threads`
+};
+
 /// A kernel of a plan: its identity and its machine code.
 struct PlannedKernel {
   std::string name;                  ///< for people: the operators in it
   std::array<std::uint64_t, 2> key;  ///< hash of the kernel's definition and of the compiler
   std::string symbol;                ///< the function's name in `object`
-  Blob object;                       ///< an ELF object; null for a function of the process itself (tests)
+  Blob object;  ///< an ELF object, or PTX; null for a function of the process itself (tests)
+  GpuLaunch gpu = {};
 };
 
 /// Where a value lives during a call.

@@ -77,7 +77,8 @@ struct nlohmann::adl_serializer<kiln::BufferRef::Space> {
 
 namespace kiln {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlannedKernel, name, key, symbol, object)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuLaunch, schedule, threads, block_threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlannedKernel, name, key, symbol, object, gpu)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferRef, space, index, offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoopPlan, body, steps, draws, carries, rows, invariants, outputs,
                                    conditional)

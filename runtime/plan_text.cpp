@@ -65,8 +65,8 @@ void add_plan(std::string& out, std::string indent, const ExecutablePlan& plan) 
     line("constant {}: {} bytes", i, plan.constants[i]->bytes());
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const PlannedKernel& k = plan.kernels[i];
-    line("kernel {}: {:016x}{:016x}, {} bytes  # {}", i, k.key[0], k.key[1], k.object ? k.object->size() : 0,
-         k.name);
+    line("kernel {}: {:016x}{:016x}, {} bytes{}{}  # {}", i, k.key[0], k.key[1],
+         k.object ? k.object->size() : 0, k.gpu.schedule.empty() ? "" : ", ", k.gpu.schedule, k.name);
   }
   for (std::size_t i = 0; i < plan.prepacked.size(); ++i) {
     const PrepackedPlan& s = plan.prepacked[i];

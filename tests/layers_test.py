@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "codegen/cpu": ["passes"],
     "codegen/driver": [
         "codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "ir", "passes", "runtime"],
-    "codegen/cuda": ["codegen/cpu/loops", "runtime", "runtime/cuda"],
+    "codegen/cuda": ["codegen/cpu/kernels", "codegen/cpu/loops", "ir", "passes", "runtime", "runtime/cuda"],
     "codegen/cpu/kernels": ["codegen/cpu", "codegen/cpu/loops", "codegen/math", "ir", "passes", "runtime"],
     "codegen/cpu/loops": ["codegen/cpu", "codegen/driver", "codegen/math", "ir", "runtime"],
     "codegen/math": ["codegen/driver", "ir"],

@@ -6,6 +6,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
 
@@ -15,10 +16,11 @@ namespace {
 /// Builds the entry in front of the body, which computes iterations [begin, end).
 class Entry {
  public:
-  Entry(llvm::Module& module, llvm::Function& body, const KernelArguments& arguments)
+  Entry(llvm::Module& module, llvm::Function& body, const KernelArguments& arguments, const GpuLaunch& launch)
       : context_(module.getContext()),
         b_(context_),
         arguments_(arguments),
+        launch_(launch),
         body_(body),
         i64_(b_.getInt64Ty()),
         buffers_type_(llvm::ArrayType::get(b_.getPtrTy(), arguments.operands)),
@@ -33,12 +35,12 @@ class Entry {
     entry_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, /*isVarArg=*/false),
                                     llvm::GlobalValue::ExternalLinkage, symbol, module);
     entry_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    entry_->addFnAttr("nvvm.maxntid", std::to_string(nvidia::threads_per_block));
+    entry_->addFnAttr("nvvm.maxntid", std::to_string(launch_.block_threads));
     entry_->setDoesNotThrow();
     b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", entry_));
     auto [buffers, params] = arrays();
     const unsigned scalars = by_value_ ? 2 : 1;
-    llvm::Value* const iteration = thread();
+    llvm::Value* const iteration = b_.CreateLShr(thread(), llvm::Log2_32(launch_.threads));
     llvm::BasicBlock* const run = llvm::BasicBlock::Create(context_, "run", entry_);
     llvm::BasicBlock* const done = llvm::BasicBlock::Create(context_, "done", entry_);
     b_.CreateCondBr(b_.CreateICmpSLT(iteration, entry_->getArg(scalars)), run, done);
@@ -87,6 +89,7 @@ class Entry {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   const KernelArguments& arguments_;
+  const GpuLaunch& launch_;
   llvm::Function& body_;
   llvm::Type* i64_;
   llvm::ArrayType *buffers_type_, *params_type_;
@@ -96,13 +99,14 @@ class Entry {
 
 }  // namespace
 
-void add_entry(llvm::Module& module, const std::string& symbol, const KernelArguments& arguments) {
+void add_entry(llvm::Module& module, const std::string& symbol, const KernelArguments& arguments,
+               const GpuLaunch& launch) {
   llvm::Function* const body = module.getFunction(symbol);
   if (!body) fail_internal("there is no function '{}' to make a kernel of", symbol);
   body->setName(symbol + "_iteration");
   body->setLinkage(llvm::GlobalValue::InternalLinkage);
   body->addFnAttr(llvm::Attribute::AlwaysInline);
-  Entry(module, *body, arguments).build(module, symbol);
+  Entry(module, *body, arguments, launch).build(module, symbol);
 }
 
 }  // namespace kiln::codegen

@@ -20,6 +20,7 @@ constexpr Allowed allowed[] = {
     {"abs", ".f32 .f64 .s32 .s64"},
     {"add", ".rn.f32 .rn.f64 .s16 .s32 .s64 .u64"},
     {"and", ".b16 .b32 .b64 .pred"},
+    {"bar", ".sync"},
     {"bfe", ".u32 .u64"},
     {"bra", ". .uni"},
     {"clz", ".b32 .b64"},
@@ -46,6 +47,7 @@ constexpr Allowed allowed[] = {
     {"rem", ".s32 .s64 .u32 .u64"},
     {"ret", "."},
     {"selp", ".b16 .b32 .b64 .f32 .f64"},
+    {"shfl", ".sync.down.b32 .sync.idx.b32"},
     {"shl", ".b16 .b32 .b64"},
     {"shr", ".s16 .s32 .s64 .u16 .u32 .u64"},
     {"sqrt", ".rn.f32 .rn.f64"},
@@ -82,12 +84,13 @@ llvm::StringSet<> make_list() {
   add("cvt", integers, integers);
   add("cvt.rn", floats, integers);
   add("cvt.rzi", integers, floats);
-  add("ld", "global local param", bits);
-  add("ld", "global local param", integers);
+  add("ld", "global local param shared", bits);
+  add("ld", "global local param shared", integers);
   // Of memory that no thread writes.
   add("ld.global", "nc", bits);
   add("ld.global", "nc", integers);
-  add("st", "global local", bits);
+  add("st", "global local shared", bits);
+  add("ld.shared", "v4", "b32");
   return list;
 }
 
@@ -96,6 +99,8 @@ llvm::StringSet<> make_list() {
 llvm::StringRef instruction_of(llvm::StringRef line) {
   line = line.trim();
   if (line.consume_front("@")) line = line.drop_until([](char c) { return c == ' ' || c == '\t'; }).ltrim();
+  // The upper half of a 64-bit register: LLVM has no other form of it in PTX 7.0.
+  if (line.consume_front("{ .reg .b32 tmp; ")) line.consume_back(" }");
   const llvm::StringRef word = line.take_until([](char c) { return c == ' ' || c == '\t' || c == ';'; });
   const bool is_instruction = !word.empty() && word.front() >= 'a' && word.front() <= 'z';
   return is_instruction && line.ends_with(";") ? word : llvm::StringRef();

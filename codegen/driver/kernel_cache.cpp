@@ -156,6 +156,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};
+  if (target.gpu) kernel->gpu = request.gpu;
   return kernel;
 }
 

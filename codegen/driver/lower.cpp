@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/entry.h"
 #include "codegen/cuda/ptx_check.h"
+#include "codegen/cuda/read_only.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/mlir_text.h"
 #include "codegen/driver/one_lane_stores.h"
@@ -242,11 +243,14 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& module, const KernelRequest& 
 llvm::SmallVector<char, 0> ptx_of(llvm::Module& module, const KernelRequest& request,
                                   const std::string& symbol, const Target& target, Stages* stages) {
   llvm::TargetMachine& machine = machine_for(target);
-  add_entry(module, symbol, request.arguments);
+  add_entry(module, symbol, request.arguments, request.gpu);
   run_passes(module, machine, "always-inline,globaldce," + std::string(simplify));
+  mark_read_only(*module.getFunction(symbol), request.arguments);
   if (stages) stages->add("llvm", text_of(module));
   auto ptx = generate(module, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
   check_ptx({ptx.data(), ptx.size()}, request.name);
+  const std::string schedule = "// Schedule: " + request.gpu.schedule + ".\n";
+  ptx.insert(ptx.begin(), schedule.begin(), schedule.end());
   if (stages) stages->add("ptx", {ptx.data(), ptx.size()});
   return ptx;
 }

@@ -2,7 +2,9 @@
 
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/row_fusion.h"
+#include "codegen/cuda/launch.h"
 #include "codegen/driver/kernel_cache.h"
+#include "codegen/driver/operand_memory.h"
 #include "ir/views.h"
 #include "passes/fuse_rows.h"
 #include "runtime/disk_cache.h"
@@ -12,6 +14,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 
 #include <cstring>
+#include <fmt/ranges.h>
 
 namespace kiln::codegen {
 namespace {
@@ -144,16 +147,15 @@ class Scheduler {
         .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
         .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
         .Case([&](ir::FusionOp f) {
-          std::vector<BufferRef> operands;
-          for (mlir::Value v : f.getOperands()) operands.push_back(place(v));
-          for (mlir::Value v : f.getResults()) operands.push_back(place(v));
+          llvm::SmallVector<mlir::Value> operands(f.getOperands());
+          llvm::append_range(operands, f.getResults());
           for (mlir::OpResult r : f.getResults())
             if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>())
-              add(launch_border(pad, target_), {place(r)}, pad);
-          add(launch_fusion(f, target_), std::move(operands), f);
+              add(launch_border(pad, target_), {r}, pad);
+          add(target_.gpu ? launch_gpu_fusion(f, target_) : launch_fusion(f, target_), operands, f);
         })
         .Case([&](ir::PackOp p) {
-          add(launch_pack(p, target_), {place(p.getX()), place(p.getResult())}, p);
+          add(launch_pack(p, target_), {p.getX(), p.getResult()}, p);
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
@@ -163,29 +165,34 @@ class Scheduler {
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
         .Case([&](ir::SortOp s) {
-          add(launch_sort(s, target_), {place(s.getX()), place(s.getOrder()), place(s.getScratch())}, s);
+          add(launch_sort(s, target_), {s.getX(), s.getOrder(), s.getScratch()}, s);
         })
         .Case([&](ir::CumulativeOp c) {
-          add(launch_cumulative(c, target_), {place(c.getX()), place(c.getResult())}, c);
+          add(launch_cumulative(c, target_), {c.getX(), c.getResult()}, c);
         })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
         });
   }
 
-  void add(Launch launch, std::vector<BufferRef> operands, mlir::Operation* op) {
+  void add(Launch launch, llvm::ArrayRef<mlir::Value> operands, mlir::Operation* op) {
     if (launch.extent == 0) return;
-    if (launch.uses_random) operands.push_back({Space::rng, 0, 0});
-    if (!launch.table.empty()) operands.push_back(table(launch.table));
     Step step;
-    step.operands = std::move(operands);
+    std::vector<std::int64_t> bytes;
+    for (mlir::Value v : operands) {
+      step.operands.push_back(place(v));
+      bytes.push_back(ir::to_tensor_type(v.getType()).bytes());
+    }
+    if (launch.uses_random) step.operands.push_back({Space::rng, 0, 0});
+    if (!launch.table.empty()) step.operands.push_back(table(launch.table));
+    bytes.resize(step.operands.size());  // nothing overlaps those
     step.params = std::move(launch.params);
     step.extent = launch.extent;
     step.grain = launch.grain;
     step.scratch_bytes = launch.scratch_bytes;
     step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
-    planned_.push_back({std::move(step), std::move(launch.request), std::nullopt,
+    planned_.push_back({std::move(step), std::move(bytes), std::move(launch.request), std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr)});
   }
@@ -197,6 +204,10 @@ class Scheduler {
       if (!p.request) continue;
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
+      if (target_.gpu) {
+        p.request->arguments.memory = memory_of(p.step.operands, p.operand_bytes);
+        p.request->key += fmt::format(" memory {}", fmt::join(p.request->arguments.memory, ","));
+      }
       requests.push_back(std::move(*p.request));
     }
     auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
@@ -211,7 +222,7 @@ class Scheduler {
     const auto [at, unseen] =
         kernel_numbers_.try_emplace(kernel.get(), static_cast<std::uint32_t>(plan_.kernels.size()));
     if (unseen) {
-      plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object});
+      plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object, kernel->gpu});
       loaded_.emplace(kernel->key, kernel);
     }
     return at->second;
@@ -282,8 +293,10 @@ class Scheduler {
   void copy_into(mlir::Value x, const ir::View& part, mlir::Operation* op) {
     const ir::View from = ir::View::whole(x);
     const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
-    add(launch_copy(box, ir::to_tensor_type(x.getType()).dtype, target_, op->getLoc()),
-        {place(x), place(part.base)}, op);
+    const DType dtype = ir::to_tensor_type(x.getType()).dtype;
+    add(target_.gpu ? launch_gpu_copy(box, dtype, op->getLoc())
+                    : launch_copy(box, dtype, target_, op->getLoc()),
+        {x, part.base}, op);
   }
 
   void schedule_concatenate(ir::ConcatenateOp concat) {
@@ -296,7 +309,7 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    add(launch_border(pad, target_), {place(pad.getResult())}, pad);
+    add(launch_border(pad, target_), {pad.getResult()}, pad);
     copy_into(pad.getX(), ir::inner_of(pad), pad);
   }
 
@@ -309,8 +322,8 @@ class Scheduler {
 
   void schedule_scatter(ir::ScatterOp scatter) {
     schedule_copy(scatter.getX(), scatter.getResult());
-    add(launch_scatter(scatter, target_),
-        {place(scatter.getUpdates()), place(scatter.getIndices()), place(scatter.getResult())}, scatter);
+    add(launch_scatter(scatter, target_), {scatter.getUpdates(), scatter.getIndices(), scatter.getResult()},
+        scatter);
   }
 
   void schedule_insert(ir::InsertOp insert) {
@@ -339,7 +352,7 @@ class Scheduler {
     step.operands = std::move(operands);
     step.name = name_of_location(op->getLoc());
     step.locations = source_lines(op->getLoc());
-    planned_.push_back({std::move(step)});
+    planned_.push_back({std::move(step), {}});
   }
 
   void schedule_loop(ir::RunLoopOp op) {

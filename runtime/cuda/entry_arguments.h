@@ -4,8 +4,6 @@
 /// What launches of a GPU's kernels and their code agree on (codegen/cuda/entry.h).
 namespace kiln::nvidia {
 
-/// Threads of a block of every kernel.
-constexpr unsigned threads_per_block = 256;
 /// Of all arguments of a launch, before PTX 8.1.
 constexpr std::size_t max_argument_bytes = 4096;
 

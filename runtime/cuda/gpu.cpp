@@ -17,8 +17,6 @@ namespace {
 using nvidia::check;
 using nvidia::driver;
 
-using nvidia::threads_per_block;
-
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
 
 /// A module with one kernel. Unloaded with its last reference.
@@ -26,6 +24,7 @@ struct GpuKernel {
   std::string name, symbol;
   void* module = nullptr;
   void* function = nullptr;
+  GpuLaunch launch;
   ~GpuKernel() {
     if (!module) return;
     driver().synchronize();  // it may be running
@@ -121,6 +120,7 @@ class Gpu final : public Accelerator {
     auto made = std::make_shared<GpuKernel>();
     made->name = kernel.name;
     made->symbol = kernel.symbol;
+    made->launch = kernel.gpu;
     const std::string ptx(reinterpret_cast<const char*>(kernel.object->data()), kernel.object->size());
     const int result = driver().load_module(&made->module, ptx.c_str());
     if (result == nvidia::unsupported_ptx_version)
@@ -154,8 +154,9 @@ class Gpu final : public Accelerator {
     }
     parameters.push_back(&extent);
     if (scratch_bytes > 0) parameters.push_back(&scratch_bytes);
-    const auto blocks = static_cast<unsigned>((extent + threads_per_block - 1) / threads_per_block);
-    const int result = driver().launch(k.function, blocks, 1, 1, threads_per_block, 1, 1, 0, nullptr,
+    const std::int64_t in_block = k.launch.block_threads / k.launch.threads;
+    const auto blocks = static_cast<unsigned>((extent + in_block - 1) / in_block);
+    const int result = driver().launch(k.function, blocks, 1, 1, k.launch.block_threads, 1, 1, 0, nullptr,
                                        parameters.data(), nullptr);
     if (arrays) deallocate(arrays, 8 * values.size());
     check(result, ("launching kernel " + k.name).c_str());

@@ -160,6 +160,29 @@ TEST_CASE("a kernel with more arguments than a launch passes by value", "[argume
   CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
 }
 
+TEST_CASE("rows of all lengths", "[rows]") {
+  // Less than a warp, whole stripes, several blocks of 1024 elements, blocks of blocks.
+  const std::vector<Shape> shapes = {{70, 5},    {33, 64},  {9, 1000},  {5, 1025},   {3000, 40},
+                                     {400, 300}, {3, 9001}, {2, 70000}, {1, 1100000}};
+  for (const Shape& shape : shapes)
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i64}) {
+      if (shape[1] > 10000 && dtype != DType::f32) continue;
+      const Symbol x = F::cast(sym::var("x") * 100.0F, dtype);
+      std::vector<Symbol> results = {F::sum(x, 1), F::max(x, 1), F::sum(x, 0), F::sum(x)};
+      if (dtype != DType::i64) {
+        results.push_back(F::softmax(x));
+        results.push_back(F::log_softmax(x * 3.0F));
+        results.push_back(F::mean(x * x - x, 1));
+      }
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        Case c{"rows", Model::from_symbol(results[i]), {}};
+        c.inputs = c.model.make_inputs({{"x", shape}});
+        INFO(shape.str() << " " << name_of(dtype) << ", result " << i);
+        CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
+      }
+    }
+}
+
 TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   const json rows = golden::manifest("ops");
   Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},
@@ -181,25 +204,46 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   }
 }
 
+/// Cases that use all of what kernels with barriers and shuffles have: rows of several blocks of 1024
+/// elements and of no whole warps, products of several tiles.
+std::vector<Case> cases_of_threads_together() {
+  const Symbol x = sym::var("x"), y = sym::var("y");
+  std::vector<Case> cases;
+  const auto add = [&](const char* name, const Symbol& result, std::map<std::string, Shape> shapes) {
+    Case c{name, Model::from_symbol(result), {}};
+    c.inputs = c.model.make_inputs(shapes);
+    cases.push_back(std::move(c));
+  };
+  add("sum", F::sum(x, 1), {{"x", {3, 70001}}});
+  add("softmax", F::softmax(x * 3.0F), {{"x", {6, 34001}}});
+  add("mean", F::mean(x * x - x, 1), {{"x", {3, 66001}}});
+  add("short rows", F::sum(x, 1), {{"x", {3000, 40}}});
+  add("product", F::dot(x, y), {{"x", {200, 150}}, {"y", {150, 170}}});
+  return cases;
+}
+
 TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants]") {
-  constexpr int places = 4;  // of a kind in a kernel
-  const json rows = golden::manifest("ops");
   std::array<int, 4> made{}, noticed{};
-  for (std::size_t i = 0; i < rows.size(); i += 10) {
-    MutantRun run(read_case("ops", rows[i]));
+  for (const Case& c : cases_of_threads_together()) {
+    MutantRun run(c);
     for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
       const std::string text = run.ptx(kernel);
       if (text.find("bar.sync") == std::string::npos && text.find("shfl.sync") == std::string::npos) continue;
-      std::array<int, 4> of_kernel{};
-      for (const ptx::Mutant& m : ptx::mutants_of(text)) {
-        const auto kind = static_cast<std::size_t>(m.kind);
-        if (++of_kernel[kind] > places) continue;
-        const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
-        ++made[kind];
-        noticed[kind] += is_noticed;
-        if (!is_noticed)
-          std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n",
-                                   rows[i]["name"].get<std::string>(), m.from, m.to);
+      REQUIRE(run.run(kernel, text) == Seen::nothing);
+      for (std::size_t kind = 0; kind < made.size(); ++kind) {
+        std::vector<ptx::Mutant> mutants = ptx::mutants_of(text);
+        std::erase_if(mutants,
+                      [&](const ptx::Mutant& m) { return static_cast<std::size_t>(m.kind) != kind; });
+        // A dozen of each kind, from all over the kernel.
+        const std::size_t step = mutants.size() / 12 + 1;
+        for (std::size_t i = 0; i < mutants.size(); i += step) {
+          const ptx::Mutant& m = mutants[i];
+          const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
+          ++made[kind];
+          noticed[kind] += is_noticed;
+          if (!is_noticed)
+            std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n", c.name, m.from, m.to);
+        }
       }
     }
   }
@@ -207,9 +251,7 @@ TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants
     std::cout << fmt::format("{}: {} mutants of generated kernels, {} noticed\n", ptx::mutant_kinds[kind],
                              made[kind], noticed[kind]);
     INFO(ptx::mutant_kinds[kind]);
-    // A bound matters only where a case's extents reach it. A barrier that can be left out is one too many.
-    CHECK((kind == static_cast<std::size_t>(ptx::MutantKind::barrier) ? noticed[kind] == made[kind]
-                                                                      : 2 * noticed[kind] >= made[kind]));
+    CHECK(4 * noticed[kind] >= 3 * made[kind]);
   }
 }
 

@@ -193,6 +193,14 @@ class Parser {
   }
 
   void add_body(std::string_view code) {
+    // A register that braces hide, as LLVM takes the upper half of a 64-bit one in PTX 7.0.
+    constexpr std::string_view hides = "{ .reg .b32 tmp; ";
+    if (code.starts_with(hides) && code.ends_with(" }")) {
+      if (!has_hidden_) entry_.registers.push_back({"tmp", 32});
+      has_hidden_ = true;
+      code.remove_prefix(hides.size());
+      code.remove_suffix(2);
+    }
     if (code == "}") {
       in_body_ = false;
     } else if (code.ends_with(':')) {
@@ -247,6 +255,7 @@ class Parser {
   }
 
   Entry entry_;
+  bool has_hidden_ = false;  // a register tmp
   std::vector<Variable> of_launch_;
   std::string_view line_;
   bool in_body_ = false;

@@ -31,6 +31,9 @@ struct Contraction {
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
 };
 
+/// A matrix product as one, in a fusion.
+Contraction contraction_of(ir::PackedDotOp root);
+
 /// The kernel of a fusion whose root is a contraction.
 Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& contraction,
                           const char* family, const Target& target);

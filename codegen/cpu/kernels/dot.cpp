@@ -4,7 +4,7 @@
 
 namespace kiln::codegen {
 
-Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target) {
+Contraction contraction_of(ir::PackedDotOp root) {
   const auto packed = ir::ranked(root.getRhs()).getShape();
   auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
   const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
@@ -32,7 +32,11 @@ Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& targe
   contraction.panels = packed[packed.size() - 3];
   contraction.panel = packed.back();
   contraction.lhs_elements = ir::ranked(root.getLhs()).getNumElements();
-  return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
+  return contraction;
+}
+
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target) {
+  return launch_contraction(fusion, root.getResult(), contraction_of(root), "dot", target);
 }
 
 }  // namespace kiln::codegen

@@ -103,6 +103,8 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
   return gathered && kept_extents.back() >= lanes;
 }
 
+}  // namespace
+
 Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
   const auto outputs = outputs_of(fusion);
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
@@ -151,8 +153,6 @@ Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& t
           .first_output = accesses.first_output};
 }
 
-}  // namespace
-
 bool is_light(const ScalarExpr& expr) { return expr.operations() <= 4 && expr.registers_at_once() == 1; }
 
 std::string Reduction::key() const {
@@ -169,14 +169,17 @@ std::string Reduction::key() const {
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
 }
 
+void append_params(std::vector<std::int64_t>& params, const Reduction& red) {
+  red.nest.append_params(params);
+  ReduceParams::append(params, {{"reduced_extent", red.extent}});
+  for (const std::int64_t step : red.steps) ReduceLeafParams::append(params, {{"reduced_stride", step}});
+}
+
 Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
   const Reduction red = plan_reduction(fusion, root, target);
   Launch launch{{name_of_location(fusion.getLoc()), red.key(), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;
-  red.nest.append_params(launch.params);
-  ReduceParams::append(launch.params, {{"reduced_extent", red.extent}});
-  for (const std::int64_t step : red.steps)
-    ReduceLeafParams::append(launch.params, {{"reduced_stride", step}});
+  append_params(launch.params, red);
   launch.extent = red.nest.elements() == 0 ? 0 : red.nest.outer_extent();
   std::int64_t per_iteration =
       red.extent *

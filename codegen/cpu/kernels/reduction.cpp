@@ -8,11 +8,8 @@
 //
 // Lanes run along the reduced axis (AlongReduced), along the last kept axis (AlongKept), or along the last
 // kept axis with all partial results in registers (RegisterTree).
-#include "codegen/cpu/kernels/reduction.h"
-
+#include "codegen/cpu/kernels/reduction_body.h"
 #include "codegen/cpu/tuning.h"
-#include "codegen/math/math.h"
-#include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
 
@@ -21,104 +18,11 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr std::int64_t chain_length = 512;  // chained512: elements of a chain
-
-mlir::Value identity(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
-  const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
-  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
-  const auto bits =
-      mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
-  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
-}
-
-/// Elements of the operand per element of a level.
-std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
-
-/// The elements of one load along the reduced axis.
-struct Position {
-  mlir::Value r;  // index along the reduced axis, of the first lane if lanes run along it
-  int lanes;
-  mlir::Value mask = {};
-  int offset_in_stripe = 0;  // of r, in elements; a stripe is 64 elements
-};
-
-/// Prefetches for later loads, once per cache line.
-void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
-                   const Position& position) {
-  const StridedAccess& access = red.nest.accesses()[i];
-  const auto size = static_cast<std::int64_t>(size_of(access.dtype));
-  if (position.mask || position.offset_in_stripe * size % tuning::cache_line_bytes != 0) return;
-  e.prefetch_next(access.operand, address, position.lanes * size,
-                  red.prefetches ? tuning::reduction_prefetch_bytes : 0);
-}
-
-/// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
-mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
-                      const Position& position, llvm::ArrayRef<mlir::Value> invariant) {
-  const auto& [r, lanes, mask, offset_in_stripe] = position;
-  const Leaf& leaf = red.before.leaves()[i];
-  int step_class = stride_class(red.steps[i]);
-  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
-    fail_internal("a reduction got scalars instead of elements");
-  mlir::Value base = at.address(i);
-  if (!red.along_reduced) {  // r only moves the address
-    mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
-    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
-    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
-    return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
-  }
-  switch (step_class) {
-    case 0:
-      return invariant[i];
-    case 1: {
-      const mlir::Value here = e.element(base, r, leaf.dtype);
-      prefetch_next(e, red, i, here, position);
-      return e.load(here, leaf.dtype, lanes, mask);
-    }
-    default:
-      return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
-                      lanes, mask);
-  }
-}
-
-/// The common part of the three ways.
-class Emitter {
- protected:
-  Emitter(KernelBuilder& e, const Reduction& red, mlir::Value params) : e_(e), red_(red) {
-    const ReduceParams own(e, params, red.first_own_param());
-    extent_ = own["reduced_extent"];
-    for (std::size_t i = 0; i < red.steps.size(); ++i)
-      steps_.push_back(own.group<ReduceLeafParams>(i)["reduced_stride"]);
-  }
-
-  /// partial op x, x being one more element.
-  mlir::Value accumulate(mlir::Value partial, mlir::Value x) {
-    return red_.kind == ir::ReduceKind::sum_squares
-               ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
-               : combine(partial, x);
-  }
-  mlir::Value combine(mlir::Value x, mlir::Value y) {
-    return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
-                       e_.target.isa);
-  }
-
-  mlir::Value element(LoopPoint& at, const Position& position) {
-    return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
-      return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
-    })[0];
-  }
-
-  KernelBuilder& e_;
-  const Reduction& red_;
-  mlir::Value extent_;
-  llvm::SmallVector<mlir::Value> steps_;
-  llvm::SmallVector<mlir::Value> invariant_;  // per leaf, for AlongReduced
-};
-
 /// Lanes along the reduced axis, in the order interleaved64: one result at a time.
-class AlongReduced : Emitter {
+class AlongReduced : ReductionEmitter {
  public:
-  AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+  AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params)
+      : ReductionEmitter(e, red, params) {
     for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
   }
 
@@ -126,7 +30,7 @@ class AlongReduced : Emitter {
     const mlir::Value zero = e_.index(0);
     if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
     // One iteration, or none if there are no elements.
-    const mlir::Value none = identity(e_, red_.kind, red_.dtype, 1);
+    const mlir::Value none = identity_of(e_, red_.kind, red_.dtype, 1);
     const mlir::Value length = e_.index(block_length);
     return e_.loop(zero, extent_, length, {none},
                    [&](mlir::Value begin, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
@@ -142,7 +46,7 @@ class AlongReduced : Emitter {
     const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
     load_invariant(at);
     llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
-                                           identity(e_, red_.kind, red_.dtype, lanes));
+                                           identity_of(e_, red_.kind, red_.dtype, lanes));
     auto stripes = e_.loop(begin, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
       llvm::SmallVector<mlir::Value> next;
       for (int v = 0; v < vectors; ++v)
@@ -165,7 +69,7 @@ class AlongReduced : Emitter {
     };
     const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
     const mlir::Value used = red_.kind == ir::ReduceKind::max_nnan ? all : e_.min(results, all);
-    const mlir::Value start = identity(e_, red_.kind, red_.dtype, 1);
+    const mlir::Value start = identity_of(e_, red_.kind, red_.dtype, 1);
     e_.loop(e_.index(0), used, one, [&](mlir::Value j) { e_.store(start, place(j), red_.dtype, 1); });
     e_.loop(begin, end, length, [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, length), end);
@@ -248,9 +152,9 @@ class AlongReduced : Emitter {
 
 /// Lanes along a kept axis, a column block at a time. Partial sums are arrays of width() columns on the
 /// stack, whole registers.
-class AlongKept : Emitter {
+class AlongKept : ReductionEmitter {
  public:
-  AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
+  AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : ReductionEmitter(e, red, params) {
     if (!red.interleaved64) totals_ = e.stack(red.dtype, width());
     for (int level = 1; level <= red.levels; ++level)
       parts_.push_back(e.stack(red.dtype, red.interleaved64 ? partials * width() : width()));
@@ -286,7 +190,7 @@ class AlongKept : Emitter {
   }
   void fill(mlir::Value sums, mlir::Value elements) {
     e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
-      store(identity(e_, red_.kind, red_.dtype, red_.lanes), sums, i, red_.lanes);
+      store(identity_of(e_, red_.kind, red_.dtype, red_.lanes), sums, i, red_.lanes);
     });
   }
   /// to = to op from, element by element.
@@ -358,38 +262,10 @@ class AlongKept : Emitter {
   mlir::Value first_column_, columns_;    // of the column block
 };
 
-/// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
-/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
-/// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
-/// registers.
-class RegisterTree : Emitter {
- public:
-  RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params) : Emitter(e, red, params) {
-    for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
-  }
-
-  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
-
- private:
-  /// p[j] as it is when `step` partial results are left.
-  mlir::Value partial(LoopPoint& at, int j, int step) {
-    if (step == partials)
-      return accumulate(identity(e_, red_.kind, red_.dtype, at.lanes()),
-                        element(at, {e_.index(j), at.lanes(), at.mask()}));
-    const mlir::Value own = partial(at, j, 2 * step);
-    return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
-  }
-};
-
 }  // namespace
 
 void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& args) {
-  const auto epilogue = [&](LoopPoint& at, mlir::Value result) {
-    auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
-      return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(red.after_access[i]);
-    });
-    for (std::size_t i = 0; i < values.size(); ++i) at.store(red.first_output + i, values[i]);
-  };
+  const auto epilogue = [&](LoopPoint& at, mlir::Value result) { emit_epilogue(e, red, at, result); };
   const auto point_by_point = [&](auto reduction) {
     red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
   };

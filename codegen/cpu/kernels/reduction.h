@@ -7,6 +7,7 @@
 namespace kiln::codegen {
 
 inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements of a block
+inline constexpr std::int64_t chain_length = 512;   ///< chained512: elements of a chain
 inline constexpr int partials = 64;                 ///< interleaved64: partial results of a block
 
 /// Everything that the code and the parameters of a reduction depend on.
@@ -40,6 +41,9 @@ inline constexpr ParamNames reduce_leaf_names{"reduced_stride"};
 using ReduceParams = KernelParams<reduce_names>;
 using ReduceLeafParams = KernelParams<reduce_leaf_names>;
 
+Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
+/// The parameters of a kernel.
+void append_params(std::vector<std::int64_t>& params, const Reduction& reduction);
 /// Emits the kernel.
 void emit_reduction(KernelBuilder& e, const Reduction& reduction, const KernelArgs& args);
 

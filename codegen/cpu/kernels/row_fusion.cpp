@@ -11,7 +11,8 @@ namespace {
 using Steps = llvm::MutableArrayRef<PlannedStep>;
 
 bool same_row_fusion(const PlannedStep& a, const PlannedStep& b) {
-  return a.row_fusion && b.row_fusion && a.row_fusion[0] == b.row_fusion[0];
+  return a.row_fusion && b.row_fusion && a.row_fusion[0] == b.row_fusion[0] &&
+         a.request->gpu.threads == b.request->gpu.threads;
 }
 
 /// The number of rows that the outermost loops of all steps can be divided into; 1: none. Each of these loops
@@ -44,6 +45,7 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
     for (auto [operand, distance_at] : p.next_blocks) key += fmt::format(" next {} {}", operand, distance_at);
     key += "]";
   }
+  const GpuLaunch gpu = parts.front().request.gpu;
   const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
   auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, const KernelArgs& args) {
     const mlir::Value block = e.param(args.params, block_at, "block_rows");
@@ -59,11 +61,12 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
         part.begin = e.mul(from, per_row);
         part.params = e.element(args.params, e.index(p.params_at), DType::i64);
         part.buffers = e.element(args.buffers, e.index(p.operands_at), DType::i64);
+        if (&p != &parts.front() && p.request.barrier) p.request.barrier(e);
         p.request.emit(own, part);
       }
     });
   };
-  return {name_of_location(location), std::move(key), location, std::move(emit), in_order};
+  return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
 }
 
 PlannedStep fuse(Steps steps, std::int64_t rows) {
@@ -81,6 +84,7 @@ PlannedStep fuse(Steps steps, std::int64_t rows) {
     parts.push_back({std::move(*s.request), static_cast<std::int64_t>(fused_step.step.operands.size()),
                      static_cast<std::int64_t>(fused_step.step.params.size()), per_row});
     llvm::append_range(fused_step.step.operands, s.step.operands);
+    llvm::append_range(fused_step.operand_bytes, s.operand_bytes);
     llvm::append_range(fused_step.step.params, s.step.params);
     for (std::string& line : s.step.locations)
       if (!llvm::is_contained(fused_step.step.locations, line))

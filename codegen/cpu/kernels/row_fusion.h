@@ -11,6 +11,7 @@ namespace kiln::codegen {
 /// A step before its kernel is compiled.
 struct PlannedStep {
   Step step;
+  std::vector<std::int64_t> operand_bytes;    ///< of each operand, from its place on
   std::optional<KernelRequest> request = {};  ///< of the kernel, if it has one
   std::optional<std::size_t> prepacked = {};  ///< the prepacked constant that it computes, if it does
   mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::row_fusion_attr of its operation; null: in no fusion

@@ -1,6 +1,7 @@
 #pragma once
 #include "codegen/cpu/tuning.h"
 #include "codegen/driver/target.h"
+#include "runtime/plan.h"
 #include "runtime/tensor_type.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -11,6 +12,8 @@
 
 #include <fmt/format.h>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace kiln::codegen {
 
@@ -157,6 +160,9 @@ struct KernelArguments {
   std::size_t operands = 0;  ///< with scratch memory, which is the last
   std::size_t params = 0;
   bool has_scratch = false;
+  /// Of each operand but the scratch memory: which memory it is in. Those of one number may overlap; no two
+  /// others do.
+  std::vector<int> memory = {};
 };
 
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
@@ -170,6 +176,9 @@ struct KernelRequest {
   /// expose the latency of each chain.
   bool in_order = false;
   KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
+  GpuLaunch gpu = {"a thread per iteration (fallback)"};  ///< follows from the key
+  /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
+  std::function<void(KernelBuilder&)> barrier = {};
 };
 
 }  // namespace kiln::codegen

@@ -27,8 +27,9 @@ ParamNames(const Name&...) -> ParamNames<sizeof...(Name)>;
 void append_params(std::vector<std::int64_t>& params, llvm::ArrayRef<std::string_view> names,
                    llvm::ArrayRef<std::pair<std::size_t, std::int64_t>> values);
 
-/// Parameters of a kernel (Launch::params) by name. The launching side appends their values with append(), the
-/// emitting side reads them from an object of this class. A name that is not in the list does not compile.
+/// Parameters of a kernel (Launch::params) by name. The launching side appends their values with append(),
+/// the emitting side reads them from an object of this class. A name that is not in the list does not
+/// compile.
 ///
 ///     constexpr ParamNames names{"extent", "row_stride"};
 ///     using Params = KernelParams<names>;

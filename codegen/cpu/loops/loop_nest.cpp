@@ -3,6 +3,7 @@
 #include "codegen/cpu/tuning.h"
 
 #include <fmt/format.h>
+#include <limits>
 
 namespace kiln::codegen {
 
@@ -294,16 +295,69 @@ void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint
   }
 }
 
+mlir::Value LoopNest::extent_param(KernelBuilder& e, const KernelArgs& args, std::size_t axis) const {
+  return e.param(args.params, static_cast<std::int64_t>(axis), fmt::format("extent{}", axis));
+}
+mlir::Value LoopNest::offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const {
+  return e.param(args.params, static_cast<std::int64_t>(rank() + (rank() + 1) * access),
+                 fmt::format("offset{}", access));
+}
+mlir::Value LoopNest::stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
+                                   std::size_t axis) const {
+  return e.param(args.params, static_cast<std::int64_t>(rank() + (rank() + 1) * access + 1 + axis),
+                 fmt::format("stride{}_{}", access, axis));
+}
+
+bool LoopNest::has_short_numbers() const {
+  return elements() <= std::int64_t{std::numeric_limits<std::int32_t>::max()};
+}
+
+void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
+                          const PointBody& body) const {
+  const auto narrow = [&](mlir::Value v) -> mlir::Value {
+    return has_short_numbers() ? mlir::arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), v) : v;
+  };
+  const auto widen = [&](mlir::Value v) -> mlir::Value {
+    return has_short_numbers() ? mlir::arith::ExtUIOp::create(e.b, e.loc, e.i64(), v) : v;
+  };
+  llvm::SmallVector<mlir::Value> index(rank());
+  // The first axis that the number counts along has what is left of it.
+  const std::size_t first = outer ? 1 : 0;
+  if (outer) index[0] = outer;
+  if (first + 1 == rank()) {
+    index[first] = number;
+  } else {
+    mlir::Value rest = narrow(number);
+    for (std::size_t axis = rank(); axis-- > first + 1;) {
+      const mlir::Value extent = narrow(extent_param(e, args, axis)), quotient = e.div(rest, extent);
+      index[axis] = widen(e.sub(rest, e.mul(quotient, extent)));
+      rest = quotient;
+    }
+    index[first] = widen(rest);
+  }
+
+  LoopPoint at;
+  at.e_ = &e;
+  at.nest_ = this;
+  at.j_ = index.back();
+  for (std::size_t s = 0; s < accesses_.size(); ++s) {
+    mlir::Value offset = offset_param(e, args, s);
+    for (std::size_t axis = 0; axis + 1 < rank(); ++axis)
+      offset = e.add(offset, e.mul(index[axis], stride_param(e, args, s, axis)));
+    const int operand = accesses_[s].operand;
+    at.bases_.push_back(operand < 0 ? offset
+                                    : e.element(e.buffer(args.buffers, operand), offset, accesses_[s].dtype));
+    at.inner_.push_back(stride_param(e, args, s, rank() - 1));
+    const bool is_hoisted = operand >= 0 && at.inner_stride_class(s) == 0 && accesses_[s].read;
+    at.hoisted_.push_back(is_hoisted ? load_hoisted(e, accesses_[s], at.bases_[s], 1) : mlir::Value());
+  }
+  body(at);
+}
+
 void LoopNest::emit_outer_loops(
     KernelBuilder& e, const KernelArgs& args, int rows,
     llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const {
-  auto rank = static_cast<std::int64_t>(this->rank());
-  auto access_param = [&](std::size_t s, std::int64_t i) {
-    const std::int64_t at = rank + (rank + 1) * static_cast<std::int64_t>(s) + i;
-    return e.param(args.params, at,
-                   i == 0 ? fmt::format("offset{}", s) : fmt::format("stride{}_{}", s, i - 1));
-  };
-  auto stride = [&](std::size_t s, std::int64_t axis) { return access_param(s, 1 + axis); };
+  const std::size_t rank = this->rank();
   llvm::SmallVector<mlir::Value> operands;
   for (const StridedAccess& s : accesses_)
     operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(args.buffers, s.operand));
@@ -316,21 +370,19 @@ void LoopNest::emit_outer_loops(
     for (std::size_t s = 0; s < accesses_.size(); ++s) {
       at.bases_.push_back(accesses_[s].operand < 0 ? offsets[s]
                                                    : e.element(operands[s], offsets[s], accesses_[s].dtype));
-      at.inner_.push_back(stride(s, rank - 1));
+      at.inner_.push_back(stride_param(e, args, s, rank - 1));
     }
     return at;
   };
-  const auto extent_of = [&](std::int64_t axis) {
-    return e.param(args.params, axis, fmt::format("extent{}", axis));
-  };
-  const mlir::Value zero = e.index(0), extent = rank == 1 ? args.end : extent_of(rank - 1);
+  const mlir::Value zero = e.index(0), extent = rank == 1 ? args.end : extent_param(e, args, rank - 1);
   mlir::Value first = rank == 1 ? args.begin : zero, last = extent;  // of a row
-  std::function<void(std::int64_t, llvm::ArrayRef<Offsets>)> level = [&](std::int64_t axis,
-                                                                         llvm::ArrayRef<Offsets> offsets) {
+  std::function<void(std::size_t, llvm::ArrayRef<Offsets>)> level = [&](std::size_t axis,
+                                                                        llvm::ArrayRef<Offsets> offsets) {
     if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
-    const mlir::Value from = axis == 0 ? args.begin : zero, to = axis == 0 ? args.end : extent_of(axis);
+    const mlir::Value from = axis == 0 ? args.begin : zero,
+                      to = axis == 0 ? args.end : extent_param(e, args, axis);
     Offsets strides;
-    for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride(s, axis));
+    for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride_param(e, args, s, axis));
     auto by = [&](
                   int count, mlir::Value from, mlir::Value to,
                   llvm::function_ref<void(mlir::Value)> before_row = [](mlir::Value) {}) {
@@ -370,7 +422,7 @@ void LoopNest::emit_outer_loops(
     first = zero;
   };
   Offsets offsets;
-  for (std::size_t s = 0; s < accesses_.size(); ++s) offsets.push_back(access_param(s, 0));
+  for (std::size_t s = 0; s < accesses_.size(); ++s) offsets.push_back(offset_param(e, args, s));
   level(0, offsets);
 }
 

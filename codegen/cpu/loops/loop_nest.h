@@ -97,8 +97,19 @@ class LoopNest {
   void emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const;
   /// Like emit(), row by row, for bodies with several loops over a row.
   void emit_rows(KernelBuilder& e, const KernelArgs& args, const std::function<void(const Row&)>& body) const;
+  /// Emits the body at a point of the box, without a loop: for threads that each have points of their own.
+  /// Points are counted in C order: `number` is that of the point among those at index `outer` of the
+  /// outermost axis, or, if `outer` is null, among all. `lanes` is 1.
+  void emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
+                  const PointBody& body) const;
+  /// Whether emit_point() counts in 32 bits, which divides faster. It is built into the code.
+  bool has_short_numbers() const;
 
  private:
+  mlir::Value extent_param(KernelBuilder& e, const KernelArgs& args, std::size_t axis) const;
+  mlir::Value offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const;
+  mlir::Value stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
+                           std::size_t axis) const;
   /// Whether each of many rows is a single register with unused lanes.
   bool has_narrow_rows() const;
   using Rows = llvm::SmallVector<LoopPoint, 2>;

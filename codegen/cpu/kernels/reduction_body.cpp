@@ -1,0 +1,108 @@
+// What reductions compute at an element, and trees of few elements.
+#include "codegen/cpu/kernels/reduction_body.h"
+
+#include "codegen/cpu/tuning.h"
+#include "codegen/math/math.h"
+#include "runtime/fail.h"
+
+namespace kiln::codegen {
+
+mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
+  const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
+  if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
+  const auto bits =
+      mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
+  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
+}
+
+std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
+
+namespace {
+
+/// Prefetches for later loads, once per cache line.
+void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
+                   const Position& position) {
+  const StridedAccess& access = red.nest.accesses()[i];
+  const auto size = static_cast<std::int64_t>(size_of(access.dtype));
+  if (position.mask || position.offset_in_stripe * size % tuning::cache_line_bytes != 0) return;
+  e.prefetch_next(access.operand, address, position.lanes * size,
+                  red.prefetches ? tuning::reduction_prefetch_bytes : 0);
+}
+
+/// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
+mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
+                      const Position& position, llvm::ArrayRef<mlir::Value> invariant) {
+  const auto& [r, lanes, mask, offset_in_stripe] = position;
+  const Leaf& leaf = red.before.leaves()[i];
+  int step_class = stride_class(red.steps[i]);
+  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
+    fail_internal("a reduction got scalars instead of elements");
+  mlir::Value base = at.address(i);
+  if (!red.along_reduced) {  // r only moves the address
+    mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
+    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
+    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
+    return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
+  }
+  switch (step_class) {
+    case 0:
+      return invariant.empty() ? e.splat(e.load_scalar(base, leaf.dtype), lanes) : invariant[i];
+    case 1: {
+      const mlir::Value here = e.element(base, r, leaf.dtype);
+      prefetch_next(e, red, i, here, position);
+      return e.load(here, leaf.dtype, lanes, mask);
+    }
+    default:
+      return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
+                      lanes, mask);
+  }
+}
+
+}  // namespace
+
+ReductionEmitter::ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir::Value params)
+    : e_(e), red_(red) {
+  const ReduceParams own(e, params, red.first_own_param());
+  extent_ = own["reduced_extent"];
+  for (std::size_t i = 0; i < red.steps.size(); ++i)
+    steps_.push_back(own.group<ReduceLeafParams>(i)["reduced_stride"]);
+}
+
+mlir::Value ReductionEmitter::accumulate(mlir::Value partial, mlir::Value x) {
+  return red_.kind == ir::ReduceKind::sum_squares
+             ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
+             : combine(partial, x);
+}
+
+mlir::Value ReductionEmitter::combine(mlir::Value x, mlir::Value y) {
+  return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
+                     e_.target.isa);
+}
+
+mlir::Value ReductionEmitter::element(LoopPoint& at, const Position& position) {
+  return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
+    return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
+  })[0];
+}
+
+RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params)
+    : ReductionEmitter(e, red, params) {
+  for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
+}
+
+mlir::Value RegisterTree::partial(LoopPoint& at, int j, int step) {
+  if (step == partials)
+    return accumulate(identity_of(e_, red_.kind, red_.dtype, at.lanes()),
+                      element(at, {e_.index(j), at.lanes(), at.mask()}));
+  const mlir::Value own = partial(at, j, 2 * step);
+  return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
+}
+
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::Value result) {
+  auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
+    return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(red.after_access[i]);
+  });
+  for (std::size_t i = 0; i < values.size(); ++i) at.store(red.first_output + i, values[i]);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,56 @@
+#pragma once
+#include "codegen/cpu/kernels/reduction.h"
+
+namespace kiln::codegen {
+
+mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes);
+
+/// interleaved64: elements of the operand per element of a level.
+std::int64_t elements_of(int level);
+
+/// The elements of one load along the reduced axis.
+struct Position {
+  mlir::Value r;  // index along the reduced axis, of the first lane if lanes run along it
+  int lanes;
+  mlir::Value mask = {};
+  int offset_in_stripe = 0;  // of r, in elements; a stripe is 64 elements
+};
+
+/// What all ways to reduce have in common, whatever loops lead to the elements.
+class ReductionEmitter {
+ protected:
+  ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir::Value params);
+
+  /// partial op x, x being one more element.
+  mlir::Value accumulate(mlir::Value partial, mlir::Value x);
+  mlir::Value combine(mlir::Value x, mlir::Value y);
+  mlir::Value element(LoopPoint& at, const Position& position);
+
+  KernelBuilder& e_;
+  const Reduction& red_;
+  mlir::Value extent_;
+  llvm::SmallVector<mlir::Value> steps_;
+  /// Per leaf: its value if it does not change along the reduced axis. Empty: such leaves are loaded each
+  /// time.
+  llvm::SmallVector<mlir::Value> invariant_;
+};
+
+/// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
+/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
+/// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
+/// registers.
+class RegisterTree : ReductionEmitter {
+ public:
+  RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params);
+
+  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
+
+ private:
+  /// p[j] as it is when `step` partial results are left.
+  mlir::Value partial(LoopPoint& at, int j, int step);
+};
+
+/// Stores the fusion's outputs at a point, whose reduction gave `result`.
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::Value result);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,54 @@
+#pragma once
+#include "codegen/cpu/loops/loop_nest.h"
+#include "codegen/cuda/launch.h"
+#include "codegen/cuda/team.h"
+#include "ir/dialect.h"
+
+#include <optional>
+
+namespace kiln::codegen {
+
+/// The rows of a row fusion: a team of threads computes all kernels of a row, with barriers between them.
+struct Rows {
+  std::int64_t rows;
+  unsigned threads;  ///< of the team
+
+  /// Empty for a fusion that is in no row fusion.
+  static std::optional<Rows> of(ir::FusionOp fusion);
+};
+
+/// The points of a nest, divided into the iterations of a kernel's outermost loop: each point is one, or, in
+/// a row fusion, the points of a row are.
+class Division {
+ public:
+  Division(LoopNest nest, std::optional<Rows> rows);
+
+  const LoopNest& nest() const { return nest_; }
+  std::int64_t extent() const;
+  std::string key() const;
+  /// After all other parameters of the kernel, whose number it notes.
+  void append_params(std::vector<std::int64_t>& params);
+
+  /// Emits the body at the points of the iterations [args.begin, args.end): at every `step`-th from `first`
+  /// on.
+  void emit(KernelBuilder& e, const KernelArgs& args, mlir::Value first, mlir::Value step,
+            const LoopNest::PointBody& body) const;
+  /// Emits the body at the only point of an iteration that is a point.
+  void emit_single(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
+
+  bool by_rows() const { return rows_.has_value(); }
+  /// Of the team that has a row.
+  unsigned threads() const { return rows_->threads; }
+  /// The launch of that team, a block of its own.
+  void set(KernelRequest& request) const;
+
+ private:
+  /// Whether rows are the outermost axis, so that no index along it is to be computed.
+  bool rows_are_outermost() const { return nest_.rank() > 1 && nest_.outer_extent() == rows_->rows; }
+
+  LoopNest nest_;
+  std::optional<Rows> rows_;
+  std::int64_t points_at_ = 0;  // parameter: points of a row
+};
+
+}  // namespace kiln::codegen

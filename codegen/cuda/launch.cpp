@@ -1,0 +1,15 @@
+// Which kernels have a schedule of GPUs.
+#include "codegen/cuda/launch.h"
+
+namespace kiln::codegen {
+
+Launch launch_gpu_fusion(ir::FusionOp fusion, const Target& target) {
+  for (mlir::Operation& op : fusion.getBody().front()) {
+    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, reduce, target);
+    if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, target);
+    if (llvm::isa<ir::PackedConvolutionOp, ir::WinogradOp>(op)) return launch_fusion(fusion, target);
+  }
+  return launch_gpu_pointwise(fusion);
+}
+
+}  // namespace kiln::codegen

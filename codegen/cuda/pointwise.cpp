@@ -1,0 +1,67 @@
+// Pointwise kernels: each thread computes one point. Points are counted in C order, so that neighbouring
+// threads have neighbouring points of the results: their accesses are to one line, or a few. In a row fusion
+// the threads of a row's team divide its points likewise.
+#include "codegen/cpu/kernels/pointwise_body.h"
+#include "codegen/cuda/division.h"
+
+namespace kiln::codegen {
+namespace {
+
+LoopNest make_nest(Dims extents, std::vector<StridedAccess> accesses) {
+  llvm::SmallVector<Dims> strides;
+  for (const StridedAccess& s : accesses) strides.push_back(s.strides);
+  ir::collapse_axes(extents, strides);
+  for (auto [access, merged] : llvm::zip(accesses, strides)) access.strides = merged;
+  return {std::move(extents), std::move(accesses), /*lanes=*/1};
+}
+
+Launch launch_points(const Division& division, std::string name, const std::string& key, mlir::Location loc) {
+  Launch launch{{std::move(name), fmt::format("points {}{}", division.key(), key), loc, {}}, {}};
+  if (division.by_rows())
+    division.set(launch.request);
+  else
+    launch.request.gpu.schedule = "a thread per point";
+  division.nest().append_params(launch.params);
+  launch.extent = division.extent();
+  return launch;
+}
+
+void emit(KernelBuilder& e, const KernelArgs& args, const Division& division,
+          const LoopNest::PointBody& body) {
+  if (!division.by_rows()) return division.emit_single(e, args, body);
+  Team team(e, division.threads());
+  division.emit(e, args, team.thread(), e.index(team.threads()), body);
+}
+
+}  // namespace
+
+Launch launch_gpu_pointwise(ir::FusionOp fusion) {
+  const PointwiseFusion pointwise(fusion);
+  const PointwiseBody& body = pointwise.body;
+  Division division(make_nest(pointwise.extents, pointwise.accesses), Rows::of(fusion));
+  Launch launch =
+      launch_points(division, name_of_location(fusion.getLoc()), body.expr.key(), fusion.getLoc());
+  launch.uses_random = body.uses_random();
+  body.append_params(launch.params);
+  division.append_params(launch.params);
+  launch.request.emit = [body, division](KernelBuilder& e, const KernelArgs& args) {
+    PointwiseEmitter values(e, body, division.nest(), args);
+    emit(e, args, division, [&](LoopPoint& at) {
+      for (auto [i, value] : llvm::enumerate(values.values(at))) at.store(body.first_output + i, value);
+    });
+  };
+  return launch;
+}
+
+Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc) {
+  const Division division(make_nest(box.shape, {{dtype, 0, box.from_strides, box.from_offset},
+                                                {dtype, 1, box.to_strides, box.to_offset, false}}),
+                          std::nullopt);
+  Launch launch = launch_points(division, "copy", "", loc);
+  launch.request.emit = [division](KernelBuilder& e, const KernelArgs& args) {
+    emit(e, args, division, [&](LoopPoint& at) { at.store(1, at.load(0)); });
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen
