@@ -2,115 +2,188 @@
 // of this machine. KILN_CUDA_DRIVER loads this library in the place of libcuda.so.1.
 //
 // Memory (memory.h) is the process's. kernel.h loads PTX, launch.h runs it.
-#include "kernel.h"
+#include "device.h"
+
+#include "driver_functions.h"
 #include "launch.h"
 #include "limits.h"
-#include "memory.h"
 #include "runtime/cuda/driver.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/format.h>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 #include <vector>
+
+namespace kiln::ptx {
+
+bool Device::has_host_memory(const void* at, std::size_t bytes) const {
+  const auto* const begin = static_cast<const std::byte*>(at);
+  for (const auto& [memory, size] : host_memory) {
+    const auto* const first = static_cast<const std::byte*>(memory);
+    if (begin >= first && begin + bytes <= first + size) return true;
+  }
+  return false;
+}
+
+int Device::do_now(std::function<int()> work) {
+  const auto stream = streams.find(nullptr);
+  streams.add(stream, std::move(work));
+  return stream->run();
+}
+
+Device& device() {
+  static auto& device = *new Device;
+  return device;
+}
+
+bool is_to_fail(const char* variable, std::uint64_t count) {
+  const char* const text = std::getenv(variable);
+  return text && std::strtoull(text, nullptr, 10) == count;
+}
+
+}  // namespace kiln::ptx
 
 namespace {
 
 using namespace kiln::nvidia;
-using kiln::ptx::Kernel;
-
-/// One call at a time: the device has one engine.
-std::mutex& mutex() {
-  static auto& m = *new std::mutex;
-  return m;
-}
-kiln::ptx::Memory& memory() {
-  static auto& m = *new kiln::ptx::Memory;
-  return m;
-}
-using Lock = std::lock_guard<std::mutex>;
-
-constexpr int launch_failed = 719;
+using namespace kiln::ptx;
 
 int result_of(bool ok) { return ok ? success : invalid_value; }
+
+/// The compute capability, 80 for 8.0.
+unsigned capability() {
+  const char* const text = std::getenv("KILN_PTX_CAPABILITY");
+  return text ? static_cast<unsigned>(std::atoi(text)) : 80;
+}
+
+/// PTX of CUDA 12.0, cuDriverGetVersion, is of version 8.0.
+constexpr int driver_version = 12000;
+constexpr unsigned ptx_version = 80;
+
+/// A result in the driver's words.
+struct Words {
+  int result;
+  const char *name, *text;
+};
+constexpr Words words[] = {
+    {invalid_value, "CUDA_ERROR_INVALID_VALUE", "an argument is not valid"},
+    {out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {invalid_image, "CUDA_ERROR_INVALID_IMAGE", "the kernel's image is not valid"},
+    {no_binary, "CUDA_ERROR_NO_BINARY_FOR_GPU", "the kernel is for another GPU"},
+    {invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "a handle is not valid"},
+    {not_ready, "CUDA_ERROR_NOT_READY", "not all work is done"},
+    {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was found"},
+    {launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "a kernel failed"},
+};
+Words name_of(int result) {
+  for (const Words& w : words)
+    if (w.result == result) return w;
+  return {result, "CUDA_ERROR_UNKNOWN", "an error of the emulated device"};
+}
+
+/// When the process ends: what was not released.
+[[gnu::destructor]] void complain() {
+  const Device& d = device();
+  std::string list;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count > 0) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, what);
+  };
+  add(d.memory.allocations().size(), "allocations");
+  add(d.host_memory.size(), "allocations of the host's memory");
+  add(d.modules.size(), "modules");
+  add(d.streams.stream_count(), "streams");
+  add(d.streams.event_count(), "events");
+  if (list.empty()) return;
+  std::fprintf(stderr, "ptx device: not released at the end: %s\n", list.c_str());
+  const char* const strict = std::getenv("KILN_PTX_STRICT_EXIT");
+  if (!strict || std::strcmp(strict, "1") != 0) return;
+  std::fflush(nullptr);
+  _exit(EXIT_FAILURE);
+}
 
 }  // namespace
 
 //===--- the driver's functions -------------------------------------------===//
 
-#pragma GCC visibility push(default)
 extern "C" {
 
 int cuInit(unsigned) { return std::getenv("KILN_PTX_NO_DEVICE") ? no_device : success; }
-int cuDriverGetVersion(int* version) { return *version = 12000, success; }
-int cuGetErrorName(int error, const char** name) {
-  *name = error == out_of_memory     ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : error == invalid_image   ? "CUDA_ERROR_INVALID_IMAGE"
-          : error == illegal_address ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-                                     : "CUDA_ERROR_UNKNOWN";
-  return success;
-}
-int cuGetErrorString(int error, const char** text) {
-  *text = error == out_of_memory     ? "out of memory"
-          : error == invalid_image   ? "the kernel's image is not valid"
-          : error == illegal_address ? "an illegal memory access was found"
-                                     : "an error of the emulated device";
-  return success;
-}
+int cuDriverGetVersion(int* version) { return *version = driver_version, success; }
+int cuGetErrorName(int error, const char** name) { return *name = name_of(error).name, success; }
+int cuGetErrorString(int error, const char** text) { return *text = name_of(error).text, success; }
 int cuDeviceGetCount(int* count) { return *count = 1, success; }
 int cuDeviceGet(int* device, int number) { return *device = number, success; }
 int cuDeviceGetName(char* name, int length, int) {
   return std::snprintf(name, static_cast<std::size_t>(length), "emulated device"), success;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  const char* const capability = std::getenv("KILN_PTX_CAPABILITY");  // "75"
-  const int number = capability ? std::atoi(capability) : 80;
-  *value = attribute == capability_major ? number / 10 : attribute == capability_minor ? number % 10 : 0;
+  const auto number = static_cast<int>(capability());
+  *value = attribute == capability_major   ? number / 10
+           : attribute == capability_minor ? number % 10
+                                           : attribute_of_card(attribute);
   return success;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &memory(), success; }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &device(), success; }
 int cuCtxSetCurrent(void*) { return success; }
-int cuCtxSynchronize() { return success; }
+int cuCtxSynchronize() {
+  const Lock lock(device().mutex);
+  return device().streams.run_all();
+}
 
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   if (bytes == 0) return invalid_value;
-  const Lock lock(mutex());
-  *address = memory().allocate(bytes);
+  const Lock lock(device().mutex);
+  if (is_to_fail("KILN_PTX_FAIL_ALLOCATION", ++device().allocations)) return out_of_memory;
+  *address = device().memory.allocate(bytes);
   return *address ? success : out_of_memory;
 }
 int cuMemFree_v2(std::uint64_t address) {
-  const Lock lock(mutex());
-  return result_of(memory().free(address));
+  const Lock lock(device().mutex);
+  const int result = device().streams.run_all();
+  return device().memory.free(address) ? result : invalid_value;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  const Lock lock(mutex());
-  *total = memory().limit();
-  *free = memory().free_bytes();
+  const Lock lock(device().mutex);
+  *total = Memory::limit();
+  *free = device().memory.free_bytes();
   return success;
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
-  const Lock lock(mutex());
-  return result_of(memory().upload(to, from, bytes));
+  const Lock lock(device().mutex);
+  return device().do_now([=] { return result_of(device().memory.upload(to, from, bytes)); });
 }
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
-  const Lock lock(mutex());
-  return result_of(memory().download(to, from, bytes));
+  const Lock lock(device().mutex);
+  return device().do_now([=] { return result_of(device().memory.download(to, from, bytes)); });
 }
 int cuMemcpyDtoD_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
-  const Lock lock(mutex());
-  return result_of(memory().copy(to, from, bytes));
+  const Lock lock(device().mutex);
+  return device().do_now([=] { return result_of(device().memory.copy(to, from, bytes)); });
 }
 int cuMemsetD8_v2(std::uint64_t to, unsigned char value, std::size_t bytes) {
-  const Lock lock(mutex());
-  return result_of(memory().fill(to, value, bytes));
+  const Lock lock(device().mutex);
+  return device().do_now([=] { return result_of(device().memory.fill(to, value, bytes)); });
 }
 
 int cuModuleLoadData(void** module, const void* image) {
   if (std::getenv("KILN_PTX_OLD_DRIVER")) return unsupported_ptx_version;
+  const Lock lock(device().mutex);
   try {
-    *module = kiln::ptx::load_kernel(static_cast<const char*>(image)).release();
+    std::unique_ptr<Kernel> k = load_kernel(static_cast<const char*>(image));
+    const Entry& e = k->entry;
+    // "a": for cards of this capability alone.
+    if (e.arch > capability() || (!e.arch_suffix.empty() && e.arch != capability())) {
+      std::fprintf(stderr, "ptx device: a kernel for sm_%u: the card is sm_%u\n", e.arch, capability());
+      return no_binary;
+    }
+    if (e.version > ptx_version) return unsupported_ptx_version;
+    device().modules.insert(k.get());
+    *module = k.release();
     return success;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "ptx device: %s\n", e.what());
@@ -118,30 +191,52 @@ int cuModuleLoadData(void** module, const void* image) {
   }
 }
 int cuModuleUnload(void* module) {
-  const Lock lock(mutex());
-  delete static_cast<Kernel*>(module);
-  return success;
+  const Lock lock(device().mutex);
+  auto* const k = static_cast<Kernel*>(module);
+  if (!device().modules.contains(k)) return invalid_handle;
+  const int result = device().streams.run_all();
+  device().modules.erase(k);
+  delete k;
+  return result;
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
+  const Lock lock(device().mutex);
+  if (!device().modules.contains(static_cast<Kernel*>(module))) return invalid_handle;
   if (static_cast<Kernel*>(module)->entry.name != name) return not_found;
   return *function = module, success;
 }
 
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+  constexpr int max_dynamic_shared_bytes = 8;
+  const Lock lock(device().mutex);
+  if (!device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
+  Kernel& k = *static_cast<Kernel*>(function);
+  const std::size_t bytes = k.entry.shared_bytes + static_cast<std::size_t>(value);
+  if (attribute != max_dynamic_shared_bytes || value < 0 || bytes > most_shared_of_card) return invalid_value;
+  return k.most_shared = bytes, success;
+}
+
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** parameters,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, void* handle, void** parameters,
                    void**) {
+  const Lock lock(device().mutex);
+  const auto stream = device().streams.find(handle);
+  // Of a module that is loaded.
+  if (!stream || !device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
+  if (is_to_fail("KILN_PTX_FAIL_LAUNCH", ++device().launches)) return launch_failed;
   const Kernel& k = *static_cast<const Kernel*>(function);
-  const kiln::ptx::Extent grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
-  if (!kiln::ptx::is_possible(k, grid, block, shared_bytes)) return invalid_value;
+  const Extent grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
+  if (!is_possible(k, grid, block, shared_bytes)) return invalid_value;
   std::vector<std::uint64_t> bytes(k.entry.parameter_bytes / 8 + 1);
-  for (const kiln::ptx::Parameter& p : k.entry.parameters)
+  for (const Parameter& p : k.entry.parameters)
     std::memcpy(reinterpret_cast<std::byte*>(bytes.data()) + p.offset, *parameters++, p.bytes);
-  const Lock lock(mutex());
-  using kiln::ptx::Launch;
-  const Launch::Result result = Launch(k, grid, block, shared_bytes, bytes.data(), memory()).run();
-  return result == Launch::done              ? success
-         : result == Launch::illegal_address ? illegal_address
-                                             : launch_failed;
+  device().streams.add(stream, [=, &k, bytes = std::move(bytes)] {
+    const Launch::Result result = Launch(k, grid, block, shared_bytes, bytes.data(), device().memory).run();
+    return result == Launch::done              ? success
+           : result == Launch::illegal_address ? illegal_address
+                                               : launch_failed;
+  });
+  // The default stream's work is done at once, that of others when somebody waits.
+  return handle ? success : stream->run();
 }
 }
-#pragma GCC visibility pop

@@ -11,8 +11,7 @@ namespace kiln::ptx {
 
 /// What a launch is of. A kernel has the parameters in, out (addresses) and n (.u32).
 struct Sample {
-  std::string_view ptx;
-  std::string_view kernel;
+  std::string ptx;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;
   std::vector<std::uint32_t> in;
@@ -31,7 +30,9 @@ Outcome run(const Sample&);
 /// What `body` writes to stderr.
 std::string stderr_of(const std::function<void()>& body);
 
-/// PTX in front of an entry's body: version 7.0 for sm_80, and the entry with its parameters.
-std::string entry(std::string_view name, std::string_view body);
+/// A module for sm_80 with one entry of that body, `k`, which has registers, and the parameters in %rd1 (in),
+/// %rd2 (out) and %r1 (n), %tid.x in %r2, and the addresses of the thread's words in %rd4 (in) and %rd5
+/// (out).
+std::string kernel(std::string_view body, std::string_view module_variables = "");
 
 }  // namespace kiln::ptx

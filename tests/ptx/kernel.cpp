@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include "ptx_forms.h"
 #include "ptx_to_llvm.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -72,6 +73,7 @@ std::unique_ptr<Kernel> load_kernel(const char* image) {
   auto k = std::make_unique<Kernel>();
   k->text = image;
   k->entry = parse(k->text);
+  check_forms(k->entry);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("ptx", *context);
   module->setDataLayout(jit().getDataLayout());

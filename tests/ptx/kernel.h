@@ -17,7 +17,7 @@ struct Kernel {
   std::shared_ptr<Code> code;
 };
 
-/// Throws std::runtime_error for PTX that is not known, with the line.
+/// Throws std::runtime_error for PTX that is not known or not possible, with the line.
 std::unique_ptr<Kernel> load_kernel(const char* image);
 
 }  // namespace kiln::ptx

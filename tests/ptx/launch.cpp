@@ -3,6 +3,7 @@
 #include "fiber.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -92,6 +93,10 @@ Launch::Result Launch::run() {
     std::fprintf(stderr, "ptx device: a launch of more than 2^31 threads is too large to be followed\n");
     return failed;
   }
+  // The device rounds to nearest and keeps subnormals, whatever the host does.
+  std::fenv_t of_host;
+  std::fegetenv(&of_host);
+  std::fesetenv(FE_DFL_ENV);
   Machine& m = Machine::get();
   m.launch = this;
   const bool has_threads = kernel_.entry.waits || kernel_.entry.shared_bytes > 0 || shared_bytes_ > 0;
@@ -121,30 +126,36 @@ Launch::Result Launch::run() {
     fiber.enter();
   }
   m.launch = nullptr;
+  std::fesetenv(&of_host);
   return result_;
 }
 
-void Launch::place(Thread& t, std::uint64_t block, std::uint32_t number) {
+/// What is the same for all threads, of which this is one of those that are there at once.
+void Launch::prepare(Thread& t, std::size_t slot) {
   Machine& m = Machine::get();
-  static const std::uint64_t loops = number_of("KILN_PTX_LOOPS", std::uint64_t{1} << 32);
   t.parameters = parameters_;
-  const std::size_t slot = threads_.size() > 1 ? number : 0;
   t.local = m.local_of(slot, kernel_.entry.local_bytes);
   t.shared = reinterpret_cast<std::uint64_t>(Machine::aligned(m.shared));
+  t.ntid[0] = block_.x, t.ntid[1] = block_.y, t.ntid[2] = block_.z;
+  t.nctaid[0] = grid_.x, t.nctaid[1] = grid_.y, t.nctaid[2] = grid_.z;
+  t.launch = this;
+}
+
+void Launch::place(Thread& t, std::uint32_t block, std::uint32_t number) {
+  static const std::uint64_t loops = number_of("KILN_PTX_LOOPS", std::uint64_t{1} << 32);
   t.loops = loops;
-  const auto set = [](std::uint32_t* to, std::uint64_t i, const Extent& e) {
-    to[0] = static_cast<std::uint32_t>(i % e.x);
-    to[1] = static_cast<std::uint32_t>(i / e.x % e.y);
-    to[2] = static_cast<std::uint32_t>(i / e.x / e.y);
+  const auto set = [](std::uint32_t* to, std::uint32_t i, const Extent& e) {
+    if (i < e.x) {
+      to[0] = i, to[1] = to[2] = 0;
+    } else {
+      to[0] = i % e.x, to[1] = i / e.x % e.y, to[2] = i / e.x / e.y;
+    }
   };
   set(t.tid, number, block_);
   set(t.ctaid, block, grid_);
-  t.ntid[0] = block_.x, t.ntid[1] = block_.y, t.ntid[2] = block_.z;
-  t.nctaid[0] = grid_.x, t.nctaid[1] = grid_.y, t.nctaid[2] = grid_.z;
   t.lane = number % warp_size;
   t.warp = number / warp_size;
   t.number = number;
-  t.launch = this;
   std::memset(t.local, Memory::poison, kernel_.entry.local_bytes);
 }
 
@@ -155,15 +166,18 @@ void Launch::run_plain() {
   epochs_.push_back({period_.epoch, 0});
   const Order order(count);
   Thread& t = threads_[0];
+  prepare(t, 0);
+  const auto of_block = static_cast<std::uint32_t>(block_.count());
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t thread = order[i];
-    place(t, thread / block_.count(), static_cast<std::uint32_t>(thread % block_.count()));
-    t.me = period_.epoch + 1 + static_cast<Mark>(thread);
+    const auto thread = static_cast<std::uint32_t>(order[i]);
+    place(t, thread / of_block, thread % of_block);
+    t.me = period_.epoch + 1 + thread;
     kernel_.run(&t);
   }
 }
 
 void Launch::run_blocks() {
+  for (std::size_t i = 0; i < threads_.size(); ++i) prepare(threads_[i], i);
   const std::uint64_t blocks = grid_.count();
   const Order order(blocks);
   for (std::uint64_t i = 0; i < blocks && result_ == done; ++i) run_block(order[i]);
@@ -187,7 +201,8 @@ void Launch::run_block(std::uint64_t block) {
   running_ = nullptr;
   std::memset(Machine::aligned(m.shared), Memory::poison, shared_bytes_);
   waiting_.assign(threads_.size(), {});
-  for (std::uint32_t i = 0; i < threads_.size(); ++i) place(threads_[i], block, i);
+  for (std::uint32_t i = 0; i < threads_.size(); ++i)
+    place(threads_[i], static_cast<std::uint32_t>(block), i);
   period_.block = memory_.next_mark;
   epochs_.push_back({memory_.next_mark, block});
   start_epoch();
@@ -275,7 +290,7 @@ void Launch::describe(const Thread& t, const Found& found, const char* memory, s
 
 void* Launch::access(Thread& t, std::uint64_t address, std::uint32_t bytes, bool writes, Space space,
                      std::uint32_t line) {
-  if (address % bytes != 0) {
+  if ((address & (bytes - 1)) != 0) {
     message_ = fmt::format("{} {} bytes at {:#x}, which is not aligned", writes ? "writes" : "reads", bytes,
                            address);
     fail(t, line, illegal_address);

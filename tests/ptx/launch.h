@@ -53,18 +53,20 @@ class Launch {
   void run_blocks();
   void run_block(std::uint64_t block);
   void start_epoch();
-  void place(Thread&, std::uint64_t block, std::uint32_t number);
+  void prepare(Thread&, std::size_t slot);
+  void place(Thread&, std::uint32_t block, std::uint32_t number);
   void leave();  ///< the fiber that runs now
 
   void* access_shared(Thread&, std::uint64_t offset, std::uint32_t bytes, bool writes, std::uint32_t line);
   void* access_global(Thread&, std::uint64_t address, std::uint32_t bytes, bool writes, bool is_constant,
                       std::uint32_t line);
+  /// Sets message_.
   void describe(const Thread&, const Found&, const char* memory, std::uint64_t address, std::uint32_t bytes,
                 bool writes);
   std::string name_of(std::uint64_t block, std::uint64_t thread) const;
   std::string name_of(Mark) const;
 
-  /// Waits for the mask's lanes at the same instruction. Whether the thread is the last.
+  /// Returns when the mask's lanes wait at the same instruction and have their results.
   void meet(Thread&, Waiting);
   bool all_there(const Thread&) const;
   void exchange(const Thread&);

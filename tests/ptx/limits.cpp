@@ -15,6 +15,35 @@ bool is_within(Extent e, Extent most) {
 
 }  // namespace
 
+int attribute_of_card(int attribute) {
+  switch (attribute) {
+    case 1:
+      return most_threads;  // threads of a block
+    case 2:
+      return static_cast<int>(most_block.x);
+    case 3:
+      return static_cast<int>(most_block.y);
+    case 4:
+      return static_cast<int>(most_block.z);
+    case 5:
+      return static_cast<int>(most_grid.x);
+    case 6:
+      return static_cast<int>(most_grid.y);
+    case 7:
+      return static_cast<int>(most_grid.z);
+    case 8:
+      return 48 << 10;  // shared memory of a block
+    case 10:
+      return 32;  // threads of a warp
+    case 16:
+      return 108;  // multiprocessors
+    case 97:
+      return static_cast<int>(most_shared_of_card);  // shared memory of a block that asks for more
+    default:
+      return 0;
+  }
+}
+
 bool is_possible(const Kernel& k, Extent grid, Extent block, std::size_t shared_bytes) {
   const Entry& e = k.entry;
   const auto refuse = [&](const std::string& why) {

@@ -205,7 +205,7 @@ class Parser {
       in_body_ = false;
     } else if (code.ends_with(':')) {
       entry_.lines.push_back({.label = code.substr(0, code.size() - 1)});
-    } else if (!code.ends_with(';')) {
+    } else if (!code.ends_with(';') || code.size() == 1) {
       unknown("no instruction", line_);
     } else if (code.remove_suffix(1); code.front() == '.') {
       add_declaration(code);
@@ -247,6 +247,7 @@ class Parser {
       line.predicate = predicate;
     }
     line.opcode = take_word(s);
+    if (line.opcode.empty()) unknown("no instruction", line_);
     line.operands = operands_of(s);
     for (const std::string_view name : {"bar.", "barrier.", "shfl.", "vote."})
       entry_.waits |= line.opcode.starts_with(name);

@@ -1,5 +1,6 @@
 #include "ptx_to_llvm.h"
 
+#include "integers.h"
 #include "thread.h"
 
 #include <llvm/ADT/StringMap.h>
@@ -33,7 +34,8 @@ struct Type {
 std::optional<Type> type_of(StringRef s) {
   if (s == "pred") return Type{'p', 1};
   unsigned bits = 0;
-  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits))
+  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits) ||
+      (bits != 8 && bits != 16 && bits != 32 && bits != 64))
     return {};
   return Type{s.front(), bits};
 }
@@ -48,7 +50,9 @@ class Translator {
   }
 
   void run() {
-    b_.SetInsertPoint(new_block());
+    registers_block_ = new_block();
+    llvm::BasicBlock* const start = new_block();
+    b_.SetInsertPoint(start);
     Value* const local = field(b_.getInt64Ty(), offsetof(Thread, local));
     for (const Local& l : entry_.locals) symbols_[ref(l.name)] = b_.CreateAdd(local, b_.getInt64(l.offset));
     // Addresses of shared memory begin at 0.
@@ -56,7 +60,6 @@ class Translator {
     Value* const parameters = field(b_.getInt64Ty(), offsetof(Thread, parameters));
     for (const Parameter& p : entry_.parameters)
       symbols_[ref(p.name)] = b_.CreateAdd(parameters, b_.getInt64(p.offset));
-    first_ = b_.GetInsertBlock();
     for (const Line& line : entry_.lines) {
       line_ = &line;
       if (line.label.empty()) {
@@ -66,7 +69,9 @@ class Translator {
         passed_.insert(ref(line.label));
       }
     }
-    if (!ended_) fail("the end of the entry is reached");
+    if (!ended_) throw std::runtime_error("PTX: the end of the entry is reached");
+    b_.SetInsertPoint(registers_block_);
+    b_.CreateBr(start);
   }
 
  private:
@@ -138,7 +143,7 @@ class Translator {
     auto& at = registers_[reg];
     if (!at) {
       const llvm::IRBuilderBase::InsertPointGuard guard(b_);
-      b_.SetInsertPoint(first_, first_->getFirstNonPHIOrDbgOrAlloca());
+      b_.SetInsertPoint(registers_block_);
       at = b_.CreateAlloca(b_.getIntNTy(bits_of(reg)));
     }
     return at;
@@ -532,81 +537,28 @@ class Translator {
     if (name_ == "or") return out(b_.CreateOr(in(1), in(2)));
     if (name_ == "xor") return out(b_.CreateXor(in(1), in(2)));
     if (name_ == "not") return out(b_.CreateNot(in(1)));
-    if (name_ == "shl" || name_ == "shr") return shift();
+    if (name_ == "shl" || name_ == "shr") return out(shift(b_, name_, s, in(1), load(text(2), 32)));
     if (name_ == "clz")
       return out(b_.CreateZExtOrTrunc(
           b_.CreateIntrinsic(llvm::Intrinsic::ctlz, {b_.getIntNTy(type_.bits)}, {in(1), b_.getFalse()}),
           b_.getInt32Ty()));
-    if (name_ == "bfe" && !s) return extract();
-    if (name_ == "prmt") return permute();
+    if (name_ == "bfe" && !s) return out(extract_bits(b_, in(1), load(text(2), 32), load(text(3), 32)));
+    if (name_ == "prmt") return out(permute_bytes(b_, in(1), in(2), in(3)));
     fail("an instruction that is not known");
   }
 
-  /// The least number by -1 wraps around.
   void divide() {
-    const bool is_remainder = name_ == "rem";
     Value *const x = in(1), *const y = in(2);
-    auto* const type = x->getType();
-    when(b_.CreateICmpEQ(y, llvm::ConstantInt::get(type, 0)),
+    when(b_.CreateICmpEQ(y, llvm::ConstantInt::get(y->getType(), 0)),
          [&] { call("kiln_ptx_divides_by_zero", b_.getVoidTy(), {}); });
-    if (!type_.is_signed()) return out(is_remainder ? b_.CreateURem(x, y) : b_.CreateUDiv(x, y));
-    Value* const is_minus_one = b_.CreateICmpEQ(y, llvm::ConstantInt::getAllOnesValue(type));
-    Value* const by = b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(type, 1), y);
-    if (is_remainder) return out(b_.CreateSRem(x, by));
-    Value* const quotient = b_.CreateSDiv(x, by);
-    out(b_.CreateSelect(is_minus_one, b_.CreateNeg(quotient), quotient));
-  }
-
-  /// A shift by the width or more gives zeros, or the sign.
-  void shift() {
-    auto* const type = b_.getIntNTy(type_.bits);
-    Value* const amount = load(text(2), 32);
-    Value* const most = b_.getInt32(type_.bits - 1);
-    Value* const beyond = b_.CreateICmpUGT(amount, most);
-    Value* const clamped = b_.CreateZExtOrTrunc(b_.CreateSelect(beyond, most, amount), type);
-    if (name_ == "shr" && type_.is_signed()) return out(b_.CreateAShr(in(1), clamped));
-    Value* const shifted = name_ == "shl" ? b_.CreateShl(in(1), clamped) : b_.CreateLShr(in(1), clamped);
-    out(b_.CreateSelect(beyond, llvm::ConstantInt::get(type, 0), shifted));
-  }
-
-  /// `length` bits from `position` on, of which the lowest eight bits count.
-  void extract() {
-    auto* const wide = b_.getIntNTy(2 * type_.bits);
-    const auto low_byte = [&](std::size_t i) {
-      Value* const v = b_.CreateAnd(load(text(i), 32), b_.getInt32(255));
-      Value* const most = b_.getInt32(type_.bits);
-      return b_.CreateZExt(b_.CreateSelect(b_.CreateICmpUGT(v, most), most, v), wide);
-    };
-    Value* const shifted = b_.CreateLShr(b_.CreateZExt(in(1), wide), low_byte(2));
-    Value* const one = llvm::ConstantInt::get(wide, 1);
-    Value* const mask = b_.CreateSub(b_.CreateShl(one, low_byte(3)), one);
-    out(b_.CreateTrunc(b_.CreateAnd(shifted, mask), b_.getIntNTy(type_.bits)));
-  }
-
-  /// Each byte of the result is a byte of the second and first operand, one behind the other, by a digit of
-  /// the third; the digit's highest bit repeats the byte's sign.
-  void permute() {
-    Value* const bytes = b_.CreateOr(b_.CreateZExt(in(1), b_.getInt64Ty()),
-                                     b_.CreateShl(b_.CreateZExt(in(2), b_.getInt64Ty()), 32));
-    Value* const digits = in(3);
-    Value* result = b_.getInt32(0);
-    for (unsigned i = 0; i < 4; ++i) {
-      Value* const digit = b_.CreateLShr(digits, 4 * i);
-      Value* const at =
-          b_.CreateZExt(b_.CreateMul(b_.CreateAnd(digit, b_.getInt32(7)), b_.getInt32(8)), b_.getInt64Ty());
-      Value* const byte = b_.CreateTrunc(b_.CreateLShr(bytes, at), b_.getInt8Ty());
-      Value* const signs = b_.CreateICmpNE(b_.CreateAnd(digit, b_.getInt32(8)), b_.getInt32(0));
-      Value* const chosen = b_.CreateSelect(signs, b_.CreateAShr(byte, 7), byte);
-      result = b_.CreateOr(result, b_.CreateShl(b_.CreateZExt(chosen, b_.getInt32Ty()), 8 * i));
-    }
-    out(result);
+    out(ptx::divide(b_, name_ == "rem", type_.is_signed(), x, y));
   }
 
   const Entry& entry_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_;
-  llvm::BasicBlock* first_ = nullptr;
+  llvm::BasicBlock* registers_block_ = nullptr;  // the first one
   llvm::StringMap<llvm::AllocaInst*> registers_;
   llvm::StringMap<llvm::BasicBlock*> blocks_;
   llvm::StringSet<> passed_;         // labels

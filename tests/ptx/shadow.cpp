@@ -28,7 +28,7 @@ Shadow::~Shadow() {
 
 void Shadow::split() {
   const std::size_t words = count();
-  unit_ = 1;
+  shift_ = 0;
   for (Mark** marks : {&writers_, &readers_}) {
     Mark* const old = std::exchange(*marks, map_marks(count()));
     for (std::size_t i = 0; i < words; ++i)
@@ -38,13 +38,13 @@ void Shadow::split() {
 }
 
 void Shadow::split_for(std::size_t at, std::size_t bytes) {
-  if (unit_ > 1 && (at % unit_ != 0 || ((at + bytes) % unit_ != 0 && at + bytes != bytes_))) split();
+  if (shift_ > 0 && (at % unit() != 0 || ((at + bytes) % unit() != 0 && at + bytes != bytes_))) split();
 }
 
 Found Shadow::read_constant(std::size_t at, std::size_t bytes, const Period& p) {
-  if (bytes < unit_) split();
+  if (bytes < unit()) split();
   Found found;
-  for (std::size_t i = at / unit_, end = (at + bytes) / unit_; i < end; ++i) {
+  for (std::size_t i = at >> shift_, end = (at + bytes) >> shift_; i < end; ++i) {
     const Mark w = writers_[i];
     if (w == nobody) found = {Clash::unwritten, w};
     if (w >= p.launch) found = {Clash::written, w};
@@ -55,17 +55,17 @@ Found Shadow::read_constant(std::size_t at, std::size_t bytes, const Period& p) 
 
 void Shadow::set(std::size_t at, std::size_t bytes, Mark mark) {
   split_for(at, bytes);
-  std::fill(writers_ + at / unit_, writers_ + (at + bytes + unit_ - 1) / unit_, mark);
+  std::fill(writers_ + (at >> shift_), writers_ + (at + bytes + unit() - 1) / unit(), mark);
 }
 
 void Shadow::copy(std::size_t at, Shadow& from, std::size_t from_at, std::size_t bytes) {
   split_for(at, bytes);
   from.split_for(from_at, bytes);
-  if (unit_ != from.unit_) unit_ > 1 ? split() : from.split();
+  if (shift_ != from.shift_) shift_ > 0 ? split() : from.split();
   const auto mark = [](Mark m) { return m == nobody ? nobody : host; };
-  const std::size_t n = (bytes + unit_ - 1) / unit_;
-  Mark* const to = writers_ + at / unit_;
-  const Mark* const source = from.writers_ + from_at / unit_;
+  const std::size_t n = (bytes + unit() - 1) / unit();
+  Mark* const to = writers_ + (at >> shift_);
+  const Mark* const source = from.writers_ + (from_at >> shift_);
   if (to <= source)
     std::transform(source, source + n, to, mark);
   else

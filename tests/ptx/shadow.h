@@ -41,9 +41,9 @@ class Shadow {
 
   /// Accesses by the thread of the mark `me`. `at` is a multiple of `bytes`.
   Found read(std::size_t at, std::size_t bytes, Mark me, const Period& p) {
-    if (bytes < unit_) split();
+    if (bytes < unit()) split();
     Found found;
-    for (std::size_t i = at / unit_, end = (at + bytes) / unit_; i < end; ++i) {
+    for (std::size_t i = at >> shift_, end = (at + bytes) >> shift_; i < end; ++i) {
       const Mark w = writers_[i], r = readers_[i];
       if (w != me && !p.is_ordered(w)) {
         if (w < p.oldest) found = {Clash::unwritten, w};
@@ -62,9 +62,9 @@ class Shadow {
   /// Of memory that no thread of the launch may write.
   Found read_constant(std::size_t at, std::size_t bytes, const Period& p);
   Found write(std::size_t at, std::size_t bytes, Mark me, const Period& p) {
-    if (bytes < unit_) split();
+    if (bytes < unit()) split();
     Found found;
-    for (std::size_t i = at / unit_, end = (at + bytes) / unit_; i < end; ++i) {
+    for (std::size_t i = at >> shift_, end = (at + bytes) >> shift_; i < end; ++i) {
       const Mark w = writers_[i], r = readers_[i];
       if (r != me && !p.is_before(r)) found = {Clash::read, r};
       if (w != me && !p.is_before(w)) found = {Clash::written, w};
@@ -84,9 +84,11 @@ class Shadow {
   void split();
   /// Makes marks of bytes, if the range does not end with words. The memory's end ends a word.
   void split_for(std::size_t at, std::size_t bytes);
-  std::size_t count() const { return (bytes_ + unit_ - 1) / unit_; }
+  std::size_t unit() const { return std::size_t{1} << shift_; }  ///< bytes of a mark
+  std::size_t count() const { return (bytes_ + unit() - 1) >> shift_; }
 
-  std::size_t bytes_, unit_ = 4;
+  std::size_t bytes_;
+  unsigned shift_ = 2;
   Mark *writers_, *readers_;
 };
 

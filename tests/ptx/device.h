@@ -1,0 +1,35 @@
+#pragma once
+#include "kernel.h"
+#include "memory.h"
+#include "stream.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+
+/// What the functions of the emulated driver share.
+namespace kiln::ptx {
+
+struct Device {
+  std::mutex mutex;  ///< one call at a time: the device has one engine
+  Memory memory;
+  Streams streams;
+  std::set<Kernel*> modules;
+  std::map<void*, std::size_t> host_memory;     ///< of cuMemAllocHost
+  std::uint64_t allocations = 0, launches = 0;  ///< so many were asked for
+
+  bool has_host_memory(const void* at, std::size_t bytes) const;
+  /// Does the work, and what the default stream's rules say before it.
+  int do_now(std::function<int()> work);
+};
+
+Device& device();
+using Lock = std::lock_guard<std::mutex>;
+
+/// Of CUresult, which Kiln does not ask for.
+constexpr int no_binary = 209, invalid_handle = 400, not_ready = 600, launch_failed = 719;
+
+/// Whether the variable says that call number `count` fails.
+bool is_to_fail(const char* variable, std::uint64_t count);
+
+}  // namespace kiln::ptx

@@ -1,0 +1,18 @@
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+
+/// Integer instructions of PTX that LLVM has none for. Values are integers of the instruction's width.
+namespace kiln::ptx {
+
+/// A shift by the width or more gives zeros, or the sign. The amount has 32 bits.
+llvm::Value* shift(llvm::IRBuilder<>& b, llvm::StringRef name, bool is_signed, llvm::Value* x,
+                   llvm::Value* amount);
+/// `length` bits from `position` on, of which the lowest eight bits count.
+llvm::Value* extract_bits(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* position, llvm::Value* length);
+/// Each byte of the result is a byte of the second and first operand, one behind the other, by a digit of
+/// the third; the digit's highest bit repeats the byte's sign.
+llvm::Value* permute_bytes(llvm::IRBuilder<>& b, llvm::Value* low, llvm::Value* high, llvm::Value* digits);
+/// By a number that is not 0. The least number by -1 wraps around.
+llvm::Value* divide(llvm::IRBuilder<>& b, bool is_remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
+
+}  // namespace kiln::ptx
