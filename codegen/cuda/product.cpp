@@ -35,6 +35,8 @@ struct Product {
   bool lhs_along_k, rhs_along_k;  // neighbours in memory
   std::size_t outer_count;
 
+  /// Whether registers are left for the operands of a further step, beside sums and totals.
+  bool loads_ahead() const { return one_chunk || side == 4; }
   std::int64_t tile() const { return std::int64_t{threads_of_side} * side; }
   /// Between values of k in shared memory: the threads of a warp write to different banks.
   std::int64_t shared_stride() const { return tile() + vector; }
@@ -146,14 +148,10 @@ class Emitter {
     const Value step = e.index(k_step), one = e.index(1);
     const Value whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
     const Values zeros(count(), e.number(DType::f32, 0, 1));
-    const mlir::ValueRange most = e.loop(from, whole, step, zeros, [&](Value k, mlir::ValueRange sums) {
-      move(k, {});
-      Values next(sums);
-      for (int i = 0; i < k_step; ++i) multiply_add(e.index(i), next);
-      return next;
-    });
+    const mlir::ValueRange most =
+        product_.loads_ahead() ? steps_ahead(from, whole, zeros) : steps(from, whole, zeros);
     return Values(e.loop(whole, to, step, most, [&](Value k, mlir::ValueRange sums) {
-      move(k, e.sub(to, one));
+      put(load(k, e.sub(to, one)));
       return Values(e.loop(e.index(0), e.sub(to, k), one, sums, [&](Value i, mlir::ValueRange sums) {
         Values next(sums);
         multiply_add(i, next);
@@ -162,8 +160,40 @@ class Emitter {
     }));
   }
 
-  /// Moves a step from k on to shared memory. `last`: the last k that there is, if the step is not whole.
-  void move(Value k, Value last) {
+  void multiply_add_step(Values& sums) {
+    for (int i = 0; i < k_step; ++i) multiply_add(e.index(i), sums);
+  }
+
+  /// Whole steps in [from, to).
+  mlir::ValueRange steps(Value from, Value to, const Values& sums) {
+    return e.loop(from, to, e.index(k_step), sums, [&](Value k, mlir::ValueRange sums) {
+      put(load(k, {}));
+      Values next(sums);
+      multiply_add_step(next);
+      return next;
+    });
+  }
+
+  /// The same, with the loads of the next step before the arithmetic of this one, which hides their latency.
+  mlir::ValueRange steps_ahead(Value from, Value to, const Values& sums) {
+    const Value step = e.index(k_step);
+    Values carried = sums;
+    llvm::append_range(carried, load_if(e.less(from, to), from));
+    const mlir::ValueRange end = e.loop(from, to, step, carried, [&](Value k, mlir::ValueRange carried) {
+      put(Values(carried.drop_front(count())));
+      // After the last step this one is loaded again.
+      const Values loaded = load(e.min(e.add(k, step), e.sub(to, step)), {});
+      Values next(carried.take_front(count()));
+      multiply_add_step(next);
+      llvm::append_range(next, loaded);
+      return next;
+    });
+    return end.take_front(count());
+  }
+
+  /// What this thread moves to shared memory of a step from k on. `last`: the last k that there is, if the
+  /// step is not whole.
+  Values load(Value k, Value last) {
     Values loaded;
     for (const Side* side : {&lhs_, &rhs_})
       for (auto [first, in_step] : llvm::zip(side->first, side->k)) {
@@ -172,6 +202,20 @@ class Emitter {
         loaded.push_back(e.load_scalar(
             e.element(side->base, e.add(first, e.mul(at, side->k_stride)), DType::f32), DType::f32));
       }
+    return loaded;
+  }
+  Values load_if(Value condition, Value k) {
+    const auto yield = [&](const std::function<Values()>& values) {
+      return
+          [&, values](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e.b, e.loc, values()); };
+    };
+    auto branch = mlir::scf::IfOp::create(
+        e.b, e.loc, condition, yield([&] { return load(k, {}); }),
+        yield([&] { return Values(lhs_.k.size() + rhs_.k.size(), e.number(DType::f32, 0, 1)); }));
+    return Values(branch.getResults());
+  }
+
+  void put(const Values& loaded) {
     team_.barrier();  // the preceding step is computed
     const Value* next = loaded.begin();
     for (const Side* side : {&lhs_, &rhs_})
@@ -242,11 +286,12 @@ class Emitter {
 /// The side of a thread's part: the larger one reads each operand half as often, but has a quarter of the
 /// tiles, and code of the epilogue for each element.
 int side_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, const Epilogue& epilogue) {
-  constexpr std::int64_t large_tile = 128, many_tiles = 256;
+  constexpr std::int64_t small_tile = 64, large_tile = 128, many_tiles = 256;
   constexpr std::size_t short_epilogue = 200;  // of its key
   const std::int64_t tiles =
       matrices * llvm::divideCeilSigned(rows, large_tile) * llvm::divideCeilSigned(columns, large_tile);
-  return tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? 8 : 4;
+  const bool is_filled = rows > small_tile && columns > small_tile;
+  return is_filled && tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? 8 : 4;
 }
 
 }  // namespace

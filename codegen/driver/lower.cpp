@@ -38,6 +38,7 @@
 #include <mlir/Target/LLVMIR/LLVMTranslationInterface.h>
 
 #include <chrono>
+#include <fmt/ranges.h>
 #include <mutex>
 
 extern "C" {
@@ -304,7 +305,11 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
 std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target) {
   prepare(context);
   const auto module = emit_module(context, request, "kernel", target);
-  return text_of(*module) + (request.in_order ? "in order\n" : "");
+  std::string text = text_of(*module) + (request.in_order ? "in order\n" : "");
+  if (target.gpu)
+    text += fmt::format("{}, {} of {} threads, memory {}\n", request.gpu.schedule, request.gpu.threads,
+                        request.gpu.block_threads, fmt::join(request.arguments.memory, ","));
+  return text;
 }
 
 }  // namespace kiln::codegen

