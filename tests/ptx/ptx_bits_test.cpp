@@ -237,25 +237,46 @@ TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
   }
 }
 
+/// Cases that use all of what kernels with barriers and shuffles have: rows of several blocks of 1024
+/// elements and of no whole warps, products of several tiles.
+std::vector<Case> cases_of_threads_together() {
+  const Symbol x = sym::var("x"), y = sym::var("y");
+  std::vector<Case> cases;
+  const auto add = [&](const char* name, const Symbol& result, std::map<std::string, Shape> shapes) {
+    Case c{name, Model::from_symbol(result), {}};
+    c.inputs = c.model.make_inputs(shapes);
+    cases.push_back(std::move(c));
+  };
+  add("sum", F::sum(x, 1), {{"x", {3, 70001}}});
+  add("softmax", F::softmax(x * 3.0F), {{"x", {6, 34001}}});
+  add("mean", F::mean(x * x - x, 1), {{"x", {3, 66001}}});
+  add("short rows", F::sum(x, 1), {{"x", {3000, 40}}});
+  add("product", F::dot(x, y), {{"x", {200, 159}}, {"y", {159, 170}}});
+  return cases;
+}
+
 TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants]") {
-  constexpr int places = 4;  // of a kind in a kernel
-  const json rows = golden::manifest("ops");
   std::array<int, 4> made{}, noticed{};
-  for (std::size_t i = 0; i < rows.size(); i += 10) {
-    MutantRun run(read_case("ops", rows[i]));
+  for (const Case& c : cases_of_threads_together()) {
+    MutantRun run(c);
     for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
       const std::string text = run.ptx(kernel);
       if (text.find("bar.sync") == std::string::npos && text.find("shfl.sync") == std::string::npos) continue;
-      std::array<int, 4> of_kernel{};
-      for (const ptx::Mutant& m : ptx::mutants_of(text)) {
-        const auto kind = static_cast<std::size_t>(m.kind);
-        if (++of_kernel[kind] > places) continue;
-        const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
-        ++made[kind];
-        noticed[kind] += is_noticed;
-        if (!is_noticed)
-          std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n",
-                                   rows[i]["name"].get<std::string>(), m.from, m.to);
+      REQUIRE(run.run(kernel, text) == Seen::nothing);
+      for (std::size_t kind = 0; kind < made.size(); ++kind) {
+        std::vector<ptx::Mutant> mutants = ptx::mutants_of(text);
+        std::erase_if(mutants,
+                      [&](const ptx::Mutant& m) { return static_cast<std::size_t>(m.kind) != kind; });
+        // A dozen of each kind, from all over the kernel.
+        const std::size_t step = mutants.size() / 12 + 1;
+        for (std::size_t i = 0; i < mutants.size(); i += step) {
+          const ptx::Mutant& m = mutants[i];
+          const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
+          ++made[kind];
+          noticed[kind] += is_noticed;
+          if (!is_noticed)
+            std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n", c.name, m.from, m.to);
+        }
       }
     }
   }
@@ -263,9 +284,8 @@ TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants
     std::cout << fmt::format("{}: {} mutants of generated kernels, {} noticed\n", ptx::mutant_kinds[kind],
                              made[kind], noticed[kind]);
     INFO(ptx::mutant_kinds[kind]);
-    // A bound matters only where a case's extents reach it. A barrier that can be left out is one too many.
-    CHECK((kind == static_cast<std::size_t>(ptx::MutantKind::barrier) ? noticed[kind] == made[kind]
-                                                                      : 2 * noticed[kind] >= made[kind]));
+    // A maximum may not lie where the mistake is, and a step that is whole may as well be done as a part.
+    CHECK(3 * noticed[kind] >= 2 * made[kind]);
   }
 }
 
