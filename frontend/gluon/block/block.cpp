@@ -1,4 +1,5 @@
 // Blocks: names, children, calls. hybrid_block.cpp has the additions of HybridBlock.
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
@@ -367,6 +368,26 @@ bool is_symbolic(std::span<const Tensor> inputs) {
 
 }  // namespace
 
+namespace {
+
+/// A result where the block was called: an argument is what it was there, and a value of its own, as what a
+/// branch returns, stays one.
+Tensor returned(const Tensor& t, const Tensors& arguments, const CallContext& context, std::uint64_t outer,
+                std::source_location line) {
+  using detail::TensorAccess;
+  const std::uint32_t alias = TensorAccess::alias(t);
+  if (alias == 0) return t;
+  const bool argument = std::any_of(arguments.begin(), arguments.end(),
+                                    [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
+  const bool own = !argument && !context.trace && context.recording && detail::has_link(t);
+  const detail::TapeLink link = own ? detail::link_of(t, line) : detail::TapeLink();
+  Tensor out = t;
+  TensorAccess::set_alias(out, 0);
+  return link ? detail::own_value(out, link, outer) : out;
+}
+
+}  // namespace
+
 Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
@@ -393,6 +414,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
     if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))
       device.emplace(of_inputs);
   Tensors in;
+  const std::uint64_t outer = detail::ViewScope::call();
   std::optional<detail::ViewScope> scope;
   if (context.trace || context.recording) {
     const std::uint64_t number = detail::ViewScope::next();
@@ -403,7 +425,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   }
   const auto run = [&] {
     Tensors out = forward(in);
-    for (Tensor& t : out) detail::TensorAccess::set_alias(t, 0);  // that of an argument
+    for (Tensor& t : out) t = returned(t, in, context, outer, line);
     return out;
   };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
