@@ -290,6 +290,19 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
   return own;
 }
 
+Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::uint64_t call,
+                      std::source_location where) {
+  const std::uint32_t alias = TensorAccess::alias(t);
+  if (alias == 0) return t;
+  const bool argument = std::any_of(arguments.begin(), arguments.end(),
+                                    [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
+  const bool own = !argument && !Trace::current() && detail::is_recording() && detail::has_link(t);
+  const detail::TapeLink link = own ? detail::link_of(t, where) : detail::TapeLink();
+  Tensor out = t;
+  TensorAccess::set_alias(out, 0);
+  return link ? detail::own_value(out, link, call) : out;
+}
+
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
   Tensor view = TensorAccess::make(TensorAccess::array(t), offset, shape, TensorAccess::dtype(t));
   TensorAccess::set_alias(view, TensorAccess::alias(t));

@@ -22,6 +22,11 @@ Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
 /// is here. Of concrete arrays only those that are on the tape have values.
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
 
+/// A result of a call that took `arguments`, which own_values() made, where it was called, in scopes of `call`:
+/// an argument is what it was there, and another value of its own, as what a branch returns, stays one.
+Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::uint64_t call,
+                      std::source_location where);
+
 /// The value of its own that a handle of a traced array reads, or that it is a view of; undefined: the
 /// array's.
 Tensor own_behind(const Tensor& t);

@@ -88,8 +88,8 @@ void check(int result, const char* what, const std::string& in_flight) {
   fail("{}: {} ({}){}", what, text ? text : "the CUDA driver reports an error",
        name ? name : std::to_string(result),
        result >= illegal_address && !env_is_on("KILN_CUDA_SYNC")
-           ? fmt::format(". It is of a kernel that was running{}{}: KILN_CUDA_SYNC=1 names it",
-                         in_flight.empty() ? "" : ", of ", in_flight)
+           ? fmt::format(". It is of a kernel that was running{}{}. KILN_CUDA_SYNC=1 names the one",
+                         in_flight.empty() ? "" : ": ", in_flight)
            : "");
 }
 

@@ -1,5 +1,4 @@
 // Blocks: names, children, calls. hybrid_block.cpp has the additions of HybridBlock.
-#include "frontend/autograd/tape.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
@@ -368,26 +367,6 @@ bool is_symbolic(std::span<const Tensor> inputs) {
 
 }  // namespace
 
-namespace {
-
-/// A result where the block was called: an argument is what it was there, and a value of its own, as what a
-/// branch returns, stays one.
-Tensor returned(const Tensor& t, const Tensors& arguments, const CallContext& context, std::uint64_t outer,
-                std::source_location line) {
-  using detail::TensorAccess;
-  const std::uint32_t alias = TensorAccess::alias(t);
-  if (alias == 0) return t;
-  const bool argument = std::any_of(arguments.begin(), arguments.end(),
-                                    [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
-  const bool own = !argument && !context.trace && context.recording && detail::has_link(t);
-  const detail::TapeLink link = own ? detail::link_of(t, line) : detail::TapeLink();
-  Tensor out = t;
-  TensorAccess::set_alias(out, 0);
-  return link ? detail::own_value(out, link, outer) : out;
-}
-
-}  // namespace
-
 Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
@@ -425,7 +404,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   }
   const auto run = [&] {
     Tensors out = forward(in);
-    for (Tensor& t : out) t = returned(t, in, context, outer, line);
+    for (Tensor& t : out) t = returned_value(t, in, outer, line);
     return out;
   };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
