@@ -74,7 +74,8 @@ inline void clear_bytes(Accelerator* accelerator, std::byte* data, std::size_t b
     std::memset(data, 0, bytes);
 }
 /// Copies bytes between devices. Waits for work on `from` unless both are one device.
-void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from, std::size_t bytes);
+void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from,
+                 std::size_t bytes);
 /// The element of a boolean array.
 inline bool read_bool(Accelerator* accelerator, const std::byte* data) {
   std::byte value{};

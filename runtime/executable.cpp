@@ -245,9 +245,11 @@ inline void Executable::launch(const Launch& l, std::byte* const* bases, void** 
   if (l.control) return l.control->run(operands);
   if (accelerator_) {
     if (l.scratch_bytes > 0) operands[l.count] = workspace.scratch();
-    return accelerator_->launch(
-        accelerator_kernels_[l.kernel],
-        {{operands, l.count + (l.scratch_bytes > 0)}, {l.params, l.param_count}, l.extent, l.scratch_bytes, *l.step});
+    return accelerator_->launch(accelerator_kernels_[l.kernel], {{operands, l.count + (l.scratch_bytes > 0)},
+                                                                 {l.params, l.param_count},
+                                                                 l.extent,
+                                                                 l.scratch_bytes,
+                                                                 *l.step});
   }
   const int threads = l.extent > l.grain ? workspace.threads() : 1;
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);

@@ -15,7 +15,8 @@ using memory::Use;
 namespace {
 
 std::byte* allocate(std::size_t bytes, Device device) {
-  if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->allocate(bytes, Use::array);
+  if (Accelerator* const accelerator = accelerator_of(device))
+    return accelerator->allocate(bytes, Use::array);
   return static_cast<std::byte*>(memory::allocate(bytes, Use::array));
 }
 
@@ -55,7 +56,8 @@ void Buffer::free() noexcept {
     release_ = nullptr;
     return;
   }
-  if (Accelerator* const accelerator = accelerator_of(device_)) return accelerator->deallocate(data_, bytes_, Use::array);
+  if (Accelerator* const accelerator = accelerator_of(device_))
+    return accelerator->deallocate(data_, bytes_, Use::array);
   memory::deallocate(data_, bytes_, Use::array);
 }
 

@@ -1,8 +1,9 @@
 // The one main() of all test programs, compiled once.
 #define CATCH_CONFIG_RUNNER
+#include <kiln/device.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <kiln/device.h>
 #include <optional>
 #include <string_view>
 

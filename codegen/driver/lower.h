@@ -16,7 +16,8 @@ struct KernelObject {
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is that of the request's
 /// location; several threads may use one context. `stages`, which may be null, receives the texts "mlir",
-/// "llvm" and "asm" or "ptx", and "sass" if it wants that. Throws an internal error when a stage rejects the code.
+/// "llvm" and "asm" or "ptx", and "sass" if it wants that. Throws an internal error when a stage rejects the
+/// code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Target& target, Stages* stages);
 

@@ -72,8 +72,8 @@ class Pass {
     const TensorType type{TensorAccess::dtype(head), TensorAccess::shape(head)};
     if (gradient.defined()) {
       if (!(gradient.device() == head.device()))
-        fail("{}a head is on {} and its gradient on {}: move one with to()", line_prefix(where_), head.device().str(),
-             gradient.device().str());
+        fail("{}a head is on {} and its gradient on {}: move one with to()", line_prefix(where_),
+             head.device().str(), gradient.device().str());
       const TensorType given{gradient.dtype(), gradient.shape(where_)};
       if (!(given == type))
         fail("{}the gradient of a head of {} is {}: shape and dtype must be equal", line_prefix(where_),

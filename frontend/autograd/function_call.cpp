@@ -20,7 +20,8 @@ namespace {
 Tensor borrowed(const Tensor& t) {
   const std::shared_ptr<Array>& array = TensorAccess::array(t);
   const Shape& shape = TensorAccess::shape(t);
-  Buffer memory(TensorAccess::data(t), TensorAccess::bytes(t), [array] {}, array->device());
+  Buffer memory(
+      TensorAccess::data(t), TensorAccess::bytes(t), [array] {}, array->device());
   return TensorAccess::make(std::make_shared<Array>(std::move(memory), shape), 0, shape,
                             TensorAccess::dtype(t));
 }
@@ -143,8 +144,8 @@ std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& en
           line);
   std::vector<Tensor> types;
   for (const Known& input : inputs_)
-    types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer::none(input.device), input.type.shape), 0,
-                                       input.type.shape, input.type.dtype));
+    types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer::none(input.device), input.type.shape),
+                                       0, input.type.shape, input.type.dtype));
   check_function_gradients(terms, types, line);
   return terms;
 }

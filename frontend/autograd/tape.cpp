@@ -208,10 +208,10 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
     return;
   }
   // A value without history takes part by its type alone.
-  const Tensor part = linked
-                          ? value
-                          : TensorAccess::make(std::make_shared<Array>(Buffer::none(array.device()), TensorAccess::shape(view)),
-                                               0, TensorAccess::shape(view), TensorAccess::dtype(view));
+  const Tensor part = linked ? value
+                             : TensorAccess::make(std::make_shared<Array>(Buffer::none(array.device()),
+                                                                          TensorAccess::shape(view)),
+                                                  0, TensorAccess::shape(view), TensorAccess::dtype(view));
   const TapeLink written = linked ? link_of(value, where) : TapeLink();
   const Tensor next = replaced(view, part, where);
   tape.link = link_of(next, where);

@@ -43,7 +43,8 @@ Tensor number_tensor(const OpCall& call) {
   const ir::AttrValue& value = call.given[0].value;
   const auto* integer = std::get_if<std::int64_t>(&value);
   const double number = integer ? static_cast<double>(*integer) : std::get<double>(value);
-  Tensor out = TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]), TensorAccess::device(*call.inputs[0]));
+  Tensor out =
+      TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]), TensorAccess::device(*call.inputs[0]));
   set_elements(out, {&number, 1});
   return out;
 }
@@ -82,8 +83,8 @@ Device device_of(const OpCall& call) {
   for (const Tensor* t : call.inputs)
     if (!(TensorAccess::device(*t) == device)) [[unlikely]]
       return common_device(
-          call.inputs, device, call.op.name, [&](std::size_t i) { return "the input " + input_name(call.op, i); },
-          call.where);
+          call.inputs, device, call.op.name,
+          [&](std::size_t i) { return "the input " + input_name(call.op, i); }, call.where);
   return device;
 }
 

@@ -276,7 +276,8 @@ std::span<const OpDef> control_ops() {
        .shape_rule = either_shape,
        .train_sensitive = true},
       {.name = "_depends_on",
-       .summary = "The first input. The others get the gradient -0: of a loop or branch that did not read them.",
+       .summary =
+           "The first input. The others get the gradient -0: of a loop or branch that did not read them.",
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",

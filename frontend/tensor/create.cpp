@@ -20,7 +20,8 @@ void check_extents(const char* what, const Shape& shape, std::source_location wh
 Tensor make(const char* op, const Shape& shape, const Number* value, double fill_value, DType dtype,
             std::source_location where) {
   check_extents(op, shape, where);
-  if (!Trace::current()) return at_line(where, [&] { return filled({dtype, shape}, fill_value, DeviceScope::current()); });
+  if (!Trace::current())
+    return at_line(where, [&] { return filled({dtype, shape}, fill_value, DeviceScope::current()); });
   CallAttributes<3> given;
   given.set("shape", ir::AttrValue(shape));
   if (value) given.set("value", *value);

@@ -78,8 +78,8 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<v
     check_shape(shape, "Tensor::wrap");
     const auto bytes = static_cast<std::size_t>(TensorType{dtype, shape}.bytes());
     if (!data && bytes) fail("Tensor::wrap: a null pointer for {} bytes", bytes);
-    return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release)), shape), 0, shape,
-                              dtype);
+    return TensorAccess::make(std::make_shared<Array>(Buffer(data, bytes, std::move(release)), shape), 0,
+                              shape, dtype);
   });
 }
 
@@ -138,9 +138,7 @@ void Tensor::copy_from(const void* data, DType dtype, std::source_location where
   array_->bump_version();
 }
 
-const void* Tensor::data(std::source_location where) const {
-  return host_elements(*this, "data()", where);
-}
+const void* Tensor::data(std::source_location where) const { return host_elements(*this, "data()", where); }
 
 void* Tensor::mutable_data(std::source_location where) {
   std::byte* const data = host_elements(*this, "mutable_data()", where);
@@ -178,12 +176,14 @@ class Moved final : public autograd::Function {
 }  // namespace
 
 Tensor Tensor::to(Device device, std::source_location where) const {
-  if (!array_) fail("{}to() of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where));
+  if (!array_)
+    fail("{}to() of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where));
   if (this->device() == device) return *this;
   if (array_->traced() || Trace::current())
-    fail("{}to({}) while a network is recorded, whose calls run on {}: one call runs on one device", line_prefix(where),
-         device.str(), this->device().str());
-  if (detail::is_recording() && detail::has_link(*this)) return (*std::make_shared<Moved>(device))({*this}, where)[0];
+    fail("{}to({}) while a network is recorded, whose calls run on {}: one call runs on one device",
+         line_prefix(where), device.str(), this->device().str());
+  if (detail::is_recording() && detail::has_link(*this))
+    return (*std::make_shared<Moved>(device))({*this}, where)[0];
   return at_line(where, [&] {
     Tensor out = TensorAccess::empty(shape_, dtype_, device);
     copy_elements(out, *this);

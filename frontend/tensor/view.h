@@ -22,8 +22,9 @@ Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
 /// is here. Of concrete arrays only those that are on the tape have values.
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
 
-/// A result of a call that took `arguments`, which own_values() made, where it was called, in scopes of `call`:
-/// an argument is what it was there, and another value of its own, as what a branch returns, stays one.
+/// A result of a call that took `arguments`, which own_values() made, where it was called, in scopes of
+/// `call`: an argument is what it was there, and another value of its own, as what a branch returns, stays
+/// one.
 Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::uint64_t call,
                       std::source_location where);
 

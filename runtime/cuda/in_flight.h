@@ -9,8 +9,8 @@
 
 namespace kiln::nvidia {
 
-/// The kernels that a GPU was given since the program last waited for it, the last of them: an error may be of
-/// any of these. Any thread.
+/// The kernels that a GPU was given since the program last waited for it, the last of them: an error may be
+/// of any of these. Any thread.
 class InFlight {
  public:
   void add(const Step& step) {

@@ -243,7 +243,8 @@ class Parser {
   /// "{ .reg .b16 tmp; mov.b32 {tmp, %r1}, %r2; }": a register that nothing else reads, and an instruction.
   void add_scope(std::string_view s) {
     const std::size_t end = s.find(';');
-    std::string_view declared = s.substr(0, end), instruction = trimmed(s.substr(std::min(end, s.size() - 1) + 1));
+    std::string_view declared = s.substr(0, end),
+                     instruction = trimmed(s.substr(std::min(end, s.size() - 1) + 1));
     if (take_word(declared) != ".reg" || !instruction.ends_with(';') ||
         std::count(instruction.begin(), instruction.end(), ';') != 1)
       unknown("a scope that is not known", line_);

@@ -194,9 +194,10 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
     : state_(std::make_shared<ParameterState>()) {
   for (std::int64_t d : shape)
     if (d < 0)
-      fail("Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call determines",
-           name,
-           shape.str());
+      fail(
+          "Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call "
+          "determines",
+          name, shape.str());
   state_->name = name;
   state_->shape = shape;
   state_->options = options;
@@ -294,7 +295,8 @@ Tensor Parameter::grad(std::source_location where) const {
   const Tensor& values = data(where);
   detail::GradVariable* const variable = detail::variable_of(values);
   if (!variable)
-    fail("{}Cannot get gradient array for Parameter '{}' because grad_req is null", line_prefix(where), name());
+    fail("{}Cannot get gradient array for Parameter '{}' because grad_req is null", line_prefix(where),
+         name());
   return detail::gradient_of(*variable);
 }
 

@@ -118,8 +118,8 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
                               on_device(default_options(), code.choice.device));
   }
   const std::vector<std::size_t>& chosen = code.choice.chosen;
-  const Tensor all = TensorAccess::empty({static_cast<std::int64_t>(chosen.size())}, DType::f32,
-                                         code.choice.device);
+  const Tensor all =
+      TensorAccess::empty({static_cast<std::int64_t>(chosen.size())}, DType::f32, code.choice.device);
   CallFrame frame(*code.all_finite);
   Arguments arguments(frame);
   for (const std::size_t i : chosen) arguments.add(gradient_of(state.parameters[i]));

@@ -40,9 +40,11 @@ const UpdateChoice& TrainerState::train(std::source_location where) {
     const Device device = TensorAccess::device(p.data(where));
     if (choice.chosen.empty()) choice.device = device;
     if (!(device == choice.device))
-      fail("{}Parameter '{}' is on {} and '{}' on {}: a Trainer updates parameters of one device; move the network with to()",
-           line_prefix(where), parameters[choice.chosen[0]].parameter.name(), choice.device.str(), p.name(),
-           device.str());
+      fail(
+          "{}Parameter '{}' is on {} and '{}' on {}: a Trainer updates parameters of one device; move the "
+          "network with to()",
+          line_prefix(where), parameters[choice.chosen[0]].parameter.name(), choice.device.str(), p.name(),
+          device.str());
     choice.chosen.push_back(i);
     choice.parameters.push_back(described(parameters[i]));
   }
@@ -124,8 +126,8 @@ UpdateGraph TrainerState::graph(const UpdateChoice& of, std::source_location whe
   UpdateGraph update = update_graph(*optimizer, of.parameters, numbers.size(), where);
   for (const Tensor& t : update.captured)
     if (!(TensorAccess::device(t) == of.device))
-      fail("{}the rule of optimizer '{}' reads an array on {}, and the parameters are on {}", line_prefix(where),
-           optimizer->name(), TensorAccess::device(t).str(), of.device.str());
+      fail("{}the rule of optimizer '{}' reads an array on {}, and the parameters are on {}",
+           line_prefix(where), optimizer->name(), TensorAccess::device(t).str(), of.device.str());
   return update;
 }
 
