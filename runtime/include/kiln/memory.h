@@ -14,14 +14,14 @@ struct MemoryReport {
   std::size_t pooled_bytes = 0;  ///< freed blocks kept for reuse
 };
 
-/// The memory use of the process on a device. External (borrowed) memory (Tensor::wrap) is not counted. On the
-/// CPU it is exact while other threads neither create nor release arrays; the peak of several threads is exact
+/// The memory use of the process on a device. External (borrowed) memory (Tensor::wrap) is not counted. On
+/// the CPU it is exact while other threads neither create nor release arrays, and the peak of several threads
 /// up to 64 KiB per thread. Any thread. All of these throw kiln::Error for a device that does not exist.
 KILN_API MemoryReport memory_report(Device device = {});
 /// Sets the peak to the current level.
 KILN_API void reset_peak_memory(Device device = {});
-/// Returns freed blocks of the pool to the system: of the CPU all shared ones and those of the calling thread.
-/// The CPU's pool keeps at most a quarter of the machine's memory, or KILN_POOL_MAX_SIZE bytes (suffixes K, M,
+/// Returns freed blocks of the pool to the system: of the CPU all shared ones and those of this thread. The
+/// CPU's pool keeps at most a quarter of the machine's memory, or KILN_POOL_MAX_SIZE bytes (suffixes K, M,
 /// G).
 KILN_API void release_pooled_memory(Device device = {});
 /// The most that this process may use of a GPU's memory, freed blocks included; 0: all of it. An allocation
