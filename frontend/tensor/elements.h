@@ -3,8 +3,11 @@
 
 #include <kiln/tensor.h>
 
+#include <functional>
 #include <source_location>
 #include <span>
+#include <string>
+#include <string_view>
 
 /// The elements of concrete tensors, which may be on any device, for code on the host.
 namespace kiln {
