@@ -55,7 +55,7 @@ class Accelerator {
 Accelerator* gpu_accelerator(int id);
 /// That of a device; null for the CPU.
 inline Accelerator* accelerator_of(Device device) {
-  return device.kind == Device::Kind::cpu ? nullptr : gpu_accelerator(device.id);
+  return device.is_cpu() ? nullptr : gpu_accelerator(device.id);
 }
 
 // The same for any device: null is the CPU.

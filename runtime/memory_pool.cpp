@@ -401,4 +401,10 @@ void release_pooled_memory(Device device) {
   shared().clear();
 }
 
+void set_memory_limit(std::size_t bytes, Device device) {
+  Accelerator* const accelerator = accelerator_of(device);
+  if (!accelerator) fail("set_memory_limit() is for a GPU: the system limits the memory of the CPU");
+  accelerator->set_memory_limit(bytes);
+}
+
 }  // namespace kiln

@@ -62,7 +62,7 @@ void Buffer::free() noexcept {
 }
 
 std::byte* Storage::host_data() const {
-  if (device().kind != Device::Kind::cpu)
+  if (!device().is_cpu())
     fail_internal("elements of an array on {} are read on the host", device().str());
   return data();
 }

@@ -92,8 +92,6 @@ class Pass {
             "before it is used inside autograd::Record",
             line_prefix(where_));
       wanted_.push_back(link);
-      wanted_types_.push_back({TensorAccess::dtype(v), TensorAccess::shape(v)});
-      wanted_devices_.push_back(TensorAccess::device(v));
     }
   }
 
@@ -112,7 +110,6 @@ class Pass {
       if (options_.create_graph && entry->code && entry->code->expands()) {
         // Second derivatives go through the nodes of a recorded block, as those of eager calls.
         expand(*entry);
-        steps_known_ = steps_known_ || entry->code->has_steps();
         for (std::size_t i = 0; i < heads.size(); ++i)
           if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
         if (!wanted_.empty())
@@ -133,8 +130,6 @@ class Pass {
     std::vector<Tensor> out;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       Tensor& found = found_[i];
-      // Of a loop or branch what ran alone leads on; all that may have run did before.
-      if (!found.defined() && steps_known_) found = filled(wanted_types_[i], 0, wanted_devices_[i]);
       if (!found.defined())
         fail("{}no head depends on variable {}: it has no gradient", line_prefix(where_), i);
       out.push_back(found);
@@ -360,9 +355,6 @@ class Pass {
   std::deque<std::pair<std::shared_ptr<GradVariable>, Tensor>> variables_;
   std::unordered_map<const GradVariable*, std::size_t> variable_numbers_;
   std::vector<TapeLink> wanted_;
-  std::vector<TensorType> wanted_types_;
-  std::vector<Device> wanted_devices_;
-  bool steps_known_ = false;  // of a loop or branch that was expanded
   std::map<std::size_t, Tensor> found_;
   std::unordered_set<const TapeEntry*> seen_, leading_;  // by find_leading()
 };

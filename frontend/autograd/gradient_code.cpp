@@ -20,9 +20,9 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train) : body_(std::move(b
     if (n->is_variable()) continue;
     ++nodes;
     entries_ += most_entries(*n);
-    has_steps_ = has_steps_ || is_control_flow(*n);
+    expands_ = expands_ || is_control_flow(*n);
   }
-  expands_ = nodes > 1 || has_steps_ || has_function(*body_);
+  expands_ = expands_ || nodes > 1 || has_function(*body_);
 }
 
 const GradientCode::Known& GradientCode::known(const ir::GradientRequest& request) const {

@@ -24,8 +24,6 @@ class GradientCode {
   /// Whether derivatives of its gradients need an entry for each node: of a block, a loop or branch, and an
   /// autograd::Function.
   bool expands() const { return expands_; }
-  /// Whether there are loops or branches: an expanded call has entries for what ran of them alone.
-  bool has_steps() const { return has_steps_; }
   /// What the gradients of a request read.
   struct Known {
     ir::GradientRequest request;
@@ -39,7 +37,7 @@ class GradientCode {
  private:
   ir::SubgraphPtr body_;
   std::uint64_t entries_ = 0;
-  bool train_, expands_, has_steps_ = false;
+  bool train_, expands_ = false;
   mutable GrowingList<Known> known_, recorded_;
 };
 

@@ -78,14 +78,9 @@ void rethrow_at_line(std::source_location where) {
 }
 
 Device device_of(const OpCall& call) {
-  if (call.inputs.empty()) return DeviceScope::current();
-  const Device device = TensorAccess::device(*call.inputs[0]);
-  for (const Tensor* t : call.inputs)
-    if (!(TensorAccess::device(*t) == device)) [[unlikely]]
-      return common_device(
-          call.inputs, device, call.op.name,
-          [&](std::size_t i) { return "the input " + input_name(call.op, i); }, call.where);
-  return device;
+  return common_device(
+      call.inputs, call.op.name, [&](std::size_t i) { return "the input " + input_name(call.op, i); },
+      call.where);
 }
 
 const ir::OpDef& find_op_or_throw(std::string_view op_name) {

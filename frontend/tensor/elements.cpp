@@ -89,9 +89,9 @@ std::byte* host_elements(const Tensor& t, const char* what, std::source_location
   return TensorAccess::data(t);
 }
 
-Device common_device(std::span<const Tensor* const> tensors, Device otherwise, std::string_view what,
+Device common_device(std::span<const Tensor* const> tensors, std::string_view what,
                      const std::function<std::string(std::size_t)>& name, std::source_location where) {
-  if (tensors.empty()) return otherwise;
+  if (tensors.empty()) return DeviceScope::current();
   const Device first = TensorAccess::device(*tensors[0]);
   for (std::size_t i = 1; i < tensors.size(); ++i)
     if (const Device other = TensorAccess::device(*tensors[i]); !(other == first))

@@ -38,9 +38,9 @@ void check_readable(const Tensor& t, const char* what, std::source_location wher
 /// The same for code of the program: throws for an array that is not on the CPU, too.
 std::byte* host_elements(const Tensor& t, const char* what, std::source_location where);
 
-/// The device of these tensors, which a call reads; `otherwise` without any. Throws for tensors of two
+/// The device of these tensors, which a call reads; DeviceScope's without any. Throws for tensors of two
 /// devices; `what` reads them, `name` tells the name of each.
-Device common_device(std::span<const Tensor* const> tensors, Device otherwise, std::string_view what,
+Device common_device(std::span<const Tensor* const> tensors, std::string_view what,
                      const std::function<std::string(std::size_t)>& name, std::source_location where);
 
 }  // namespace kiln

@@ -20,7 +20,7 @@ void* open_library(const std::string& path, bool from_environment) {
       why);
 }
 
-/// The functions of a driver's library. Drivers of CUDA 11.3 or later are asked for a function of a version
+/// The functions of a driver's library. Drivers of CUDA 11.3 or later look a function up by a version
 /// of CUDA: the library may export one of that name that a later version gave other parameters.
 class Functions {
  public:

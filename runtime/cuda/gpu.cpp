@@ -196,12 +196,6 @@ Accelerator* gpu_accelerator(int id) {
   return gpu.get();
 }
 
-void set_memory_limit(std::size_t bytes, Device device) {
-  Accelerator* const accelerator = accelerator_of(device);
-  if (!accelerator) fail("set_memory_limit() is for a GPU: the system limits the memory of the CPU");
-  accelerator->set_memory_limit(bytes);
-}
-
 int num_gpus() {
   try {
     int count = 0;
@@ -220,19 +214,6 @@ void waitall() {
     for (const auto& [id, gpu] : all.list) used.push_back(gpu.get());
   }
   for (Gpu* const gpu : used) gpu->wait();
-}
-
-void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from,
-                 std::size_t bytes) {
-  if (bytes == 0) return;
-  if (to_device == from_device) return copy_bytes(accelerator_of(to_device), to, from, bytes);
-  Accelerator *const target = accelerator_of(to_device), *const source = accelerator_of(from_device);
-  if (!source && !target) return copy_bytes(nullptr, to, from, bytes);
-  if (!source) return target->upload(to, from, bytes);
-  if (!target) return source->download(to, from, bytes);
-  std::vector<std::byte> staged(bytes);
-  source->download(staged.data(), from, bytes);
-  target->upload(to, staged.data(), bytes);
 }
 
 }  // namespace kiln

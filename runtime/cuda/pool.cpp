@@ -35,8 +35,7 @@ std::byte* Pool::make(std::size_t bytes) {
     driver().memory_info(&free, &total);
     fail(
         "{} has no memory for {} bytes: {} of its {} bytes are free, and this program holds {}{}. Use "
-        "smaller "
-        "batches, or drop arrays that are not needed",
+        "smaller batches, or drop arrays that are not needed",
         device_, bytes, free, total, in_use_,
         limit_ > 0 ? fmt::format(" of at most {} (set_memory_limit)", limit_) : "");
   }
@@ -81,8 +80,9 @@ void Pool::reset_peak() {
   peak_ = arenas_ + live_;
 }
 
-void Pool::release() noexcept {
+void Pool::release() {
   const std::lock_guard lock(mutex_);
+  use_();
   release_locked();
 }
 

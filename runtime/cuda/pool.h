@@ -21,7 +21,7 @@ class Pool {
   Pool(std::string device, std::function<void()> context)
       : device_(std::move(device)), use_(std::move(context)) {}
 
-  /// Throws kiln::Error for want of memory: what was asked for, what is held, what is free.
+  /// Throws kiln::Error for want of memory: the bytes requested, held and free.
   std::byte* allocate(std::size_t bytes, memory::Use use);
   /// `bytes` and `use` are those of the allocation.
   void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept;
@@ -29,7 +29,7 @@ class Pool {
   MemoryReport report() const;
   void reset_peak();
   /// Gives freed blocks back to the driver.
-  void release() noexcept;
+  void release();
   /// What blocks may use, freed ones included; 0: all that the GPU has.
   void set_limit(std::size_t bytes);
 

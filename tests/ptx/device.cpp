@@ -86,7 +86,7 @@ Words name_of(int result) {
   return {result, "CUDA_ERROR_UNKNOWN", "an error of the emulated device"};
 }
 
-/// When the process ends: what was not released, if that is asked for. The caches of a program live as long
+/// When the process ends: what was not released, on request. The caches of a program live as long
 /// as the process.
 [[gnu::destructor]] void complain() {
   const char* const strict = std::getenv("KILN_PTX_STRICT_EXIT");

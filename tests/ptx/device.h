@@ -16,7 +16,7 @@ struct Device {
   Streams streams;
   std::set<Kernel*> modules;
   std::map<void*, std::size_t> host_memory;     ///< of cuMemAllocHost
-  std::uint64_t allocations = 0, launches = 0;  ///< so many were asked for
+  std::uint64_t allocations = 0, launches = 0;  ///< calls so far
 
   bool has_host_memory(const void* at, std::size_t bytes) const;
   /// Does the work, and what the default stream's rules say before it.
@@ -26,7 +26,7 @@ struct Device {
 Device& device();
 using Lock = std::lock_guard<std::mutex>;
 
-/// Of CUresult, which Kiln does not ask for.
+/// Of CUresult, which Kiln does not test.
 constexpr int no_binary = 209, invalid_handle = 400, not_ready = 600, launch_failed = 719;
 
 /// Whether the variable says that call number `count` fails.

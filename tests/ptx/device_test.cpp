@@ -1,4 +1,5 @@
 // Programs on a GPU: where arrays are, what moves them, what is refused, and the bits of the CPU.
+#include "../golden_files.h"
 #include "../same_bits.h"
 
 #include <kiln/kiln.h>
@@ -8,21 +9,12 @@
 #include <thread>
 
 using namespace kiln;
+using golden::error_of;
 
 namespace {
 
 const Device gpu0 = cuda(0);
 
-/// What `f` throws.
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -40,6 +32,20 @@ struct Net : HybridBlock {
   Tensor hybrid_forward(F& F, const Tensor& x) override {
     const Tensor y = norm(hidden(x)) + F.ones({8}) * Tensor({1, 2, 3, 4, 5, 6, 7, 8});
     return out(F.Dropout(y, {.p = 0.25f}));
+  }
+};
+
+/// A hybridized network on the GPU, and what it makes of an input.
+struct OnGpu {
+  Net net;
+  Tensor x, expected;
+
+  OnGpu() {
+    net.initialize();
+    net.to(gpu0);
+    net.hybridize();
+    x = random::normal(0, 1, {2, 5}).to(gpu0);
+    expected = net(x);
   }
 };
 
@@ -271,12 +277,8 @@ TEST_CASE("the memory of a GPU is reported and limited") {
   const Tensor again = zeros({256, 1024}).to(gpu0);
   CHECK(memory_report(gpu0).pooled_bytes < 1 << 20);
 
-  Net net;
-  net.initialize();
-  net.to(gpu0);
-  net.hybridize();
-  const Tensor x = random::normal(0, 1, {2, 5}).to(gpu0);
-  const Tensor expected = net(x);
+  OnGpu on_gpu;
+  auto& [net, x, expected] = on_gpu;
   set_memory_limit(memory_report(gpu0).live_bytes + memory_report(gpu0).pooled_bytes + 65536, gpu0);
   const std::string error = error_of([&] { (void)zeros({1 << 20}).to(gpu0); });
   CHECK(contains(error, "has no memory for 4194304 bytes"));
@@ -288,12 +290,8 @@ TEST_CASE("the memory of a GPU is reported and limited") {
 }
 
 TEST_CASE("threads call one network on a GPU") {
-  Net net;
-  net.initialize();
-  net.to(gpu0);
-  net.hybridize();
-  const Tensor x = random::normal(0, 1, {2, 5}).to(gpu0);
-  const Tensor expected = net(x);
+  OnGpu on_gpu;
+  auto& [net, x, expected] = on_gpu;
   std::vector<std::thread> threads;
   std::atomic<int> same{0};
   for (int t = 0; t < 4; ++t)

@@ -38,7 +38,7 @@ int attribute_of_card(int attribute) {
     case 16:
       return 108;  // multiprocessors
     case 97:
-      return static_cast<int>(most_shared_of_card);  // shared memory of a block that asks for more
+      return static_cast<int>(most_shared_of_card);  // shared memory of a block that opts in
     default:
       return 0;
   }

@@ -355,7 +355,7 @@ TEST_CASE("text that is cut, or lacks a character, is refused or runs") {
   CHECK_THAT(said, Contains("ptx device: PTX: no whole entry"));
 }
 
-TEST_CASE("more shared memory than 48 KiB for who asks for it") {
+TEST_CASE("more shared memory than 48 KiB for kernels that opt in") {
   void *module = nullptr, *function = nullptr;
   REQUIRE(cuModuleLoadData(&module, kernel("ret;", ".extern .shared .align 4 .b8 x[];").c_str()) == 0);
   REQUIRE(cuModuleGetFunction(&function, module, "k") == 0);

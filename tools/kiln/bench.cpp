@@ -137,7 +137,7 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
           std::move(kernels)};
 }
 
-bool on_gpu(const Result& r) { return r.device.kind != Device::Kind::cpu; }
+bool on_gpu(const Result& r) { return !r.device.is_cpu(); }
 
 nlohmann::ordered_json to_json(const Profile::Kernel& k) {
   nlohmann::ordered_json kernel{
@@ -241,7 +241,7 @@ void add_bench(CLI::App& app, Action& action) {
        "Print the model of this machine and exit")
       ->trigger_on_parse();
   c->callback([a, &action] {
-    const bool gpu = a->device.kind != Device::Kind::cpu;
+    const bool gpu = !a->device.is_cpu();
     if (gpu && std::count(a->modes.begin(), a->modes.end(), "eager") > 0)
       throw CLI::ValidationError("--mode eager is of the CPU: leave out --device");
     if (gpu && a->train) throw CLI::ValidationError("--train is of the CPU: leave out --device");

@@ -33,7 +33,7 @@ void put(const Arguments& a, const std::string& text) {
 
 /// Throws for options of the device that is not chosen.
 void check_device(const Arguments& a) {
-  const bool gpu = a.device.kind == Device::Kind::cuda;
+  const bool gpu = !a.device.is_cpu();
   if (!gpu && !a.arch.empty()) throw CLI::ValidationError("--arch is of GPUs: add --device cuda");
   if (!gpu && (a.stage == "ptx" || a.stage == "sass"))
     throw CLI::ValidationError("the stage " + a.stage + " is of GPUs: add --device cuda");

@@ -154,7 +154,7 @@ int verify(const Arguments& a) {
       if (!reference.equals({.mode = mode, .threads = threads, .train = train},
                             fmt::format("{} on {} threads", word(mode), threads)))
         return bad_input;
-  const bool on_device = a.device.kind != Device::Kind::cpu;
+  const bool on_device = !a.device.is_cpu();
   if (on_device && !reference.equals({.train = train, .device = a.device}, "compiled on " + a.device.str()))
     return bad_input;
   std::string gradients;

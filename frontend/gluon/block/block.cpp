@@ -393,9 +393,10 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
     if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))
       device.emplace(of_inputs);
   Tensors in;
-  const std::uint64_t outer = detail::ViewScope::call();
+  std::uint64_t outer = 0;  // the scopes of the caller
   std::optional<detail::ViewScope> scope;
   if (context.trace || context.recording) {
+    outer = detail::ViewScope::call();
     const std::uint64_t number = detail::ViewScope::next();
     in = own_values(inputs, number, line);
     scope.emplace(number);

@@ -56,14 +56,14 @@ std::size_t max_recordings(const HybridizeOptions& options) {
   return options.max_recordings > 0 ? static_cast<std::size_t>(options.max_recordings) : of_process;
 }
 
-}  // namespace
-
-static Device device_of_inputs(std::span<const Tensor> inputs) {
+Device device_of_inputs(std::span<const Tensor> inputs) {
   SmallArray<const Tensor*, 8> pointers(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) pointers[i] = &inputs[i];
-  return common_device({pointers.data(), inputs.size()}, DeviceScope::current(), "a call of a block",
+  return common_device({pointers.data(), inputs.size()}, "a call of a block",
                        [](std::size_t i) { return fmt::format("input {}", i); }, {});
 }
+
+}  // namespace
 
 bool detail::memory_overlaps(const Storage& a, const Storage& b) {
   const std::less<const std::byte*> before;

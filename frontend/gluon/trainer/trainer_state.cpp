@@ -103,7 +103,8 @@ void TrainerState::make_states(const UpdateChoice& of) {
           return TensorAccess::dtype(s) == wanted.dtype && TensorAccess::shape(s) == wanted.shape;
         })) {
       // The network has been moved, or the states come from a file.
-      for (Tensor& s : p.states) s = s.to(of.device);
+      for (Tensor& s : p.states)
+        if (!(TensorAccess::device(s) == of.device)) s = s.to(of.device);
       continue;
     }
     if (!p.states.empty())

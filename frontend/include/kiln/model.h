@@ -94,7 +94,7 @@ class KILN_API Model {
   /// prepare() and run() once.
   std::vector<Tensor> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
   /// The text of every stage: trace, joint (of gradients), kiln, fused, buffers, mlir, llvm, asm or ptx, sass
-  /// if asked for, plan.
+  /// on request, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
 
