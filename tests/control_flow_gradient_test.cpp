@@ -216,6 +216,38 @@ TEST_CASE("gradients of while_loop: variables that change places, and one that s
       {{3}, {3}});
 }
 
+// Steps in turn have a gradient for the one and for the other state. A state without one is no zero: its
+// product with a negative derivative would make +0 of a sum that is -0.
+TEST_CASE("gradients of loops whose states change places: zeros keep their sign") {
+  for (const int steps : {1, 2, 5, 12})
+    for (const std::size_t used : {0, 1}) {
+      CAPTURE(steps, used);
+      const auto next = [](const Tensors& in, const Tensor& a, const Tensor& b) {
+        return Tensors{b * (in[2] - 0.5), a * (in[2] - 0.5)};
+      };
+      const auto repeated = [&](F& f, const Tensors& in) {
+        const auto step = [&](const Tensors& rows, const Tensors& s) -> Results {
+          const Tensors to = next(in, s[0], s[1]);
+          return {{}, {to[0] + rows[0], to[1] - rows[0] * in[2]}};
+        };
+        return Tensors{f.contrib().foreach (step, {in[3]}, {in[0] + 0.25, in[1] - 0.25}).states[used]};
+      };
+      const auto conditional = [&](F& f, const Tensors& in) {
+        const auto goes_on = [&](const Tensors& v) { return v[0] < steps; };
+        const auto step = [&](const Tensors& v) -> Results {
+          const Tensors to = next(in, v[1], v[2]);
+          return {{}, {v[0] + 1, to[0], to[1]}};
+        };
+        const Tensors start{zeros({1}), in[0] + 0.25, in[1] - 0.25};
+        return Tensors{f.contrib().while_loop(goes_on, step, start, 12).states[used + 1]};
+      };
+      const Tensors in{values({16}, DType::f32, 1), values({16}, DType::f32, 2), values({16}, DType::f32, 3),
+                       values({steps, 16}, DType::f32, 4)};
+      same_gradients(repeated, in);
+      same_gradients(conditional, in);
+    }
+}
+
 TEST_CASE("gradients of a cond in a foreach in a while_loop") {
   check(
       [&](F& f, const Tensors& in) {

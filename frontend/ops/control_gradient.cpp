@@ -20,7 +20,11 @@ using ir::Subgraph;
 
 using Positions = std::vector<std::int64_t>;
 
+/// Of the last steps of a loop that are composed outside of it, since their structures do not come again.
 constexpr std::size_t most_apart = 8;
+/// Of the structures of steps that a loop is composed with; its other steps have the union of theirs, where a
+/// gradient of 0 may have another sign.
+constexpr std::size_t most_structures = 64;
 
 /// The first `n` rows, the last one first.
 Value backwards(Primitives& p, Value stacked, std::int64_t n) {
@@ -223,22 +227,28 @@ class LoopGradient {
   const StepGradient::Structure& structure(const Flags& states) {
     return gradient_.structure(states, heads_, types_);
   }
-  /// The states that have a gradient before 0, 1, 2, ... of the last `steps` steps, until they repeat.
-  std::vector<Flags> sequence(Flags states, std::int64_t steps) {
-    std::vector<Flags> list{std::move(states)};
-    while (static_cast<std::int64_t>(list.size()) < steps) {
-      const Flags& next = structure(list.back()).states;
-      if (std::find(list.begin(), list.end(), next) != list.end()) break;
-      list.push_back(next);
+  /// The states that have a gradient after a step, for the last step, the one before it, and so on. Behind
+  /// the end of the list come those from `again` to the end, again and again.
+  struct Sequence {
+    std::vector<Flags> list;
+    std::size_t again = 0;
+  };
+  Sequence sequence(Flags states, std::int64_t steps) {
+    Sequence s{{std::move(states)}, 0};
+    while (static_cast<std::int64_t>(s.list.size()) < steps) {
+      const Flags& next = structure(s.list.back()).states;
+      const auto known = std::find(s.list.begin(), s.list.end(), next);
+      s.again = static_cast<std::size_t>(known - s.list.begin());
+      if (known != s.list.end()) break;
+      s.list.push_back(next);
     }
-    return list;
+    return s;
   }
-  /// The union of these, if it gives steps the structure that each of them has: then a state without gradient
-  /// may have -0.
+  /// The union of these, and of what the steps before them make of it. Whether it gives steps the structure
+  /// that each of them has: then a state without gradient may have -0.
   bool has_one_structure(std::span<const Flags> list, Flags& all) {
     all = list.front();
     for (const Flags& f : list) unite(all, f);
-    // A step's terms must be among those of the next one.
     for (Flags before; before != all;) {
       before = all;
       unite(all, structure(before).states);
@@ -246,6 +256,22 @@ class LoopGradient {
     const auto& values = structure(all).values;
     return std::all_of(list.begin(), list.end(),
                        [&](const Flags& f) { return structure(f).values == values; });
+  }
+  /// The same steps with the longest tail of one structure as one element.
+  Sequence merged(Sequence s) {
+    const std::size_t last = std::min(s.again, most_structures - 1);
+    std::size_t from = 0;
+    Flags tail;
+    while (from <= last && !has_one_structure(std::span(s.list).subspan(from), tail)) ++from;
+    if (from > last) {
+      if (s.list.size() <= most_structures) return s;
+      from = most_structures - 1;
+      (void)has_one_structure(std::span(s.list).subspan(from), tail);
+    }
+    s.list.resize(from);
+    s.list.push_back(std::move(tail));
+    s.again = from;
+    return s;
   }
   /// Values of `states` and `shared` that are carried, in this order.
   struct Carried {
@@ -278,8 +304,29 @@ class LoopGradient {
     for (std::size_t i : c.shared) r.shared[i] = list[next++];
   }
   Running nothing() const { return {Values(now_.states.size()), Values(now_.shared.size())}; }
+  Value integer(std::size_t n) { return p_.full_integer({DType::i64, {}}, static_cast<std::int64_t>(n)); }
+  /// What a loop carries to know the element of the sequence that a step has: its number, a scalar of i64.
+  /// Nothing if there is only one.
+  Values first_place(const Sequence& s) { return s.list.size() > 1 ? Values{integer(0)} : Values(); }
+  /// `step`, composed for each element of the sequence, behind the place of the step before. `carried` begins
+  /// with the place.
+  Values step_at_place(const Sequence& s, Args carried, const std::function<Values(const Flags&)>& step) {
+    if (s.list.size() == 1) return step(s.list[0]);
+    const Value place = carried.front();
+    const std::function<Values(std::size_t)> from = [&](std::size_t i) -> Values {
+      if (i + 1 == s.list.size()) return step(s.list[i]);
+      return p_.branch(
+          p_.compare(Compare::eq, place, integer(i)), [&] { return step(s.list[i]); },
+          [&] { return from(i + 1); });
+    };
+    Values results = from(0);
+    const Value next = p_.add(place, integer(1));
+    results.insert(results.begin(),
+                   p_.select(p_.compare(Compare::eq, next, integer(s.list.size())), integer(s.again), next));
+    return results;
+  }
   void run_apart(std::int64_t i);
-  void run_loop(std::int64_t steps, const Flags& states);
+  void run_loop(std::int64_t steps, const Sequence& sequence);
 
   Primitives& p_;
   const GradientArgs& args_;
@@ -313,44 +360,58 @@ void LoopGradient::run_apart(std::int64_t i) {
   sizes_.push_back(1);
 }
 
-void LoopGradient::run_loop(std::int64_t steps, const Flags& states) {
+void LoopGradient::run_loop(std::int64_t steps, const Sequence& s) {
   if (ir::DrawCounter* const draws = p_.draw_counter()) draws->seek(args_.first_draw);
-  const Carried c = carried(states, structure(states).shared);
+  Flags any(initial_.size()), shared(now_.shared.size()), has_row(data_.size());
+  for (const Flags& f : s.list) {
+    unite(any, f);
+    unite(any, structure(f).states);
+    unite(shared, structure(f).shared);
+    unite(has_row, structure(f).rows);
+  }
+  const Carried c = carried(any, shared);
   Values rows;
   for (const Values* list : {&data_, &before_, &heads_})
     for (Value v : *list)
       if (v.valid()) rows.push_back(backwards(p_, v, steps));
   const bool indexed = gradient_.any_row_shared();
   if (indexed) rows.push_back(p_.reverse(p_.iota({DType::i64, {steps}}, 0), {0}));
-  Flags has_row(data_.size());
-  Values out = p_.loop(
-      steps, pack(now_, c), rows, {},
+  Values start = first_place(s);
+  const std::size_t places = start.size();
+  for (Value v : pack(now_, c)) start.push_back(v);
+  const Values out = p_.loop(
+      steps, start, rows, {},
       [&](Args sums, Args row) -> LoopStep {
-        Running r = nothing();
-        unpack(sums, c, states, r);
         const Args data = row.subspan(0, data_.size()), before = row.subspan(data_.size(), before_.size());
-        std::size_t next = data_.size() + before_.size();
-        Values heads;
-        for (Value v : heads_) heads.push_back(v.valid() ? row[next++] : Value());
-        Values terms = gradient_.step(r, before, data, heads, indexed ? row.back() : Value());
-        has_row = valid(terms);
-        std::erase_if(terms, [](Value v) { return !v.valid(); });
-        return {pack(r, c), terms, {}};
+        Values next = step_at_place(s, sums, [&](const Flags& states_after) {
+          Running r = nothing();
+          unpack(sums.subspan(places), c, states_after, r);
+          std::size_t next_row = data_.size() + before_.size();
+          Values heads;
+          for (Value v : heads_) heads.push_back(v.valid() ? row[next_row++] : Value());
+          const Values terms = gradient_.step(r, before, data, heads, indexed ? row.back() : Value());
+          Values results = pack(r, c);
+          for (std::size_t k = 0; k < terms.size(); ++k)
+            if (has_row[k]) results.push_back(terms[k].valid() ? terms[k] : p_.like(data[k], 0));
+          return results;
+        });
+        const auto end = next.begin() + static_cast<std::ptrdiff_t>(start.size());
+        Values terms(end, next.end());
+        next.erase(end, next.end());
+        return {std::move(next), std::move(terms), {}};
       },
       per_step_);
   // A state that has no gradient in front of the first step has none.
   Flags last = valid(now_.states);
   for (std::int64_t i = 0; i < steps; ++i) {
-    const Flags& next = structure(last).states;
-    if (next == last) break;
-    last = next;
+    const StepGradient::Structure& known = structure(last);
+    for (std::size_t k = 0; k < data_.size(); ++k) terms_[k] += known.rows[k];
+    last = known.states;
   }
-  unpack(out, c, last, now_);
-  std::size_t next = c.states.size() + c.shared.size();
-  for (std::size_t k = 0; k < data_.size(); ++k) {
-    terms_[k] += has_row[k] ? steps : 0;
+  unpack(Args(out).subspan(places), c, last, now_);
+  std::size_t next = start.size();
+  for (std::size_t k = 0; k < data_.size(); ++k)
     pieces_[k].push_back(has_row[k] ? p_.reverse(out[next++], {0}) : Value());
-  }
   sizes_.push_back(steps);
 }
 
@@ -368,12 +429,8 @@ void LoopGradient::run_all(std::int64_t steps) {
   before_.assign(all.begin() + static_cast<std::ptrdiff_t>(initial_.size()), all.end());
   if (const ir::DrawCounter* const draws = p_.draw_counter()) per_step_ = draws->per_step();
   for (std::size_t apart = 0; steps > 0; ++apart) {
-    Flags states;
-    const std::vector<Flags> list = sequence(valid(now_.states), steps);
-    if (has_one_structure(list, states) || apart == most_apart) {
-      run_loop(steps, states);
-      return;
-    }
+    const Sequence s = merged(sequence(valid(now_.states), steps));
+    if (s.again == 0 || apart == most_apart) return run_loop(steps, s);
     run_apart(--steps);
   }
 }
@@ -393,27 +450,20 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
   });
   const std::size_t states = initial_.size();
   before_.assign(all.begin() + static_cast<std::ptrdiff_t>(states), all.end() - 1);
-  const Value taken = all.back(), count = p_.reduce(Reduce::sum, p_.cast(taken, DType::i64), {0});
+  const Value taken = all.back();
 
-  // The last steps with a structure of their own, then that of all others.
-  std::vector<Flags> list = sequence(valid(now_.states), most);
   // What has a gradient after some number of steps. The others are carried as -0 alone.
-  Flags reached = list.front(), reached_shared(now_.shared.size());
-  for (std::size_t i = 0; most > 0 && i < list.size(); ++i) {
-    unite(reached, list[i]);
-    unite(reached, structure(list[i]).states);
-    unite(reached_shared, structure(list[i]).shared);
-  }
-  Flags others;
-  std::size_t apart = 0;
-  while (apart + 1 < std::min(list.size(), most_apart) &&
-         !has_one_structure(std::span(list).subspan(apart), others))
-    ++apart;
-  (void)has_one_structure(std::span(list).subspan(apart), others);
-  list.resize(apart);
-  Flags any = others, shared = structure(others).shared;
-  unite(any, valid(now_.states));
-  for (const Flags& f : list) {
+  const Sequence every = sequence(valid(now_.states), most);
+  Flags reached = every.list.front(), reached_shared(now_.shared.size());
+  if (most > 0)
+    for (const Flags& f : every.list) {
+      unite(reached, f);
+      unite(reached, structure(f).states);
+      unite(reached_shared, structure(f).shared);
+    }
+  const Sequence s = merged(every);
+  Flags any = valid(now_.states), shared(now_.shared.size());
+  for (const Flags& f : s.list) {
     unite(any, f);
     unite(any, structure(f).states);
     unite(shared, structure(f).shared);
@@ -425,40 +475,34 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
     for (Value v : *values)
       if (v.valid()) rows.push_back(backwards(p_, v, most));
   rows.push_back(p_.reverse(taken, {0}));
-  rows.push_back(p_.reverse(p_.iota({DType::i64, {most}}, 0), {0}));
   if (ir::DrawCounter* const draws = p_.draw_counter()) {
     per_step_ = draws->per_step();
     draws->seek(first_of_steps);
   }
+  Values start = first_place(s);
+  const std::size_t places = start.size();
+  for (Value v : pack(now_, c)) start.push_back(v);
   const Values out = p_.loop(
-      most, pack(now_, c), rows, {},
+      most, start, rows, {},
       [&](Args sums, Args row) -> LoopStep {
         const auto step = [&](const Flags& states_after) {
           Running r = nothing();
-          unpack(sums, c, states_after, r);
+          unpack(sums.subspan(places), c, states_after, r);
           std::size_t next = before_.size();
           Values heads;
           for (Value v : heads_) heads.push_back(v.valid() ? row[next++] : Value());
           (void)gradient_.step(r, row.subspan(0, before_.size()), {}, heads, {});
           return pack(r, c);
         };
-        const Value index = row.back(), runs = row[row.size() - 2];
-        const std::function<Values(std::size_t)> from = [&](std::size_t i) -> Values {
-          if (i == list.size()) return step(others);
-          const Value place =
-              p_.sub(count, p_.full_integer({DType::i64, {}}, static_cast<std::int64_t>(i) + 1));
-          return p_.branch(
-              p_.compare(Compare::eq, index, place), [&] { return step(list[i]); },
-              [&] { return from(i + 1); });
-        };
         return {p_.branch(
-                    runs, [&] { return from(0); }, [&] { return Values(sums.begin(), sums.end()); }),
+                    row.back(), [&] { return step_at_place(s, sums, step); },
+                    [&] { return Values(sums.begin(), sums.end()); }),
                 {},
                 {}};
       },
       per_step_);
   Running sums = now_;
-  unpack(out, c, reached, sums);
+  unpack(Args(out).subspan(places), c, reached, sums);
   now_.states = std::move(sums.states);
   for (std::size_t i = 0; i < reached_shared.size(); ++i)
     if (reached_shared[i]) now_.shared[i] = sums.shared[i];
