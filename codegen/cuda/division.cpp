@@ -58,4 +58,11 @@ void Division::emit_single(KernelBuilder& e, const KernelArgs& args, const LoopN
   nest_.emit_point(e, args, {}, args.begin, body);
 }
 
+void Division::emit_by_threads(KernelBuilder& e, const KernelArgs& args,
+                               const LoopNest::PointBody& body) const {
+  if (!by_rows()) return emit_single(e, args, body);
+  Team team(e, threads());
+  emit(e, args, team.thread(), e.index(team.threads()), body);
+}
+
 }  // namespace kiln::codegen

@@ -35,6 +35,8 @@ class Division {
             const LoopNest::PointBody& body) const;
   /// Emits the body at the only point of an iteration that is a point.
   void emit_single(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
+  /// Emits the body with a thread per point: that of an iteration, or those of a row's team in turn.
+  void emit_by_threads(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
 
   bool by_rows() const { return rows_.has_value(); }
   /// Of the team that has a row.

@@ -3,11 +3,11 @@
 
 namespace kiln::codegen {
 
-Launch launch_gpu_fusion(ir::FusionOp fusion, const Target& target) {
+Launch launch_gpu_fusion(ir::FusionOp fusion, const CpuTarget& code) {
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, reduce, target);
-    if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, target);
-    if (llvm::isa<ir::PackedConvolutionOp, ir::WinogradOp>(op)) return launch_fusion(fusion, target);
+    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, reduce, code);
+    if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, code);
+    if (llvm::isa<ir::PackedConvolutionOp, ir::WinogradOp>(op)) return launch_fusion(fusion, code);
   }
   return launch_gpu_pointwise(fusion);
 }

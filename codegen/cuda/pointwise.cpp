@@ -26,13 +26,6 @@ Launch launch_points(const Division& division, std::string name, const std::stri
   return launch;
 }
 
-void emit(KernelBuilder& e, const KernelArgs& args, const Division& division,
-          const LoopNest::PointBody& body) {
-  if (!division.by_rows()) return division.emit_single(e, args, body);
-  Team team(e, division.threads());
-  division.emit(e, args, team.thread(), e.index(team.threads()), body);
-}
-
 }  // namespace
 
 Launch launch_gpu_pointwise(ir::FusionOp fusion) {
@@ -46,7 +39,7 @@ Launch launch_gpu_pointwise(ir::FusionOp fusion) {
   division.append_params(launch.params);
   launch.request.emit = [body, division](KernelBuilder& e, const KernelArgs& args) {
     PointwiseEmitter values(e, body, division.nest(), args);
-    emit(e, args, division, [&](LoopPoint& at) {
+    division.emit_by_threads(e, args, [&](LoopPoint& at) {
       for (auto [i, value] : llvm::enumerate(values.values(at))) at.store(body.first_output + i, value);
     });
   };
@@ -59,7 +52,7 @@ Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc) {
                           std::nullopt);
   Launch launch = launch_points(division, "copy", "", loc);
   launch.request.emit = [division](KernelBuilder& e, const KernelArgs& args) {
-    emit(e, args, division, [&](LoopPoint& at) { at.store(1, at.load(0)); });
+    division.emit_by_threads(e, args, [&](LoopPoint& at) { at.store(1, at.load(0)); });
   };
   return launch;
 }

@@ -148,7 +148,6 @@ class TeamReduction : ReductionEmitter {
 class Chains : ReductionEmitter {
  public:
   using Value = mlir::Value;
-  using ReductionEmitter::ReductionEmitter;
   Chains(KernelBuilder& e, const Reduction& red, Value params) : ReductionEmitter(e, red, params) {}
 
   Value reduce(LoopPoint& at) {
@@ -187,10 +186,8 @@ class Chains : ReductionEmitter {
 template <class Way>
 void emit_by_threads(KernelBuilder& e, const Reduction& red, const Division& division,
                      const KernelArgs& args) {
-  const auto result = [&](LoopPoint& at) { emit_epilogue(e, red, at, Way(e, red, args.params).reduce(at)); };
-  if (!division.by_rows()) return division.emit_single(e, args, result);
-  Team team(e, division.threads());
-  division.emit(e, args, team.thread(), e.index(team.threads()), result);
+  division.emit_by_threads(
+      e, args, [&](LoopPoint& at) { emit_epilogue(e, red, at, Way(e, red, args.params).reduce(at)); });
 }
 
 /// Emits the kernel with a team per result.
@@ -219,8 +216,8 @@ unsigned team_for(const Reduction& red) {
 
 }  // namespace
 
-Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
-  Reduction red = plan_reduction(fusion, root, target);
+Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& code) {
+  Reduction red = plan_reduction(fusion, root, code);
   const bool by_teams = red.interleaved64 && !red.register_tree;
   red.along_reduced = by_teams;
   const auto rows = Rows::of(fusion);

@@ -1,6 +1,5 @@
 #include "codegen/driver/compile.h"
 
-#include "codegen/cpu/target_model.h"
 #include "codegen/driver/compile_module.h"
 #include "codegen/driver/evaluate.h"
 #include "codegen/driver/memory_room.h"
@@ -59,11 +58,11 @@ ExecutablePlan check_plan(ExecutablePlan plan) {
   return again;
 }
 
-/// What the passes need; `target` and `model` outlive it.
-passes::PipelineOptions pipeline_options(const CompileOptions& options, const codegen::CpuTargetModel& model,
+/// What the passes need; `target` outlives it.
+passes::PipelineOptions pipeline_options(const CompileOptions& options, const codegen::Target& target,
                                          Stages* stages) {
   passes::PipelineOptions pipeline;
-  pipeline.target = &model;
+  pipeline.target = &target.model();
   pipeline.fuse = options.fuse;
   if (stages)
     pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
@@ -86,14 +85,13 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
 }  // namespace
 
 void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
-  const CpuTargetModel model(select_target(c.options).lanes(4));
-  passes::run_simplification(module, pipeline_options(c.options, model, c.stages));
+  const Target target = select_target(c.options);
+  passes::run_simplification(module, pipeline_options(c.options, target, c.stages));
 }
 
 ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c, LoadedKernels& kernels) {
   const codegen::Target target = codegen::select_target(c.options);
-  const codegen::CpuTargetModel model(target.lanes(4));
-  const passes::PipelineOptions pipeline = pipeline_options(c.options, model, c.stages);
+  const passes::PipelineOptions pipeline = pipeline_options(c.options, target, c.stages);
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };

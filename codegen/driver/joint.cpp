@@ -1,6 +1,5 @@
 #include "codegen/driver/joint.h"
 
-#include "codegen/cpu/target_model.h"
 #include "codegen/driver/compile_module.h"
 #include "codegen/driver/target.h"
 #include "ir/build.h"
@@ -66,8 +65,7 @@ passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& re
   if (c.stages) c.stages->add("trace", ir::to_string(graph));
   const auto module = ir::build_joint_module(c.context, graph, request);
   codegen::simplify_module(*module, c);
-  const codegen::CpuTargetModel model(codegen::select_target(c.options).lanes(4));
-  passes::CutJoint cut = passes::cut_joint(*module, policy, model);
+  passes::CutJoint cut = passes::cut_joint(*module, policy, codegen::select_target(c.options).model());
   if (c.stages) c.stages->add("joint", cut.report);
   return cut;
 }

@@ -121,7 +121,7 @@ KernelTable& known() {
 /// Maps the code; that of a GPU stays text. Where linking fails, since threads that link at once took the
 /// room of each other, it is tried again without the kernels that nothing uses.
 std::shared_ptr<Kernel> link(const KernelObject& object, const Target& target) {
-  if (target.gpu) {
+  if (target.gpu()) {
     auto kernel = std::make_shared<Kernel>();
     kernel->symbol = object.symbol;
     kernel->object = object.bytes;
@@ -156,7 +156,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};
-  if (target.gpu) kernel->gpu = request.gpu;
+  if (target.gpu()) kernel->gpu = request.gpu;
   return kernel;
 }
 

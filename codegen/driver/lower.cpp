@@ -72,18 +72,19 @@ void initialize_nvptx() {
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
-  target.gpu ? initialize_nvptx() : initialize_llvm();
-  const llvm::Triple triple(target.gpu ? "nvptx64-nvidia-cuda" : llvm::sys::getProcessTriple());
+  const GpuTarget* const gpu = target.gpu();
+  gpu ? initialize_nvptx() : initialize_llvm();
+  const llvm::Triple triple(gpu ? "nvptx64-nvidia-cuda" : llvm::sys::getProcessTriple());
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!llvm_target) fail_internal("LLVM has no code generator for {}: {}", triple.str(), error);
   llvm::TargetOptions options;
   // A multiplication and an addition stay two roundings; a kernel that wants one has an fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      llvm_target->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
-                                       /*JIT=*/true));
+  return std::unique_ptr<llvm::TargetMachine>(llvm_target->createTargetMachine(
+      triple, gpu ? gpu->arch : target.code().cpu, gpu ? gpu->ptx : target.code().features, options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
+      /*JIT=*/true));
 }
 
 /// One machine per thread and target: they are not thread-safe, and cost a millisecond to make.
@@ -108,7 +109,7 @@ mlir::OwningOpRef<mlir::ModuleOp> emit_module(mlir::MLIRContext& context, const 
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module(mlir::ModuleOp::create(request.location));
   builder.setInsertionPointToStart(module->getBody());
-  KernelBuilder e(builder, request.location, target);
+  KernelBuilder e(builder, request.location, target.code());
   auto type = mlir::LLVM::LLVMFunctionType::get(mlir::LLVM::LLVMVoidType::get(&context),
                                                 {e.ptr(), e.ptr(), e.i64(), e.i64()});
   auto function = mlir::LLVM::LLVMFuncOp::create(builder, request.location, symbol, type);
@@ -221,9 +222,9 @@ llvm::SmallVector<char, 0> object_of(llvm::Module& module, const KernelRequest& 
   llvm::TargetMachine& machine = machine_for(target);
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
-    f.addFnAttr("target-cpu", target.cpu);
-    f.addFnAttr("target-features", target.features);
-    if (target.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
+    f.addFnAttr("target-cpu", target.code().cpu);
+    f.addFnAttr("target-features", target.code().features);
+    if (target.code().vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
     f.setDoesNotThrow();
 #ifdef KILN_SANITIZE_ADDRESS
     f.addFnAttr(llvm::Attribute::SanitizeAddress);
@@ -255,7 +256,7 @@ llvm::SmallVector<char, 0> ptx_of(llvm::Module& module, const KernelRequest& req
   ptx.insert(ptx.begin(), schedule.begin(), schedule.end());
   if (stages) stages->add("ptx", {ptx.data(), ptx.size()});
   if (stages && stages->wants_sass())
-    stages->add("sass", sass_of({ptx.data(), ptx.size()}, target.cpu, request.name));
+    stages->add("sass", sass_of({ptx.data(), ptx.size()}, target.gpu()->arch, request.name));
   return ptx;
 }
 
@@ -298,8 +299,8 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
   llvm::TargetMachine& machine = machine_for(target);
   llvm_module->setDataLayout(machine.createDataLayout());
   llvm_module->setTargetTriple(machine.getTargetTriple());
-  const auto bytes = target.gpu ? ptx_of(*llvm_module, request, symbol, target, stages)
-                                : object_of(*llvm_module, request, target, stages);
+  const auto bytes = target.gpu() ? ptx_of(*llvm_module, request, symbol, target, stages)
+                                  : object_of(*llvm_module, request, target, stages);
   stats().llvm_ns += since(in_llvm);
   const auto* const data = reinterpret_cast<const std::byte*>(bytes.data());
   return {symbol, std::make_shared<const std::vector<std::byte>>(data, data + bytes.size())};
@@ -309,7 +310,7 @@ std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request
   prepare(context);
   const auto module = emit_module(context, request, "kernel", target);
   std::string text = text_of(*module) + (request.in_order ? "in order\n" : "");
-  if (target.gpu)
+  if (target.gpu())
     text += fmt::format("{}, {} of {} threads, memory {}\n", request.gpu.schedule, request.gpu.threads,
                         request.gpu.block_threads, fmt::join(request.arguments.memory, ","));
   return text;

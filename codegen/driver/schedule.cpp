@@ -151,11 +151,12 @@ class Scheduler {
           llvm::append_range(operands, f.getResults());
           for (mlir::OpResult r : f.getResults())
             if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>())
-              add(launch_border(pad, target_), {r}, pad);
-          add(target_.gpu ? launch_gpu_fusion(f, target_) : launch_fusion(f, target_), operands, f);
+              add(launch_border(pad, target_.code()), {r}, pad);
+          add(target_.gpu() ? launch_gpu_fusion(f, target_.code()) : launch_fusion(f, target_.code()),
+              operands, f);
         })
         .Case([&](ir::PackOp p) {
-          add(launch_pack(p, target_), {p.getX(), p.getResult()}, p);
+          add(launch_pack(p, target_.code()), {p.getX(), p.getResult()}, p);
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
@@ -165,10 +166,10 @@ class Scheduler {
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
         .Case([&](ir::SortOp s) {
-          add(launch_sort(s, target_), {s.getX(), s.getOrder(), s.getScratch()}, s);
+          add(launch_sort(s, target_.code()), {s.getX(), s.getOrder(), s.getScratch()}, s);
         })
         .Case([&](ir::CumulativeOp c) {
-          add(launch_cumulative(c, target_), {c.getX(), c.getResult()}, c);
+          add(launch_cumulative(c, target_.code()), {c.getX(), c.getResult()}, c);
         })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
@@ -204,7 +205,7 @@ class Scheduler {
       if (!p.request) continue;
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
-      if (target_.gpu) {
+      if (target_.gpu()) {
         p.request->arguments.memory = memory_of(p.step.operands, p.operand_bytes);
         p.request->key += fmt::format(" memory {}", fmt::join(p.request->arguments.memory, ","));
       }
@@ -294,8 +295,8 @@ class Scheduler {
     const ir::View from = ir::View::whole(x);
     const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
     const DType dtype = ir::to_tensor_type(x.getType()).dtype;
-    add(target_.gpu ? launch_gpu_copy(box, dtype, op->getLoc())
-                    : launch_copy(box, dtype, target_, op->getLoc()),
+    add(target_.gpu() ? launch_gpu_copy(box, dtype, op->getLoc())
+                      : launch_copy(box, dtype, target_.code(), op->getLoc()),
         {x, part.base}, op);
   }
 
@@ -309,7 +310,7 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    add(launch_border(pad, target_), {pad.getResult()}, pad);
+    add(launch_border(pad, target_.code()), {pad.getResult()}, pad);
     copy_into(pad.getX(), ir::inner_of(pad), pad);
   }
 
@@ -322,8 +323,8 @@ class Scheduler {
 
   void schedule_scatter(ir::ScatterOp scatter) {
     schedule_copy(scatter.getX(), scatter.getResult());
-    add(launch_scatter(scatter, target_), {scatter.getUpdates(), scatter.getIndices(), scatter.getResult()},
-        scatter);
+    add(launch_scatter(scatter, target_.code()),
+        {scatter.getUpdates(), scatter.getIndices(), scatter.getResult()}, scatter);
   }
 
   void schedule_insert(ir::InsertOp insert) {

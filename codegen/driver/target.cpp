@@ -47,11 +47,14 @@ bool has_avx512() { return has_avx2() && host_has({"avx512f", "avx512vl", "avx51
 
 }  // namespace
 
-std::string Target::id() const { return cpu + "/" + features + "/" + std::to_string(vector_bytes); }
+std::string Target::id() const {
+  if (gpu()) return gpu()->arch + "/" + gpu()->ptx;
+  return fmt::format("{}/{}/{}", code().cpu, code().features, code().vector_bytes);
+}
 
 Isa process_isa() { return chosen().load(std::memory_order_relaxed); }
 
-Target select_target(Isa request) {
+CpuTarget select_cpu(Isa request) {
   if (request == Isa::host) request = process_isa();
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
@@ -71,19 +74,15 @@ Target select_target(Isa request) {
 }
 
 Target select_target(const CompileOptions& options) {
-  if (options.gpu.empty()) return select_target(options.isa);
+  if (options.gpu.empty()) return Target(select_cpu(options.isa));
   // The oldest PTX that has the architecture: a driver takes PTX that is not newer than itself.
   for (const auto& [name, ptx] : {std::pair("sm_80", "+ptx70"), {"sm_90", "+ptx78"}})
-    if (options.gpu == name) {
-      Target target{Isa::scalar, 0, name, ptx};
-      target.gpu = true;
-      return target;
-    }
+    if (options.gpu == name) return Target(GpuTarget{name, ptx});
   fail("the architecture '{}' is not known; use sm_80, which all newer GPUs run too, or sm_90", options.gpu);
 }
 
 std::string describe_target() {
-  const Target target = select_target(Isa::host);
+  const CpuTarget target = select_cpu(Isa::host);
   const Machine& m = machine();
   const auto cache = [](const Cache& c) {
     return fmt::format("{} KiB, {} ways ({})", c.bytes / 1024, c.ways, c.source);
@@ -111,7 +110,7 @@ std::vector<std::string> target_cpus() {
 void set_target_cpu(std::string_view name) {
   const std::optional<Isa> isa = codegen::isa_of(name);
   if (!isa) fail("the instruction set '{}' is not known; use native, scalar, avx2 or avx512", name);
-  if (*isa != Isa::host) codegen::select_target(*isa);  // throws where the machine lacks it
+  if (*isa != Isa::host) codegen::select_cpu(*isa);  // throws where the machine lacks it
   codegen::chosen() = *isa;
 }
 

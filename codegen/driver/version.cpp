@@ -14,7 +14,7 @@ std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 std::string host_isa() {
   std::string machine = llvm::Triple(llvm::sys::getProcessTriple()).getArchName().str();
-  switch (codegen::select_target(default_options().isa).isa) {
+  switch (codegen::select_cpu(default_options().isa).isa) {
     case Isa::avx512:
       return machine + " avx512";
     case Isa::avx2:

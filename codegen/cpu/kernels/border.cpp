@@ -52,7 +52,7 @@ using AxisParams = KernelParams<axis_names>;
 
 }  // namespace
 
-Launch launch_border(ir::PadOp pad, const Target& target) {
+Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   const Rows rows(pad);
   const DType dtype = dtype_of_value(pad.getResult());
   const mlir::TypedAttr value = llvm::cast<mlir::TypedAttr>(pad.getValueAttr());

@@ -363,7 +363,7 @@ class Emitter {
 }  // namespace
 
 Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
-                          const Target& target) {
+                          const CpuTarget& target) {
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1);
   ContractionSizes sizes{.extents = epilogue.extents(),

@@ -36,6 +36,6 @@ Contraction contraction_of(ir::PackedDotOp root);
 
 /// The kernel of a fusion whose root is a contraction.
 Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& contraction,
-                          const char* family, const Target& target);
+                          const char* family, const CpuTarget& target);
 
 }  // namespace kiln::codegen

@@ -25,7 +25,7 @@ struct LargestTile {
   int row_groups, rows_per_group, panels;
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
-                         int vectors, bool whole, const Target& target) {
+                         int vectors, bool whole, const CpuTarget& target) {
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
     return std::min(Tile::most_rows(target, joined * vectors), rows_without_conflicts(row_bytes, limit));
   };
@@ -61,7 +61,7 @@ bool collapses_outer(const ContractionSizes& sizes, const LargestTile& largest, 
 
 /// Tasks of a kernel that packs B itself. A packed column block takes half of L2, which A and the results
 /// stream through.
-void split_packing(const Contraction& p, const ContractionPlan& plan, const Target& target,
+void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuTarget& target,
                    ContractionSizes& sizes) {
   const std::int64_t column_block_bytes = target.l2_bytes / 2;
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
@@ -151,7 +151,7 @@ std::int64_t ContractionSizes::tasks() const {
 }
 
 ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogue_reads_rows, int operands,
-                                 const Target& target, ContractionSizes& sizes) {
+                                 const CpuTarget& target, ContractionSizes& sizes) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
   const int lanes = Tile::lanes_of(target, dtype, p.panel);

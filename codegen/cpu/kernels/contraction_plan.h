@@ -74,6 +74,6 @@ struct ContractionSizes {
 /// `sizes` comes with the axes of rows; the other members are computed. `epilogue_reads_rows`: the epilogue
 /// reads an array as large as the result. `operands`: of the fusion, results included.
 ContractionPlan plan_contraction(const Contraction& contraction, DType dtype, bool epilogue_reads_rows,
-                                 int operands, const Target& target, ContractionSizes& sizes);
+                                 int operands, const CpuTarget& target, ContractionSizes& sizes);
 
 }  // namespace kiln::codegen

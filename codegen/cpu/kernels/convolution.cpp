@@ -9,7 +9,7 @@
 
 namespace kiln::codegen {
 
-Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target) {
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target) {
   const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
   if (!w.is_contiguous()) fail_internal("a packed operand is read through a window");

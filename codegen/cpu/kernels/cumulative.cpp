@@ -15,7 +15,7 @@ using Params = KernelParams<names>;
 
 }  // namespace
 
-Launch launch_cumulative(ir::CumulativeOp op, const Target& target) {
+Launch launch_cumulative(ir::CumulativeOp op, const CpuTarget& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   auto axis = static_cast<std::size_t>(op.getAxis());
   std::int64_t outer = mlir::ShapedType::getNumElements(shape.take_front(axis)),

@@ -170,7 +170,7 @@ class Emitter {
 
 }  // namespace
 
-Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const Target& target) {
+Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& d, const CpuTarget& target) {
   const Dims extra_strides[] = {d.lhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides);
   const Dims &extents = epilogue.extents(), &strides = epilogue.extra_strides(0);

@@ -19,6 +19,6 @@ struct Depthwise {
 
 /// The kernel of a fusion whose root is one.
 Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& depthwise,
-                        const Target& target);
+                        const CpuTarget& target);
 
 }  // namespace kiln::codegen

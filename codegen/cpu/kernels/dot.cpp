@@ -35,7 +35,7 @@ Contraction contraction_of(ir::PackedDotOp root) {
   return contraction;
 }
 
-Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target) {
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
   return launch_contraction(fusion, root.getResult(), contraction_of(root), "dot", target);
 }
 

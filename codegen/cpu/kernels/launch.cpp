@@ -6,7 +6,7 @@
 
 namespace kiln::codegen {
 
-Launch launch_fusion(ir::FusionOp fusion, const Target& target) {
+Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target) {
   for (mlir::Operation& op : fusion.getBody().front()) {
     if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_reduce(fusion, reduce, target);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);

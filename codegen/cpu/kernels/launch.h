@@ -19,27 +19,27 @@ struct Launch {
 };
 
 /// The kernel of a fusion; throws an internal error for a body that no pass should have made.
-Launch launch_fusion(ir::FusionOp fusion, const Target& target);
+Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target);
 
 // The families that launch_fusion chooses from.
-Launch launch_pointwise(ir::FusionOp fusion, const Target& target);
-Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
-Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const Target& target);
-Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const Target& target);
-Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& target);
+Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target);
+Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target);
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target);
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target);
 
 /// A pack: operand 0 to operand 1.
-Launch launch_pack(ir::PackOp pack, const Target& target);
-Launch launch_winograd_pack(ir::PackOp pack, const Target& target);
+Launch launch_pack(ir::PackOp pack, const CpuTarget& target);
+Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target);
 /// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
-Launch launch_sort(ir::SortOp sort, const Target& target);
+Launch launch_sort(ir::SortOp sort, const CpuTarget& target);
 /// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
-Launch launch_scatter(ir::ScatterOp scatter, const Target& target);
+Launch launch_scatter(ir::ScatterOp scatter, const CpuTarget& target);
 /// Operand 0 to operand 1.
-Launch launch_cumulative(ir::CumulativeOp cumulative, const Target& target);
+Launch launch_cumulative(ir::CumulativeOp cumulative, const CpuTarget& target);
 
 /// The border that a pad puts around its operand, into operand 0.
-Launch launch_border(ir::PadOp pad, const Target& target);
+Launch launch_border(ir::PadOp pad, const CpuTarget& target);
 
 /// A copy from one strided view to another: operand 0 to operand 1. Strides and offsets are in elements.
 struct StridedBox {
@@ -47,7 +47,7 @@ struct StridedBox {
   llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
   std::int64_t from_offset = 0, to_offset = 0;
 };
-Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc);
+Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, mlir::Location loc);
 
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
 std::string name_of_location(mlir::Location loc);

@@ -154,7 +154,7 @@ struct TileSize {
 }  // namespace
 
 Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& c,
-                               const Target& target) {
+                               const CpuTarget& target) {
   const auto shape = ir::ranked(root).getShape();
   Dims of_channel(shape.size() - 1, 0);  // keeps the channel axis separate, and marks it
   of_channel[1] = 1;

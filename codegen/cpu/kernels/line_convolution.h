@@ -17,6 +17,6 @@ struct LineConvolution {
 
 /// The kernel of a fusion whose root is one.
 Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& convolution,
-                               const Target& target);
+                               const CpuTarget& target);
 
 }  // namespace kiln::codegen

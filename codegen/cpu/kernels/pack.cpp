@@ -127,7 +127,7 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<s
   return offsets;
 }
 
-Launch launch_pack(ir::PackOp pack, const Target& target) {
+Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
   if (pack.getKind() == ir::PackKind::winograd) return launch_winograd_pack(pack, target);
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   DType dtype = dtype_of_value(pack.getResult());

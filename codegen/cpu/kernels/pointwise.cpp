@@ -66,7 +66,7 @@ void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
 }
 
 /// Whether the only result is contiguous and too large for the caches.
-bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const Target& target) {
+bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const CpuTarget& target) {
   const StridedAccess& result = nest.accesses()[first_output];
   return target.isa != Isa::scalar && nest.lanes() > 1 && nest.accesses().size() == first_output + 1 &&
          nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
@@ -127,7 +127,7 @@ class Emitter {
 
 /// The loops of a fusion, unrolled.
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
-                   std::vector<StridedAccess> accesses, const Target& target) {
+                   std::vector<StridedAccess> accesses, const CpuTarget& target) {
   const int lanes = target.lanes(expr.widest());
   collapse(extents, accesses, lanes);
   // Kernels of a row fusion have the same outermost loop.
@@ -142,7 +142,7 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
 
 }  // namespace
 
-Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
+Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target) {
   PointwiseFusion pointwise(fusion);
   const ScalarExpr& expr = pointwise.body.expr;
   const LoopNest nest =
@@ -169,7 +169,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const Target& target) {
   return launch;
 }
 
-Launch launch_copy(const StridedBox& box, DType dtype, const Target& target, mlir::Location loc) {
+Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, mlir::Location loc) {
   std::vector<StridedAccess> accesses{{dtype, 0, box.from_strides, box.from_offset},
                                       {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;

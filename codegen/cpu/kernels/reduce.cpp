@@ -105,7 +105,7 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
 
 }  // namespace
 
-Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
+Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target) {
   const auto outputs = outputs_of(fusion);
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
   llvm::SmallVector<bool> reduced(shape.size(), false);
@@ -175,7 +175,7 @@ void append_params(std::vector<std::int64_t>& params, const Reduction& red) {
   for (const std::int64_t step : red.steps) ReduceLeafParams::append(params, {{"reduced_stride", step}});
 }
 
-Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const Target& target) {
+Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target) {
   const Reduction red = plan_reduction(fusion, root, target);
   Launch launch{{name_of_location(fusion.getLoc()), red.key(), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;

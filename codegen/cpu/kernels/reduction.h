@@ -41,7 +41,7 @@ inline constexpr ParamNames reduce_leaf_names{"reduced_stride"};
 using ReduceParams = KernelParams<reduce_names>;
 using ReduceLeafParams = KernelParams<reduce_leaf_names>;
 
-Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const Target& target);
+Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target);
 /// The parameters of a kernel.
 void append_params(std::vector<std::int64_t>& params, const Reduction& reduction);
 /// Emits the kernel.

@@ -148,7 +148,7 @@ using Params = KernelParams<names>;
 
 }  // namespace
 
-Launch launch_sort(ir::SortOp op, const Target& target) {
+Launch launch_sort(ir::SortOp op, const CpuTarget& target) {
   llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()), passes = 0;
   for (std::int64_t width = run_length; width < extent; width *= 2) ++passes;

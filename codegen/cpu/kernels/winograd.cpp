@@ -69,7 +69,7 @@ struct Plan {
   bool streams_weights;   // weights do not stay in L2
   TileSplit split{0, 1};  // of a tile block
 
-  Plan(ir::WinogradOp op, const Target& target) {
+  Plan(ir::WinogradOp op, const CpuTarget& target) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
                w = ir::ranked(op.getW()).getShape();
     height = x[1];
@@ -357,7 +357,7 @@ using PackParams = KernelParams<pack_names>;
 
 }  // namespace
 
-Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& target) {
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target) {
   const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
   if (!w.is_contiguous() || x.strides[3] != 1)
     fail_internal("a transformed convolution reads through a window");
@@ -413,7 +413,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const Target& t
   return launch;
 }
 
-Launch launch_winograd_pack(ir::PackOp pack, const Target& target) {
+Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target) {
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   const std::int64_t panel = to[3];
   const int lanes = Tile::lanes_of(target, DType::f32, panel);

@@ -32,7 +32,7 @@ class KernelBuilder {
  public:
   using Value = mlir::Value;
 
-  KernelBuilder(mlir::OpBuilder& builder, mlir::Location loc, const Target& target)
+  KernelBuilder(mlir::OpBuilder& builder, mlir::Location loc, const CpuTarget& target)
       : b(builder), loc(loc), target(target) {}
   /// The same kernel, for code with another location.
   KernelBuilder(const KernelBuilder& e, mlir::Location loc)
@@ -40,7 +40,7 @@ class KernelBuilder {
 
   mlir::OpBuilder& b;
   mlir::Location loc;
-  const Target& target;
+  const CpuTarget& target;
   mlir::Block* entry = nullptr;  ///< of the function, once there is one
   /// Per operand: byte distance to the same element in the next row block; if set, loading an element also
   /// prefetches it there (row_fusion.cpp).

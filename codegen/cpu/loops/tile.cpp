@@ -67,14 +67,14 @@ mlir::Value Tile::multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, m
   return e.add(sum, e.mul(a, b));
 }
 
-int Tile::lanes_of(const Target& target, DType dtype, std::int64_t panel) {
+int Tile::lanes_of(const CpuTarget& target, DType dtype, std::int64_t panel) {
   const int lanes = target.lanes(size_of(dtype));
   if (panel % lanes == 0) return lanes;
   return panel < lanes && llvm::isPowerOf2_64(static_cast<std::uint64_t>(panel)) ? static_cast<int>(panel)
                                                                                  : 1;
 }
 
-int Tile::most_rows(const Target& target, int vectors) {
+int Tile::most_rows(const CpuTarget& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
