@@ -77,6 +77,34 @@ TEST_CASE("a block returns what its branch returns, an array from outside") {
   }
 }
 
+// Both branches return the same arrays, and so does the block: in their memory each result is a value of its
+// own, whose gradient is added where the branch stands in the program.
+TEST_CASE("a block returns what both branches return") {
+  const auto body = [](F& f, const Tensors& in) {
+    const Tensor y = in[0] * in[1];
+    const auto same = [&] { return Tensors{in[0], y, y[slice(0, 2)], y}; };
+    Tensors r = f.contrib().cond(f.sum(in[0]) > 0, same, same);
+    r.push_back(in[0] * 3);
+    r.push_back(y * in[1]);
+    r.push_back(y - in[0]);
+    return r;
+  };
+  const std::vector<Shape> shapes{{5}, {5}};
+  SECTION("directly") { check(body, shapes); }
+  SECTION("from a block in the block") {
+    check(
+        [&](F& f, const Tensors& in) {
+          Net inner(body);
+          Tensors r = inner({in[1] + 1, in[0]});
+          const Tensors alone = inner(in);
+          r.insert(r.end(), alone.begin(), alone.begin() + 2);
+          r.push_back(f.sin(in[0]) * r[0]);
+          return r;
+        },
+        shapes);
+  }
+}
+
 TEST_CASE("gradients of what the steps of a while_loop that do not run read") {
   for (const double limit : {0., 1., 2., 5.}) {
     CAPTURE(limit);

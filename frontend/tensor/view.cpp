@@ -296,11 +296,13 @@ Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::u
   if (alias == 0) return t;
   const bool argument = std::any_of(arguments.begin(), arguments.end(),
                                     [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
-  const bool own = !argument && !Trace::current() && detail::is_recording() && detail::has_link(t);
-  const detail::TapeLink link = own ? detail::link_of(t, where) : detail::TapeLink();
   Tensor out = t;
   TensorAccess::set_alias(out, 0);
-  return link ? detail::own_value(out, link, call) : out;
+  if (argument) return out;
+  if (TensorAccess::array(t)->traced())
+    return own_behind(t).defined() ? own_value(out, value_of(t, where), call) : out;
+  if (Trace::current() || !detail::is_recording() || !detail::has_link(t)) return out;
+  return detail::own_value(out, detail::link_of(t, where), call);
 }
 
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {

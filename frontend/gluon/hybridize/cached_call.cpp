@@ -7,6 +7,7 @@
 #include "frontend/gluon/hybridize/recording_table.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
+#include "frontend/tensor/view_scope.h"
 #include "frontend/trace/trace.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
@@ -170,6 +171,13 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
   recorded->finish(made, random);
   fill_results(inputs, arrays, Made::taken, outputs);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].own_value) continue;
+    const Tensor& value = made[*results[i].own_value];
+    if (detail::has_link(value))
+      outputs[i] = detail::own_value(outputs[i], detail::link_of(value, CallSite::caller()),
+                                     detail::ViewScope::call());
+  }
 }
 
 std::uint64_t TracedCall::versions_of(const JointCode& code, std::span<const Tensor> inputs) const {

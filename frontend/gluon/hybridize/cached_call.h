@@ -108,6 +108,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     Shape shape;
     DType dtype;
     bool last = true;  ///< no later result is a view of the same new array
+    /// The new array with the contents, if the result is a value of its own in memory of another.
+    std::optional<std::uint32_t> own_value = {};
     bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;

@@ -5,6 +5,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
+#include "frontend/tensor/view.h"
 #include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
@@ -21,7 +22,8 @@ using detail::TracedCall;
 namespace {
 
 /// Maps each result to the tensor that it is a view of. As in eager mode, a result that is (a view of) an
-/// input, a parameter or another result shares its memory.
+/// input, a parameter or another result shares its memory. If it is a value of its own there, as what a
+/// branch returns, that is an output too, which backward passes need.
 class ResultViews {
  public:
   ResultViews(CallTrace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}
@@ -50,9 +52,14 @@ class ResultViews {
         } else {
           arrays.push_back(&array);
           made.push_back(array.value);
-          out.fresh.push_back({TensorAccess::dtype(t), array.shape});
-          out.fresh_bytes.push_back(static_cast<std::size_t>(out.fresh.back().bytes()));
+          add_fresh({TensorAccess::dtype(t), array.shape}, out);
         }
+      }
+      if (own_behind(t).defined()) {
+        r.own_value = static_cast<std::uint32_t>(made.size());
+        made.push_back(value_of(t, CallSite::caller()));
+        arrays.push_back(nullptr);
+        add_fresh({r.dtype, r.shape}, out);
       }
       out.results.push_back(r);
     }
@@ -60,6 +67,10 @@ class ResultViews {
   }
 
  private:
+  static void add_fresh(TensorType type, TracedCall& out) {
+    out.fresh_bytes.push_back(static_cast<std::size_t>(type.bytes()));
+    out.fresh.push_back(std::move(type));
+  }
   std::optional<std::uint32_t> number_of_input(const Array& array) const {
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       if (TensorAccess::array(inputs_[i]).get() == &array) return static_cast<std::uint32_t>(i);
