@@ -71,6 +71,16 @@ void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) 
   c.entry(operands.data(), c.params, begin, end);
 }
 
+/// A constant on an accelerator.
+std::shared_ptr<const Buffer> copy_of(const Buffer& constant, Accelerator& accelerator, Device device) {
+  const std::size_t bytes = constant.bytes();
+  std::byte* const data = accelerator.allocate(bytes, memory::Use::constant);
+  auto copy = std::make_shared<const Buffer>(
+      data, bytes, [=, &accelerator] { accelerator.deallocate(data, bytes, memory::Use::constant); }, device);
+  accelerator.upload(data, constant.data(), bytes);
+  return copy;
+}
+
 }  // namespace
 
 Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device device)
@@ -78,9 +88,7 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
   for (const auto& c : plan_.constants) {
     constants_.push_back(c);
     if (!accelerator_) continue;
-    auto copy = std::make_shared<Buffer>(c->bytes(), device);
-    accelerator_->upload(copy->data(), c->data(), c->bytes());
-    constants_.back() = std::move(copy);
+    constants_.back() = copy_of(*c, *accelerator_, device);
   }
   for (const PlannedKernel& k : plan_.kernels) {
     if (accelerator_) {

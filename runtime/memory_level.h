@@ -8,8 +8,9 @@
 /// costs several nanoseconds, and a small call would do four of them.
 namespace kiln::memory {
 
-/// The purpose of a block: elements of an array, or temporaries of a running call.
-enum class Use : std::uint8_t { array, arena };
+/// The purpose of a block: elements of an array, temporaries of a running call, or a constant of an
+/// executable.
+enum class Use : std::uint8_t { array, arena, constant };
 
 /// The maximum of a thread's bytes that the level of the process does not include yet.
 constexpr std::int64_t slack = 64 * 1024;

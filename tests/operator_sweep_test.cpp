@@ -1,5 +1,5 @@
 // Every operator with every dtype and shapes of all kinds: the same bits eagerly and compiled, where compiled
-// means among neighbours to be fused with. The samples stand in graphs/samples_*.cpp.
+// means among neighbours to be fused with; and on a GPU. The samples stand in graphs/samples_*.cpp.
 #include "graphs/compare.h"
 #include "graphs/samples.h"
 
@@ -131,7 +131,7 @@ bool takes(const Sample& sample, std::size_t number, DType dtype, std::size_t ro
          static_cast<std::size_t>(std::popcount(number)) % 2 == static_cast<std::size_t>(dtype) % 2;
 }
 
-void sweep_operator(const Row& row, const std::string& op) {
+void sweep_operator(const Row& row, const std::string& op, Device device) {
   bool accepted = false;
   for (const DType dtype : all_dtypes) {
     Sweep all;
@@ -156,7 +156,7 @@ void sweep_operator(const Row& row, const std::string& op) {
     for (const bool train : {false, true}) {
       if (train && !row.train) continue;
       all.graph.train = train;
-      const Comparison result = compare(all.graph, {all.special_values()});
+      const Comparison result = compare(all.graph, {all.special_values()}, /*fuse=*/true, device);
       INFO(op << " with " << name_of(dtype) << (train ? " in training" : ""));
       CHECK(result.error == "");
       CHECK(result.difference.value_or("") == "");
@@ -172,12 +172,12 @@ std::set<std::string> operator_names() {
   return names;
 }
 
-void sweep_part(std::size_t part, std::size_t parts) {
+void sweep_part(std::size_t part, std::size_t parts, Device device = {}) {
   std::size_t number = 0;
   const std::set<std::string> known = operator_names();
   for (const Row& row : sample_rows())
     for (const std::string& op : row.operators)
-      if (number++ % parts == part && known.contains(op)) sweep_operator(row, op);
+      if (number++ % parts == part && known.contains(op)) sweep_operator(row, op, device);
 }
 
 }  // namespace
@@ -201,3 +201,9 @@ TEST_CASE("operators give the same bits eagerly and compiled, part 1", "[sweep1]
 TEST_CASE("operators give the same bits eagerly and compiled, part 2", "[sweep2]") { sweep_part(1, 4); }
 TEST_CASE("operators give the same bits eagerly and compiled, part 3", "[sweep3]") { sweep_part(2, 4); }
 TEST_CASE("operators give the same bits eagerly and compiled, part 4", "[sweep4]") { sweep_part(3, 4); }
+
+// Minutes each where the GPU is emulated: by their tags alone.
+TEST_CASE("operators give the CPU's bits on a GPU, part 1", "[.gpu1]") { sweep_part(0, 4, cuda(0)); }
+TEST_CASE("operators give the CPU's bits on a GPU, part 2", "[.gpu2]") { sweep_part(1, 4, cuda(0)); }
+TEST_CASE("operators give the CPU's bits on a GPU, part 3", "[.gpu3]") { sweep_part(2, 4, cuda(0)); }
+TEST_CASE("operators give the CPU's bits on a GPU, part 4", "[.gpu4]") { sweep_part(3, 4, cuda(0)); }

@@ -2,8 +2,9 @@
 
 usage: gpu_report.py BUILD_FOLDER [--only REGEX]
 
-A row is a test program of ctest's label gpu, a network of tests/golden/models or a sample of a family of kernels. The first GPU
-is that of the CUDA driver, or of KILN_CUDA_DRIVER if that is set; without one, it is the emulated device of tests/ptx.
+A row is a test program of ctest's label gpu, and of gpu_long unless the device is emulated for want of a GPU, a network of
+tests/golden/models or a sample of a family of kernels. The first GPU is that of the CUDA driver, or of KILN_CUDA_DRIVER if that is
+set; without one, it is the emulated device of tests/ptx.
 """
 
 import argparse
@@ -98,10 +99,11 @@ def verify(build, case, extra):
     return command + extra
 
 
-def programs(build):
-    """(name, command, folder, environment) of each test with the label gpu."""
+def programs(build, long):
+    """(name, command, folder, environment) of each test with the label gpu; long: and gpu_long."""
+    select = ["-C", "long", "-L", "^gpu(_long)?$"] if long else ["-L", "^gpu$"]
     listing = subprocess.run(
-        ["ctest", "--test-dir", str(build), "--show-only=json-v1", "-L", "^gpu$"], check=True, text=True, stdout=subprocess.PIPE)
+        ["ctest", "--test-dir", str(build), "--show-only=json-v1", *select], check=True, text=True, stdout=subprocess.PIPE)
     for test in json.loads(listing.stdout)["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
         variables = dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", []))
@@ -158,7 +160,7 @@ class Report:
 
     def print_rows(self):
         print(row("", "bits", *SANITIZERS))
-        for name, command, folder, variables in programs(self.build):
+        for name, command, folder, variables in programs(self.build, long=not self.emulated):
             if self.only.search(name):
                 variables["KILN_CUDA_DRIVER"] = self.environment.get("KILN_CUDA_DRIVER", "")
                 run = Run(command, self.environment | variables, folder)

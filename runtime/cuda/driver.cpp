@@ -80,13 +80,17 @@ const Driver& driver() {
   return d;
 }
 
-void check(int result, const char* what, const std::string& in_flight) {
-  if (result == success) return;
+std::string words_of(int result) {
   const char *name = nullptr, *text = nullptr;
   driver().error_name(result, &name);
   driver().error_string(result, &text);
-  fail("{}: {} ({}){}", what, text ? text : "the CUDA driver reports an error",
-       name ? name : std::to_string(result),
+  return fmt::format("{} ({})", text ? text : "the CUDA driver reports an error",
+                     name ? name : std::to_string(result));
+}
+
+void check(int result, const char* what, const std::string& in_flight) {
+  if (result == success) return;
+  fail("{}: {}{}", what, words_of(result),
        result >= illegal_address && !env_is_on("KILN_CUDA_SYNC")
            ? fmt::format(". It is of a kernel that was running{}{}. KILN_CUDA_SYNC=1 names the one",
                          in_flight.empty() ? "" : ": ", in_flight)

@@ -16,6 +16,9 @@ struct Driver {
 /// The driver, initialized. Throws kiln::Error if there is no driver or no GPU, with the remedy. Any thread.
 const Driver& driver();
 
+/// What the driver says of a result, and its name.
+std::string words_of(int result);
+
 /// Throws kiln::Error for a result that is no success: what was done, and the driver's words. `in_flight` are
 /// the kernels that an error of a kernel may be of.
 void check(int result, const char* what, const std::string& in_flight = {});
@@ -25,8 +28,11 @@ enum Result {
   success = 0,
   invalid_value = 1,
   out_of_memory = 2,
+  not_initialized = 3,
+  deinitialized = 4,
   no_device = 100,
   invalid_image = 200,
+  invalid_ptx = 218,
   unsupported_ptx_version = 222,
   not_found = 500,
   illegal_address = 700

@@ -1,8 +1,10 @@
 // NVIDIA GPUs as accelerators: memory, copies and launches through the CUDA driver.
 #include "runtime/accelerator.h"
+#include "runtime/cuda/context.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/entry_arguments.h"
 #include "runtime/cuda/in_flight.h"
+#include "runtime/cuda/modules.h"
 #include "runtime/cuda/pool.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
@@ -21,41 +23,11 @@ using nvidia::driver;
 
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
 
-/// A module with one kernel. Unloaded with its last reference.
-struct GpuKernel {
-  std::string name, symbol;
-  void* module = nullptr;
-  void* function = nullptr;
-  GpuLaunch launch;
-  ~GpuKernel() {
-    if (!module) return;
-    driver().synchronize();  // it may be running
-    driver().unload_module(module);
-  }
-};
-
 class Gpu final : public Accelerator {
  public:
-  explicit Gpu(int id) : id_(id) {
-    const nvidia::Driver& d = driver();
-    int count = 0, device = 0;
-    check(d.device_count(&count), "counting the GPUs");
-    if (id < 0 || id >= count)
-      fail("there is no device cuda({}): this machine has {} GPU{}", id, count, count == 1 ? "" : "s");
-    check(d.device(&device, id), "finding the GPU");
-    std::array<char, 128> name{};
-    check(d.device_name(name.data(), name.size(), device), "reading the GPU's name");
-    name_ = name.data();
-    int major = 0, minor = 0;
-    check(d.device_attribute(&major, nvidia::capability_major, device),
-          "reading the GPU's compute capability");
-    check(d.device_attribute(&minor, nvidia::capability_minor, device),
-          "reading the GPU's compute capability");
-    if (major < 8)
-      fail("cuda({}) is {}, of compute capability {}.{}: Kiln's kernels need 8.0 (Ampere) or later", id,
-           name_, major, minor);
-    check(d.retain_context(&context_, device), "opening the GPU");
-  }
+  /// `device` is the driver's number of it, `architecture` as in cubin.h.
+  Gpu(int id, int device, std::string architecture)
+      : context_(cuda(id).str(), device), modules_(context_, std::move(architecture)) {}
 
   std::byte* allocate(std::size_t bytes, memory::Use use) override { return pool_.allocate(bytes, use); }
   void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept override {
@@ -68,56 +40,39 @@ class Gpu final : public Accelerator {
 
   void upload(std::byte* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    use();
+    const auto open = context_.use();
     check_work(driver().upload(number(to), from, bytes), "copying to the GPU");
   }
   void download(void* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    use();
+    const auto open = context_.use();
     check_work(driver().download(to, number(from), bytes), "copying from the GPU");
     in_flight_.clear();
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    use();
+    const auto open = context_.use();
     check_work(driver().copy(number(to), number(from), bytes), "copying on the GPU");
   }
   void clear(std::byte* data, std::size_t bytes) override {
     if (bytes == 0) return;
-    use();
+    const auto open = context_.use();
     check_work(driver().fill(number(data), 0, bytes), "clearing memory of the GPU");
   }
   void wait() override {
-    use();
+    const auto open = context_.use();
     check_work(driver().synchronize(), "waiting for the GPU");
     in_flight_.clear();
   }
 
   std::shared_ptr<void> load(const PlannedKernel& kernel) override {
-    use();
-    const std::array<std::uint64_t, 2> key = kernel.key;
-    const std::lock_guard lock(mutex_);
-    std::weak_ptr<GpuKernel>& known = kernels_[key];
-    if (auto loaded = known.lock()) return loaded;
-    auto made = std::make_shared<GpuKernel>();
-    made->name = kernel.name;
-    made->symbol = kernel.symbol;
-    made->launch = kernel.gpu;
-    const std::string ptx(reinterpret_cast<const char*>(kernel.object->data()), kernel.object->size());
-    const int result = driver().load_module(&made->module, ptx.c_str());
-    if (result == nvidia::unsupported_ptx_version)
-      fail("the CUDA driver is older than PTX 7.0, which Kiln's kernels are in: update it to 450 or later");
-    check(result, ("loading kernel " + kernel.name).c_str());
-    check(driver().function(&made->function, made->module, kernel.symbol.c_str()),
-          ("finding kernel " + kernel.name).c_str());
-    known = made;
-    return made;
+    const auto open = context_.use();
+    return modules_.load(kernel);
   }
 
   void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
     if (a.extent <= 0) return;
-    const auto& k = *static_cast<const GpuKernel*>(kernel.get());
-    use();
+    const auto& k = *static_cast<const nvidia::Module*>(kernel.get());
     // The entry's parameters: the operands' addresses, the parameters, the extent, the bytes of scratch
     // memory.
     std::vector<std::uint64_t> values;
@@ -138,6 +93,7 @@ class Gpu final : public Accelerator {
     if (scratch_bytes > 0) parameters.push_back(&scratch_bytes);
     const std::int64_t in_block = k.launch.block_threads / k.launch.threads;
     const auto blocks = static_cast<unsigned>((extent + in_block - 1) / in_block);
+    const auto open = context_.use();
     const int result = driver().launch(k.function, blocks, 1, 1, k.launch.block_threads, 1, 1, 0, nullptr,
                                        parameters.data(), nullptr);
     if (arrays) deallocate(arrays, 8 * values.size(), memory::Use::arena);
@@ -149,35 +105,66 @@ class Gpu final : public Accelerator {
     in_flight_.clear();
   }
 
+  /// When the process exits.
+  void close() noexcept {
+    if (!context_.close()) return;
+    modules_.close();
+    pool_.close();
+  }
+
  private:
   void check_work(int result, const char* what) const {
     if (result != nvidia::success) check(result, what, in_flight_.str());
   }
-  /// The driver's calls are about the thread's context.
-  void use() const { check(driver().set_context(context_), "choosing the GPU"); }
 
-  int id_;
-  std::string name_;
-  void* context_ = nullptr;
+  nvidia::Context context_;
   nvidia::InFlight in_flight_;
-  std::mutex mutex_;
-  nvidia::Pool pool_{cuda(id_).str(), [this] { use(); }};
-  std::map<std::array<std::uint64_t, 2>, std::weak_ptr<GpuKernel>> kernels_;
+  nvidia::Modules modules_;
+  nvidia::Pool pool_{context_};
 };
 
-}  // namespace
+/// Throws kiln::Error if there is no such GPU, or if it is too old.
+std::unique_ptr<Gpu> open_gpu(int id) {
+  const nvidia::Driver& d = driver();
+  int count = 0, device = 0;
+  check(d.device_count(&count), "counting the GPUs");
+  if (id < 0 || id >= count)
+    fail("there is no device cuda({}): this machine has {} GPU{}", id, count, count == 1 ? "" : "s");
+  check(d.device(&device, id), "finding the GPU");
+  const auto attribute = [&](nvidia::Attribute which) {
+    int value = 0;
+    check(d.device_attribute(&value, which, device), "reading the GPU's compute capability");
+    return value;
+  };
+  const int major = attribute(nvidia::capability_major), minor = attribute(nvidia::capability_minor);
+  if (major < 8) {
+    std::array<char, 128> name{};
+    check(d.device_name(name.data(), name.size(), device), "reading the GPU's name");
+    fail("cuda({}) is {}, of compute capability {}.{}: Kiln's kernels need 8.0 (Ampere) or later", id,
+         name.data(), major, minor);
+  }
+  return std::make_unique<Gpu>(id, device, fmt::format("sm_{}{}", major, minor));
+}
 
-namespace {
-
-/// Those in use, by number.
+/// Those in use, by number. They live as long as the process: arrays in static storage may need them to the
+/// last.
 struct Gpus {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<int, std::unique_ptr<Gpu>> list;
 };
 Gpus& gpus() {
   static auto& all = *new Gpus;
   return all;
 }
+
+/// Gives everything back when the process exits: before the driver, which came first, does.
+struct AtExit {
+  ~AtExit() {
+    Gpus& all = gpus();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& [id, gpu] : all.list) gpu->close();
+  }
+};
 
 }  // namespace
 
@@ -187,11 +174,12 @@ Accelerator* gpu_accelerator(int id) {
   auto& gpu = all.list[id];
   if (!gpu) {
     try {
-      gpu = std::make_unique<Gpu>(id);
+      gpu = open_gpu(id);
     } catch (...) {
       all.list.erase(id);
       throw;
     }
+    static const AtExit at_exit;
   }
   return gpu.get();
 }

@@ -1,12 +1,11 @@
 #pragma once
+#include "runtime/cuda/context.h"
 #include "runtime/memory_level.h"
 
 #include <kiln/memory.h>
 
 #include <cstddef>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -17,9 +16,7 @@ namespace kiln::nvidia {
 /// rule: any thread.
 class Pool {
  public:
-  /// `device` is its name, for errors; `context` makes the GPU that of the thread.
-  Pool(std::string device, std::function<void()> context)
-      : device_(std::move(device)), use_(std::move(context)) {}
+  explicit Pool(Context& context) : context_(context) {}
 
   /// Throws kiln::Error for want of memory: the bytes requested, held and free.
   std::byte* allocate(std::size_t bytes, memory::Use use);
@@ -32,17 +29,25 @@ class Pool {
   void release();
   /// What blocks may use, freed ones included; 0: all that the GPU has.
   void set_limit(std::size_t bytes);
+  /// Gives all blocks back but those of arrays, which are given back when they are freed, the context with
+  /// the last of them. The context is closed.
+  void close() noexcept;
 
  private:
-  std::byte* find_free(std::size_t bytes);
-  std::byte* make(std::size_t bytes);
+  struct Block {
+    std::size_t bytes;
+    memory::Use use;
+  };
+
+  std::byte* find_free(std::size_t bytes, memory::Use use);
+  std::byte* make(std::size_t bytes, memory::Use use);
   void release_locked() noexcept;
 
-  const std::string device_;
-  const std::function<void()> use_;
-  mutable std::mutex mutex_;
-  std::multimap<std::size_t, std::byte*> free_;        // by size
-  std::unordered_map<std::byte*, std::size_t> sizes_;  // of blocks in use
+  Context& context_;
+  mutable Mutex mutex_;
+  bool closed_ = false;
+  std::multimap<std::size_t, std::byte*> free_;   // by size
+  std::unordered_map<std::byte*, Block> blocks_;  // in use
   std::size_t live_ = 0, arenas_ = 0, peak_ = 0, in_use_ = 0, free_bytes_ = 0, limit_ = 0;
 };
 

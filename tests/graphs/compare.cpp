@@ -87,7 +87,9 @@ std::optional<std::string> first_difference(const Result& expected, const Result
   return {};
 }
 
-Comparison compare(const Graph& graph, const std::vector<std::map<std::string, Tensor>>& more, bool fuse) {
+Comparison compare(const Graph& graph, const std::vector<std::map<std::string, Tensor>>& more, bool fuse,
+                   Device device) {
+  const std::vector<int> numbers_of_threads = device.is_cpu() ? std::vector{1, 2} : std::vector{1};
   std::optional<Runner> eager, compiled;
   std::vector<Result> expected;
   std::string error;
@@ -95,21 +97,21 @@ Comparison compare(const Graph& graph, const std::vector<std::map<std::string, T
     eager.emplace(graph, RunMode::eager);
     for (std::size_t set = 0; set <= more.size(); ++set) {
       if (set > 0) eager->set(more[set - 1]);
-      for (const int threads : {1, 2}) expected.push_back(eager->run(threads));
+      for (const int threads : numbers_of_threads) expected.push_back(eager->run(threads));
     }
   } catch (const Error& e) {
     if (e.kind() != Error::Kind::user) return {.difference = fmt::format("eager throws: {}", e.what())};
     error = e.what();
   }
   try {
-    compiled.emplace(graph, RunMode::compiled, fuse);
+    compiled.emplace(graph, RunMode::compiled, fuse, device);
     if (!error.empty()) {
       compiled->run(1);
       return {.difference = fmt::format("eager throws, compiled does not: {}", error)};
     }
     for (std::size_t set = 0, i = 0; set <= more.size(); ++set) {
       if (set > 0) compiled->set(more[set - 1]);
-      for (const int threads : {1, 2})
+      for (const int threads : numbers_of_threads)
         if (auto text = first_difference(expected[i++], compiled->run(threads)))
           return {.difference =
                       fmt::format("{}, on {} threads{}", *text, threads, fuse ? "" : ", without fusion")};

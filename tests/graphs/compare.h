@@ -40,8 +40,9 @@ struct Comparison {
 };
 
 /// Runs a graph eagerly, and compiled on one and two threads, on its values and then on each of `more`. What
-/// a mode throws beyond errors for users, or where the other does not, is a difference too.
+/// a mode throws beyond errors for users, or where the other does not, is a difference too. On another device
+/// than the CPU, compiled runs there alone, where threads make no difference.
 Comparison compare(const Graph& graph, const std::vector<std::map<std::string, kiln::Tensor>>& more = {},
-                   bool fuse = true);
+                   bool fuse = true, kiln::Device device = {});
 
 }  // namespace graphs

@@ -21,6 +21,15 @@
 
 namespace kiln::ptx {
 
+namespace {
+
+int number_of(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+}  // namespace
+
 bool Device::has_host_memory(const void* at, std::size_t bytes) const {
   const auto* const begin = static_cast<const std::byte*>(at);
   for (const auto& [memory, size] : host_memory) {
@@ -46,6 +55,8 @@ bool is_to_fail(const char* variable, std::uint64_t count) {
   return text && std::strtoull(text, nullptr, 10) == count;
 }
 
+unsigned capability() { return static_cast<unsigned>(number_of("KILN_PTX_CAPABILITY", 80)); }
+
 }  // namespace kiln::ptx
 
 namespace {
@@ -55,16 +66,6 @@ using namespace kiln::ptx;
 
 int result_of(bool ok) { return ok ? success : invalid_value; }
 
-/// The compute capability, 80 for 8.0.
-unsigned capability() {
-  const char* const text = std::getenv("KILN_PTX_CAPABILITY");
-  return text ? static_cast<unsigned>(std::atoi(text)) : 80;
-}
-
-/// PTX of CUDA 12.0, cuDriverGetVersion, is of version 8.0.
-constexpr int driver_version = 12000;
-constexpr unsigned ptx_version = 80;
-
 /// A result in the driver's words.
 struct Words {
   int result;
@@ -73,7 +74,10 @@ struct Words {
 constexpr Words words[] = {
     {invalid_value, "CUDA_ERROR_INVALID_VALUE", "an argument is not valid"},
     {out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {not_initialized, "CUDA_ERROR_NOT_INITIALIZED", "the driver is not initialized in this process"},
+    {deinitialized, "CUDA_ERROR_DEINITIALIZED", "the driver has shut down"},
     {invalid_image, "CUDA_ERROR_INVALID_IMAGE", "the kernel's image is not valid"},
+    {invalid_ptx, "CUDA_ERROR_INVALID_PTX", "the PTX cannot be compiled"},
     {no_binary, "CUDA_ERROR_NO_BINARY_FOR_GPU", "the kernel is for another GPU"},
     {invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "a handle is not valid"},
     {not_ready, "CUDA_ERROR_NOT_READY", "not all work is done"},
@@ -86,12 +90,21 @@ Words name_of(int result) {
   return {result, "CUDA_ERROR_UNKNOWN", "an error of the emulated device"};
 }
 
-/// When the process ends: what was not released, on request. The caches of a program live as long
-/// as the process.
-[[gnu::destructor]] void complain() {
-  const char* const strict = std::getenv("KILN_PTX_STRICT_EXIT");
-  if (!strict || std::strcmp(strict, "1") != 0) return;
+/// The process that initialized the driver; its children cannot use it. 0: none.
+pid_t process = 0;
+
+/// Whether the driver has shut down. On request it does, as NVIDIA's, in a handler of exit() that cuInit
+/// registers.
+bool is_down = false;
+
+/// When the process ends: what was compiled and what was not released, on request.
+[[gnu::destructor]] void tell() {
+  if (process != getpid()) return;
   const Device& d = device();
+  if (std::getenv("KILN_PTX_REPORT"))
+    std::fprintf(stderr, "ptx device: %d kernels compiled\n", static_cast<int>(d.compilations));
+  const char* const strict = std::getenv("KILN_PTX_STRICT_EXIT");
+  if (is_down || !strict || std::strcmp(strict, "1") != 0) return;
   std::string list;
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, what);
@@ -99,6 +112,8 @@ Words name_of(int result) {
   add(d.memory.allocations().size(), "allocations");
   add(d.host_memory.size(), "allocations of the host's memory");
   add(d.modules.size(), "modules");
+  add(d.links.size(), "links");
+  add(static_cast<std::size_t>(d.contexts), "contexts");
   add(d.streams.stream_count(), "streams");
   add(d.streams.event_count(), "events");
   if (list.empty()) return;
@@ -113,8 +128,16 @@ Words name_of(int result) {
 
 extern "C" {
 
-int cuInit(unsigned) { return std::getenv("KILN_PTX_NO_DEVICE") ? no_device : success; }
-int cuDriverGetVersion(int* version) { return *version = driver_version, success; }
+int cuInit(unsigned) {
+  if (std::getenv("KILN_PTX_NO_DEVICE")) return no_device;
+  if (process != 0 && process != getpid()) return not_initialized;
+  if (process == 0 && std::getenv("KILN_PTX_SHUTS_DOWN")) std::atexit([] { is_down = true; });
+  process = getpid();
+  return success;
+}
+int cuDriverGetVersion(int* version) {
+  return *version = number_of("KILN_PTX_DRIVER_VERSION", 12000), success;
+}
 int cuGetErrorName(int error, const char** name) { return *name = name_of(error).name, success; }
 int cuGetErrorString(int error, const char** text) { return *text = name_of(error).text, success; }
 int cuDeviceGetCount(int* count) { return *count = 1, success; }
@@ -129,8 +152,17 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
                                            : attribute_of_card(attribute);
   return success;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &device(), success; }
-int cuCtxSetCurrent(void*) { return success; }
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  const Lock lock(device().mutex);
+  return ++device().contexts, *context = &device(), success;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+  const Lock lock(device().mutex);
+  return device().contexts > 0 ? --device().contexts, success : invalid_context;
+}
+int cuCtxSetCurrent(void*) {
+  return is_down ? deinitialized : process != getpid() ? not_initialized : success;
+}
 int cuCtxSynchronize() {
   const Lock lock(device().mutex);
   return device().streams.run_all();
@@ -169,52 +201,6 @@ int cuMemcpyDtoD_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
 int cuMemsetD8_v2(std::uint64_t to, unsigned char value, std::size_t bytes) {
   const Lock lock(device().mutex);
   return device().do_now([=] { return result_of(device().memory.fill(to, value, bytes)); });
-}
-
-int cuModuleLoadData(void** module, const void* image) {
-  if (std::getenv("KILN_PTX_OLD_DRIVER")) return unsupported_ptx_version;
-  const Lock lock(device().mutex);
-  try {
-    std::unique_ptr<Kernel> k = load_kernel(static_cast<const char*>(image));
-    const Entry& e = k->entry;
-    // "a": for cards of this capability alone.
-    if (e.arch > capability() || (!e.arch_suffix.empty() && e.arch != capability())) {
-      std::fprintf(stderr, "ptx device: a kernel for sm_%u: the card is sm_%u\n", e.arch, capability());
-      return no_binary;
-    }
-    if (e.version > ptx_version) return unsupported_ptx_version;
-    device().modules.insert(k.get());
-    *module = k.release();
-    return success;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "ptx device: %s\n", e.what());
-    return invalid_image;
-  }
-}
-int cuModuleUnload(void* module) {
-  const Lock lock(device().mutex);
-  auto* const k = static_cast<Kernel*>(module);
-  if (!device().modules.contains(k)) return invalid_handle;
-  const int result = device().streams.run_all();
-  device().modules.erase(k);
-  delete k;
-  return result;
-}
-int cuModuleGetFunction(void** function, void* module, const char* name) {
-  const Lock lock(device().mutex);
-  if (!device().modules.contains(static_cast<Kernel*>(module))) return invalid_handle;
-  if (static_cast<Kernel*>(module)->entry.name != name) return not_found;
-  return *function = module, success;
-}
-
-int cuFuncSetAttribute(void* function, int attribute, int value) {
-  constexpr int max_dynamic_shared_bytes = 8;
-  const Lock lock(device().mutex);
-  if (!device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
-  Kernel& k = *static_cast<Kernel*>(function);
-  const std::size_t bytes = k.entry.shared_bytes + static_cast<std::size_t>(value);
-  if (attribute != max_dynamic_shared_bytes || value < 0 || bytes > most_shared_of_card) return invalid_value;
-  return k.most_shared = bytes, success;
 }
 
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

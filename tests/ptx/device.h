@@ -10,13 +10,17 @@
 /// What the functions of the emulated driver share.
 namespace kiln::ptx {
 
+struct Link;
+
 struct Device {
   std::mutex mutex;  ///< one call at a time: the device has one engine
   Memory memory;
   Streams streams;
   std::set<Kernel*> modules;
-  std::map<void*, std::size_t> host_memory;     ///< of cuMemAllocHost
-  std::uint64_t allocations = 0, launches = 0;  ///< calls so far
+  std::map<void*, std::size_t> host_memory;                       ///< of cuMemAllocHost
+  std::uint64_t allocations = 0, launches = 0, compilations = 0;  ///< calls so far
+  int contexts = 0;                                               ///< references to the primary context
+  std::set<Link*> links;
 
   bool has_host_memory(const void* at, std::size_t bytes) const;
   /// Does the work, and what the default stream's rules say before it.
@@ -27,7 +31,11 @@ Device& device();
 using Lock = std::lock_guard<std::mutex>;
 
 /// Of CUresult, which Kiln does not test.
-constexpr int no_binary = 209, invalid_handle = 400, not_ready = 600, launch_failed = 719;
+constexpr int invalid_context = 201, no_binary = 209, invalid_handle = 400, not_ready = 600,
+              launch_failed = 719;
+
+/// The compute capability, 80 for 8.0.
+unsigned capability();
 
 /// Whether the variable says that call number `count` fails.
 bool is_to_fail(const char* variable, std::uint64_t count);

@@ -483,6 +483,7 @@ TEST_CASE("what was not released is told at the end") {
     const pid_t child = fork();
     if (child == 0) {
       setenv("KILN_PTX_STRICT_EXIT", strict, 1);
+      cuInit(0);
       std::uint64_t address = 0;
       void* stream = nullptr;
       cuMemAlloc_v2(&address, 4);

@@ -241,12 +241,9 @@ void add_bench(CLI::App& app, Action& action) {
        "Print the model of this machine and exit")
       ->trigger_on_parse();
   c->callback([a, &action] {
-    const bool gpu = !a->device.is_cpu();
-    if (gpu && std::count(a->modes.begin(), a->modes.end(), "eager") > 0)
-      throw CLI::ValidationError("--mode eager is of the CPU: leave out --device");
-    if (gpu && a->train) throw CLI::ValidationError("--train is of the CPU: leave out --device");
+    if (!a->device.is_cpu() && a->train)
+      throw CLI::ValidationError("--train is of the CPU: leave out --device");
     if (a->modes.empty()) a->modes = {"eager", "compiled"};
-    if (gpu) a->modes = {"compiled"};
     action = [a] { return bench(*a); };
   });
 }

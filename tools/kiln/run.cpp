@@ -75,8 +75,6 @@ void add_run(CLI::App& app, Action& action) {
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
   c->callback([a, &action] {
-    if (!a->device.is_cpu() && a->mode == "eager")
-      throw CLI::ValidationError("--mode eager is of the CPU: leave out --device");
     if (!a->device.is_cpu() && a->gradients)
       throw CLI::ValidationError("--gradients is of the CPU: leave out --device");
     action = [a] { return run(*a); };
