@@ -17,7 +17,7 @@ struct Allowed {
 // approximates. Kiln's code has comparisons and selections for maxima; LLVM writes max and min where neither
 // operand can be NaN.
 constexpr Allowed allowed[] = {
-    {"abs", ".f32 .f64 .s32 .s64"},
+    {"abs", ".f32 .f64 .s16 .s32 .s64"},
     {"add", ".rn.f32 .rn.f64 .s16 .s32 .s64 .u64"},
     {"and", ".b16 .b32 .b64 .pred"},
     {"bar", ".sync"},
