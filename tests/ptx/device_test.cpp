@@ -115,6 +115,20 @@ TEST_CASE("DeviceScope says where factories make arrays, on its thread") {
   CHECK(ones({1}).device() == cpu());
 }
 
+TEST_CASE("functions of all integers of 8 bits") {
+  const auto results = [](const Tensor& x) {
+    return Tensors{F::abs(x), F::sign(x), F::square(x), F::negative(x), F::softsign(x), x / 3, x % 3};
+  };
+  for (const DType dtype : {DType::i8, DType::u8}) {
+    const Tensor x = arange(256).astype(dtype);
+    const Tensors expected = results(x), found = results(x.to(gpu0));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(name_of(dtype), i);
+      CHECK(same_bits(found[i], expected[i]));
+    }
+  }
+}
+
 TEST_CASE("operands on two devices are an error that names both, and the line") {
   const Tensor x = ones({2}), y = ones({2}).to(gpu0);
   const std::string error = error_of([&] { (void)(x + y); });
