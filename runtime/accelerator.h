@@ -14,9 +14,20 @@
 
 namespace kiln {
 
+class DeviceGraph;
+
+/// Of a kernel.
+struct LaunchArguments {
+  std::span<void* const> operands;  ///< addresses of the device; with scratch memory, which is the last
+  std::span<const std::int64_t> params;
+  std::int64_t extent;         ///< iterations of the outermost loop
+  std::int64_t scratch_bytes;  ///< of an iteration; 0: the kernel takes none
+  const Step& step;            ///< for errors
+};
+
 /// A device with memory of its own, which the host has addresses of but cannot read. All work runs in the
-/// order of the calls; launch(), copy() and clear() return before it is done, download() after it. Throws
-/// kiln::Error for want of memory, and for a failure on the device. Any thread may call it.
+/// order of the calls, which return before it is done; download() returns after it. Throws kiln::Error for
+/// want of memory, and for a failure on the device, of this work or of earlier work. Any thread may call it.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
@@ -31,7 +42,9 @@ class Accelerator {
   virtual void release_pooled_memory() = 0;
   virtual void set_memory_limit(std::size_t bytes) = 0;
 
+  /// `from` may be written again on return.
   virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
+  /// Waits for earlier work, not for what other threads add meanwhile.
   virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   /// Sets bytes to 0.
@@ -41,14 +54,26 @@ class Accelerator {
 
   /// The kernel's code on the device.
   virtual std::shared_ptr<void> load(const PlannedKernel& kernel) = 0;
-  struct LaunchArguments {
-    std::span<void* const> operands;  ///< addresses of the device; with scratch memory, which is the last
-    std::span<const std::int64_t> params;
-    std::int64_t extent;         ///< iterations of the outermost loop
-    std::int64_t scratch_bytes;  ///< of an iteration; 0: the kernel takes none
-    const Step& step;            ///< for errors
-  };
   virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
+  /// An empty graph. Null if work has to be enqueued step by step, so that an error is that of one step.
+  virtual std::unique_ptr<DeviceGraph> make_graph() = 0;
+
+  /// A moment between earlier and later work.
+  virtual std::shared_ptr<void> record_moment() = 0;
+  /// The time between two moments, by the device's clock. Waits for the second.
+  virtual double seconds_between(const std::shared_ptr<void>& from, const std::shared_ptr<void>& to) = 0;
+};
+
+/// Work that a device repeats: launches and copies in the order in which they are added, enqueued as one.
+/// One thread at a time.
+class DeviceGraph {
+ public:
+  virtual ~DeviceGraph() = default;
+  /// The addresses and numbers of the arguments are those of every run.
+  virtual void add_launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
+  virtual void add_copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Enqueues the work. Nothing is added after the first run.
+  virtual void run() = 0;
 };
 
 /// GPU `id`. Throws kiln::Error if there is none, with the remedy.

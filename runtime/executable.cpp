@@ -419,15 +419,26 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
     Profile::Record* profile = std::exchange(Profile::Record::current(), nullptr);
     ~Suspended() { Profile::Record::current() = profile; }
   } suspended;
-  auto start = Clock::now();
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launch(launches_[i], bases, operands, workspace);
-    if (accelerator_) accelerator_->wait();
-    const auto end = Clock::now();
-    profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(),
-                launches_[i].control ? std::string() : plan_.kernels[launches_[i].kernel].gpu.schedule);
-    start = end;
+  if (!accelerator_) {
+    auto start = Clock::now();
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      launch(launches_[i], bases, operands, workspace);
+      const auto end = Clock::now();
+      profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(), {});
+      start = end;
+    }
+    return;
   }
+  // Times are read after the last step: a wait between two steps would leave the device idle.
+  std::vector<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>> moments;
+  for (const Launch& l : launches_) {
+    auto begin = accelerator_->record_moment();
+    launch(l, bases, operands, workspace);
+    moments.emplace_back(std::move(begin), accelerator_->record_moment());
+  }
+  for (std::size_t i = 0; i < moments.size(); ++i)
+    profile.add(plan_.steps[i], accelerator_->seconds_between(moments[i].first, moments[i].second),
+                launches_[i].control ? std::string() : plan_.kernels[launches_[i].kernel].gpu.schedule);
 }
 
 void Executable::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {

@@ -17,6 +17,7 @@ class Context {
   Context(std::string name, int device);
 
   const std::string& name() const { return name_; }
+  void* handle() const { return context_; }
 
   /// Keeps the context open.
   using Open = std::shared_lock<ForkSafe<std::shared_mutex>>;

@@ -5,6 +5,28 @@
 
 namespace kiln::nvidia {
 
+/// CUDA_KERNEL_NODE_PARAMS of CUDA 11.
+struct KernelNode {
+  void* function;
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
+  void** extra;
+};
+
+/// CUDA_MEMCPY3D: of a box, whose places in memory of the host and in arrays of textures Kiln does not use.
+struct CopyNode {
+  struct Place {
+    std::size_t x = 0, y = 0, z = 0, level = 0;
+    int memory = 2;  ///< CU_MEMORYTYPE_DEVICE
+    const void* host = nullptr;
+    std::uint64_t address = 0;
+    void *array = nullptr, *reserved = nullptr;
+    std::size_t pitch = 0, height = 0;
+  };
+  Place from, to;
+  std::size_t bytes = 0, rows = 1, depth = 1;
+};
+
 /// The CUDA driver, loaded from libcuda.so.1 at its first use, or from KILN_CUDA_DRIVER. Nothing of CUDA is
 /// needed to build Kiln. Functions return CUresult, 0 for success.
 struct Driver {

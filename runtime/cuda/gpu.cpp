@@ -2,17 +2,22 @@
 #include "runtime/accelerator.h"
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/cuda/entry_arguments.h"
-#include "runtime/cuda/in_flight.h"
+#include "runtime/cuda/graph.h"
+#include "runtime/cuda/launch_parameters.h"
 #include "runtime/cuda/modules.h"
 #include "runtime/cuda/pool.h"
+#include "runtime/cuda/stream.h"
+#include "runtime/cuda/transfer.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -22,6 +27,23 @@ using nvidia::check;
 using nvidia::driver;
 
 std::uint64_t number(const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+unsigned blocks_of(const nvidia::Module& kernel, std::int64_t extent) {
+  const std::int64_t in_block = kernel.launch.block_threads / kernel.launch.threads;
+  return static_cast<unsigned>((extent + in_block - 1) / in_block);
+}
+
+std::string_view first_line(const Step& step) {
+  return step.locations.empty() ? std::string_view() : std::string_view(step.locations.front());
+}
+
+/// Whether each kernel is waited for, so that an error names the one.
+bool waits_for_each() {
+  static const bool waits = env_is_on("KILN_CUDA_SYNC");
+  return waits;
+}
+
+class GpuGraph;
 
 class Gpu final : public Accelerator {
  public:
@@ -41,28 +63,26 @@ class Gpu final : public Accelerator {
   void upload(std::byte* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const auto open = context_.use();
-    check_work(driver().upload(number(to), from, bytes), "copying to the GPU");
+    transfer_.upload(to, static_cast<const std::byte*>(from), bytes);
   }
   void download(void* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const auto open = context_.use();
-    check_work(driver().download(to, number(from), bytes), "copying from the GPU");
-    in_flight_.clear();
+    transfer_.download(static_cast<std::byte*>(to), from, bytes);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const auto open = context_.use();
-    check_work(driver().copy(number(to), number(from), bytes), "copying on the GPU");
+    stream_.check(driver().copy(number(to), number(from), bytes, stream_.handle()), "copying on the GPU");
   }
   void clear(std::byte* data, std::size_t bytes) override {
     if (bytes == 0) return;
     const auto open = context_.use();
-    check_work(driver().fill(number(data), 0, bytes), "clearing memory of the GPU");
+    stream_.check(driver().fill(number(data), 0, bytes, stream_.handle()), "clearing memory of the GPU");
   }
   void wait() override {
     const auto open = context_.use();
-    check_work(driver().synchronize(), "waiting for the GPU");
-    in_flight_.clear();
+    stream_.wait("waiting for the GPU");
   }
 
   std::shared_ptr<void> load(const PlannedKernel& kernel) override {
@@ -73,55 +93,101 @@ class Gpu final : public Accelerator {
   void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
     if (a.extent <= 0) return;
     const auto& k = *static_cast<const nvidia::Module*>(kernel.get());
-    // The entry's parameters: the operands' addresses, the parameters, the extent, the bytes of scratch
-    // memory.
-    std::vector<std::uint64_t> values;
-    for (void* p : a.operands) values.push_back(reinterpret_cast<std::uint64_t>(p));
-    for (const std::int64_t p : a.params) values.push_back(static_cast<std::uint64_t>(p));
-    if (a.params.empty()) values.push_back(0);
-    std::int64_t extent = a.extent, scratch_bytes = a.scratch_bytes;
-    std::vector<void*> parameters;
-    std::byte* arrays = nullptr;
-    if (nvidia::takes_arrays_by_value(a.operands.size(), a.params.size())) {
-      parameters = {values.data(), values.data() + a.operands.size()};
-    } else {
-      arrays = allocate(8 * values.size(), memory::Use::arena);
-      upload(arrays, values.data(), 8 * values.size());
-      parameters = {&arrays};
-    }
-    parameters.push_back(&extent);
-    if (scratch_bytes > 0) parameters.push_back(&scratch_bytes);
-    const std::int64_t in_block = k.launch.block_threads / k.launch.threads;
-    const auto blocks = static_cast<unsigned>((extent + in_block - 1) / in_block);
+    nvidia::LaunchParameters parameters(a);
+    const std::size_t bytes = parameters.array_bytes();
+    std::byte* const arrays = allocate(bytes, memory::Use::arena);
+    upload(arrays, parameters.arrays(), bytes);
     const auto open = context_.use();
-    const int result = driver().launch(k.function, blocks, 1, 1, k.launch.block_threads, 1, 1, 0, nullptr,
-                                       parameters.data(), nullptr);
-    if (arrays) deallocate(arrays, 8 * values.size(), memory::Use::arena);
-    in_flight_.add(a.step);
-    check_work(result, ("launching kernel " + k.name).c_str());
-    static const bool waits = env_is_on("KILN_CUDA_SYNC");
-    if (!waits) return;
-    check(driver().synchronize(), ("running kernel " + k.name).c_str());
-    in_flight_.clear();
+    const int result =
+        driver().launch(k.function, blocks_of(k, a.extent), 1, 1, k.launch.block_threads, 1, 1, 0,
+                        stream_.handle(), parameters.list(arrays), nullptr);
+    deallocate(arrays, bytes, memory::Use::arena);
+    stream_.launched(a.step.name, first_line(a.step));
+    if (result != nvidia::success) stream_.check(result, ("launching kernel " + k.name).c_str());
+    if (waits_for_each()) stream_.wait(("running kernel " + k.name).c_str());
+  }
+
+  std::unique_ptr<DeviceGraph> make_graph() override;
+
+  std::shared_ptr<void> record_moment() override {
+    const auto open = context_.use();
+    auto moment = std::make_shared<nvidia::Event>(/*has_time=*/true);
+    moment->record(stream_);
+    return moment;
+  }
+  double seconds_between(const std::shared_ptr<void>& from, const std::shared_ptr<void>& to) override {
+    const auto open = context_.use();
+    auto& end = *static_cast<nvidia::Event*>(to.get());
+    end.wait("waiting for the GPU");
+    return nvidia::Event::seconds(*static_cast<nvidia::Event*>(from.get()), end);
   }
 
   /// When the process exits.
   void close() noexcept {
     if (!context_.close()) return;
+    transfer_.close();
+    stream_.close();
     modules_.close();
     pool_.close();
   }
 
  private:
-  void check_work(int result, const char* what) const {
-    if (result != nvidia::success) check(result, what, in_flight_.str());
-  }
+  friend class GpuGraph;
 
   nvidia::Context context_;
-  nvidia::InFlight in_flight_;
+  nvidia::Stream stream_{context_};
+  nvidia::Transfer transfer_{stream_};
   nvidia::Modules modules_;
   nvidia::Pool pool_{context_};
 };
+
+class GpuGraph final : public DeviceGraph {
+ public:
+  /// The caller uses the context.
+  explicit GpuGraph(Gpu& gpu) : gpu_(gpu) { graph_.emplace(); }
+  ~GpuGraph() override {
+    (void)gpu_.context_.enter();
+    graph_.reset();
+    for (const auto& [data, bytes] : arrays_) gpu_.deallocate(data, bytes, memory::Use::arena);
+  }
+
+  void add_launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
+    if (a.extent <= 0) return;
+    const auto& k = *static_cast<const nvidia::Module*>(kernel.get());
+    nvidia::LaunchParameters parameters(a);
+    std::byte* arrays = nullptr;
+    if (const std::size_t bytes = parameters.array_bytes(); bytes > 0) {
+      arrays = gpu_.allocate(bytes, memory::Use::arena);
+      arrays_.emplace_back(arrays, bytes);
+      gpu_.upload(arrays, parameters.arrays(), bytes);
+    }
+    kernels_.push_back(kernel);
+    const auto open = gpu_.context_.use();
+    graph_->add_kernel(k.function, blocks_of(k, a.extent), k.launch.block_threads, parameters.list(arrays),
+                       a.step.name, first_line(a.step));
+  }
+  void add_copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (bytes == 0 || to == from) return;
+    const auto open = gpu_.context_.use();
+    graph_->add_copy(to, from, bytes, gpu_.context_.handle());
+  }
+  void run() override {
+    const auto open = gpu_.context_.use();
+    graph_->run(gpu_.stream_);
+  }
+
+ private:
+  Gpu& gpu_;
+  std::vector<std::shared_ptr<void>> kernels_;              // loaded as long as the graph
+  std::vector<std::pair<std::byte*, std::size_t>> arrays_;  // that kernels read their arguments from
+  std::optional<nvidia::Graph> graph_;
+};
+
+std::unique_ptr<DeviceGraph> Gpu::make_graph() {
+  if (waits_for_each()) return nullptr;
+  const auto open = context_.use();
+  return std::make_unique<GpuGraph>(*this);
+}
 
 /// Throws kiln::Error if there is no such GPU, or if it is too old.
 std::unique_ptr<Gpu> open_gpu(int id) {

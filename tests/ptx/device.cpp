@@ -5,7 +5,6 @@
 #include "device.h"
 
 #include "driver_functions.h"
-#include "launch.h"
 #include "limits.h"
 #include "runtime/cuda/driver.h"
 
@@ -30,13 +29,12 @@ int number_of(const char* variable, int otherwise) {
 
 }  // namespace
 
-bool Device::has_host_memory(const void* at, std::size_t bytes) const {
-  const auto* const begin = static_cast<const std::byte*>(at);
-  for (const auto& [memory, size] : host_memory) {
-    const auto* const first = static_cast<const std::byte*>(memory);
-    if (begin >= first && begin + bytes <= first + size) return true;
-  }
-  return false;
+PinnedMemory* Device::find_pinned(const void* at, std::size_t bytes) {
+  const auto after = pinned.upper_bound(at);
+  if (after == pinned.begin()) return nullptr;
+  auto& [first, memory] = *std::prev(after);
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(at) - static_cast<const std::byte*>(first));
+  return offset <= memory.bytes && bytes <= memory.bytes - offset ? &memory : nullptr;
 }
 
 int Device::do_now(std::function<int()> work) {
@@ -48,6 +46,26 @@ int Device::do_now(std::function<int()> work) {
 Device& device() {
   static auto& device = *new Device;
   return device;
+}
+
+int prepare_launch(void* function, Extent grid, Extent block, unsigned shared_bytes, void** parameters,
+                   std::function<int()>& work) {
+  auto* const k = static_cast<Kernel*>(function);
+  if (!device().modules.contains(k)) return invalid_handle;
+  if (!is_possible(*k, grid, block, shared_bytes)) return nvidia::invalid_value;
+  std::vector<std::uint64_t> bytes(k->entry.parameter_bytes / 8 + 1);
+  for (const Parameter& p : k->entry.parameters)
+    std::memcpy(reinterpret_cast<std::byte*>(bytes.data()) + p.offset, *parameters++, p.bytes);
+  work = [=, bytes = std::move(bytes)]() -> int {
+    // A graph may have outlived the module.
+    if (!device().modules.contains(k)) return invalid_handle;
+    device().streams.tick();
+    const Launch::Result result = Launch(*k, grid, block, shared_bytes, bytes.data(), device().memory).run();
+    return result == Launch::done              ? nvidia::success
+           : result == Launch::illegal_address ? nvidia::illegal_address
+                                               : launch_failed;
+  };
+  return nvidia::success;
 }
 
 bool is_to_fail(const char* variable, std::uint64_t count) {
@@ -110,12 +128,14 @@ bool is_down = false;
     if (count > 0) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, what);
   };
   add(d.memory.allocations().size(), "allocations");
-  add(d.host_memory.size(), "allocations of the host's memory");
+  add(d.pinned.size(), "allocations of pinned memory");
   add(d.modules.size(), "modules");
   add(d.links.size(), "links");
   add(static_cast<std::size_t>(d.contexts), "contexts");
   add(d.streams.stream_count(), "streams");
   add(d.streams.event_count(), "events");
+  add(d.graphs.graph_count(), "graphs");
+  add(d.graphs.executable_count(), "executable graphs");
   if (list.empty()) return;
   std::fprintf(stderr, "ptx device: not released at the end: %s\n", list.c_str());
   std::fflush(nullptr);
@@ -208,21 +228,13 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                    void**) {
   const Lock lock(device().mutex);
   const auto stream = device().streams.find(handle);
-  // Of a module that is loaded.
-  if (!stream || !device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
+  if (!stream) return invalid_handle;
   if (is_to_fail("KILN_PTX_FAIL_LAUNCH", ++device().launches)) return launch_failed;
-  const Kernel& k = *static_cast<const Kernel*>(function);
-  const Extent grid{grid_x, grid_y, grid_z}, block{block_x, block_y, block_z};
-  if (!is_possible(k, grid, block, shared_bytes)) return invalid_value;
-  std::vector<std::uint64_t> bytes(k.entry.parameter_bytes / 8 + 1);
-  for (const Parameter& p : k.entry.parameters)
-    std::memcpy(reinterpret_cast<std::byte*>(bytes.data()) + p.offset, *parameters++, p.bytes);
-  device().streams.add(stream, [=, &k, bytes = std::move(bytes)] {
-    const Launch::Result result = Launch(k, grid, block, shared_bytes, bytes.data(), device().memory).run();
-    return result == Launch::done              ? success
-           : result == Launch::illegal_address ? illegal_address
-                                               : launch_failed;
-  });
+  std::function<int()> work;
+  const int result = prepare_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                                    parameters, work);
+  if (result != success) return result;
+  device().streams.add(stream, std::move(work));
   // The default stream's work is done at once, that of others when somebody waits.
   return handle ? success : stream->run();
 }

@@ -1,11 +1,14 @@
-// The driver's functions for streams, events and asynchronous copies. Copies from and to memory of
-// cuMemAllocHost are done no sooner than somebody waits; those of other memory are done at once, as the
-// driver does.
+// The driver's functions for streams, events and asynchronous copies. Copies are done no sooner than somebody
+// waits, but those of memory that is not pinned: the driver reads it at once, and has written it on return.
+// Pinned memory belongs to its copies until they are done.
 #include "device.h"
 #include "driver_functions.h"
 #include "runtime/cuda/driver.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -22,6 +25,8 @@ int add(void* handle, bool at_once, std::function<int()> work) {
   device().streams.add(stream, std::move(work));
   return at_once ? stream->run() : success;
 }
+
+void complain(const char* what) { std::fprintf(stderr, "ptx device: %s\n", what); }
 
 }  // namespace
 
@@ -97,42 +102,56 @@ int cuEventDestroy_v2(void* event) {
   return device().streams.destroy_event(event) ? success : invalid_handle;
 }
 
-int cuMemAllocHost_v2(void** memory, std::size_t bytes) {
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   const Lock lock(device().mutex);
-  if (bytes == 0) return invalid_value;
+  if (bytes == 0 || flags > 7) return invalid_value;
   if (is_to_fail("KILN_PTX_FAIL_ALLOCATION", ++device().allocations)) return out_of_memory;
   *memory = std::malloc(bytes);
   if (!*memory) return out_of_memory;
-  device().host_memory.emplace(*memory, bytes);
+  std::memset(*memory, Memory::poison, bytes);
+  device().pinned.emplace(*memory, PinnedMemory{bytes});
   return success;
 }
 int cuMemFreeHost(void* memory) {
   const Lock lock(device().mutex);
-  if (!device().host_memory.contains(memory)) return invalid_value;
-  const int result = device().streams.run_all();
-  device().host_memory.erase(memory);
+  const auto found = device().pinned.find(memory);
+  if (found == device().pinned.end()) return invalid_value;
+  if (found->second.copies > 0)
+    return complain("pinned memory is freed while copies of it are not done"), invalid_value;
+  device().pinned.erase(found);
   std::free(memory);
-  return result;
+  return success;
 }
 
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* stream) {
   const Lock lock(device().mutex);
   Memory& m = device().memory;
   if (!m.find(to, bytes)) return invalid_value;
-  if (device().has_host_memory(from, bytes))
-    return add(stream, false, [=, &m] { return result_of(m.upload(to, from, bytes)); });
-  // The host's memory is free again when the call returns.
   const auto* const data = static_cast<const std::byte*>(from);
-  return add(stream, false, [=, &m, copy = std::vector<std::byte>(data, data + bytes)] {
-    return result_of(m.upload(to, copy.data(), bytes));
+  PinnedMemory* const pinned = device().find_pinned(from, bytes);
+  if (pinned) ++pinned->copies;
+  return add(stream, false, [=, &m, at_call = std::vector<std::byte>(data, data + bytes)] {
+    if (pinned) --pinned->copies;
+    if (pinned && std::memcmp(from, at_call.data(), bytes) != 0)
+      return complain("pinned memory is written while a copy from it is not done"), launch_failed;
+    return result_of(m.upload(to, at_call.data(), bytes));
   });
 }
 int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* stream) {
   const Lock lock(device().mutex);
   Memory& m = device().memory;
   if (!m.find(from, bytes)) return invalid_value;
-  return add(stream, !device().has_host_memory(to, bytes),
-             [=, &m] { return result_of(m.download(to, from, bytes)); });
+  PinnedMemory* const pinned = device().find_pinned(to, bytes);
+  if (!pinned) return add(stream, true, [=, &m] { return result_of(m.download(to, from, bytes)); });
+  ++pinned->copies;
+  std::memset(to, Memory::poison, bytes);
+  return add(stream, false, [=, &m] {
+    --pinned->copies;
+    const auto* const first = static_cast<const unsigned char*>(to);
+    if (std::any_of(first, first + bytes, [](unsigned char c) { return c != Memory::poison; }))
+      return complain("pinned memory is written while a copy to it is not done"), launch_failed;
+    return result_of(m.download(to, from, bytes));
+  });
 }
 int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* stream) {
   const Lock lock(device().mutex);

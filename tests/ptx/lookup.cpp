@@ -1,17 +1,11 @@
 // cuGetProcAddress of the emulated device. A driver of CUDA 11.3 or later has it, and Kiln then gets all
-// functions from it.
-#include "runtime/cuda/driver.h"
+// functions from it: its calls are counted, for tests of what it asks the driver for.
+#include "driver_functions.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-extern "C" {
-
-#define KILN_CUDA(member, symbol, ...) int symbol(__VA_ARGS__);
-#include "runtime/cuda/driver.def"
-#undef KILN_CUDA
-}
 
 namespace {
 
@@ -27,6 +21,18 @@ int load_with_mistake(void** module, const void* image) {
   return cuModuleLoadData(module, text.c_str());
 }
 
+/// A function that counts its calls.
+template <auto function>
+struct Counted;
+template <class... Arguments, int (*function)(Arguments...)>
+struct Counted<function> {
+  static inline std::atomic<std::uint64_t> calls{0};
+  static int call(Arguments... arguments) {
+    ++calls;
+    return function(arguments...);
+  }
+};
+
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -38,9 +44,18 @@ extern "C" int cuGetProcAddress(const char* name, void** function, int version, 
     return *function = reinterpret_cast<void*>(&load_with_mistake), kiln::nvidia::success;
 #define KILN_CUDA(member, symbol, ...)                \
   if (wanted == #symbol || wanted + "_v2" == #symbol) \
-    return *function = reinterpret_cast<void*>(&symbol), kiln::nvidia::success;
+    return *function = reinterpret_cast<void*>(&Counted<&symbol>::call), kiln::nvidia::success;
 #include "runtime/cuda/driver.def"
 #undef KILN_CUDA
   return kiln::nvidia::not_found;
+}
+
+extern "C" std::uint64_t kiln_ptx_calls(const char* name) {
+  const std::string wanted = name;
+#define KILN_CUDA(member, symbol, ...) \
+  if (wanted == #symbol) return Counted<&symbol>::calls;
+#include "runtime/cuda/driver.def"
+#undef KILN_CUDA
+  return 0;
 }
 #pragma GCC visibility pop

@@ -1,22 +1,21 @@
 #include "stream.h"
 
-#include <chrono>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 namespace kiln::ptx {
 
 int Stream::run_until(std::uint64_t position) {
-  int result = 0;
   while (done_ < position && !work_.empty()) {
     // Work may wait for another stream, whose work may wait for what this one has done.
     const std::function<int()> work = std::move(work_.front());
     work_.pop_front();
     const int of_work = work();
-    if (result == 0) result = of_work;
+    if (lost_ == 0) lost_ = of_work;
     ++done_;
   }
-  return result;
+  return recovers_ ? std::exchange(lost_, 0) : lost_;
 }
 
 void* Streams::create(bool is_blocking) {
@@ -63,11 +62,7 @@ void Streams::add(const std::shared_ptr<Stream>& stream, std::function<int()> wo
 
 void Streams::record(Event& event, const std::shared_ptr<Stream>& stream) {
   event.milliseconds = std::make_shared<std::optional<double>>();
-  add(stream, [at = event.milliseconds] {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    *at = std::chrono::duration<double, std::milli>(now).count();
-    return 0;
-  });
+  add(stream, [this, at = event.milliseconds] { return *at = static_cast<double>(ticks_) / 64, 0; });
   event.stream = stream;
   event.position = stream->added();
 }

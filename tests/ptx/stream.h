@@ -11,8 +11,9 @@ namespace kiln::ptx {
 
 class Stream {
  public:
-  /// Waits for what the default stream has, and the default stream for it.
-  explicit Stream(bool is_blocking) : is_blocking_(is_blocking) {}
+  /// Blocking: it waits for what the default stream has, and the default stream for it. Recovers: an error is
+  /// told once; else by each later wait, as a context is lost then.
+  explicit Stream(bool is_blocking, bool recovers = false) : is_blocking_(is_blocking), recovers_(recovers) {}
   bool is_blocking() const { return is_blocking_; }
 
   /// Work returns the driver's result.
@@ -26,7 +27,8 @@ class Stream {
  private:
   std::deque<std::function<int()>> work_;
   std::uint64_t added_ = 0, done_ = 0;
-  bool is_blocking_;
+  int lost_ = 0;  // the result of work that failed
+  bool is_blocking_, recovers_;
 };
 
 /// A place in a stream's work.
@@ -58,13 +60,18 @@ class Streams {
   /// success.
   int run_all();
 
+  /// The clock of events: a launch takes 1/64 ms, so that times are the same in each run.
+  void tick() { ++ticks_; }
+
   std::size_t stream_count() const { return streams_.size(); }
   std::size_t event_count() const { return events_.size(); }
 
  private:
-  std::shared_ptr<Stream> default_ = std::make_shared<Stream>(true);
+  /// It recovers, for programs that try one defect after the other.
+  std::shared_ptr<Stream> default_ = std::make_shared<Stream>(true, true);
   std::map<void*, std::shared_ptr<Stream>> streams_;
   std::map<void*, std::unique_ptr<Event>> events_;
+  std::uint64_t ticks_ = 0;
 };
 
 }  // namespace kiln::ptx
