@@ -7,6 +7,7 @@
 #include <kiln/containers.h>
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
+#include <kiln/data.h>
 #include <kiln/f.h>
 #include <kiln/function.h>
 #include <kiln/io.h>

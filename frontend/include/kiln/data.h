@@ -1,0 +1,6 @@
+#pragma once
+/// Datasets and the loops over them, as mxnet.gluon.data.
+#include <kiln/batchify.h>
+#include <kiln/data_loader.h>
+#include <kiln/dataset.h>
+#include <kiln/sampler.h>

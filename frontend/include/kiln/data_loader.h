@@ -1,0 +1,109 @@
+#pragma once
+#include <kiln/batchify.h>
+#include <kiln/dataset.h>
+#include <kiln/export.h>
+#include <kiln/sampler.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <source_location>
+
+namespace kiln::data {
+
+struct DataLoaderOptions {
+  std::int64_t batch_size = 0;
+  bool shuffle = false;
+  std::optional<Sampler> sampler = {};  ///< instead of `shuffle`
+  LastBatch last_batch = LastBatch::keep;
+  std::optional<BatchSampler> batch_sampler = {};  ///< instead of all of the above
+  BatchifyFn batchify_fn = {};                     ///< default: batchify::Stack
+  /// The threads that make batches ahead of the loop; 0: the loop's own thread makes each when it takes it.
+  int num_workers = 0;
+  /// The batches that workers make ahead; default: twice their number.
+  std::optional<int> prefetch = {};
+  /// Of the order and of random transforms; default: drawn from the program's stream of random numbers.
+  std::optional<std::uint64_t> seed = {};
+};
+
+/// The place of a loop over a DataLoader. Together with the loader's dataset and options it determines all
+/// batches that follow.
+struct LoaderState {
+  std::uint64_t seed = 0;     ///< of the loader; with the epoch's number it gives the order of the samples
+  std::int64_t epoch = 0;     ///< counted from 0
+  std::int64_t position = 0;  ///< the batches of this epoch that the loop has taken, the current one included
+  bool operator==(const LoaderState&) const = default;
+};
+
+namespace detail {
+class LoaderEpoch;
+struct LoaderShared;
+}  // namespace detail
+
+/// Batches of a dataset:
+/// ```
+/// data::DataLoader batches(dataset, {.batch_size = 32, .shuffle = true, .num_workers = 2});
+/// for (int epoch = 0; epoch < 10; ++epoch)
+///   for (const auto& [x, y] : batches) ...
+/// ```
+/// Each loop is one epoch. The batches are on the CPU, and nothing of how they are made is recorded. They
+/// come in the sampler's order, with the same bits for any number of workers: random numbers that a dataset's
+/// functions draw by kiln::random are determined by the loader's seed, the epoch and the sample's index. What
+/// fails in the making of a sample is thrown where the loop takes its batch: a kiln::Error that names the
+/// index, and has the program's exception nested in it. A loop that is left early, in any way, waits for the
+/// samples in work and ends its threads.
+///
+/// In a child of fork() the loops of the parent go on, with the same batches and without workers.
+///
+/// A handle: copies are the same loader. Thread rule: one thread at a time.
+class KILN_API DataLoader {
+ public:
+  using Where = std::source_location;
+
+  /// Throws for options that exclude each other: needed is a `batch_size` or a `batch_sampler`.
+  DataLoader(const Dataset& dataset, const DataLoaderOptions& options, Where where = Where::current());
+
+  /// The number of batches of the epoch that state() tells.
+  std::int64_t size() const;
+
+  class Iterator;
+  /// Begins the next epoch, or what is left of one after restore(), and takes its first batch. Throws while
+  /// tracing.
+  Iterator begin() const;
+  std::default_sentinel_t end() const { return {}; }
+
+  /// The place after the batch that the loop has taken last. In the loop's body it says that this batch is
+  /// done; behind a loop that ran to its end, the next epoch.
+  LoaderState state() const;
+  /// The next loop goes on at this place, with the batches that would have followed. Throws for numbers below
+  /// 0; for a position behind the epoch's end the next loop does.
+  void restore(const LoaderState& state, Where where = Where::current());
+
+ private:
+  std::shared_ptr<detail::LoaderShared> shared_;
+};
+
+/// An input iterator over the batches of an epoch. Copies are the same iteration.
+class KILN_API DataLoader::Iterator {
+ public:
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+
+  const Batch& operator*() const;
+  const Batch* operator->() const { return &**this; }
+  /// Takes the next batch; throws what failed in its making.
+  Iterator& operator++();
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& a, std::default_sentinel_t) { return a.done(); }
+
+ private:
+  friend class DataLoader;
+  explicit Iterator(std::shared_ptr<detail::LoaderEpoch> epoch) : epoch_(std::move(epoch)) {}
+  bool done() const;
+
+  std::shared_ptr<detail::LoaderEpoch> epoch_;
+};
+
+}  // namespace kiln::data
