@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     "frontend/trace": ["frontend/autograd", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
+    "frontend/data": ["frontend/eager", "frontend/formats", "frontend/tensor", "frontend/trace", "runtime"],
     "frontend/symbol": [
         "frontend/formats", "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/symbol/json": ["frontend/formats", "ir"],

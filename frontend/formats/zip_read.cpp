@@ -1,8 +1,8 @@
+#include "frontend/formats/inflate.h"
 #include "frontend/formats/zip.h"
 #include "frontend/formats/zip_format.h"
 
 #include <algorithm>
-#include <memory>
 #define ZLIB_CONST  // zlib does not write to its input
 #include <zlib.h>
 
@@ -101,38 +101,6 @@ ZipMember read_entry(ByteReader& in) {
   return m;
 }
 
-/// Inflates into `out`, which grows with the data, up to `size`.
-void inflate_all(const ByteReader& in, std::span<const std::byte> packed, std::uint64_t size,
-                 std::vector<std::byte>& out) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail_internal("zlib cannot begin to inflate");
-  const std::unique_ptr<z_stream, int (*)(z_stream*)> ends(&stream, &inflateEnd);
-  constexpr std::size_t piece = 1 << 16, most = 1 << 30;
-  std::size_t have = 0;
-  int state = Z_OK;
-  while (state == Z_OK) {
-    // One byte more than declared, to detect surplus data.
-    if (have == out.size())
-      out.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size + 1, std::max(piece, 2 * have))));
-    if (stream.avail_in == 0) {
-      const std::size_t n = std::min(packed.size(), most);
-      stream.next_in = reinterpret_cast<const Bytef*>(packed.data());
-      stream.avail_in = static_cast<uInt>(n);
-      packed = packed.subspan(n);
-    }
-    const std::size_t space = std::min(out.size() - have, most);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
-    stream.avail_out = static_cast<uInt>(space);
-    state = inflate(&stream, Z_NO_FLUSH);
-    have += space - stream.avail_out;
-    if (have > size) in.error("it unpacks to more than the {} bytes declared", size);
-  }
-  if (state != Z_STREAM_END)
-    in.error("its deflated bytes are damaged{}{}", stream.msg ? ": " : "", stream.msg ? stream.msg : "");
-  if (have != size) in.error("it unpacks to {} bytes, {} were declared", have, size);
-  out.resize(have);
-}
-
 }  // namespace
 
 std::vector<ZipMember> read_zip_directory(ByteReader& in) {
@@ -163,8 +131,11 @@ std::span<const std::byte> read_zip_member(ByteReader& in, const ZipMember& m, s
   in.take(extra, "its header");
   std::span<const std::byte> content = in.take(m.packed, "its content");
   if (m.method == deflated) {
-    room.clear();
-    inflate_all(in, content, m.size, room);
+    if (m.size == ~std::uint64_t{0})
+      in.error("the directory is damaged: it declares {} unpacked bytes", m.size);
+    room = inflated(in, content, Deflated::raw, m.size + 1);  // one byte more, to detect surplus data
+    if (room.size() > m.size) in.error("it unpacks to more than the {} bytes declared", m.size);
+    if (room.size() != m.size) in.error("it unpacks to {} bytes, {} were declared", room.size(), m.size);
     content = room;
   }
   const auto* const data = reinterpret_cast<const Bytef*>(content.data());

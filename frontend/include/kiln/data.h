@@ -3,4 +3,6 @@
 #include <kiln/batchify.h>
 #include <kiln/data_loader.h>
 #include <kiln/dataset.h>
+#include <kiln/recordio.h>
 #include <kiln/sampler.h>
+#include <kiln/vision_data.h>

@@ -29,7 +29,7 @@ class KILN_API Sample {
 
   std::size_t size() const { return arrays_.size(); }
   /// Throws for a sample without that array.
-  const Tensor& operator[](std::size_t i) const { return at(i, Where::current()); }
+  const Tensor& operator[](std::size_t i) const { return at(i, Where()); }
   const Tensor& data(Where where = Where::current()) const { return at(0, where); }
   const Tensor& label(Where where = Where::current()) const { return at(1, where); }
   const std::vector<Tensor>& arrays() const { return arrays_; }
@@ -62,7 +62,7 @@ class KILN_API Dataset {
   std::int64_t size() const;
   /// Throws for an index that is not in the dataset. Samples are made each time, and need not be on the CPU.
   Sample at(std::int64_t i, Where where = Where::current()) const;
-  Sample operator[](std::int64_t i) const { return at(i); }
+  Sample operator[](std::int64_t i) const { return at(i, Where()); }
 
   /// `fn` of each sample. It takes a Sample or its arrays, one or two Tensors, and returns what a Sample is
   /// made of. `lazy`: when the sample is read, each time; else now, once. With random transforms only a lazy

@@ -1,0 +1,208 @@
+// DataLoader: epochs, their batches and where a loop is in them.
+#include "frontend/data/keys.h"
+#include "frontend/data/prefetcher.h"
+#include "frontend/eager/invoke.h"
+#include "frontend/tensor/random_state.h"
+#include "frontend/trace/trace.h"
+#include "runtime/fail.h"
+
+#include <kiln/autograd.h>
+#include <kiln/data_loader.h>
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace kiln::data {
+
+namespace detail {
+
+struct LoaderShared {
+  Dataset dataset;
+  BatchSampler sampler;
+  BatchifyFn batchify;
+  int workers, ahead;
+
+  LoaderState state;
+  /// The next loop begins at `state`: no loop has begun there.
+  bool fresh = true;
+  /// The last loop's number: only this one moves `state`.
+  std::uint64_t loops = 0;
+};
+
+}  // namespace detail
+
+namespace {
+
+using detail::LoaderShared;
+
+/// What a sample depends on of the thread that makes it: the same for a worker and the loop's own thread.
+class SampleScope {
+ public:
+  explicit SampleScope(std::uint64_t key) : numbers_(RandomState{key, 0}) {}
+
+ private:
+  autograd::Pause pause_;
+  DeviceScope device_{cpu()};
+  RandomBlock numbers_;
+};
+
+/// Throws an Error of this text with the exception that is being handled nested in it.
+[[noreturn]] void rethrow_as(const std::string& what) {
+  Error error(what);
+  try {
+    throw;
+  } catch (const Error& e) {
+    error = Error(fmt::format("{}: {}", what, e.what()), e.kind());
+  } catch (const std::exception& e) {
+    error = Error(fmt::format("{}: {}", what, e.what()));
+  } catch (...) {
+  }
+  std::throw_with_nested(error);
+}
+
+Sample make_sample(const LoaderShared& loader, const LoaderState& epoch, std::int64_t index) {
+  const SampleScope scope(key_of(Purpose::sample, {epoch.seed, static_cast<std::uint64_t>(epoch.epoch),
+                                                   static_cast<std::uint64_t>(index)}));
+  try {
+    return loader.dataset.at(index, {});
+  } catch (...) {
+    rethrow_as(fmt::format("DataLoader: sample {}", index));
+  }
+}
+
+Batch make_batch(const LoaderShared& loader, const LoaderState& epoch, std::int64_t number,
+                 const Indices& indices) {
+  std::vector<Sample> samples;
+  for (const std::int64_t i : indices) samples.push_back(make_sample(loader, epoch, i));
+  const SampleScope scope(key_of(Purpose::batch, {epoch.seed, static_cast<std::uint64_t>(epoch.epoch),
+                                                  static_cast<std::uint64_t>(number)}));
+  try {
+    return loader.batchify(samples);
+  } catch (...) {
+    rethrow_as(fmt::format("DataLoader: batch {}, of {} samples beginning with sample {}", number,
+                           indices.size(), indices.empty() ? 0 : indices[0]));
+  }
+}
+
+BatchSampler sampler_of(const Dataset& dataset, const DataLoaderOptions& o) {
+  if (o.batch_sampler) {
+    if (o.batch_size != 0 || o.shuffle || o.sampler || o.last_batch != LastBatch::keep)
+      fail("a DataLoader takes a batch_sampler, or batch_size with shuffle, sampler and last_batch");
+    return *o.batch_sampler;
+  }
+  if (o.batch_size < 1)
+    fail("the batch_size of a DataLoader is {}: it must be 1 or more, or there must be a batch_sampler",
+         o.batch_size);
+  if (o.sampler && o.shuffle) fail("a DataLoader takes a sampler or shuffle, not both");
+  const Sampler order = o.sampler   ? *o.sampler
+                        : o.shuffle ? Sampler(RandomSampler(dataset.size()))
+                                    : Sampler(SequentialSampler(dataset.size()));
+  return {order, o.batch_size, o.last_batch};
+}
+
+}  // namespace
+
+/// One loop.
+class detail::LoaderEpoch {
+ public:
+  explicit LoaderEpoch(std::shared_ptr<LoaderShared> loader)
+      : loader_(std::move(loader)),
+        state_(loader_->state),
+        loop_(loader_->loops),
+        batches_(loader_->sampler.batches(state_.seed, state_.epoch)),
+        count_(static_cast<std::int64_t>(batches_.size())),
+        prefetcher_(checked_position(), count_, loader_->workers, loader_->ahead, [this](std::int64_t b) {
+          return make_batch(*loader_, state_, b, batches_[static_cast<std::size_t>(b)]);
+        }) {}
+
+  void take() {
+    batch_.reset();
+    if (next_ == count_) return move({state_.seed, state_.epoch + 1, 0}, true);
+    batch_ = prefetcher_.take();
+    ++next_;
+    move({state_.seed, state_.epoch, next_}, false);
+  }
+  const std::optional<Batch>& batch() const { return batch_; }
+
+ private:
+  std::int64_t checked_position() {
+    if (state_.position > count_)
+      fail(
+          "the restored position is {}, and epoch {} of the DataLoader has {} batches: it is of another "
+          "dataset "
+          "or batch size",
+          state_.position, state_.epoch, count_);
+    return next_ = state_.position;
+  }
+  void move(const LoaderState& to, bool fresh) const {
+    if (loader_->loops != loop_) return;
+    loader_->state = to;
+    loader_->fresh = fresh;
+  }
+
+  const std::shared_ptr<LoaderShared> loader_;
+  const LoaderState state_;  // at the beginning
+  const std::uint64_t loop_;
+  const std::vector<Indices> batches_;
+  const std::int64_t count_;
+  std::int64_t next_ = 0;
+  std::optional<Batch> batch_;
+  Prefetcher prefetcher_;
+};
+
+DataLoader::DataLoader(const Dataset& dataset, const DataLoaderOptions& o, Where where)
+    : shared_(at_line(where, [&] {
+        if (o.num_workers < 0 || o.prefetch.value_or(0) < 0)
+          fail("num_workers and prefetch of a DataLoader must be 0 or more, got {} and {}", o.num_workers,
+               o.prefetch.value_or(0));
+        auto shared = std::make_shared<LoaderShared>(LoaderShared{dataset,
+                                                                  sampler_of(dataset, o),
+                                                                  o.batchify_fn,
+                                                                  o.num_workers,
+                                                                  o.prefetch.value_or(2 * o.num_workers),
+                                                                  {}});
+        if (!shared->batchify) shared->batchify = batchify::Stack();
+        shared->state.seed = o.seed ? *o.seed : drawn_seed();
+        return shared;
+      })) {}
+
+std::int64_t DataLoader::size() const {
+  return shared_->sampler.size(shared_->state.seed, shared_->state.epoch);
+}
+
+DataLoader::Iterator DataLoader::begin() const {
+  if (Trace::current())
+    fail(
+        "a DataLoader has batches of values, and a network is being traced: loop over it outside of "
+        "hybrid_forward");
+  LoaderShared& loader = *shared_;
+  if (!loader.fresh) loader.state = {loader.state.seed, loader.state.epoch + 1, 0};
+  loader.fresh = false;
+  ++loader.loops;
+  Iterator out(std::make_shared<detail::LoaderEpoch>(shared_));
+  ++out;
+  return out;
+}
+
+LoaderState DataLoader::state() const { return shared_->state; }
+
+void DataLoader::restore(const LoaderState& state, Where where) {
+  if (state.epoch < 0 || state.position < 0)
+    fail("{}a DataLoader's state of epoch {}, position {}: both are 0 or more", line_prefix(where),
+         state.epoch, state.position);
+  shared_->state = state;
+  shared_->fresh = true;
+  ++shared_->loops;  // a loop that goes on no longer moves it
+}
+
+const Batch& DataLoader::Iterator::operator*() const { return *epoch_->batch(); }
+
+DataLoader::Iterator& DataLoader::Iterator::operator++() {
+  epoch_->take();
+  return *this;
+}
+
+bool DataLoader::Iterator::done() const { return !epoch_->batch(); }
+
+}  // namespace kiln::data

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+
+/// Random numbers of data are functions of what they are for, not of when or by which thread they are drawn.
+namespace kiln::data {
+
+/// What a key is for, so that no two uses share their numbers.
+enum class Purpose : std::uint64_t { seed, order, sample, batch };
+
+/// The finalizer of splitmix64 (Steele, Lea, Flood 2014): a bijection whose output bits depend on all input
+/// bits.
+constexpr std::uint64_t scrambled(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// A seed for this purpose, of these numbers.
+constexpr std::uint64_t key_of(Purpose purpose, std::initializer_list<std::uint64_t> numbers) {
+  std::uint64_t key = static_cast<std::uint64_t>(purpose);
+  for (const std::uint64_t n : numbers) key = scrambled(key + 0x9e3779b97f4a7c15ull) ^ scrambled(~n);
+  return scrambled(key);
+}
+
+/// A sequence of uniform numbers.
+class Uniform {
+ public:
+  explicit constexpr Uniform(std::uint64_t key) : state_(key) {}
+  /// 0 <= x < n, each with the same probability: the high half of n times a number of 64 bits, without those
+  /// whose low half would favour some (Lemire 2019).
+  constexpr std::uint64_t below(std::uint64_t n) {
+    const std::uint64_t surplus = -n % n;
+    for (;;) {
+      const unsigned __int128 product = static_cast<unsigned __int128>(next()) * n;
+      if (static_cast<std::uint64_t>(product) >= surplus) return static_cast<std::uint64_t>(product >> 64);
+    }
+  }
+
+ private:
+  constexpr std::uint64_t next() { return scrambled(state_ += 0x9e3779b97f4a7c15ull); }
+  std::uint64_t state_;
+};
+
+/// A seed from the program's stream of random numbers.
+std::uint64_t drawn_seed();
+
+}  // namespace kiln::data

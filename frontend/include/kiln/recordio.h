@@ -1,0 +1,119 @@
+#pragma once
+#include <kiln/export.h>
+#include <kiln/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// MXNet's RecordIO files: byte strings one after another, written by mx.recordio and im2rec, in both
+/// directions with the same bytes. A record has less than 2^29 bytes.
+///
+/// Readers throw kiln::Error, naming the file and the byte, for files that are no RecordIO, cut short or
+/// damaged. They allocate in proportion to the bytes that are there.
+namespace kiln::recordio {
+
+/// Reads records one after another. Thread rule: one thread at a time.
+class KILN_API Reader {
+ public:
+  explicit Reader(const std::string& path);
+  ~Reader();
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+
+  /// The next record; none at the end of the file.
+  std::optional<std::string> read();
+  /// The byte at which the next record begins.
+  std::uint64_t tell() const;
+  /// Goes on at a byte that tell() has told.
+  void seek(std::uint64_t byte);
+  /// Goes on at the beginning.
+  void reset() { seek(0); }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes a file anew. Thread rule: one thread at a time.
+class KILN_API Writer {
+ public:
+  /// Throws if the file cannot be written. An old one is emptied.
+  explicit Writer(const std::string& path);
+  /// Closes the file; what fails then is lost, which close() would throw.
+  ~Writer();
+  Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
+
+  /// Throws for a record of 2^29 bytes or more, after close(), and if the system cannot write.
+  void write(std::string_view record);
+  /// The byte at which the next record begins.
+  std::uint64_t tell() const;
+  /// Writes what is still in memory and closes the file. A second call does nothing.
+  void close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Reads records by key: the index is a text file with a line `KEY\tBYTE` for each. Any thread, at any time.
+class KILN_API IndexedReader {
+ public:
+  /// Throws for an index with another line, the same key twice, or a byte behind the file's end.
+  IndexedReader(const std::string& idx_path, const std::string& rec_path);
+  ~IndexedReader();
+  IndexedReader(IndexedReader&&) noexcept;
+  IndexedReader& operator=(IndexedReader&&) noexcept;
+
+  /// In the order of the index.
+  const std::vector<std::int64_t>& keys() const;
+  /// Throws for a key that is not in the index.
+  std::string read_idx(std::int64_t key) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes records with their index. Thread rule: one thread at a time.
+class KILN_API IndexedWriter {
+ public:
+  IndexedWriter(const std::string& idx_path, const std::string& rec_path);
+  ~IndexedWriter();
+  IndexedWriter(IndexedWriter&&) noexcept;
+  IndexedWriter& operator=(IndexedWriter&&) noexcept;
+
+  /// As Writer::write(). Throws for a key that was written before.
+  void write_idx(std::int64_t key, std::string_view record);
+  /// As Writer::close(), for both files.
+  void close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// What an image's record has before the image.
+struct IRHeader {
+  /// One number, or any other count, which takes another form in the file.
+  std::vector<float> label = {0};
+  std::uint64_t id = 0;
+  std::uint64_t id2 = 0;  ///< higher bits of the id
+  bool operator==(const IRHeader&) const = default;
+};
+
+/// A record of a header and bytes, usually of an encoded image. mx.recordio.pack writes one number in either
+/// form, as the label is a number or an array: here it is a number.
+KILN_API std::string pack(const IRHeader& header, std::string_view bytes);
+/// The two parts of a record. Throws for a record that is shorter than its header says.
+KILN_API std::pair<IRHeader, std::string> unpack(std::string_view record);
+/// The same of a sample of RecordFileDataset; the bytes are u8 of shape (bytes,).
+KILN_API std::pair<IRHeader, Tensor> unpack(const Tensor& record,
+                                            std::source_location where = std::source_location::current());
+
+}  // namespace kiln::recordio
