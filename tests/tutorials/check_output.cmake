@@ -1,5 +1,5 @@
-# Runs PROGRAM and compares what it prints with the file EXPECTED, line for line.
-execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE got ERROR_VARIABLE errors RESULT_VARIABLE status)
+# Runs PROGRAM with ARGUMENTS and compares what it prints with the file EXPECTED, line for line.
+execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} OUTPUT_VARIABLE got ERROR_VARIABLE errors RESULT_VARIABLE status)
 file(READ "${EXPECTED}" expected)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}\n${errors}")

@@ -5,4 +5,5 @@
 #include <kiln/dataset.h>
 #include <kiln/recordio.h>
 #include <kiln/sampler.h>
+#include <kiln/transforms.h>
 #include <kiln/vision_data.h>
