@@ -165,7 +165,7 @@ TEST_CASE("factors of brightness, contrast and saturation", "[transforms]") {
 TEST_CASE("hue turns colours", "[transforms]") {
   // Whole turns and none change nothing; the corners of the hexagon are known.
   const Tensor x = pixel({200, 100, 50});
-  for (const float v : floats_of(RandomHue(0)(x) - x)) CHECK(std::abs(v) < 1e-3f);
+  for (const float v : floats_of(RandomHue(0)(x) - x.to(cpu()))) CHECK(std::abs(v) < 1e-3f);
   int near_green = 0;
   random::seed(2);
   for (int i = 0; i < 400; ++i) {
@@ -193,7 +193,7 @@ TEST_CASE("jitter is the four in any order; lighting is normal noise", "[transfo
   double sum[3] = {}, squares[3] = {};
   constexpr int draws = 2000;
   for (int i = 0; i < draws; ++i) {
-    const Floats f = floats_of(lighting(x) - x);
+    const Floats f = floats_of(lighting(x) - x.to(cpu()));
     for (std::size_t k = 0; k < 3; ++k) {
       CHECK(f[k] == Approx(f[k + 3]).margin(1e-3));  // each pixel alike
       sum[k] += f[k], squares[k] += static_cast<double>(f[k]) * static_cast<double>(f[k]);

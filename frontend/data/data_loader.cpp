@@ -1,6 +1,7 @@
 // DataLoader: epochs, their batches and where a loop is in them.
 #include "frontend/data/keys.h"
 #include "frontend/data/prefetcher.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
@@ -39,12 +40,23 @@ using detail::LoaderShared;
 /// What a sample depends on of the thread that makes it: the same for a worker and the loop's own thread.
 class SampleScope {
  public:
-  explicit SampleScope(std::uint64_t key) : numbers_(RandomState{key, 0}) {}
+  SampleScope(Device device, std::uint64_t key) : device_(device), numbers_(RandomState{key, 0}) {}
 
  private:
   autograd::Pause pause_;
-  DeviceScope device_{cpu()};
+  DeviceScope device_;
   RandomBlock numbers_;
+};
+
+/// An epoch: what a batch of it depends on, with the loader.
+struct Epoch {
+  std::uint64_t seed;
+  std::uint64_t number;
+  Device device;  ///< DeviceScope's, of the loop's thread
+
+  SampleScope scope(Purpose purpose, std::int64_t index) const {
+    return {device, key_of(purpose, {seed, number, static_cast<std::uint64_t>(index)})};
+  }
 };
 
 /// Throws an Error of this text with the exception that is being handled nested in it.
@@ -61,9 +73,8 @@ class SampleScope {
   std::throw_with_nested(error);
 }
 
-Sample make_sample(const LoaderShared& loader, const LoaderState& epoch, std::int64_t index) {
-  const SampleScope scope(key_of(Purpose::sample, {epoch.seed, static_cast<std::uint64_t>(epoch.epoch),
-                                                   static_cast<std::uint64_t>(index)}));
+Sample make_sample(const LoaderShared& loader, const Epoch& epoch, std::int64_t index) {
+  const SampleScope scope = epoch.scope(Purpose::sample, index);
   try {
     return loader.dataset.at(index, {});
   } catch (...) {
@@ -71,12 +82,11 @@ Sample make_sample(const LoaderShared& loader, const LoaderState& epoch, std::in
   }
 }
 
-Batch make_batch(const LoaderShared& loader, const LoaderState& epoch, std::int64_t number,
+Batch make_batch(const LoaderShared& loader, const Epoch& epoch, std::int64_t number,
                  const Indices& indices) {
   std::vector<Sample> samples;
   for (const std::int64_t i : indices) samples.push_back(make_sample(loader, epoch, i));
-  const SampleScope scope(key_of(Purpose::batch, {epoch.seed, static_cast<std::uint64_t>(epoch.epoch),
-                                                  static_cast<std::uint64_t>(number)}));
+  const SampleScope scope = epoch.scope(Purpose::batch, number);
   try {
     return loader.batchify(samples);
   } catch (...) {
@@ -110,10 +120,11 @@ class detail::LoaderEpoch {
       : loader_(std::move(loader)),
         state_(loader_->state),
         loop_(loader_->loops),
+        epoch_{state_.seed, static_cast<std::uint64_t>(state_.epoch), CallContext::current().device},
         batches_(loader_->sampler.batches(state_.seed, state_.epoch)),
         count_(static_cast<std::int64_t>(batches_.size())),
         prefetcher_(checked_position(), count_, loader_->workers, loader_->ahead, [this](std::int64_t b) {
-          return make_batch(*loader_, state_, b, batches_[static_cast<std::size_t>(b)]);
+          return make_batch(*loader_, epoch_, b, batches_[static_cast<std::size_t>(b)]);
         }) {}
 
   void take() {
@@ -144,6 +155,7 @@ class detail::LoaderEpoch {
   const std::shared_ptr<LoaderShared> loader_;
   const LoaderState state_;  // at the beginning
   const std::uint64_t loop_;
+  const Epoch epoch_;
   const std::vector<Indices> batches_;
   const std::int64_t count_;
   std::int64_t next_ = 0;

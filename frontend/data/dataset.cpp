@@ -1,5 +1,6 @@
 // Datasets are functions of an index: each operation on one makes a function of it.
 #include "frontend/data/keys.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
@@ -141,6 +142,6 @@ SimpleDataset::SimpleDataset(std::vector<Sample> samples)
     : Dataset(static_cast<std::int64_t>(samples.size()),
               [samples](std::int64_t i) { return samples[static_cast<std::size_t>(i)]; }) {}
 
-Tensor scalar(double value, DType dtype) { return filled({dtype, {}}, value, cpu()); }
+Tensor scalar(double value, DType dtype) { return filled({dtype, {}}, value, CallContext::current().device); }
 
 }  // namespace kiln::data

@@ -123,7 +123,7 @@ RandomSaturation::RandomSaturation(double saturation, Where where)
 Tensor RandomSaturation::operator()(const Tensor& x) const {
   const ImageShape s = shape_of_colors(x, "RandomSaturation");
   const float a = drawn_factor(amount_);
-  if (s.channels == 1) return x;
+  if (s.channels == 1) return x.to(cpu());
   return each_pixel(x, s, [&](const Color& c) { return blended(c, a, brightness_of(c)); });
 }
 
@@ -132,7 +132,7 @@ RandomHue::RandomHue(double hue, Where where) : amount_(checked(hue, "RandomHue"
 Tensor RandomHue::operator()(const Tensor& x) const {
   const ImageShape s = shape_of_colors(x, "RandomHue");
   const auto turn = static_cast<float>(6 * between(-amount_, amount_, drawn(1)[0]));
-  if (s.channels == 1) return x;
+  if (s.channels == 1) return x.to(cpu());
   return each_pixel(x, s, [&](Color c) {
     for (float& v : c) v /= 255;
     HueLightness turned = to_hls(c);
@@ -167,7 +167,7 @@ Tensor RandomLighting::operator()(const Tensor& x) const {
   constexpr double component[3][3] = {
       {-0.5675, 0.7192, 0.4009}, {-0.5808, -0.0045, -0.8140}, {-0.5836, -0.6948, 0.4203}};
   const std::vector<float> normal = random::normal(0, 1, {3}).to_vector<float>();
-  if (s.channels == 1) return x;
+  if (s.channels == 1) return x.to(cpu());
   Color shift;
   for (std::size_t k = 0; k < 3; ++k) {
     double sum = 0;

@@ -168,7 +168,7 @@ Tensor RandomResizedCrop::operator()(const Tensor& x) const {
 
 Tensor RandomFlipLeftRight::operator()(const Tensor& x) const {
   const ImageShape s = shape_of_image(x, "RandomFlipLeftRight");
-  if (drawn(1)[0] >= 0.5f) return x;
+  if (drawn(1)[0] >= 0.5f) return x.to(cpu());
   return made_of(x, x.shape(), [&]<class T>(const T* from, T* to) {
     for (std::int64_t pixel = 0; pixel < s.height * s.width; ++pixel) {
       const std::int64_t mirrored = pixel + s.width - 1 - 2 * (pixel % s.width);
@@ -179,7 +179,7 @@ Tensor RandomFlipLeftRight::operator()(const Tensor& x) const {
 
 Tensor RandomFlipTopBottom::operator()(const Tensor& x) const {
   const ImageShape s = shape_of_image(x, "RandomFlipTopBottom");
-  if (drawn(1)[0] >= 0.5f) return x;
+  if (drawn(1)[0] >= 0.5f) return x.to(cpu());
   return made_of(x, x.shape(), [&]<class T>(const T* from, T* to) {
     for (std::int64_t row = 0; row < s.height; ++row)
       std::copy_n(from + (s.height - 1 - row) * s.row(), s.row(), to + row * s.row());
