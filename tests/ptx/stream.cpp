@@ -19,7 +19,7 @@ int Stream::run_until(std::uint64_t position) {
 }
 
 void* Streams::create(bool is_blocking) {
-  auto stream = std::make_shared<Stream>(is_blocking);
+  auto stream = std::make_shared<Stream>(is_blocking, std::getenv("KILN_PTX_RECOVERS") != nullptr);
   void* const handle = stream.get();
   streams_.emplace(handle, std::move(stream));
   return handle;
