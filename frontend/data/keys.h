@@ -1,4 +1,6 @@
 #pragma once
+#include "runtime/hash.h"
+
 #include <cstdint>
 #include <initializer_list>
 
@@ -7,14 +9,6 @@ namespace kiln::data {
 
 /// What a key is for, so that no two uses share their numbers.
 enum class Purpose : std::uint64_t { seed, order, sample, batch };
-
-/// The finalizer of splitmix64 (Steele, Lea, Flood 2014): a bijection whose output bits depend on all input
-/// bits.
-constexpr std::uint64_t scrambled(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 /// A seed for this purpose, of these numbers.
 constexpr std::uint64_t key_of(Purpose purpose, std::initializer_list<std::uint64_t> numbers) {

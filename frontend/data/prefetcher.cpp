@@ -29,9 +29,9 @@ struct Prefetcher::Work {
 
   std::mutex mutex;
   std::condition_variable wanted, finished;
-  std::map<std::int64_t, Made> made = {};  // begun before they were asked for, and finished
+  std::map<std::int64_t, Made> made = {};  // finished, and not taken yet
   std::int64_t begun;                      // the first batch that no thread has begun
-  std::int64_t asked;                      // the first batch that was not asked for
+  std::int64_t requested;                  // the first batch that take() has not requested
   bool stop = false;
   std::vector<std::thread> threads = {};
 
@@ -40,7 +40,7 @@ struct Prefetcher::Work {
     const ThreadLimit alone(1);
     std::unique_lock lock(mutex);
     for (;;) {
-      wanted.wait(lock, [&] { return stop || begun == end || begun < asked + ahead; });
+      wanted.wait(lock, [&] { return stop || begun == end || begun < requested + ahead; });
       if (stop || begun == end) return;
       const std::int64_t number = begun++;
       lock.unlock();
@@ -58,7 +58,7 @@ struct Prefetcher::Work {
 
   Made take() {
     std::unique_lock lock(mutex);
-    const std::int64_t number = asked++;
+    const std::int64_t number = requested++;
     wanted.notify_one();
     finished.wait(lock, [&] { return made.contains(number); });
     return std::move(made.extract(number).mapped());
@@ -85,7 +85,7 @@ Prefetcher::Prefetcher(std::int64_t first, std::int64_t end, int workers, int ah
                        .wanted = {},
                        .finished = {},
                        .begun = first,
-                       .asked = first});
+                       .requested = first});
   try {
     for (int i = 0; i < workers; ++i) work_->threads.emplace_back([work = work_.get()] { work->run(); });
   } catch (const std::system_error& e) {

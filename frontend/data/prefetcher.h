@@ -12,7 +12,7 @@ namespace kiln::data {
 class Prefetcher {
  public:
   /// Batches `first` to `end` - 1, each by `make`, which any of the threads calls. At most `ahead` batches
-  /// are made before they are asked for. Without workers, take() makes them. Throws if a thread cannot start.
+  /// are prefetched. Without workers, take() makes them. Throws if a thread cannot start.
   Prefetcher(std::int64_t first, std::int64_t end, int workers, int ahead,
              std::function<Batch(std::int64_t)> make);
   /// Waits for the batches in work, and ends the threads.

@@ -277,7 +277,14 @@ class LoopGradient {
   struct Carried {
     std::vector<std::size_t> states, shared;
   };
-  static Carried carried(const Flags& states, const Flags& shared) {
+  /// Those with a gradient before or after one of the steps.
+  Carried carried(const Sequence& s) {
+    Flags states(initial_.size()), shared(now_.shared.size());
+    for (const Flags& f : s.list) {
+      unite(states, f);
+      unite(states, structure(f).states);
+      unite(shared, structure(f).shared);
+    }
     Carried c;
     for (std::size_t i = 0; i < states.size(); ++i)
       if (states[i]) c.states.push_back(i);
@@ -305,9 +312,14 @@ class LoopGradient {
   }
   Running nothing() const { return {Values(now_.states.size()), Values(now_.shared.size())}; }
   Value integer(std::size_t n) { return p_.full_integer({DType::i64, {}}, static_cast<std::int64_t>(n)); }
-  /// What a loop carries to know the element of the sequence that a step has: its number, a scalar of i64.
-  /// Nothing if there is only one.
-  Values first_place(const Sequence& s) { return s.list.size() > 1 ? Values{integer(0)} : Values(); }
+  /// What a loop starts with. Where the sequence has several elements, the place of the step comes first: the
+  /// number of its element, a scalar of i64.
+  Values start(const Sequence& s, const Carried& c) {
+    Values list = s.list.size() > 1 ? Values{integer(0)} : Values();
+    for (Value v : pack(now_, c)) list.push_back(v);
+    return list;
+  }
+  static Args behind_place(const Sequence& s, Args list) { return list.subspan(s.list.size() > 1 ? 1 : 0); }
   /// `step`, composed for each element of the sequence, behind the place of the step before. `carried` begins
   /// with the place.
   Values step_at_place(const Sequence& s, Args carried, const std::function<Values(const Flags&)>& step) {
@@ -324,6 +336,13 @@ class LoopGradient {
     results.insert(results.begin(),
                    p_.select(p_.compare(Compare::eq, next, integer(s.list.size())), integer(s.again), next));
     return results;
+  }
+  /// The heads of a step, from the rows of those that have a gradient.
+  Values heads_of(Args rows) const {
+    Values heads;
+    std::size_t next = 0;
+    for (Value v : heads_) heads.push_back(v.valid() ? rows[next++] : Value());
+    return heads;
   }
   void run_apart(std::int64_t i);
   void run_loop(std::int64_t steps, const Sequence& sequence);
@@ -362,40 +381,31 @@ void LoopGradient::run_apart(std::int64_t i) {
 
 void LoopGradient::run_loop(std::int64_t steps, const Sequence& s) {
   if (ir::DrawCounter* const draws = p_.draw_counter()) draws->seek(args_.first_draw);
-  Flags any(initial_.size()), shared(now_.shared.size()), has_row(data_.size());
-  for (const Flags& f : s.list) {
-    unite(any, f);
-    unite(any, structure(f).states);
-    unite(shared, structure(f).shared);
-    unite(has_row, structure(f).rows);
-  }
-  const Carried c = carried(any, shared);
+  const Carried c = carried(s);
+  Flags has_row(data_.size());
+  for (const Flags& f : s.list) unite(has_row, structure(f).rows);
   Values rows;
   for (const Values* list : {&data_, &before_, &heads_})
     for (Value v : *list)
       if (v.valid()) rows.push_back(backwards(p_, v, steps));
   const bool indexed = gradient_.any_row_shared();
   if (indexed) rows.push_back(p_.reverse(p_.iota({DType::i64, {steps}}, 0), {0}));
-  Values start = first_place(s);
-  const std::size_t places = start.size();
-  for (Value v : pack(now_, c)) start.push_back(v);
+  const Values first = start(s, c);
   const Values out = p_.loop(
-      steps, start, rows, {},
+      steps, first, rows, {},
       [&](Args sums, Args row) -> LoopStep {
         const Args data = row.subspan(0, data_.size()), before = row.subspan(data_.size(), before_.size());
         Values next = step_at_place(s, sums, [&](const Flags& states_after) {
           Running r = nothing();
-          unpack(sums.subspan(places), c, states_after, r);
-          std::size_t next_row = data_.size() + before_.size();
-          Values heads;
-          for (Value v : heads_) heads.push_back(v.valid() ? row[next_row++] : Value());
+          unpack(behind_place(s, sums), c, states_after, r);
+          const Values heads = heads_of(row.subspan(data_.size() + before_.size()));
           const Values terms = gradient_.step(r, before, data, heads, indexed ? row.back() : Value());
           Values results = pack(r, c);
           for (std::size_t k = 0; k < terms.size(); ++k)
             if (has_row[k]) results.push_back(terms[k].valid() ? terms[k] : p_.like(data[k], 0));
           return results;
         });
-        const auto end = next.begin() + static_cast<std::ptrdiff_t>(start.size());
+        const auto end = next.begin() + static_cast<std::ptrdiff_t>(first.size());
         Values terms(end, next.end());
         next.erase(end, next.end());
         return {std::move(next), std::move(terms), {}};
@@ -403,13 +413,14 @@ void LoopGradient::run_loop(std::int64_t steps, const Sequence& s) {
       per_step_);
   // A state that has no gradient in front of the first step has none.
   Flags last = valid(now_.states);
-  for (std::int64_t i = 0; i < steps; ++i) {
+  for (std::int64_t left = steps, alike = 1; left > 0; left -= alike) {
     const StepGradient::Structure& known = structure(last);
-    for (std::size_t k = 0; k < data_.size(); ++k) terms_[k] += known.rows[k];
+    if (known.states == last) alike = left;
+    for (std::size_t k = 0; k < data_.size(); ++k) terms_[k] += known.rows[k] ? alike : 0;
     last = known.states;
   }
-  unpack(Args(out).subspan(places), c, last, now_);
-  std::size_t next = start.size();
+  unpack(behind_place(s, out), c, last, now_);
+  std::size_t next = first.size();
   for (std::size_t k = 0; k < data_.size(); ++k)
     pieces_[k].push_back(has_row[k] ? p_.reverse(out[next++], {0}) : Value());
   sizes_.push_back(steps);
@@ -462,14 +473,7 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
       unite(reached_shared, structure(f).shared);
     }
   const Sequence s = merged(every);
-  Flags any = valid(now_.states), shared(now_.shared.size());
-  for (const Flags& f : s.list) {
-    unite(any, f);
-    unite(any, structure(f).states);
-    unite(shared, structure(f).shared);
-  }
-
-  const Carried c = carried(any, shared);
+  const Carried c = carried(s);
   Values rows;
   for (const Values* values : {&before_, &heads_})
     for (Value v : *values)
@@ -479,18 +483,13 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
     per_step_ = draws->per_step();
     draws->seek(first_of_steps);
   }
-  Values start = first_place(s);
-  const std::size_t places = start.size();
-  for (Value v : pack(now_, c)) start.push_back(v);
   const Values out = p_.loop(
-      most, start, rows, {},
+      most, start(s, c), rows, {},
       [&](Args sums, Args row) -> LoopStep {
         const auto step = [&](const Flags& states_after) {
           Running r = nothing();
-          unpack(sums.subspan(places), c, states_after, r);
-          std::size_t next = before_.size();
-          Values heads;
-          for (Value v : heads_) heads.push_back(v.valid() ? row[next++] : Value());
+          unpack(behind_place(s, sums), c, states_after, r);
+          const Values heads = heads_of(row.subspan(before_.size()));
           (void)gradient_.step(r, row.subspan(0, before_.size()), {}, heads, {});
           return pack(r, c);
         };
@@ -502,7 +501,7 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
       },
       per_step_);
   Running sums = now_;
-  unpack(Args(out).subspan(places), c, reached, sums);
+  unpack(behind_place(s, out), c, reached, sums);
   now_.states = std::move(sums.states);
   for (std::size_t i = 0; i < reached_shared.size(); ++i)
     if (reached_shared[i]) now_.shared[i] = sums.shared[i];

@@ -59,18 +59,18 @@ void Transfer::download(std::byte* to, const std::byte* from, std::size_t bytes)
   constexpr const char* what = "copying from the GPU";
   const std::lock_guard lock(down_mutex_);
   // The GPU fills one buffer while the host empties the other.
-  std::size_t asked = 0;
-  const auto ask = [&] {
-    if (asked == bytes) return;
-    Pinned& buffer = made(down_[asked / piece % down_.size()]);
-    const std::size_t n = std::min(piece, bytes - asked);
-    stream_.check(driver().download(buffer.data, number(from + asked), n, stream_.handle()), what);
+  std::size_t requested = 0;
+  const auto request = [&] {
+    if (requested == bytes) return;
+    Pinned& buffer = made(down_[requested / piece % down_.size()]);
+    const std::size_t n = std::min(piece, bytes - requested);
+    stream_.check(driver().download(buffer.data, number(from + requested), n, stream_.handle()), what);
     buffer.event.record(stream_);
-    asked += n;
+    requested += n;
   };
-  ask();
+  request();
   for (std::size_t done = 0; done < bytes; done += piece) {
-    ask();
+    request();
     Pinned& buffer = *down_[done / piece % down_.size()];
     buffer.event.wait(what);
     std::memcpy(to + done, buffer.data, std::min(piece, bytes - done));

@@ -8,6 +8,7 @@
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
+#include "runtime/hash.h"
 #include "runtime/log.h"
 
 #include <kiln/autograd.h>
@@ -37,18 +38,13 @@ class InitializerStream {
   InitializerStream() {
     RandomStreamScope scope(RandomStream::initializer);
     const RandomState taken = reserve_random(1);
-    key_ = mix(taken.seed) ^ mix(taken.counter + 0x632be59bd9b4e019ull);
+    key_ = scrambled(taken.seed) ^ scrambled(taken.counter + 0x632be59bd9b4e019ull);
   }
   double operator()() {
-    return static_cast<double>(mix(key_ + 0x9e3779b97f4a7c15ull * ++index_) >> 11) * 0x1p-53;
+    return static_cast<double>(scrambled(key_ + 0x9e3779b97f4a7c15ull * ++index_) >> 11) * 0x1p-53;
   }
 
  private:
-  static std::uint64_t mix(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-  }
   std::uint64_t key_;
   std::uint64_t index_ = 0;
 };

@@ -85,7 +85,7 @@ class KILN_API Dataset {
   Dataset shard(std::int64_t num_shards, std::int64_t index, Where where = Where::current()) const;
   /// The first `count` samples, or all if there are fewer.
   Dataset take(std::int64_t count, Where where = Where::current()) const;
-  /// The samples in the order of the sampler, which is asked once, now. A random order is drawn from the
+  /// The samples in the order of the sampler, which is evaluated once, now. A random order is drawn from the
   /// program's stream of random numbers.
   Dataset sample(const Sampler& sampler, Where where = Where::current()) const;
 
