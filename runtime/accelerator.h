@@ -25,12 +25,19 @@ struct LaunchArguments {
   const Step& step;            ///< for errors
 };
 
+/// Takes kernels and copies of a device, in the order in which it is to do them.
+class WorkQueue {
+ public:
+  virtual ~WorkQueue() = default;
+  virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+};
+
 /// A device with memory of its own, which the host has addresses of but cannot read. All work runs in the
 /// order of the calls, which return before it is done; download() returns after it. Throws kiln::Error for
 /// want of memory, and for a failure on the device, of this work or of earlier work. Any thread may call it.
-class Accelerator {
+class Accelerator : public WorkQueue {
  public:
-  virtual ~Accelerator() = default;
 
   /// Uninitialised memory, aligned to 256 bytes. Null for no bytes.
   virtual std::byte* allocate(std::size_t bytes, memory::Use use) = 0;
@@ -46,7 +53,6 @@ class Accelerator {
   virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
   /// Waits for earlier work, not for what other threads add meanwhile.
   virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
-  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   /// Sets bytes to 0.
   virtual void clear(std::byte* data, std::size_t bytes) = 0;
   /// Waits for all work.
@@ -54,7 +60,6 @@ class Accelerator {
 
   /// The kernel's code on the device.
   virtual std::shared_ptr<void> load(const PlannedKernel& kernel) = 0;
-  virtual void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
   /// An empty graph. Null if work has to be enqueued step by step, so that an error is that of one step.
   virtual std::unique_ptr<DeviceGraph> make_graph() = 0;
 
@@ -64,14 +69,10 @@ class Accelerator {
   virtual double seconds_between(const std::shared_ptr<void>& from, const std::shared_ptr<void>& to) = 0;
 };
 
-/// Work that a device repeats: launches and copies in the order in which they are added, enqueued as one.
-/// One thread at a time.
-class DeviceGraph {
+/// Work that a device repeats: what is added to it is not done at once, but in each run. The addresses and
+/// numbers are those of every run. One thread at a time.
+class DeviceGraph : public WorkQueue {
  public:
-  virtual ~DeviceGraph() = default;
-  /// The addresses and numbers of the arguments are those of every run.
-  virtual void add_launch(const std::shared_ptr<void>& kernel, const LaunchArguments& arguments) = 0;
-  virtual void add_copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   /// Enqueues the work. Nothing is added after the first run.
   virtual void run() = 0;
 };
@@ -84,10 +85,10 @@ inline Accelerator* accelerator_of(Device device) {
 }
 
 // The same for any device: null is the CPU.
-inline void copy_bytes(Accelerator* accelerator, std::byte* to, const std::byte* from, std::size_t bytes) {
+inline void copy_bytes(WorkQueue* queue, std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 0 || to == from) return;
-  if (accelerator)
-    accelerator->copy(to, from, bytes);
+  if (queue)
+    queue->copy(to, from, bytes);
   else
     std::memmove(to, from, bytes);
 }

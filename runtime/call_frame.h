@@ -1,5 +1,6 @@
 #pragma once
 #include "runtime/executable.h"
+#include "runtime/repeated_call.h"
 #include "runtime/small_array.h"
 
 #include <cstddef>
@@ -35,12 +36,23 @@ class CallFrame {
   /// the state before them; it is called only if the executable draws.
   template <class Reserve>
   void run(Reserve&& reserve) {
-    const std::int64_t draws = executable_.plan().random_draws;
-    executable_.run({arguments_.data(), argument_count()}, {results_.data(), result_count()},
-                    draws > 0 ? reserve(draws) : RandomState{}, addresses_);
+    executable_.run(arguments(), results(), random(reserve), addresses_);
+  }
+  /// The same by `call`, which is one of this executable.
+  template <class Reserve>
+  void repeat(RepeatedCall& call, Reserve&& reserve) {
+    call.run(arguments(), results(), random(reserve), addresses_);
   }
 
  private:
+  std::span<const Argument> arguments() { return {arguments_.data(), argument_count()}; }
+  std::span<void* const> results() { return {results_.data(), result_count()}; }
+  template <class Reserve>
+  RandomState random(Reserve& reserve) const {
+    const std::int64_t draws = executable_.plan().random_draws;
+    return draws > 0 ? reserve(draws) : RandomState{};
+  }
+
   const Executable& executable_;
   SmallArray<Argument, 32> arguments_;
   SmallArray<void*, 8> results_;

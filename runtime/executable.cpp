@@ -10,6 +10,7 @@
 #include "runtime/profile.h"
 #include "runtime/small_array.h"
 #include "runtime/threads.h"
+#include "runtime/workspace.h"
 
 #include <kiln/threads.h>
 
@@ -21,37 +22,6 @@
 
 namespace kiln {
 namespace {
-
-/// The arena of one call, on the CPU counted as arena_bytes in the memory report.
-class Arena {
- public:
-  /// `owner` is named in the error if there is no memory.
-  Arena(std::int64_t bytes, const std::string& owner, Accelerator* accelerator)
-      : bytes_(static_cast<std::size_t>(bytes)), accelerator_(accelerator) {
-    if (bytes_ == 0) return;
-    try {
-      data_ = accelerator_ ? accelerator_->allocate(bytes_, memory::Use::arena)
-                           : static_cast<std::byte*>(memory::allocate(bytes_, memory::Use::arena));
-    } catch (const Error& e) {
-      fail("{}: no memory for its temporaries: {}", owner, e.what());
-    }
-  }
-  ~Arena() {
-    if (bytes_ == 0) return;
-    if (accelerator_)
-      accelerator_->deallocate(data_, bytes_, memory::Use::arena);
-    else
-      memory::deallocate(data_, bytes_, memory::Use::arena);
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  std::byte* data() const { return data_; }
-
- private:
-  std::size_t bytes_;
-  Accelerator* accelerator_;
-  std::byte* data_ = nullptr;
-};
 
 struct KernelCall {
   KernelFn entry;
@@ -211,57 +181,39 @@ void Executable::add_prepacked(std::size_t index) {
   }
 }
 
-/// The scratch memory that launches share. It is allocated before the first of them: a step that follows a
-/// write to an input cannot fail for want of memory.
-class Executable::Workspace {
- public:
-  Workspace(std::span<const Launch> launches, const std::string& owner, Accelerator* accelerator)
-      : threads_(any_scratch(launches) ? num_threads() : 0),
-        scratch_(accelerator ? bytes_on(launches) : bytes_of(launches), owner, accelerator) {}
-
-  /// The threads of a launch whose extent exceeds its grain.
-  int threads() const { return threads_ > 0 ? threads_ : num_threads(); }
-  std::byte* scratch() const { return scratch_.data(); }
-
- private:
-  static bool any_scratch(std::span<const Launch> launches) {
-    return std::any_of(launches.begin(), launches.end(), [](const Launch& l) { return l.scratch_bytes > 0; });
+std::int64_t Executable::scratch_bytes(std::span<const Launch> launches, int threads) const {
+  std::int64_t bytes = 0;
+  for (const Launch& l : launches) {
+    // On an accelerator each iteration has scratch memory of its own.
+    const std::int64_t parts = accelerator_ ? l.extent : workers_for(l.extent, l.grain, threads);
+    bytes = std::max(bytes, l.scratch_bytes * parts);
   }
-  std::int64_t bytes_of(std::span<const Launch> launches) const {
-    std::int64_t bytes = 0;
-    if (threads_ > 0)
-      for (const Launch& l : launches)
-        bytes = std::max(bytes, l.scratch_bytes * workers_for(l.extent, l.grain, threads_));
-    return bytes;
-  }
+  return bytes;
+}
 
-  /// On an accelerator each iteration has scratch memory of its own.
-  static std::int64_t bytes_on(std::span<const Launch> launches) {
-    std::int64_t bytes = 0;
-    for (const Launch& l : launches) bytes = std::max(bytes, l.scratch_bytes * l.extent);
-    return bytes;
-  }
-
-  int threads_;  // 0: no launch has scratch memory
-  Arena scratch_;
-};
+Workspace Executable::make_workspace(std::span<const Launch> launches) const {
+  const bool any =
+      std::any_of(launches.begin(), launches.end(), [](const Launch& l) { return l.scratch_bytes > 0; });
+  const int threads = any ? num_threads() : 0;
+  return {threads, Arena(any ? scratch_bytes(launches, threads) : 0, plan_.name, accelerator_)};
+}
 
 inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands,
-                               const Workspace& workspace) const {
+                               const Workspace& workspace, WorkQueue* queue) const {
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;
   if (l.control) return l.control->run(operands);
-  if (accelerator_) {
-    if (l.scratch_bytes > 0) operands[l.count] = workspace.scratch();
-    return accelerator_->launch(accelerator_kernels_[l.kernel], {{operands, l.count + (l.scratch_bytes > 0)},
-                                                                 {l.params, l.param_count},
-                                                                 l.extent,
-                                                                 l.scratch_bytes,
-                                                                 *l.step});
+  if (queue) {
+    if (l.scratch_bytes > 0) operands[l.count] = workspace.scratch.data();
+    return queue->launch(accelerator_kernels_[l.kernel], {{operands, l.count + (l.scratch_bytes > 0)},
+                                                          {l.params, l.param_count},
+                                                          l.extent,
+                                                          l.scratch_bytes,
+                                                          *l.step});
   }
-  const int threads = l.extent > l.grain ? workspace.threads() : 1;
+  const int threads = l.extent <= l.grain ? 1 : workspace.threads > 0 ? workspace.threads : num_threads();
   const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
-  std::byte* const scratch = workers == 0 ? nullptr : workspace.scratch();
+  std::byte* const scratch = workers == 0 ? nullptr : workspace.scratch.data();
   for (int w = 0; w < workers; ++w) std::memset(scratch + w * l.scratch_bytes, 0, sizeof(std::int64_t));
   KernelCall call{l.entry, operands, l.params, l.count, scratch, l.scratch_bytes};
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
@@ -308,8 +260,9 @@ std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::
     Buffer made(static_cast<std::size_t>(p.bytes), device_);
     base = made.data();
     SmallArray<void*, 32> operands(widest_);
-    const Workspace workspace(prepacked_launches_[index], plan_.name, accelerator_);
-    for (const Launch& l : prepacked_launches_[index]) launch(l, bases, operands.data(), workspace);
+    const Workspace workspace = make_workspace(prepacked_launches_[index]);
+    for (const Launch& l : prepacked_launches_[index])
+      launch(l, bases, operands.data(), workspace, accelerator_);
     return made;
   };
   std::shared_ptr<const Buffer> prepacked = place.external
@@ -345,7 +298,7 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
 ///
 /// Intervals in the order of their beginnings: one that overlaps any earlier interval overlaps the one with
 /// the greatest end.
-std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses) const {
+std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses, WorkQueue* queue) const {
   std::byte** const bases = addresses.bases.data();
   std::vector<Buffer> copies;
   const std::size_t count = plan_.inputs.size();
@@ -362,7 +315,7 @@ std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses) const {
   const auto stage = [&](std::uint32_t i, const std::byte* from) {
     if (!in_place_[i] || bases[i] != from) return;  // not written by steps, or staged already
     std::byte* const copy = copies.emplace_back(bytes(i), device_).data();
-    copy_bytes(accelerator_, copy, from, bytes(i));
+    copy_bytes(queue, copy, from, bytes(i));
     bases[i] = copy;
   };
   std::uint32_t last = 0;  // the interval with the greatest end
@@ -380,8 +333,9 @@ std::vector<Buffer> Executable::stage_overlapping(Addresses& addresses) const {
 }
 
 /// Copies the values that are not in the memory of their inputs. If one is in the memory of another input,
-/// all are staged before the first write.
-void Executable::write_back(std::span<const Argument> inputs, std::byte* const* bases) const {
+/// all are staged before the first write. Returns the staged values.
+std::vector<Buffer> Executable::write_back(std::span<const Argument> inputs, std::byte* const* bases,
+                                           WorkQueue* queue) const {
   const auto value = [&](std::size_t i) {
     return bases[write_back_values_[i].base] + write_back_values_[i].offset;
   };
@@ -390,25 +344,28 @@ void Executable::write_back(std::span<const Argument> inputs, std::byte* const* 
   if (write_backs_overlap_ && list.size() > 1) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       copies.emplace_back(static_cast<std::size_t>(list[i].bytes), device_);
-      copy_bytes(accelerator_, copies[i].data(), value(i), static_cast<std::size_t>(list[i].bytes));
+      copy_bytes(queue, copies[i].data(), value(i), static_cast<std::size_t>(list[i].bytes));
     }
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Argument& input = inputs[list[i].input];
     const std::byte* const from = copies.empty() ? value(i) : copies[i].data();
-    std::byte* const to = input.storage->data() + input.offset;
-    copy_bytes(accelerator_, to, from, static_cast<std::size_t>(list[i].bytes));
-    input.storage->bump_version();
+    copy_bytes(queue, input.storage->data() + input.offset, from, static_cast<std::size_t>(list[i].bytes));
   }
+  return copies;
+}
+
+void Executable::count_writes(std::span<const Argument> inputs) const {
+  for (const auto& w : plan_.write_backs) inputs[w.input].storage->bump_version();
 }
 
 void Executable::run_steps(Addresses& addresses) const {
   std::byte* const* const bases = addresses.bases.data();
   void** const operands = addresses.operands.data();
-  const Workspace workspace(launches_, plan_.name, accelerator_);
+  const Workspace workspace = make_workspace(launches_);
   if (Profile::Record* profile = Profile::Record::active())
     return run_timed(*profile, bases, operands, workspace);
-  for (const Launch& l : launches_) launch(l, bases, operands, workspace);
+  for (const Launch& l : launches_) launch(l, bases, operands, workspace, accelerator_);
 }
 
 void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
@@ -422,7 +379,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
   if (!accelerator_) {
     auto start = Clock::now();
     for (std::size_t i = 0; i < launches_.size(); ++i) {
-      launch(launches_[i], bases, operands, workspace);
+      launch(launches_[i], bases, operands, workspace, nullptr);
       const auto end = Clock::now();
       profile.add(plan_.steps[i], std::chrono::duration<double>(end - start).count(), {});
       start = end;
@@ -433,7 +390,7 @@ void Executable::run_timed(Profile::Record& profile, std::byte* const* bases, vo
   std::vector<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>> moments;
   for (const Launch& l : launches_) {
     auto begin = accelerator_->record_moment();
-    launch(l, bases, operands, workspace);
+    launch(l, bases, operands, workspace, accelerator_);
     moments.emplace_back(std::move(begin), accelerator_->record_moment());
   }
   for (std::size_t i = 0; i < moments.size(); ++i)
@@ -460,31 +417,39 @@ std::byte* Executable::kernels_random(std::byte** bases, Buffer& copy) const {
   return copy.data();
 }
 
-void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                     const RandomState& random, Addresses& addresses) const {
+std::byte** Executable::set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
+                                      Addresses& addresses, PrepackedReferences& prepacked) const {
   if (inputs.size() != plan_.inputs.size() || outputs.size() != plan_.outputs.size())
     fail_internal("{} takes {} inputs and {} outputs, got {} and {}", plan_.name, plan_.inputs.size(),
                   plan_.outputs.size(), inputs.size(), outputs.size());
-  const FloatEnv env;
   std::byte** const bases = addresses.bases.data();
   std::byte** base = bases;
   for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : constants_) *base++ = c->data();
-  PrepackedReferences prepacked;
   if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases, prepacked);
+  if (plan_.saved_bytes > 0) *base++ = addresses.saved;
+  return base;
+}
+
+void Executable::run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                     const RandomState& random, Addresses& addresses) const {
+  const FloatEnv env;
+  PrepackedReferences prepacked;
+  std::byte** const base = set_arguments(inputs, outputs, addresses, prepacked);
   const Arena arena(plan_.arena_bytes, plan_.name, accelerator_);
   RandomState state = random;
   Buffer device_state;
-  if (plan_.saved_bytes > 0) *base++ = addresses.saved;
-  *base++ = arena.data();
-  base[1] = reinterpret_cast<std::byte*>(&state);
-  base[0] = kernels_random(base, device_state);
+  base[0] = arena.data();
+  base[2] = reinterpret_cast<std::byte*>(&state);
+  base[1] = kernels_random(base + 1, device_state);
 
   std::vector<Buffer> staged;
-  if (!in_place_.empty()) staged = stage_overlapping(addresses);
+  if (!in_place_.empty()) staged = stage_overlapping(addresses, accelerator_);
   run_steps(addresses);
-  if (!plan_.write_backs.empty()) write_back(inputs, bases);
+  if (plan_.write_backs.empty()) return;
+  write_back(inputs, addresses.bases.data(), accelerator_);
+  count_writes(inputs);
 }
 
 }  // namespace kiln

@@ -16,6 +16,8 @@
 namespace kiln {
 
 class Accelerator;
+class WorkQueue;
+struct Workspace;
 
 /// A loaded kernel, shared by all executables that use it; the last reference unmaps the code. The kernel
 /// cache holds a reference as well, until it drops the kernel to stay within its bound
@@ -112,12 +114,17 @@ class KILN_API Executable {
     std::int64_t extent, grain, scratch_bytes;
   };
 
+  friend class RepeatedCall;
+
   Operand resolve(const BufferRef& ref, bool on_host = false) const;
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
   void add_prepacked(std::size_t index);
-  class Workspace;
-  void launch(const Launch& l, std::byte* const* bases, void** operands, const Workspace& workspace) const;
+  std::int64_t scratch_bytes(std::span<const Launch> launches, int threads) const;
+  Workspace make_workspace(std::span<const Launch> launches) const;
+  // A queue is null on the CPU; else the accelerator, or a graph of it.
+  void launch(const Launch& l, std::byte* const* bases, void** operands, const Workspace& workspace,
+              WorkQueue* queue) const;
   void run_steps(Addresses& addresses) const;
   void run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
                  const Workspace& workspace) const;
@@ -131,8 +138,14 @@ class KILN_API Executable {
   const Buffer* find_prepacked(std::size_t index, std::span<const Argument> inputs) const;
   std::shared_ptr<const Buffer> get_prepacked(std::size_t index, std::span<const Argument> inputs,
                                               std::byte** bases) const;
-  std::vector<Buffer> stage_overlapping(Addresses& addresses) const;
-  void write_back(std::span<const Argument> inputs, std::byte* const* bases) const;
+  /// Sets the bases before that of the arena, of which it returns the place.
+  std::byte** set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
+                            Addresses& addresses, PrepackedReferences& prepacked) const;
+  std::vector<Buffer> stage_overlapping(Addresses& addresses, WorkQueue* queue) const;
+  std::vector<Buffer> write_back(std::span<const Argument> inputs, std::byte* const* bases,
+                                 WorkQueue* queue) const;
+  /// Moves the versions of the inputs that a call has written.
+  void count_writes(std::span<const Argument> inputs) const;
 
   /// The random state where kernels read it. The base of that of the host is set already.
   std::byte* kernels_random(std::byte** bases, Buffer& copy) const;

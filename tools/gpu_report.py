@@ -22,6 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = SOURCE / "tests" / "golden"
 SANITIZERS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SANITIZER_ERROR = 99  # exit status
+EMULATED = "libkiln_ptx_device.so"
 LIMIT = 1800  # seconds of a command
 WIDTHS = [28, 8, 8, 9, 9, 9]
 
@@ -107,6 +108,8 @@ def programs(build, long):
     for test in json.loads(listing.stdout)["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
         variables = dict(v.split("=", 1) for v in properties.get("ENVIRONMENT", []))
+        if "command" not in test:
+            sys.exit(f"the program of {test['name']} is not built; tools/test-gpu builds it")
         yield test["name"], test["command"], properties.get("WORKING_DIRECTORY"), variables
 
 
@@ -123,8 +126,9 @@ class Report:
 
     def find_gpu(self):
         """Sets what the commands run on, and prints it."""
-        self.emulated = False
-        if driver := os.environ.get("KILN_CUDA_DRIVER"):
+        driver = os.environ.get("KILN_CUDA_DRIVER")
+        self.emulated = driver is not None and pathlib.Path(driver).name == EMULATED
+        if driver:
             say(f"On the GPU of KILN_CUDA_DRIVER={driver}.")
             return
         probe = Run(verify(self.build, "models/mlp", []), self.environment)
@@ -134,7 +138,7 @@ class Report:
             say(f"On {name.output.strip() if name.status == 0 else 'the first GPU'}.")
             return
         self.emulated = True
-        self.environment["KILN_CUDA_DRIVER"] = str(self.build / "tests" / "libkiln_ptx_device.so")
+        self.environment["KILN_CUDA_DRIVER"] = str(self.build / "tests" / EMULATED)
         say(f"No GPU: {absent[0]}. What follows ran on the emulated device (tests/ptx): it is no test of a GPU.")
 
     def bits(self, name, run):

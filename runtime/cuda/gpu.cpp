@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,21 @@ bool waits_for_each() {
 }
 
 class GpuGraph;
+
+/// The graphs that there are on a GPU.
+struct Graphs {
+  Mutex mutex;
+  std::set<GpuGraph*> list;
+};
+
+/// Memory of the operands' addresses and parameters, for a kernel that does not take them by value. It may go
+/// when the kernel is enqueued: work that takes the memory next comes after it.
+struct ReturnToPool {
+  nvidia::Pool* pool = nullptr;
+  std::size_t bytes = 0;
+  void operator()(std::byte* data) const noexcept { pool->deallocate(data, bytes, memory::Use::arena); }
+};
+using ArgumentBlock = std::unique_ptr<std::byte, ReturnToPool>;
 
 class Gpu final : public Accelerator {
  public:
@@ -94,14 +110,11 @@ class Gpu final : public Accelerator {
     if (a.extent <= 0) return;
     const auto& k = *static_cast<const nvidia::Module*>(kernel.get());
     nvidia::LaunchParameters parameters(a);
-    const std::size_t bytes = parameters.array_bytes();
-    std::byte* const arrays = allocate(bytes, memory::Use::arena);
-    upload(arrays, parameters.arrays(), bytes);
+    const ArgumentBlock block = make_argument_block(parameters);
     const auto open = context_.use();
     const int result =
         driver().launch(k.function, blocks_of(k, a.extent), 1, 1, k.launch.block_threads, 1, 1, 0,
-                        stream_.handle(), parameters.list(arrays), nullptr);
-    deallocate(arrays, bytes, memory::Use::arena);
+                        stream_.handle(), parameters.list(block.get()), nullptr);
     stream_.launched(a.step.name, first_line(a.step));
     if (result != nvidia::success) stream_.check(result, ("launching kernel " + k.name).c_str());
     if (waits_for_each()) stream_.wait(("running kernel " + k.name).c_str());
@@ -125,6 +138,7 @@ class Gpu final : public Accelerator {
   /// When the process exits.
   void close() noexcept {
     if (!context_.close()) return;
+    close_graphs();
     transfer_.close();
     stream_.close();
     modules_.close();
@@ -134,40 +148,48 @@ class Gpu final : public Accelerator {
  private:
   friend class GpuGraph;
 
+  ArgumentBlock make_argument_block(const nvidia::LaunchParameters& parameters) {
+    const std::size_t bytes = parameters.array_bytes();
+    ArgumentBlock block(allocate(bytes, memory::Use::arena), {&pool_, bytes});
+    upload(block.get(), parameters.arrays(), bytes);
+    return block;
+  }
+  void close_graphs() noexcept;
+
   nvidia::Context context_;
   nvidia::Stream stream_{context_};
   nvidia::Transfer transfer_{stream_};
   nvidia::Modules modules_;
   nvidia::Pool pool_{context_};
+  Graphs graphs_;
 };
 
 class GpuGraph final : public DeviceGraph {
  public:
   /// The caller uses the context.
-  explicit GpuGraph(Gpu& gpu) : gpu_(gpu) { graph_.emplace(); }
+  explicit GpuGraph(Gpu& gpu) : gpu_(gpu) {
+    graph_.emplace();
+    const std::lock_guard lock(gpu_.graphs_.mutex);
+    gpu_.graphs_.list.insert(this);
+  }
   ~GpuGraph() override {
-    (void)gpu_.context_.enter();
-    graph_.reset();
-    for (const auto& [data, bytes] : arrays_) gpu_.deallocate(data, bytes, memory::Use::arena);
+    const std::lock_guard lock(gpu_.graphs_.mutex);
+    gpu_.graphs_.list.erase(this);
+    close();
   }
 
-  void add_launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
+  void launch(const std::shared_ptr<void>& kernel, const LaunchArguments& a) override {
     if (a.extent <= 0) return;
     const auto& k = *static_cast<const nvidia::Module*>(kernel.get());
     nvidia::LaunchParameters parameters(a);
-    std::byte* arrays = nullptr;
-    if (const std::size_t bytes = parameters.array_bytes(); bytes > 0) {
-      arrays = gpu_.allocate(bytes, memory::Use::arena);
-      arrays_.emplace_back(arrays, bytes);
-      gpu_.upload(arrays, parameters.arrays(), bytes);
-    }
+    const auto& block = blocks_.emplace_back(gpu_.make_argument_block(parameters));
     kernels_.push_back(kernel);
     const auto open = gpu_.context_.use();
-    graph_->add_kernel(k.function, blocks_of(k, a.extent), k.launch.block_threads, parameters.list(arrays),
-                       a.step.name, first_line(a.step));
+    graph_->add_kernel(k.function, blocks_of(k, a.extent), k.launch.block_threads,
+                       parameters.list(block.get()), a.step.name, first_line(a.step));
   }
-  void add_copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    if (bytes == 0 || to == from) return;
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (bytes == 0) return;
     const auto open = gpu_.context_.use();
     graph_->add_copy(to, from, bytes, gpu_.context_.handle());
   }
@@ -176,17 +198,28 @@ class GpuGraph final : public DeviceGraph {
     graph_->run(gpu_.stream_);
   }
 
+  /// Nothing is run any more.
+  void close() noexcept {
+    (void)gpu_.context_.enter();
+    graph_.reset();
+  }
+
  private:
   Gpu& gpu_;
-  std::vector<std::shared_ptr<void>> kernels_;              // loaded as long as the graph
-  std::vector<std::pair<std::byte*, std::size_t>> arrays_;  // that kernels read their arguments from
-  std::optional<nvidia::Graph> graph_;
+  std::vector<std::shared_ptr<void>> kernels_;  // loaded as long as the graph
+  std::vector<ArgumentBlock> blocks_;           // that kernels read in each run
+  std::optional<nvidia::Graph> graph_;          // none after close()
 };
 
 std::unique_ptr<DeviceGraph> Gpu::make_graph() {
   if (waits_for_each()) return nullptr;
   const auto open = context_.use();
   return std::make_unique<GpuGraph>(*this);
+}
+
+void Gpu::close_graphs() noexcept {
+  const std::lock_guard lock(graphs_.mutex);
+  for (GpuGraph* const graph : graphs_.list) graph->close();
 }
 
 /// Throws kiln::Error if there is no such GPU, or if it is too old.

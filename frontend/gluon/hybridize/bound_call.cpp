@@ -20,7 +20,8 @@ using detail::TensorAccess;
 using detail::TracedCall;
 
 struct BoundCall::State {
-  explicit State(std::shared_ptr<const TracedCall> c) : call(std::move(c)), frame(*call->executable) {}
+  explicit State(std::shared_ptr<const TracedCall> c)
+      : call(std::move(c)), frame(*call->executable), repeated(*call->executable) {}
 
   std::string block;
   std::shared_ptr<const TracedCall> call;
@@ -30,6 +31,7 @@ struct BoundCall::State {
   Tensors results;
   std::vector<std::shared_ptr<Array>> arrays;  // written by each run
   CallFrame frame;
+  RepeatedCall repeated;
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
@@ -74,7 +76,7 @@ const Tensors& BoundCall::run(Where where) {
   for (const auto& array : s.arrays) detail::before_write(*array);
   if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty())
     s.call->before_writes(plan, s.inputs);
-  at_line(where, [&] { s.frame.run(reserve_random); });
+  at_line(where, [&] { s.frame.repeat(s.repeated, reserve_random); });
   for (const auto& array : s.arrays) array->bump_version();
   return s.results;
 }

@@ -12,7 +12,8 @@ namespace kiln {
 ///
 /// A run reads the current contents of inputs and parameters: write into them (`x[slice()] = y`, copy_from,
 /// set_data) and run again. It overwrites the result arrays, so every handle of a result sees the latest;
-/// copy() keeps one. A result that hybrid_forward returns as a view of an input or a parameter stays a view.
+/// copy() keeps one. On a GPU a run enqueues the kernels as one CUDA graph, which keeps its temporaries as long
+/// as the bound call; while input arrays change with each run, it enqueues them one by one. A result that hybrid_forward returns as a view of an input or a parameter stays a view.
 /// Dropout and other samplers advance the random stream as the call does.
 ///
 /// A handle: copies share inputs and results. It keeps alive everything it uses; the block may be destroyed
