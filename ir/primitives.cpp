@@ -322,11 +322,7 @@ std::vector<Value> Primitives::loop(std::int64_t steps, std::span<const Value> c
   }
   close_body(yielded);
   for (Value v : carries) results.push_back(add_value(TensorType(type(v))));
-  for (Value v : step.outputs) {
-    Shape stacked{steps};
-    for (std::int64_t d : shape(v)) stacked.push_back(d);
-    results.push_back(add_value({dtype(v), stacked}));
-  }
+  for (Value v : step.outputs) results.push_back(add_value({dtype(v), Shape::stacked(steps, shape(v))}));
   emit_loop({steps, carries, rows, condition, replayed}, results);
   std::vector<Value> operands(carries.begin(), carries.end());
   operands.insert(operands.end(), rows.begin(), rows.end());

@@ -8,10 +8,10 @@
 
 namespace kiln {
 
-/// A call that a program runs again and again (kiln/bound_call.h). On an accelerator its kernels and copies are
-/// graphs of the device, which are enqueued as one: they are made at the first run, and made again once two
-/// runs in a row have the same other addresses. Steps that read values on the host (loops, branches, checks)
-/// run between two graphs. The memory of temporaries belongs to the graphs from run to run.
+/// A call that a program runs again and again (kiln/bound_call.h). On an accelerator its kernels and copies
+/// are graphs of the device, which are enqueued as one: they are made at the first run, and made again once
+/// two runs in a row have the same other addresses. Steps that read values on the host (loops, branches,
+/// checks) run between two graphs. The memory of temporaries belongs to the graphs from run to run.
 ///
 /// On the CPU a run is Executable::run. So it is wherever each step has to be seen: in a Profile, and where
 /// each kernel is waited for (KILN_CUDA_SYNC).

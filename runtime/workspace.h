@@ -41,8 +41,8 @@ class Arena {
   std::byte* data_ = nullptr;
 };
 
-/// The scratch memory that the launches of a call share. It is allocated before the first of them: a step that
-/// follows a write to an input cannot fail for want of memory.
+/// The scratch memory that the launches of a call share. It is allocated before the first of them: a step
+/// that follows a write to an input cannot fail for want of memory.
 struct Workspace {
   int threads;  ///< that the memory was counted for; 0: there is none
   Arena scratch;

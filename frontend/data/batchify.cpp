@@ -46,12 +46,6 @@ void check_dtypes(const Column& column, std::size_t place) {
            name_of(column[s].dtype()), name_of(column[0].dtype()));
 }
 
-Shape with_rows(std::size_t rows, const Shape& row) {
-  Shape shape{static_cast<std::int64_t>(rows)};
-  for (const std::int64_t d : row) shape.push_back(d);
-  return shape;
-}
-
 Tensor stacked(const Column& column, std::size_t place) {
   check_dtypes(column, place);
   const Shape& row = column[0].shape();
@@ -61,7 +55,7 @@ Tensor stacked(const Column& column, std::size_t place) {
           "array {} of sample {} of the batch has shape {}, that of sample 0 {}: they cannot be stacked; "
           "batchify::Pad makes the shapes equal, batchify::Append keeps them",
           place, s, column[s].shape().str(), row.str());
-  Tensor out = TensorAccess::empty(with_rows(column.size(), row), column[0].dtype());
+  Tensor out = TensorAccess::empty(Shape::stacked(std::ssize(column), row), column[0].dtype());
   std::byte* to = TensorAccess::data(out);
   for (const Tensor& t : column) {
     const std::size_t bytes = TensorAccess::bytes(t);
@@ -102,7 +96,7 @@ Tensor padded(const Column& column, std::size_t place, const PadOptions& options
   if (const auto unit = options.round_to)
     for (std::int64_t& d : row) d += (*unit - d % *unit) % *unit;
   const DType dtype = options.dtype.value_or(column[0].dtype());
-  Tensor out = filled({dtype, with_rows(column.size(), row)}, options.val, cpu());
+  Tensor out = filled({dtype, Shape::stacked(std::ssize(column), row)}, options.val, cpu());
   std::byte* to = TensorAccess::data(out);
   std::vector<std::byte> converted;
   for (const Tensor& t : column) {
@@ -135,7 +129,7 @@ Batch Append::operator()(std::span<const Sample> samples) const {
       const Tensor here = t.to(cpu());
       // Not by reshape(), for which an extent of 0 is a code
       arrays.push_back(expand_ ? TensorAccess::make(TensorAccess::array(here), TensorAccess::offset(here),
-                                                    with_rows(1, here.shape()), here.dtype())
+                                                    Shape::stacked(1, here.shape()), here.dtype())
                                : here);
     }
   return arrays;

@@ -35,11 +35,6 @@ Value backwards(Primitives& p, Value stacked, std::int64_t n) {
   return p.reverse(rows, {0});
 }
 Shape without_first(const Shape& stacked) { return Shape(stacked.dims().subspan(1)); }
-Shape with_first(std::int64_t n, const Shape& row) {
-  Shape shape{n};
-  for (std::int64_t d : row) shape.push_back(d);
-  return shape;
-}
 Value row_of(Primitives& p, Value stacked, std::int64_t i) {
   const Shape shape = p.shape(stacked);
   Shape start = Shape::filled(shape.rank(), 0), limit = shape;
@@ -124,7 +119,7 @@ class StepGradient {
       add_term(p_, of_row[first], terms[k]);
       terms[k] = {};
       if (first != k || !of_row[k].valid()) continue;
-      const Value row = p_.reshape(of_row[k], with_first(1, p_.shape(rows[k])));
+      const Value row = p_.reshape(of_row[k], Shape::stacked(1, p_.shape(rows[k])));
       const Value zeros = p_.full(p_.type(args_.in[parts_.data[k]]), 0);
       add_term(p_, running.shared[shared_number(of)],
                p_.scatter(ir::Scatter::replace, zeros, p_.reshape(index, {1}), row, 0));
@@ -373,7 +368,7 @@ void LoopGradient::run_apart(std::int64_t i) {
   for (std::size_t k = 0; k < terms.size(); ++k) {
     Value term = terms[k];
     terms_[k] += term.valid();
-    if (term.valid()) term = p_.reshape(term, with_first(1, p_.shape(term)));
+    if (term.valid()) term = p_.reshape(term, Shape::stacked(1, p_.shape(term)));
     pieces_[k].push_back(term);
   }
   sizes_.push_back(1);
@@ -520,7 +515,7 @@ Values LoopGradient::sums() {
     for (std::size_t i = sizes_.size(); i-- > 0;)
       parts.push_back(pieces_[k][i].valid()
                           ? pieces_[k][i]
-                          : p_.full({type.dtype, with_first(sizes_[i], without_first(type.shape))}, 0));
+                          : p_.full({type.dtype, Shape::stacked(sizes_[i], without_first(type.shape))}, 0));
     Value& sum = sums_[args_.same[input]];
     add_term(p_, sum, p_.concatenate(parts, 0));
     // Of several steps each row has got the +0 of another one; when does not matter.

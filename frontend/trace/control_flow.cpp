@@ -178,8 +178,7 @@ Tensors outputs_of_no_step(const std::function<Results(const Tensors& variables)
   const Results step = body(own);
   const TracePause pause;
   for (const Tensor& t : step.outputs) {
-    Shape shape{rows};
-    for (std::int64_t d : TensorAccess::shape(t)) shape.push_back(d);
+    const Shape shape = Shape::stacked(rows, TensorAccess::shape(t));
     zeros.push_back(filled({TensorAccess::dtype(t), shape}, 0, device));
   }
   return zeros;

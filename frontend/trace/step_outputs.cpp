@@ -36,8 +36,7 @@ void StepOutputs::check(const std::vector<Tensor>& outputs) const {
 void StepOutputs::copy_rows(const std::vector<Tensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (arrays_.size() == i) {
-      Shape shape{rows_};
-      for (const std::int64_t d : TensorAccess::shape(outputs[i])) shape.push_back(d);
+      const Shape shape = Shape::stacked(rows_, TensorAccess::shape(outputs[i]));
       arrays_.push_back(
           TensorAccess::empty(shape, TensorAccess::dtype(outputs[i]), TensorAccess::device(outputs[i])));
     }

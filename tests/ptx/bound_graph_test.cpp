@@ -1,8 +1,7 @@
-// Bound calls on a GPU are graphs: one launch, and nothing else, by the calls that the emulated device counts;
-// with the bits of calls step by step.
-#include "driver_calls.h"
-
+// Bound calls on a GPU are graphs: one launch, and nothing else, by the calls that the emulated device
+// counts; with the bits of calls step by step.
 #include "../function_net.h"
+#include "driver_calls.h"
 
 using namespace kiln;
 using namespace kiln::ptx;
@@ -18,7 +17,8 @@ struct Asked {
       allocations{"cuMemAlloc_v2"}, streams{"cuStreamSynchronize"}, events{"cuEventSynchronize"},
       copies{"cuMemcpyDtoDAsync_v2"}, uploads{"cuMemcpyHtoDAsync_v2"};
   void reset() {
-    for (Calls* const c : {&kernels, &graphs, &made, &allocations, &streams, &events, &copies, &uploads}) (*c)();
+    for (Calls* const c : {&kernels, &graphs, &made, &allocations, &streams, &events, &copies, &uploads})
+      (*c)();
   }
 };
 
@@ -27,9 +27,9 @@ Tensor normal(const Shape& shape) {
   return random::normal(0, 1, shape);
 }
 
-/// Runs of a bound call of `body` and of the network, which is not hybridized, with the same random numbers and
-/// the same writes into copies of `in`: equal bits in results, arguments and the random numbers that follow.
-/// `between` changes the arguments between two runs.
+/// Runs of a bound call of `body` and of the network, which is not hybridized, with the same random numbers
+/// and the same writes into copies of `in`: equal bits in results, arguments and the random numbers that
+/// follow. `between` changes the arguments between two runs.
 void check_runs(const Net::Body& body, const Tensors& in, const std::function<void(Tensors&)>& between = {}) {
   const auto copies = [&] {
     Tensors all;
@@ -122,11 +122,17 @@ TEST_CASE("a graph reads new contents, and other arrays once they stay") {
 }
 
 TEST_CASE("a graph draws the random numbers of calls") {
-  check_runs([](F& f, const Tensors& in) { return Tensors{in[0] * f.random.uniform(-1, 1, {7, 5})}; },
-             {normal({7, 5})});
+  check_runs(
+      [](F& f, const Tensors& in) {
+        return Tensors{in[0] * f.random.uniform(-1, 1, {7, 5})};
+      },
+      {normal({7, 5})});
   const autograd::TrainMode train;
-  check_runs([](F& f, const Tensors& in) { return Tensors{f.Dropout(in[0], {.p = 0.5}), f.sum(in[0])}; },
-             {normal({40, 30})});
+  check_runs(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.Dropout(in[0], {.p = 0.5}), f.sum(in[0])};
+      },
+      {normal({40, 30})});
 }
 
 TEST_CASE("loops, branches and checks run between graphs") {

@@ -42,6 +42,16 @@ TEST_CASE("calls return before their work is done, and item() waits once") {
   CHECK(waits() == before + 1);
 }
 
+TEST_CASE("waitall() waits, in F too") {
+  const Tensor x = ones({4}).to(gpu0) + 1;
+  std::uint64_t before = waits();
+  waitall();
+  CHECK(waits() == before + 1);
+  before = waits();
+  F::waitall();
+  CHECK(waits() == before + 1);
+}
+
 TEST_CASE("copies of all sizes pass through pinned memory") {
   for (const std::size_t n : {std::size_t{1}, std::size_t{63}, piece - 1, piece, piece + 1, 9 * piece + 5}) {
     CAPTURE(n);

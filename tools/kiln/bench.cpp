@@ -68,6 +68,7 @@ Workload step_of(const Model& model, const std::map<std::string, Tensor>& inputs
   const auto step = [=] {
     training->run();
     trainer->step(1, /*ignore_stale_grad=*/true);
+    if (!options.device.is_cpu()) waitall();
   };
   const auto stats = [=] {
     const Profile profile;
@@ -189,7 +190,8 @@ void print_profile(const Result& r) {
 
 void print_table(const std::vector<Result>& results, bool train) {
   if (on_gpu(results.front()))
-    fmt::print("on {}, until the results are copied to the CPU\n", results.front().device.str());
+    fmt::print("on {}, until {}\n", results.front().device.str(),
+               train ? "its work is done" : "the results are copied to the CPU");
   fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {} {:>7}\n", "mode", "threads", "median us", "min us",
              "compile ms", "kernels", train ? "  saved" : "  arena   least", "peak");
   for (const Result& r : results) {
@@ -241,8 +243,6 @@ void add_bench(CLI::App& app, Action& action) {
        "Print the model of this machine and exit")
       ->trigger_on_parse();
   c->callback([a, &action] {
-    if (!a->device.is_cpu() && a->train)
-      throw CLI::ValidationError("--train is of the CPU: leave out --device");
     if (a->modes.empty()) a->modes = {"eager", "compiled"};
     action = [a] { return bench(*a); };
   });

@@ -102,9 +102,10 @@ TrainingModel::TrainingModel(const Model& model, const std::map<std::string, Ten
       names_(input_names(model, inputs)),
       net_(make_network(model, inputs, names_)) {
   for (const std::string& name : names_) {
-    arrays_.push_back(inputs.at(name).copy());
+    arrays_.push_back(inputs.at(name).copy().to(options.device));
     if (input_gradients && is_floating(arrays_.back().dtype())) arrays_.back().attach_grad();
   }
+  net_.to(options.device);
   if (options.mode == RunMode::compiled) net_.hybridize();
 }
 
@@ -122,7 +123,7 @@ std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::st
     if (given != heads.end()) check_head(given->second, outputs[i], i, from);
     if (!autograd::is_recorded(outputs[i])) continue;
     reached.push_back(outputs[i]);
-    gradients.push_back(given == heads.end() ? Tensor() : given->second);
+    gradients.push_back(given == heads.end() ? Tensor() : given->second.to(options_.device));
   }
   if (!reached.empty()) autograd::backward(reached, gradients);
   return outputs;
@@ -131,9 +132,10 @@ std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::st
 std::vector<NamedArray> TrainingModel::gradients() const {
   std::vector<NamedArray> list;
   for (std::size_t i = 0; i < names_.size(); ++i)
-    if (input_gradients_ && is_floating(arrays_[i].dtype())) list.push_back({names_[i], arrays_[i].grad()});
+    if (input_gradients_ && is_floating(arrays_[i].dtype()))
+      list.push_back({names_[i], arrays_[i].grad().to(cpu())});
   for (const Parameter& p : net_.collect_params())
-    if (p.grad_req() != GradReq::null) list.push_back({p.name(), p.grad()});
+    if (p.grad_req() != GradReq::null) list.push_back({p.name(), p.grad().to(cpu())});
   return list;
 }
 

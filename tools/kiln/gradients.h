@@ -34,8 +34,8 @@ class TrainingModel {
   /// `heads` in errors, which say which of them has another shape or dtype than its output. Returns the
   /// outputs.
   std::vector<Tensor> run(const HeadGradients& heads = {}, const std::string& from = "the head gradients");
-  /// Of parameters, and of inputs that have gradients, by name; an array that no output depends on has the
-  /// gradient zero.
+  /// On the CPU, of parameters, and of inputs that have gradients, by name; an array that no output depends
+  /// on has the gradient zero.
   std::vector<NamedArray> gradients() const;
 
   const SymbolBlock& network() const { return net_; }

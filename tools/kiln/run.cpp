@@ -74,11 +74,7 @@ void add_run(CLI::App& app, Action& action) {
   add_device(*c, a->device, "cpu, cuda or cuda:N, an NVIDIA GPU; the same bits");
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
-  c->callback([a, &action] {
-    if (!a->device.is_cpu() && a->gradients)
-      throw CLI::ValidationError("--gradients is of the CPU: leave out --device");
-    action = [a] { return run(*a); };
-  });
+  c->callback([a, &action] { action = [a] { return run(*a); }; });
 }
 
 }  // namespace kiln::tool

@@ -23,7 +23,26 @@ struct Arguments {
   std::optional<Device> against;
 };
 
-const char* word(RunMode mode) { return mode == RunMode::eager ? "eager" : "compiled"; }
+/// A run that is compared, and its name in messages.
+struct ComparedRun {
+  RunOptions options;
+  std::string what;
+};
+
+/// Eager and compiled runs on all numbers of threads, and on the device.
+std::vector<ComparedRun> compared_runs(const Arguments& a, bool train) {
+  std::vector<ComparedRun> runs;
+  const auto add = [&](RunOptions options, const std::string& where) {
+    for (const RunMode mode : {RunMode::eager, RunMode::compiled}) {
+      options.mode = mode;
+      runs.push_back({options, (mode == RunMode::eager ? "eager on " : "compiled on ") + where});
+    }
+  };
+  for (const int threads : a.threads)
+    add({.threads = threads, .train = train}, fmt::format("{} threads", threads));
+  if (!a.device.is_cpu()) add({.train = train, .device = a.device}, a.device.str());
+  return runs;
+}
 
 /// Outputs and, after a training call, auxiliary states, by name.
 std::vector<NamedArray> results(const Model& model, const std::map<std::string, Tensor>& inputs,
@@ -68,26 +87,22 @@ std::optional<std::size_t> verify_gradients(const Arguments& a, const Model& mod
   };
   RunOptions reference{.mode = RunMode::eager, .threads = a.threads.front(), .train = true};
   const std::vector<NamedArray> expected = run(reference);
-  for (int threads : a.threads) {
-    for (RunMode mode : {RunMode::eager, RunMode::compiled}) {
-      RunOptions options{.mode = mode, .threads = threads, .train = true};
-      const std::vector<NamedArray> got = run(options);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        const auto element = detail::first_difference(expected[i].array, got[i].array);
-        if (!element) continue;
-        fmt::print("gradients: {} on {} threads differs from eager on {}\n", word(mode), threads,
-                   reference.threads);
-        report({expected[i].name, *element, expected[i].array, got[i].array}, "gradient of");
-        std::optional<GradientDifference> first;
-        for (const std::string& output : model.output_names())
-          if (!first) first = first_differing_gradient(model, inputs, reference, options, output);
-        if (first)
-          report_first(model, *first, first->array);
-        else
-          fmt::print(
-              "no node's gradient differs when the network ends there: the difference depends on fusion\n");
-        return {};
-      }
+  for (const auto& [options, what] : compared_runs(a, /*train=*/true)) {
+    const std::vector<NamedArray> got = run(options);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto element = detail::first_difference(expected[i].array, got[i].array);
+      if (!element) continue;
+      fmt::print("gradients: {} differs from eager on {}\n", what, reference.threads);
+      report({expected[i].name, *element, expected[i].array, got[i].array}, "gradient of");
+      std::optional<GradientDifference> first;
+      for (const std::string& output : model.output_names())
+        if (!first) first = first_differing_gradient(model, inputs, reference, options, output);
+      if (first)
+        report_first(model, *first, first->array);
+      else
+        fmt::print(
+            "no node's gradient differs when the network ends there: the difference depends on fusion\n");
+      return {};
     }
   }
   return expected.size();
@@ -149,14 +164,8 @@ int verify(const Arguments& a) {
   const Reference reference(model, inputs,
                             {.mode = RunMode::eager, .threads = a.threads.front(), .train = train},
                             fmt::format("eager on {}", a.threads.front()));
-  for (int threads : a.threads)
-    for (RunMode mode : {RunMode::eager, RunMode::compiled})
-      if (!reference.equals({.mode = mode, .threads = threads, .train = train},
-                            fmt::format("{} on {} threads", word(mode), threads)))
-        return bad_input;
-  const bool on_device = !a.device.is_cpu();
-  if (on_device && !reference.equals({.train = train, .device = a.device}, "compiled on " + a.device.str()))
-    return bad_input;
+  for (const auto& [options, what] : compared_runs(a, train))
+    if (!reference.equals(options, what)) return bad_input;
   std::string gradients;
   if (a.grad) {
     const auto compared = verify_gradients(a, model, inputs);
@@ -165,7 +174,7 @@ int verify(const Arguments& a) {
   }
   fmt::print("equal bit for bit: {} outputs{} of {} nodes, eager and compiled, threads {}{}\n",
              reference.size(), gradients, model.internals().size(), fmt::join(a.threads, ", "),
-             on_device ? ", and " + a.device.str() : "");
+             a.device.is_cpu() ? "" : ", and " + a.device.str());
   return ok;
 }
 
@@ -178,7 +187,7 @@ void add_verify(CLI::App& app, Action& action) {
   a->model.add_inputs(*c);
   CLI::Option* const threads = add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
-  add_device(*c, a->device, "cuda or cuda:N: the compiled run there too");
+  add_device(*c, a->device, "cuda or cuda:N: runs there too");
   CLI::Option* const against = add_device(*c, "--against", "Compiled runs of --device and of this one alone",
                                           [a](Device device) { a->against = device; });
   CLI::Option* const grad =

@@ -508,7 +508,8 @@ class KILN_API F {
   /// low <= x < high.
   static Tensor random_randint(std::int64_t low, std::int64_t high, const Shape& shape,
                                DType dtype = DType::i32, Where where = Where::current());
-  static void waitall() {}
+  /// Waits for all work of all GPUs.
+  static void waitall() { kiln::waitall(); }
 
   /// `F.random().uniform(...)`, `nd::random::uniform(...)`, and the families of `F.contrib()` and
   /// `F.linalg()`: see kiln/f_families.h. Loops and branches, `F.contrib().foreach(...)`:

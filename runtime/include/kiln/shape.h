@@ -26,6 +26,13 @@ class Shape {
     return s;
   }
 
+  /// Of `count` arrays of shape `row`, stacked: (count, *row). Throws kiln::Error for a rank above max_rank.
+  static Shape stacked(std::int64_t count, const Shape& row) {
+    Shape s{count};
+    for (const std::int64_t d : row) s.push_back(d);
+    return s;
+  }
+
   int rank() const { return rank_; }
   std::size_t size() const { return static_cast<std::size_t>(rank_); }
   bool empty() const { return rank_ == 0; }
