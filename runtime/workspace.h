@@ -1,8 +1,7 @@
 #pragma once
 #include "runtime/accelerator.h"
 #include "runtime/fail.h"
-
-#include <kiln/memory.h>
+#include "runtime/memory_pool.h"
 
 #include <cstddef>
 #include <cstdint>
