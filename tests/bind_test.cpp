@@ -1,5 +1,6 @@
 // Bound calls: the bits of a call, on what its arrays hold, without its allocations.
 #include "counted_allocations.h"
+#include "frontend/tensor/array.h"
 #include "function_net.h"
 
 using namespace kiln;
@@ -7,6 +8,9 @@ using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
 
 namespace {
+
+/// On its device, which Tensor::data() does not give for a GPU.
+const void* address(const Tensor& t) { return detail::TensorAccess::data(t); }
 
 nn::HybridSequential mlp() {
   nn::HybridSequential net({.prefix = "m_"});
@@ -58,7 +62,7 @@ TEST_CASE("a bound call of several tensors gives several") {
     REQUIRE(got.size() == 3);
     for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(got[i], expected[i]));
   }
-  CHECK(step.results()[2].data() == in[0].data());
+  CHECK(address(step.results()[2]) == address(in[0]));
   CHECK_THROWS_WITH(step(), Contains("gives 3 tensors") && Contains("bind_test.cpp:"));
 }
 
@@ -83,12 +87,12 @@ TEST_CASE("results are written over, and copies are kept") {
   Tensor x = ones({3});
   auto step = net.bind({x});
   const Tensor y = step(), kept = y.copy();
-  const void* const at = y.data();
+  const void* const at = address(y);
   x[slice()] = 5;
   step();
   CHECK(y.to_vector<float>() == Floats{10, 10, 10});
   CHECK(kept.to_vector<float>() == Floats{2, 2, 2});
-  CHECK(step().data() == at);
+  CHECK(address(step()) == at);
   CHECK(net.runs() == 1);
 }
 
@@ -156,7 +160,7 @@ TEST_CASE("other arrays can be bound to the same call") {
   CHECK(step().to_vector<float>() == Floats{4, 4});
   step.set_inputs({b, a});
   CHECK(step().to_vector<float>() == Floats{-4, -4});
-  CHECK(step.inputs()[0].data() == b.data());
+  CHECK(address(step.inputs()[0]) == address(b));
   auto further = net.bind({step.results()[0], a});
   CHECK(further().to_vector<float>() == Floats{-9, -9});
 
