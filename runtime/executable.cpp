@@ -198,7 +198,7 @@ Workspace Executable::make_workspace(std::span<const Launch> launches) const {
   return {threads, Arena(any ? scratch_bytes(launches, threads) : 0, plan_.name, accelerator_)};
 }
 
-inline void Executable::launch(const Launch& l, std::byte* const* bases, void** operands,
+void Executable::launch(const Launch& l, std::byte* const* bases, void** operands,
                                const Workspace& workspace, WorkQueue* queue) const {
   const Operand* refs = operands_.data() + l.first;
   for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[refs[i].base] + refs[i].offset;

@@ -164,10 +164,9 @@ TEST_CASE("other arrays can be bound to the same call") {
   auto further = net.bind({step.results()[0], a});
   CHECK(further().to_vector<float>() == Floats{-9, -9});
 
-  CHECK_THROWS_WITH(
-      step.set_inputs({a, ones({3})}),
-      Contains("bound to float32 (2,), float32 (2,) and cannot take float32 (2,), float32 (3,)") &&
-          Contains("bind_test.cpp:"));
+  CHECK_THROWS_WITH(step.set_inputs({a, ones({3})}), Contains("bound to float32 (2,), float32 (2,)") &&
+                                                         Contains("cannot take float32 (2,), float32 (3,)") &&
+                                                         Contains("bind_test.cpp:"));
   CHECK_THROWS_WITH(step.set_inputs({a, ones({2}, DType::f64)}), Contains("float64 (2,)"));
   CHECK_THROWS_WITH(step.set_inputs({a}), Contains("cannot take float32 (2,)"));
   CHECK_THROWS_WITH(step.set_inputs({a, a}), Contains("alias each other differently"));

@@ -124,7 +124,7 @@ TEST_CASE("a graph reads new contents, and other arrays once they stay") {
 TEST_CASE("a graph draws the random numbers of calls") {
   check_runs(
       [](F& f, const Tensors& in) {
-        return Tensors{in[0] * f.random.uniform(-1, 1, {7, 5})};
+        return Tensors{in[0] * F::random::uniform(-1, 1, {7, 5})};
       },
       {normal({7, 5})});
   const autograd::TrainMode train;
@@ -136,25 +136,27 @@ TEST_CASE("a graph draws the random numbers of calls") {
 }
 
 TEST_CASE("loops, branches and checks run between graphs") {
+  using Results = F::contrib::Results;
   check_runs(
       [](F& f, const Tensors& in) {
         const Tensor x = in[0] * 2;
-        const auto loop = f.contrib.foreach (
-            [&](const Tensor& row, const Tensor& state) {
-              const Tensor next = state + row * x.sum();
-              return std::pair{next * 2, next};
+        const Results loop = f.contrib().foreach(
+            [&](const Tensors& row, const Tensors& states) {
+              const Tensor next = states[0] + row[0] * x.sum();
+              return Results{{next * 2}, {next}};
             },
-            x, in[1]);
-        return Tensors{loop.first + 1, f.tanh(loop.second)};
+            {x}, {in[1]});
+        return Tensors{loop.outputs[0] + 1, f.tanh(loop.states[0])};
       },
       {normal({4, 5}), normal({5})});
-  const Net::Body branch = [](F& f, const Tensors& in) {
-    const Tensor x = in[0] + 1;
-    const Tensor y = f.contrib.cond(
-        f.sum(in[1]) > 0, [&] { return x * 3; }, [&] { return f.exp(x); });
-    return Tensors{y - 1};
-  };
-  check_runs(branch, {normal({6}), ones({2}).to(gpu0)}, [](Tensors& in) { in[1] *= -1; });
+  check_runs(
+      [](F& f, const Tensors& in) {
+        const Tensor x = in[0] + 1;
+        const Tensors y = f.contrib().cond(
+            f.sum(in[1]) > 0, [&] { return Tensors{x * 3}; }, [&] { return Tensors{f.exp(x)}; });
+        return Tensors{y[0] - 1};
+      },
+      {normal({6}), ones({2}).to(gpu0)}, [](Tensors& in) { in[1] *= -1; });
   check_runs([](F& f, const Tensors& in) { return Tensors{f.take(in[0] * 2, in[1], {.mode = "raise"}) + 1}; },
              {normal({6, 2}), ones({3}, DType::i32).to(gpu0)}, [](Tensors& in) { in[1] += 1; });
 }
@@ -192,7 +194,10 @@ TEST_CASE("graphs write into arguments and parameters") {
   norm.running_mean.set_data(zeros({3}));
   norm.running_var.set_data(ones({3}));
   BoundCall step = norm.bind({x});
-  for (const Tensor& e : expected) step(), CHECK(same_bits(mean(), e));
+  for (const Tensor& e : expected) {
+    step();
+    CHECK(same_bits(mean(), e));
+  }
 }
 
 TEST_CASE("a weight that is packed for a graph is packed anew when it changes") {
