@@ -1,6 +1,8 @@
 #include "ir/window_gradients.h"
 
 #include "ir/gradients.h"
+#include "ir/transposed_convolution.h"
+#include "ir/window_shapes.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -8,40 +10,6 @@
 
 namespace kiln::ir {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-Shape ones(int rank) { return Shape::filled(rank, 1); }
-Shape zeros(int rank) { return Shape::filled(rank, 0); }
-
-/// g with stride - 1 zeros between its elements along the spatial axes.
-Value spread(Primitives& p, Value g, const Shape& stride) {
-  const Shape from = p.shape(g);
-  Shape to = from, step = ones(from.rank());
-  for (int i = 0; i < stride.rank(); ++i) {
-    step[at(i + 2)] = stride[at(i)];
-    to[at(i + 2)] = times(stride[at(i)], from[at(i + 2)] - 1) + 1;
-  }
-  return to == from ? g : p.insert(p.full({p.dtype(g), to}, 0), g, zeros(from.rank()), step);
-}
-
-/// x with `low` and `high` elements more along the spatial axes, or fewer where these are negative.
-Value resized(Primitives& p, Value x, double value, const Shape& low, const Shape& high) {
-  const int rank = p.shape(x).rank();
-  Shape start = zeros(rank), limit = p.shape(x), before = start, after = start;
-  for (int i = 0; i < low.rank(); ++i) {
-    start[at(i + 2)] = std::max<std::int64_t>(-low[at(i)], 0);
-    limit[at(i + 2)] += std::min<std::int64_t>(high[at(i)], 0);
-    before[at(i + 2)] = std::max<std::int64_t>(low[at(i)], 0);
-    after[at(i + 2)] = std::max<std::int64_t>(high[at(i)], 0);
-  }
-  x = p.slice(x, start, limit, ones(rank));
-  const bool same = before == zeros(rank) && after == before;
-  return same ? x : p.pad(x, value, before, after);
-}
-
-/// The distance between the first and the last element that a window covers.
-std::int64_t reach_of(const Window& w, int axis) { return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1); }
 
 Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec) {
   const Window& window = spec.window;
@@ -276,44 +244,6 @@ Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value 
 }
 
 }  // namespace
-
-Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec,
-                             const Shape& adjust) {
-  const Window& w = spec.window;
-  const Shape data = p.shape(g), kernel = w.kernel;
-  const int spatial = kernel.rank();
-  const std::int64_t channels = data[1], filters = times(p.shape(weight)[1], spec.groups);
-  for (int i = 0; i < spatial; ++i)
-    if (data[at(i + 2)] < 1) fail("a transposed convolution needs pixels, got {}", data.str());
-  const Value image = spread(p, g, w.stride);
-  Shape cut_low, cut_high;
-  ConvSpec flipped{.window = {kernel, ones(spatial), w.dilate, zeros(spatial), zeros(spatial)},
-                   .groups = spec.groups};
-  for (int i = 0; i < spatial; ++i) {
-    const std::int64_t reach = reach_of(w, i);
-    const std::int64_t low = reach - w.pad_low[at(i)], high = reach - w.pad_high[at(i)] + adjust[at(i)];
-    if (p.shape(image)[at(i + 2)] + low + high <= reach)
-      fail("kernel {}, stride {} and pad {} leave nothing of data {}", kernel.str(), w.stride.str(),
-           w.pad_low.str(), data.str());
-    flipped.window.pad_low[at(i)] = std::max<std::int64_t>(low, 0);
-    flipped.window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
-    cut_low.push_back(std::min<std::int64_t>(low, 0));
-    cut_high.push_back(std::min<std::int64_t>(high, 0));
-  }
-  const Value x = resized(p, image, 0, cut_low, cut_high);
-
-  // The weight with its two first axes exchanged in each group, turned by half a circle.
-  Shape split{spec.groups, channels / spec.groups, filters / spec.groups}, order{0, 2, 1};
-  Shape exchanged{filters, channels / spec.groups}, axes;
-  for (int i = 0; i < spatial; ++i) {
-    split.push_back(kernel[at(i)]);
-    exchanged.push_back(kernel[at(i)]);
-    order.push_back(i + 3);
-    axes.push_back(i + 2);
-  }
-  const Value turned = p.reshape(p.transpose(p.reshape(weight, split), order), exchanged);
-  return p.convolution(x, p.reverse(turned, axes), flipped);
-}
 
 std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
                                          const std::vector<bool>& wanted) {

@@ -6,11 +6,6 @@
 /// Gradients of the primitives with sliding windows, as compositions of such primitives.
 namespace kiln::ir {
 
-/// The gradient of the convolution `spec` with respect to its data, at g of (N, C, spatial...): the weight is
-/// (C, F / groups, kernel...) and the result (N, F, stride * (spatial - 1) + dilate * (kernel - 1) + 1 -
-/// pad_low - pad_high + adjust ...). Throws where that leaves nothing.
-Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
-
 /// Of data and weight, as `contributions` (ir/gradients.h). That of the weight is a convolution whose
 /// contracted index runs over the batch: it is summed in the order of that convolution.
 std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,

@@ -54,7 +54,8 @@ class SinkTransposes final
     if (auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op)) return sink_repeats(broadcast);
     if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) return sink_split(reshape);
     if (auto pack = llvm::dyn_cast<ir::PackOp>(op)) return read_through(pack);
-    if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp>(op)) return;
+    if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp, ir::InsertOp>(op))
+      return;
     // If more operands have the other order, the transposes stay before the operation.
     std::size_t moved = 0, in_memory = 0;
     ir::TransposeOp model;
@@ -82,6 +83,9 @@ class SinkTransposes final
       slice.setStart(applyPermutation(slice.getStart(), back));
       slice.setLimit(applyPermutation(slice.getLimit(), back));
       slice.setStep(applyPermutation(slice.getStep(), back));
+    } else if (auto insert = llvm::dyn_cast<ir::InsertOp>(clone)) {
+      insert.setStart(applyPermutation(insert.getStart(), back));
+      insert.setStep(applyPermutation(insert.getStep(), back));
     } else if (auto concat = llvm::dyn_cast<ir::ConcatenateOp>(clone)) {
       concat.setAxis(static_cast<std::uint64_t>(order[static_cast<std::size_t>(concat.getAxis())]));
     }

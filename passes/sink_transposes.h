@@ -8,7 +8,7 @@
 namespace kiln::passes {
 
 /// Moves transposes after their users: op(transpose(x)) becomes transpose(op(x)) for pointwise operations,
-/// pads, slices, concatenations, reshapes of spatial axes, and broadcasts that repeat elements of images
+/// pads, slices, insertions, concatenations, reshapes of spatial axes, and broadcasts that repeat elements of images
 /// whose channels fill a vector. Adjacent transposes are composed.
 ///
 /// Convolutions are computed with the channels last, between two transposes (kiln-layout). Those between two

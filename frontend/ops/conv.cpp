@@ -1,6 +1,6 @@
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
-#include "ir/window_gradients.h"
+#include "ir/transposed_convolution.h"
 
 #include <algorithm>
 

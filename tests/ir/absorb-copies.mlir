@@ -87,3 +87,56 @@ func.func @copied_parts(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<28xf32>
   %3 = kiln.concatenate %0, %1, %1, %x, %2, %2, %y axis 0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<28xf32>
   return %3, %2 : tensor<28xf32>, tensor<4xf32>
 }
+
+// Parts that alternate and leave nothing of the array: nobody fills it.
+// CHECK-LABEL: func.func @phases
+// CHECK-NEXT: %[[E:.*]] = kiln.empty : tensor<8xf32>
+// CHECK-NEXT: %[[A:.*]] = kiln.fusion (%{{.*}} = %arg0, %[[W:.*]] = %[[E]])
+// CHECK-NEXT: kiln.unary exp
+// CHECK-NEXT: kiln.insert %{{.*}} into %[[W]] [1] by [2]
+// CHECK: %[[B:.*]] = kiln.fusion (%{{.*}} = %arg1, %[[V:.*]] = %[[A]])
+// CHECK: kiln.insert %{{.*}} into %[[V]] [0] by [2]
+// CHECK: return %[[B]]
+func.func @phases(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+  %z = kiln.constant dense<0.0> : tensor<8xf32>
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.insert %0 into %z [1] by [2] : tensor<4xf32> into tensor<8xf32>
+  %2 = kiln.unary tanh %y : tensor<4xf32>
+  %3 = kiln.insert %2 into %1 [0] by [2] : tensor<4xf32> into tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// One that leaves some: the array is filled before. Its other phase is no kernel's, and copied.
+// CHECK-LABEL: func.func @filled
+// CHECK-NEXT: %[[F:.*]] = kiln.fusion () : () -> tensor<12xf32>
+// CHECK: %[[A:.*]] = kiln.fusion (%{{.*}} = %arg0, %{{.*}} = %[[F]])
+// CHECK: kiln.insert %{{.*}} into %{{.*}} [1] by [3]
+// CHECK: %[[B:.*]] = kiln.fusion (%{{.*}} = %arg1, %{{.*}} = %[[A]])
+// CHECK-NEXT: kiln.insert %{{.*}} into %{{.*}} [0] by [3]
+// CHECK: return %[[B]]
+func.func @filled(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<12xf32> {
+  %z = kiln.constant dense<1.0> : tensor<12xf32>
+  %0 = kiln.insert %y into %z [0] by [3] : tensor<4xf32> into tensor<12xf32>
+  %1 = kiln.unary exp %x : tensor<4xf32>
+  %2 = kiln.insert %1 into %0 [1] by [3] : tensor<4xf32> into tensor<12xf32>
+  return %2 : tensor<12xf32>
+}
+
+// The order of insertions that overlap counts, and an argument's contents stay in the array.
+// CHECK-LABEL: func.func @overlapping
+// CHECK-COUNT-2: {{^}}  %{{.*}} = kiln.insert
+func.func @overlapping(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %z = kiln.constant dense<0.0> : tensor<8xf32>
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.insert %0 into %z [1] by [2] : tensor<4xf32> into tensor<8xf32>
+  %2 = kiln.unary tanh %x : tensor<4xf32>
+  %3 = kiln.insert %2 into %1 [2] by [1] : tensor<4xf32> into tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @into_argument
+// CHECK: {{^}}  %{{.*}} = kiln.insert
+func.func @into_argument(%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kiln.unary exp %x : tensor<4xf32>
+  %1 = kiln.insert %0 into %y [1] by [2] : tensor<4xf32> into tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

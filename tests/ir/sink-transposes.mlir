@@ -104,3 +104,17 @@ func.func @packed_groups(%g: tensor<2x4x4x8xf32>) -> tensor<2x1x32x8xf32> {
   %1 = kiln.pack convolution %0 {groups = 2 : i64, panel = 8 : i64} : tensor<8x2x4x4xf32> -> tensor<2x1x32x8xf32>
   return %1 : tensor<2x1x32x8xf32>
 }
+
+// Phases of a transposed convolution, put together.
+// CHECK-LABEL: func.func @phases
+// CHECK: %[[A:.*]] = kiln.insert %arg0 into %{{.*}} [0, 1, 0, 0] by [1, 2, 2, 1] : tensor<1x4x3x8xf32> into tensor<1x8x6x8xf32>
+// CHECK-NEXT: %[[B:.*]] = kiln.insert %arg1 into %[[A]] [0, 0, 1, 0] by [1, 2, 2, 1]
+// CHECK-NEXT: kiln.transpose %[[B]] [0, 3, 1, 2]
+func.func @phases(%x: tensor<1x4x3x8xf32>, %y: tensor<1x4x3x8xf32>) -> tensor<1x8x8x6xf32> {
+  %z = kiln.constant dense<0.0> : tensor<1x8x8x6xf32>
+  %0 = kiln.transpose %x [0, 3, 1, 2] : tensor<1x4x3x8xf32> -> tensor<1x8x4x3xf32>
+  %1 = kiln.transpose %y [0, 3, 1, 2] : tensor<1x4x3x8xf32> -> tensor<1x8x4x3xf32>
+  %2 = kiln.insert %0 into %z [0, 0, 1, 0] by [1, 1, 2, 2] : tensor<1x8x4x3xf32> into tensor<1x8x8x6xf32>
+  %3 = kiln.insert %1 into %2 [0, 0, 0, 1] by [1, 1, 2, 2] : tensor<1x8x4x3xf32> into tensor<1x8x8x6xf32>
+  return %3 : tensor<1x8x8x6xf32>
+}

@@ -1,0 +1,219 @@
+#include "ir/transposed_convolution.h"
+
+#include "ir/window_shapes.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+namespace kiln::ir {
+namespace {
+
+/// Convolutions of up to so many phases are one for each.
+constexpr std::int64_t most_phases = 16;
+
+/// Output o is the sum over the taps k with a multiple of the stride at o + dilate * k - low of the element
+/// of g there: i of o + dilate * k - low = stride * i. The taps are those of the turned weight.
+struct Axis {
+  std::int64_t taps, stride, dilate, low;
+  std::int64_t elements, outputs;
+};
+
+/// What the outputs phase, phase + stride, ... of an axis read: the q-th of them element
+/// q + shift + dilate * j of g by tap first + step * j.
+struct Phase {
+  std::int64_t first, step, taps, shift, dilate;
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// The number of outputs of a phase; of some the last is beyond the end of the axis.
+std::int64_t steps_of(const Axis& a) { return ceil_div(a.outputs, a.stride); }
+
+/// The last element that a phase reads, also where g has none.
+std::int64_t last_of(const Axis& a, const Phase& phase) {
+  return phase.shift + steps_of(a) - 1 + phase.dilate * (phase.taps - 1);
+}
+
+/// Nothing if no element of g reaches the phase.
+std::optional<Phase> phase_of(const Axis& a, std::int64_t phase) {
+  const std::int64_t common = std::gcd(a.dilate, a.stride), step = a.stride / common;
+  for (std::int64_t k = 0; k < std::min(step, a.taps); ++k) {
+    const std::int64_t distance = phase + a.dilate * k - a.low;
+    if (distance % a.stride != 0) continue;
+    const Phase found{k, step, ceil_div(a.taps - k, step), distance / a.stride, a.dilate / common};
+    if (found.shift >= a.elements || last_of(a, found) < 0) return {};
+    return found;
+  }
+  return {};
+}
+
+/// The convolution of x whose windows begin `shift` elements after the beginning of x, or before it where
+/// that is negative: `outputs` of them.
+Value convolve(Primitives& p, Value x, Value weight, const Shape& dilate, std::int64_t groups,
+               const Shape& shift, const Shape& outputs) {
+  const int spatial = dilate.rank();
+  const Shape kernel(p.shape(weight).dims().subspan(2)), data = p.shape(x);
+  ConvSpec spec{.window = {kernel, ones(spatial), dilate, zeros(spatial), zeros(spatial)}, .groups = groups};
+  Shape cut_low, cut_high;
+  for (int i = 0; i < spatial; ++i) {
+    const std::int64_t low = -shift[at(i)];
+    const std::int64_t high =
+        shift[at(i)] + outputs[at(i)] - 1 + reach_of(spec.window, i) - (data[at(i + 2)] - 1);
+    spec.window.pad_low[at(i)] = std::max<std::int64_t>(low, 0);
+    spec.window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
+    cut_low.push_back(std::min<std::int64_t>(low, 0));
+    cut_high.push_back(std::min<std::int64_t>(high, 0));
+  }
+  return p.convolution(resized(p, x, 0, cut_low, cut_high), weight, spec);
+}
+
+/// (N, F, spatial...) with extents of a multiple of the stride, of which the outputs are the first.
+Value first_outputs(Primitives& p, Value y, const std::vector<Axis>& axes) {
+  Shape cut;
+  for (std::size_t i = 0; i < axes.size(); ++i) cut.push_back(axes[i].outputs - p.shape(y)[i + 2]);
+  return resized(p, y, 0, zeros(cut.rank()), cut);
+}
+
+/// The numbers of phases along each axis; the last axis counts first.
+Shape phases_of(const Shape& strides, std::int64_t number) {
+  Shape phases = strides;
+  for (std::size_t i = strides.size(); i-- > 0;) {
+    phases[i] = number % strides[i];
+    number /= strides[i];
+  }
+  return phases;
+}
+
+/// A convolution for each phase, whose result is every stride-th output along each axis.
+Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const std::vector<Axis>& axes) {
+  const int spatial = static_cast<int>(axes.size());
+  const Shape weight = p.shape(turned);
+  Shape whole{p.shape(g)[0], weight[0]}, step = ones(2), strides, outputs;
+  Shape low, high;  // what the phases read beyond the ends of g
+  for (const Axis& a : axes) {
+    whole.push_back(a.stride * steps_of(a));
+    step.push_back(a.stride);
+    strides.push_back(a.stride);
+    outputs.push_back(steps_of(a));
+    low.push_back(0);
+    high.push_back(0);
+    for (std::int64_t r = 0; r < a.stride; ++r) {
+      const auto phase = phase_of(a, r);
+      if (!phase) continue;
+      low[low.size() - 1] = std::max(low.back(), -phase->shift);
+      high[high.size() - 1] = std::max(high.back(), last_of(a, *phase) - (a.elements - 1));
+    }
+  }
+  const Value wide = resized(p, g, 0, low, high);
+  Value y = p.full({p.dtype(g), whole}, 0);
+  for (std::int64_t number = 0; number < strides.elements(); ++number) {
+    const Shape phases = phases_of(strides, number);
+    Shape start = zeros(2), from = zeros(2), limit(weight.dims().first(2)), each = ones(2), shift, dilate;
+    for (int i = 0; i < spatial; ++i) {
+      const auto phase = phase_of(axes[at(i)], phases[at(i)]);
+      if (!phase) break;
+      start.push_back(phases[at(i)]);
+      from.push_back(phase->first);
+      limit.push_back(phase->first + phase->step * (phase->taps - 1) + 1);
+      each.push_back(phase->step);
+      shift.push_back(phase->shift + low[at(i)]);
+      dilate.push_back(phase->dilate);
+    }
+    if (shift.rank() < spatial) continue;  // zeros
+    const Value part = convolve(p, wide, p.slice(turned, from, limit, each), dilate, groups, shift, outputs);
+    y = p.insert(y, part, start, step);
+  }
+  return first_outputs(p, y, axes);
+}
+
+/// One convolution with the filters of all phases; no axis is dilated. Tap stride * j + stride - 1 - phase of
+/// the padded weight is tap j of a phase, so that all phases read the same elements.
+Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups, const std::vector<Axis>& axes) {
+  const int spatial = static_cast<int>(axes.size());
+  const Shape weight = p.shape(turned);
+  const std::int64_t images = p.shape(g)[0], filters = weight[0];
+  Shape low, high, shift, outputs;                  // of the weight; of the convolution
+  Shape split{filters}, order{0}, joined{filters};  // (F, C, taps * stride) as (F, stride, C, taps)
+  Shape apart{images, filters}, woven{0, 1}, whole{images, filters};
+  Shape phase_axes;
+  split.push_back(weight[1]);
+  for (int i = 0; i < spatial; ++i) {
+    const Axis& a = axes[at(i)];
+    const std::int64_t within = (a.low % a.stride + a.stride) % a.stride;
+    shift.push_back(-(a.low - within) / a.stride);
+    low.push_back(a.stride - 1 - within);
+    const std::int64_t taps = ceil_div(low.back() + a.taps, a.stride);
+    high.push_back(taps * a.stride - low.back() - a.taps);
+    outputs.push_back(steps_of(a));
+    split.push_back(taps);
+    split.push_back(a.stride);
+    order.push_back(2 * i + 3);
+    phase_axes.push_back(2 * i + 3);
+    joined[0] *= a.stride;
+    apart.push_back(a.stride);
+    whole.push_back(a.stride * steps_of(a));
+  }
+  order.push_back(1);
+  joined.push_back(weight[1]);
+  for (int i = 0; i < spatial; ++i) {
+    order.push_back(2 * i + 2);
+    joined.push_back(split[at(2 * i + 2)]);
+    apart.push_back(outputs[at(i)]);
+    woven.push_back(2 + spatial + i);
+    woven.push_back(2 + i);
+  }
+  const Value padded = p.reverse(p.reshape(resized(p, turned, 0, low, high), split), phase_axes);
+  const Value filters_of_phases = p.reshape(p.transpose(padded, order), joined);
+  const Value y = convolve(p, g, filters_of_phases, ones(spatial), groups, shift, outputs);
+  return first_outputs(p, p.reshape(p.transpose(p.reshape(y, apart), woven), whole), axes);
+}
+
+/// The weight (C, F / groups, kernel...) as (F, C / groups, kernel...), turned by half a circle.
+Value turned_weight(Primitives& p, Value weight, std::int64_t groups) {
+  const Shape given = p.shape(weight);
+  const std::int64_t channels = given[0] / groups, filters = given[1];
+  Shape split{groups, channels, filters}, order{0, 2, 1}, exchanged{groups * filters, channels}, axes;
+  for (int i = 2; i < given.rank(); ++i) {
+    split.push_back(given[at(i)]);
+    exchanged.push_back(given[at(i)]);
+    order.push_back(i + 1);
+    axes.push_back(i);
+  }
+  return p.reverse(p.reshape(p.transpose(p.reshape(weight, split), order), exchanged), axes);
+}
+
+}  // namespace
+
+Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec,
+                             const Shape& adjust) {
+  const Window& w = spec.window;
+  const Shape data = p.shape(g);
+  const int spatial = w.kernel.rank();
+  std::vector<Axis> axes;
+  for (int i = 0; i < spatial; ++i) {
+    const std::int64_t elements = data[at(i + 2)], reach = reach_of(w, i);
+    if (elements < 1) fail("a transposed convolution needs pixels, got {}", data.str());
+    const std::int64_t outputs = times(w.stride[at(i)], elements - 1) + 1 + reach - w.pad_low[at(i)] -
+                                 w.pad_high[at(i)] + adjust[at(i)];
+    if (outputs < 1)
+      fail("kernel {}, stride {} and pad {} leave nothing of data {}", w.kernel.str(), w.stride.str(),
+           w.pad_low.str(), data.str());
+    axes.push_back(
+        {w.kernel[at(i)], w.stride[at(i)], w.dilate[at(i)], reach - w.pad_low[at(i)], elements, outputs});
+  }
+  const Value turned = turned_weight(p, weight, spec.groups);
+  if (w.stride != ones(spatial)) {
+    if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
+    if (w.dilate == ones(spatial)) return at_once(p, g, turned, spec.groups, axes);
+  }
+  Shape shift, outputs;
+  for (const Axis& a : axes) {
+    shift.push_back(-a.low);
+    outputs.push_back(a.outputs);
+  }
+  return convolve(p, spread(p, g, w.stride), turned, w.dilate, spec.groups, shift, outputs);
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,16 @@
+#pragma once
+#include "ir/primitives.h"
+
+namespace kiln::ir {
+
+/// The gradient of the convolution `spec` with respect to its data, at g of (N, C, spatial...): the weight is
+/// (C, F / groups, kernel...) and the result (N, F, stride * (spatial - 1) + dilate * (kernel - 1) + 1 -
+/// pad_low - pad_high + adjust ...). Throws where that leaves nothing.
+///
+/// With strides, most taps of an output would multiply zeros between the elements of g. The outputs at one
+/// distance from the next multiple of the stride, a phase, have their taps in common: each phase is a
+/// convolution of g with these taps alone. With many phases, as in upsampling by 8, all are one convolution
+/// whose filters are those of each phase, with a tap more than most of them have.
+Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
+
+}  // namespace kiln::ir

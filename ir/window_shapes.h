@@ -1,0 +1,22 @@
+#pragma once
+#include "ir/primitives.h"
+
+/// Arithmetic of windows, along the spatial axes of arrays (N, C, spatial...).
+namespace kiln::ir {
+
+inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
+inline Shape ones(int rank) { return Shape::filled(rank, 1); }
+inline Shape zeros(int rank) { return Shape::filled(rank, 0); }
+
+/// The distance between the first and the last element that a window covers.
+inline std::int64_t reach_of(const Window& w, int axis) {
+  return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1);
+}
+
+/// x with stride - 1 zeros between its elements along the spatial axes.
+Value spread(Primitives& p, Value x, const Shape& stride);
+
+/// x with `low` and `high` elements more along the spatial axes, or fewer where these are negative.
+Value resized(Primitives& p, Value x, double value, const Shape& low, const Shape& high);
+
+}  // namespace kiln::ir
