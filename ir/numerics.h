@@ -2,9 +2,10 @@
 
 namespace kiln::ir {
 
-/// The version of the rules in KilnOps.td: increment it with every change of a rule
-/// that changes bits. It is part of the disk cache's stamp.
+/// The version of the rules in KilnOps.td and of what operators and gradients are composed of: increment it with
+/// every change that changes bits. It is part of the disk cache's stamp.
 /// 2: block results of `reduce` are combined by the same tree. (1: in one chain.)
-inline constexpr int numerics_version = 2;
+/// 3: transposed convolutions, which gradients of convolutions are, have chains without the taps between elements.
+inline constexpr int numerics_version = 3;
 
 }  // namespace kiln::ir
