@@ -1,3 +1,5 @@
+#include "temporary_folder.h"
+
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>
@@ -84,4 +86,100 @@ TEST_CASE("a program's own initializer") {
                                    out[static_cast<std::size_t>(i * shape[1] + j)] = i == j;
                              });
   CHECK(values(diagonal, {2, 2}) == std::vector<double>{1, 0, 0, 1});
+}
+
+TEST_CASE("orthogonal weights", "[initializer]") {
+  for (const char* rand_type : {"uniform", "normal"})
+    for (const Shape& shape :
+         {Shape{5, 12}, Shape{12, 5}, Shape{6, 6}, Shape{4, 3, 2, 2}, Shape{1, 1}, Shape{3}}) {
+      INFO(rand_type << shape.str());
+      random::seed(3);
+      const std::vector<double> w = values(init::Orthogonal({.scale = 2, .rand_type = rand_type}), shape);
+      const auto rows = static_cast<std::size_t>(shape[0]), columns = w.size() / rows;
+      const bool by_rows = rows <= columns;
+      const std::size_t count = by_rows ? rows : columns, length = by_rows ? columns : rows;
+      const auto at = [&](std::size_t vector, std::size_t i) {
+        return by_rows ? w[vector * columns + i] : w[i * columns + vector];
+      };
+      for (std::size_t a = 0; a < count; ++a)
+        for (std::size_t b = 0; b <= a; ++b) {
+          double product = 0;
+          for (std::size_t i = 0; i < length; ++i) product += at(a, i) * at(b, i);
+          CHECK(product == Approx(a == b ? 4 : 0).margin(1e-5));  // the weights are float32
+        }
+    }
+  CHECK(init::Orthogonal().text() == "[\"orthogonal\", {\"scale\": 1.414, \"rand_type\": \"uniform\"}]");
+  CHECK_THROWS_WITH(init::Orthogonal({.rand_type = "gaussian"}), Contains("'gaussian'"));
+}
+
+TEST_CASE("weights that depend on their place", "[initializer]") {
+  // The window of an upsampling by 2 (Long et al. 2015), for each channel.
+  const std::vector<double> line = {0.25, 0.75, 0.75, 0.25};
+  const std::vector<double> window = values(init::Bilinear(), {2, 1, 4, 4});
+  for (std::size_t i = 0; i < window.size(); ++i) CHECK(window[i] == line[i / 4 % 4] * line[i % 4]);
+  CHECK(values("bilinear", {1, 1, 1, 3}) == std::vector<double>{0.25 * 0.25, 0.75 * 0.25, 0.75 * 0.25});
+  CHECK_THROWS_WITH(values(init::Bilinear(), {4, 4}), Contains("four axes"));
+
+  CHECK(values(init::LSTMBias(), {8}) == std::vector<double>{0, 0, 1, 1, 0, 0, 0, 0});
+  CHECK(values("lstmbias", {4}) == std::vector<double>{0, 1, 0, 0});
+  CHECK(init::LSTMBias(0.5).text() == "[\"lstmbias\", {\"forget_bias\": 0.5}]");
+  CHECK_THROWS_WITH(values(init::LSTMBias(), {6}), Contains("quarter"));
+}
+
+namespace {
+
+/// A layer "net_" with a weight and a bias, which has an initializer of its own.
+struct TwoParameters {
+  ParameterDict dict{"net_"};
+  Parameter weight = dict.get("weight", {2}), bias = dict.get("bias", {2}, {.init = init::Constant(7)});
+};
+
+std::vector<float> floats(const Parameter& p) { return p.data().to_vector<float>(); }
+
+}  // namespace
+
+TEST_CASE("an initializer for each name", "[initializer]") {
+  TwoParameters p;
+  p.dict.initialize(init::Mixed({".*bias", "net_w"}, {init::One(), init::Constant(3)}));
+  CHECK(floats(p.weight) == std::vector<float>{3, 3});
+  CHECK(floats(p.bias) == std::vector<float>{7, 7});  // its own
+  p.bias.initialize(init::Mixed({".*bias"}, {"ones"}), {}, /*force_reinit=*/true);
+  CHECK(floats(p.bias) == std::vector<float>{1, 1});
+
+  TwoParameters other;
+  CHECK_THROWS_WITH(other.dict.initialize(init::Mixed({"weight"}, {init::One()})),  // matches at the start
+                    Contains("'net_weight'") && Contains("\".*\""));
+  CHECK_THROWS_WITH(init::Mixed({"("}, {init::One()}), Contains("'('"));
+  CHECK_THROWS_WITH(init::Mixed({"a", "b"}, {init::One()}), Contains("2 patterns") && Contains("1 "));
+
+  // A parameter whose shape the first call tells
+  nn::Dense layer(2);
+  layer.initialize(init::Mixed({".*weight"}, {init::Constant(5)}));
+  layer(ones({1, 3}));
+  CHECK(floats(layer.weight) == std::vector<float>(6, 5));
+}
+
+TEST_CASE("initial values from a file", "[initializer]") {
+  const std::vector<NamedArray> saved = {{"arg:net_weight", Tensor{1.5f, 2.5f}},
+                                         {"aux:net_bias", Tensor{3.0f, 4.0f}}};
+  TwoParameters p;
+  p.dict.initialize(init::Load(saved));
+  CHECK(floats(p.weight) == std::vector<float>{1.5f, 2.5f});
+  CHECK(floats(p.bias) == std::vector<float>{3, 4});  // in spite of its own initializer
+
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "net.params").string();
+  save_arrays(file, std::span(saved).first(1));
+  TwoParameters half;
+  half.dict.initialize(init::Load(file, init::Zero()));
+  CHECK(floats(half.weight) == std::vector<float>{1.5f, 2.5f});
+  CHECK(floats(half.bias) == std::vector<float>{7, 7});
+
+  TwoParameters strict;
+  CHECK_THROWS_WITH(strict.dict.initialize(init::Load(file)),
+                    Contains("net.params") && Contains("'net_bias'"));
+  ParameterDict large("net_");
+  large.get("weight", {3});
+  CHECK_THROWS_WITH(large.initialize(init::Load(file)), Contains("(3,)") && Contains("(2,)"));
+  CHECK_THROWS_WITH(init::Load(file + ".missing"), Contains("initializer_test.cpp") && Contains("missing"));
 }

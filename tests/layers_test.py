@@ -54,6 +54,9 @@ MAY_INCLUDE = {
         "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/block", "frontend/gluon/hybridize",
         "frontend/gluon/parameter",
         "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/gluon/checkpoint": [
+        "frontend/eager", "frontend/formats", "frontend/gluon/parameter", "frontend/gluon/trainer", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/progress": ["frontend/eager", "frontend/formats", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
     "frontend/model": [
         "codegen/driver", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],

@@ -47,6 +47,14 @@ std::string resolve_links(const std::string& path) {
   return real ? std::string(real.get()) : path;
 }
 
+/// So that a rename outlives a power failure. Some file systems cannot: then it is up to them.
+void flush_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.valid()) ::fsync(descriptor.get());
+}
+
 }  // namespace
 
 std::vector<std::byte> read_file(const std::string& path, std::string_view what) {
@@ -96,7 +104,7 @@ void write_file(const std::string& path, std::span<const std::byte> content, std
   if (problem.empty() && exists) ::fchmod(file.get(), info.st_mode & 07777);
   if (problem.empty() && (::fsync(file.get()) != 0 || !file.close())) problem = std::strerror(errno);
   if (problem.empty() && ::rename(temporary.c_str(), target.c_str()) != 0) problem = std::strerror(errno);
-  if (problem.empty()) return;
+  if (problem.empty()) return flush_folder_of(target);
   ::unlink(temporary.c_str());
   fail("{}: cannot write the {}: {}", path, what, problem);
 }

@@ -58,4 +58,18 @@ void random::seed(std::uint64_t seed) {
   all.streams[1] = {seed ^ initializer_key, 0};
 }
 
+random::State random::state() {
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  const auto [program, initializer] = all.streams;
+  return {{program.seed, program.counter}, {initializer.seed, initializer.counter}};
+}
+
+void random::restore(const State& state) {
+  Streams& all = all_streams();
+  std::lock_guard lock(all.mutex);
+  all.streams[0] = {state.program.seed, state.program.counter};
+  all.streams[1] = {state.initializer.seed, state.initializer.counter};
+}
+
 }  // namespace kiln

@@ -1,5 +1,6 @@
 // A convolutional network with BatchNorm and Dropout learns handwritten digits, from the files in the folder
-// digits. Called with "eager" it is not hybridized, and prints the same.
+// digits. Called with "eager" it is not hybridized, and prints the same. A third argument is a folder for
+// checkpoints: a run that was killed continues from there, and prints the epochs that were left.
 #include <kiln/kiln.h>
 
 #include <cstdio>
@@ -46,7 +47,12 @@ int main(int argc, char** argv) {
       {.learning_rate = 0.01,
        .lr_scheduler = lr_scheduler::Cosine({.max_update = epochs * batches.size(), .final_lr = 1e-4})});
 
-  for (int epoch = 1; epoch <= epochs; ++epoch) {
+  const bool resume = argc > 3;
+  CheckpointManager checkpoints(resume ? argv[3] : "", net, trainer, batches);
+  if (resume) checkpoints.restore();
+  Progress progress(batches, {.epochs = epochs});  // on stderr
+
+  for (auto epoch = batches.state().epoch; epoch < epochs; ++epoch) {
     metric::Loss mean_loss;
     metric::Accuracy train_accuracy;
     for (const auto& [images, labels] : batches) {
@@ -60,8 +66,11 @@ int main(int argc, char** argv) {
       trainer.step(images.shape()[0]);
       mean_loss.update(loss);
       train_accuracy.update(labels, scores);
+      progress.step(images.shape()[0], {mean_loss.get(), train_accuracy.get()});
     }
-    std::printf("epoch %d: loss %.6f, accuracy %.4f, held out %.4f\n", epoch, mean_loss.value(),
-                train_accuracy.value(), accuracy(net, held_out));
+    progress.end_epoch({mean_loss.get(), train_accuracy.get()});
+    std::printf("epoch %d: loss %.6f, accuracy %.4f, held out %.4f\n", static_cast<int>(epoch) + 1,
+                mean_loss.value(), train_accuracy.value(), accuracy(net, held_out));
+    if (resume) checkpoints.save();
   }
 }

@@ -1,4 +1,5 @@
 #include "frontend/eager/invoke.h"
+#include "frontend/gluon/parameter/random_fill.h"
 #include "runtime/fail.h"
 
 #include <kiln/initializer.h>
@@ -12,10 +13,16 @@ namespace kiln {
 struct Initializer::Impl {
   std::string text;
   Fill fill;
+  Choose choose;  // instead of `fill`
 };
 
 Initializer::Initializer(std::string text, Fill fill)
-    : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill)})) {}
+    : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill), {}})) {}
+Initializer Initializer::choosing(std::string text, Choose choose) {
+  Initializer out;
+  out.impl_ = std::make_shared<const Impl>(Impl{std::move(text), {}, std::move(choose)});
+  return out;
+}
 
 Initializer::Initializer(const std::string& name, std::source_location where) {
   struct Named {
@@ -23,25 +30,37 @@ Initializer::Initializer(const std::string& name, std::source_location where) {
     Initializer (*make)();
   };
   static const Named table[] = {
-      {"zeros", [] { return init::Zero(); }},      {"zero", [] { return init::Zero(); }},
-      {"ones", [] { return init::One(); }},        {"one", [] { return init::One(); }},
-      {"uniform", [] { return init::Uniform(); }}, {"normal", [] { return init::Normal(); }},
-      {"xavier", [] { return init::Xavier(); }},   {"msraprelu", [] { return init::MSRAPrelu(); }},
+      {"zeros", [] { return init::Zero(); }},
+      {"zero", [] { return init::Zero(); }},
+      {"ones", [] { return init::One(); }},
+      {"one", [] { return init::One(); }},
+      {"uniform", [] { return init::Uniform(); }},
+      {"normal", [] { return init::Normal(); }},
+      {"xavier", [] { return init::Xavier(); }},
+      {"msraprelu", [] { return init::MSRAPrelu(); }},
+      {"orthogonal", [] { return init::Orthogonal(); }},
+      {"bilinear", [] { return init::Bilinear(); }},
+      {"lstmbias", [] { return init::LSTMBias(); }},
   };
   for (const Named& n : table) {
     if (n.name != name) continue;
-    impl_ = std::make_shared<const Impl>(Impl{name, n.make().impl_->fill});
+    impl_ = std::make_shared<const Impl>(Impl{name, n.make().impl_->fill, {}});
     return;
   }
   fail(
-      "{}'{}' is no initializer; there are zeros, ones, uniform, normal, xavier and msraprelu, and those of "
-      "kiln::init",
+      "{}'{}' is no initializer; there are zeros, ones, uniform, normal, xavier, msraprelu, orthogonal, "
+      "bilinear and lstmbias, and those of kiln::init",
       line_prefix(where), name);
 }
 
 const std::string& Initializer::text() const {
   static const std::string none;
   return impl_ ? impl_->text : none;
+}
+
+Initializer Initializer::of(const std::string& parameter, const Initializer& own) const {
+  if (impl_ && impl_->choose) return impl_->choose(parameter, own);
+  return own.defined() ? own.of(parameter) : *this;
 }
 
 void Initializer::fill(std::span<double> values, const Shape& shape,
@@ -51,7 +70,7 @@ void Initializer::fill(std::span<double> values, const Shape& shape,
 }
 
 bool Initializer::operator==(const Initializer& o) const {
-  return impl_ == o.impl_ || (impl_ && o.impl_ && text() == o.text());
+  return impl_ == o.impl_ || (impl_ && o.impl_ && !impl_->choose && !o.impl_->choose && text() == o.text());
 }
 
 namespace init {
@@ -64,11 +83,12 @@ Initializer all(std::string text, double value) {
                      });
 }
 
+}  // namespace
+
 void fill_uniform(std::span<double> out, double scale, const std::function<double()>& uniform) {
   for (double& v : out) v = (2 * uniform() - 1) * scale;
 }
 
-/// Box-Muller transform: two uniform numbers give two normal ones.
 void fill_normal(std::span<double> out, double sigma, const std::function<double()>& uniform) {
   for (std::size_t i = 0; i < out.size(); i += 2) {
     const double radius = sigma * std::sqrt(-2 * std::log(1 - uniform()));
@@ -77,8 +97,6 @@ void fill_normal(std::span<double> out, double sigma, const std::function<double
     if (i + 1 < out.size()) out[i + 1] = radius * std::sin(angle);
   }
 }
-
-}  // namespace
 
 Initializer Zero() { return all("[\"zero\", {}]", 0); }
 Initializer One() { return all("[\"one\", {}]", 1); }

@@ -251,9 +251,7 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
             "' has values already and keeps them; initialize(init, {.force_reinit = true}) gives new ones");
     return;
   }
-  const Initializer& chosen = init.defined()             ? init
-                              : s.options.init.defined() ? s.options.init
-                                                         : default_init;
+  const Initializer chosen = init.defined() ? init.of(s.name) : default_init.of(s.name, s.options.init);
   if (!chosen.defined()) fail("Parameter '{}' has no initializer", s.name);
   std::unique_lock lock(s.mutex);
   if (!s.shape_known()) {

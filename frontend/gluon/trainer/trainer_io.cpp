@@ -1,8 +1,8 @@
-// Files of a Trainer's states: named arrays, and what else continues as JSON text.
+// A Trainer's states as named arrays, with what else continues as JSON text; files of them.
 #include "frontend/eager/invoke.h"
 #include "frontend/formats/file_io.h"
-#include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/options.h"
+#include "frontend/gluon/trainer/state_arrays.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
@@ -16,6 +16,7 @@
 
 namespace kiln {
 
+using detail::LoadedStates;
 using detail::TrainedParameter;
 using detail::TrainerState;
 using Json = nlohmann::json;
@@ -60,27 +61,13 @@ bool is_pickle(std::span<const std::byte> bytes) {
   return at(0) == 0x80 && at(1) >= 1 && at(1) <= 5 && at(8) != '{';
 }
 
-/// What a file says, checked and not yet taken over.
-struct Loaded {
-  double learning_rate = 0;
-  std::int64_t num_update = 0;
-  optimizer::Memory memory;
-  std::vector<std::int64_t> counts;
-  std::vector<std::vector<Tensor>> states;
-};
-
 class Reader {
  public:
-  Reader(const TrainerState& state, const std::string& path) : state_(state), path_(path) {}
+  Reader(const TrainerState& state, std::vector<NamedArray> arrays, const detail::ShapeOf& shape_of,
+         const std::string& path)
+      : state_(state), arrays_(std::move(arrays)), shape_of_(shape_of), path_(path) {}
 
-  Loaded read() {
-    const std::vector<std::byte> bytes = read_file(path_, "file of states");
-    if (is_pickle(bytes))
-      fail(
-          "{}: this is a Python pickle, as MXNet's Trainer.save_states() writes: a program, which Kiln does "
-          "not run. Save the states by Kiln's Trainer",
-          path_);
-    arrays_ = parse_arrays(bytes, path_);
+  LoadedStates read() {
     read_json();
     read_arrays();
     return std::move(out_);
@@ -156,17 +143,17 @@ class Reader {
   /// Takes the states of `p` out of `by_name`.
   std::vector<Tensor> states_of(const TrainedParameter& p,
                                 std::unordered_map<std::string, const Tensor*>& by_name) const {
-    const detail::ParameterState& parameter = detail::ParameterAccess::state(p.parameter);
     const detail::UpdatedParameter type = state_.described(p);
-    const bool known = parameter.ready.load(std::memory_order_acquire);
+    const std::optional<Shape> shape = shape_of_(p.parameter);
     std::vector<Tensor> states;
     const std::vector<std::string> names = state_names(*state_.optimizer, type);
     for (const std::string& name : names) {
       const auto found = by_name.find(array_name(p, name));
       if (found == by_name.end()) continue;
       const Tensor& array = *found->second;
-      const TensorType given{array.dtype(), array.shape()}, wanted{type.state_dtype(), type.type.shape};
-      if (known ? !(given == wanted) : given.dtype != wanted.dtype)
+      const TensorType given{array.dtype(), array.shape()};
+      const TensorType wanted{type.state_dtype(), shape.value_or(array.shape())};
+      if (!(given == wanted))
         fail("{}: the state '{}' of Parameter '{}' is {}, and the parameter needs {}", path_, name,
              p.parameter.name(), given.str(), wanted.str());
       states.push_back(array);
@@ -180,41 +167,59 @@ class Reader {
   }
 
   const TrainerState& state_;
-  const std::string& path_;
   std::vector<NamedArray> arrays_;
-  Loaded out_;
+  const detail::ShapeOf& shape_of_;
+  const std::string& path_;
+  LoadedStates out_;
 };
 
 }  // namespace
 
+std::vector<NamedArray> detail::state_arrays(const TrainerState& state) {
+  std::vector<NamedArray> arrays;
+  for (const TrainedParameter& p : state.parameters) {
+    const std::vector<std::string> names = state_names(*state.optimizer, state.described(p));
+    for (std::size_t k = 0; k < p.states.size(); ++k)
+      arrays.push_back({array_name(p, names.at(k)), p.states[k]});
+  }
+  const std::string text = text_of(description(state));
+  arrays.push_back({json_name, Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
+                                      {static_cast<std::int64_t>(text.size())})});
+  return arrays;
+}
+
+LoadedStates detail::check_states(const TrainerState& state, std::vector<NamedArray> arrays,
+                                  const ShapeOf& shape_of, const std::string& file) {
+  return Reader(state, std::move(arrays), shape_of, file).read();
+}
+
+void detail::take_states(TrainerState& state, LoadedStates loaded) {
+  for (std::size_t i = 0; i < state.parameters.size(); ++i) {
+    state.parameters[i].count = loaded.counts[i];
+    state.parameters[i].states = std::move(loaded.states[i]);
+  }
+  state.num_update = loaded.num_update;
+  state.memory = std::move(loaded.memory);
+  if (!state.optimizer->options().lr_scheduler.defined())
+    state.optimizer->set_learning_rate(loaded.learning_rate);
+}
+
 void Trainer::save_states(const std::string& path, Where where) const {
-  at_line(where, [&] {
-    const TrainerState& state = *state_;
-    std::vector<NamedArray> arrays;
-    for (const TrainedParameter& p : state.parameters) {
-      const std::vector<std::string> names = state_names(*state.optimizer, state.described(p));
-      for (std::size_t k = 0; k < p.states.size(); ++k)
-        arrays.push_back({array_name(p, names.at(k)), p.states[k]});
-    }
-    const std::string text = text_of(description(state));
-    arrays.push_back({json_name, Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
-                                        {static_cast<std::int64_t>(text.size())})});
-    save_arrays(path, arrays);
-  });
+  at_line(where, [&] { save_arrays(path, detail::state_arrays(*state_)); });
 }
 
 void Trainer::load_states(const std::string& path, Where where) {
   at_line(where, [&] {
-    TrainerState& state = *state_;
-    Loaded loaded = Reader(state, path).read();
-    for (std::size_t i = 0; i < state.parameters.size(); ++i) {
-      state.parameters[i].count = loaded.counts[i];
-      state.parameters[i].states = std::move(loaded.states[i]);
-    }
-    state.num_update = loaded.num_update;
-    state.memory = std::move(loaded.memory);
-    if (!state.optimizer->options().lr_scheduler.defined())
-      state.optimizer->set_learning_rate(loaded.learning_rate, where);
+    const std::vector<std::byte> bytes = read_file(path, "file of states");
+    if (is_pickle(bytes))
+      fail(
+          "{}: this is a Python pickle, as MXNet's Trainer.save_states() writes: a program, which Kiln does "
+          "not run. Save the states by Kiln's Trainer",
+          path);
+    const auto shape_of = [](const Parameter& p) {
+      return p.is_initialized() ? std::optional(p.shape()) : std::nullopt;
+    };
+    detail::take_states(*state_, detail::check_states(*state_, parse_arrays(bytes, path), shape_of, path));
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <kiln/export.h>
+#include <kiln/io.h>
 #include <kiln/shape.h>
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace kiln {
 
@@ -17,6 +19,9 @@ class KILN_API Initializer {
   /// Writes the values of an array of `shape`, in C order. `uniform` returns numbers in [0, 1).
   using Fill = std::function<void(std::span<double> values, const Shape& shape,
                                   const std::function<double()>& uniform)>;
+  /// Chooses an initializer for a parameter by its full name. `own`: the one that the parameter was made
+  /// with, if any.
+  using Choose = std::function<Initializer(const std::string& parameter, const Initializer& own)>;
 
   /// No initializer: the parameter uses the one of initialize().
   Initializer() = default;
@@ -27,12 +32,18 @@ class KILN_API Initializer {
   Initializer(const std::string& name, std::source_location where = std::source_location::current());
   /// A custom initializer. `text` is its `__init__` in exported files.
   Initializer(std::string text, Fill fill);
+  /// A custom initializer that chooses another.
+  static Initializer choosing(std::string text, Choose choose);
 
   bool defined() const { return impl_ != nullptr; }
   /// The text in exported files: "zeros", or JSON `["xavier", {...}]`.
   const std::string& text() const;
+  /// The initializer that gives this parameter's values where this one is the default: `own` if defined, else
+  /// this one, or by its Choose.
+  Initializer of(const std::string& parameter, const Initializer& own = {}) const;
+  /// Throws for one that chooses by name: see of().
   void fill(std::span<double> values, const Shape& shape, const std::function<double()>& uniform) const;
-  /// Whether both are the same object or have the same text.
+  /// Whether both are the same object or, but for those that choose, have the same text.
   bool operator==(const Initializer& o) const;
 
  private:
@@ -60,6 +71,33 @@ struct XavierOptions {
 KILN_API Initializer Xavier(const XavierOptions& options = {});
 /// Xavier for a PReLU with that slope (He et al. 2015).
 KILN_API Initializer MSRAPrelu(const std::string& factor_type = "avg", double slope = 0.25);
+
+struct OrthogonalOptions {
+  double scale = 1.414;
+  std::string rand_type = "uniform";  ///< "uniform" or "normal"
+};
+/// A matrix of shape[0] rows, scaled by `scale`, whose rows (or columns, if there are more rows than columns)
+/// are orthogonal to each other and of length 1 (Saxe et al. 2013): random numbers, made orthogonal in the
+/// order of the rows (columns) by the method of Gram and Schmidt.
+KILN_API Initializer Orthogonal(const OrthogonalOptions& options = {});
+/// The window of a transposed convolution that upsamples by bilinear interpolation. Needs four axes. Each
+/// channel has the window, as in MXNet: for a layer with as many groups as channels.
+KILN_API Initializer Bilinear();
+/// The bias of an LSTM cell: 0, and `forget_bias` for the forget gate, the second quarter (Jozefowicz et al.
+/// 2015).
+KILN_API Initializer LSTMBias(double forget_bias = 1.0);
+/// The first initializer whose regular expression matches at the start of the parameter's full name. A
+/// parameter that was made with an initializer keeps it. Throws for lists of different lengths and bad
+/// expressions; where it is used, for a name that none matches.
+KILN_API Initializer Mixed(const std::vector<std::string>& patterns,
+                           const std::vector<Initializer>& initializers);
+/// Values by full name, without the prefixes "arg:" and "aux:", also for a parameter that was made with an
+/// initializer. Others get that one, or `default_init`; without a default they are errors, as are values of
+/// another shape.
+KILN_API Initializer Load(const std::vector<NamedArray>& params, const Initializer& default_init = {});
+/// The same from a file of arrays, which is read here.
+KILN_API Initializer Load(const std::string& path, const Initializer& default_init = {},
+                          std::source_location where = std::source_location::current());
 
 }  // namespace init
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <kiln/autograd.h>
 #include <kiln/block.h>
 #include <kiln/bound_call.h>
+#include <kiln/checkpoint.h>
 #include <kiln/containers.h>
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
@@ -21,6 +22,7 @@
 #include <kiln/optimizer.h>
 #include <kiln/optimizers.h>
 #include <kiln/profile.h>
+#include <kiln/progress.h>
 #include <kiln/random.h>
 #include <kiln/rnn.h>
 #include <kiln/rnn_layer.h>

@@ -10,6 +10,20 @@ namespace random {
 /// Restarts the stream: equal draws after equal seeds give equal numbers.
 KILN_API void seed(std::uint64_t seed);
 
+/// Where the streams are: the program's, and the one that initializers draw from.
+struct State {
+  struct Stream {
+    std::uint64_t seed = 0;
+    std::uint64_t counter = 0;  ///< the draws so far
+    bool operator==(const Stream&) const = default;
+  };
+  Stream program, initializer;
+  bool operator==(const State&) const = default;
+};
+KILN_API State state();
+/// The next draws are those that followed state().
+KILN_API void restore(const State& state);
+
 inline Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                       std::source_location where = std::source_location::current()) {
   return F::random_uniform(low, high, shape, dtype, where);

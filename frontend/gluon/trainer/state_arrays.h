@@ -1,0 +1,35 @@
+#pragma once
+#include "frontend/gluon/trainer/trainer_state.h"
+
+#include <kiln/io.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// A Trainer's states as named arrays: what its files and checkpoints hold.
+namespace kiln::detail {
+
+/// `state:PARAMETER:STATE`, and as `kiln:json` what Trainer::save_states() lists.
+std::vector<NamedArray> state_arrays(const TrainerState& state);
+
+/// What such arrays say, checked and not yet taken over.
+struct LoadedStates {
+  double learning_rate = 0;
+  std::int64_t num_update = 0;
+  optimizer::Memory memory;
+  std::vector<std::int64_t> counts;
+  std::vector<std::vector<Tensor>> states;
+};
+
+/// The shape of a parameter, if it is known.
+using ShapeOf = std::function<std::optional<Shape>(const Parameter&)>;
+
+/// Throws, naming `file`, for arrays that are not the states of such a trainer: of another optimizer, or of
+/// parameters with other names or shapes.
+LoadedStates check_states(const TrainerState& state, std::vector<NamedArray> arrays, const ShapeOf& shape_of,
+                          const std::string& file);
+void take_states(TrainerState& state, LoadedStates loaded);
+
+}  // namespace kiln::detail
