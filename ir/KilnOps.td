@@ -86,7 +86,7 @@ def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution"
 
 // The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
 // (ir/algorithm.h); no pass changes it. Defined at `dot` and `convolution`.
-def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "interleaved64", "winograd"]>;
+def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "interleaved64", "winograd", "tensor_cores"]>;
 def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
@@ -363,6 +363,10 @@ def DotOp : Kiln_Op<"dot"> {
     * `chained512`: k is split into chunks of 512 (the last may be shorter). Each chunk is one chain of fused multiply-adds from +0 in
       ascending order; the chunk sums are added in order, starting from the first one.
     * `interleaved64`, chosen if m * n < 16 for one matrix of the batch: the rounded products are summed over k by the tree of `reduce`.
+    * `tensor_cores`, of NVIDIA GPUs, chosen instead of `chained512` where the precision permits it: operands are f16, bf16 or f32, the
+      result f32. Each chunk of 512 is one chain of `mma` instructions from +0 over steps of 16 values of k (f32: 8, whose factors are
+      rounded to TF32 first) in ascending order, the last one filled with zeros; the chunk sums are added as in `chained512`. The order
+      and the roundings within a step are those of the GPU's architecture.
     Integers wrap.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, Kiln_Algorithm:$algorithm, UnitAttr:$transpose_lhs,

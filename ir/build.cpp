@@ -8,6 +8,7 @@
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/Verifier.h>
 
 #include <algorithm>
@@ -27,8 +28,8 @@ mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
 /// Implements Primitives by appending operations of the dialect to a function.
 class DialectBuilder final : public Primitives {
  public:
-  DialectBuilder(mlir::OpBuilder& builder, bool train)
-      : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()) {}
+  DialectBuilder(mlir::OpBuilder& builder, bool train, TensorCores cores)
+      : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()), cores_(cores) {}
 
   Value wrap(mlir::Value v) {
     Value value = add_value(to_tensor_type(v.getType()));
@@ -46,7 +47,7 @@ class DialectBuilder final : public Primitives {
     loc_ = location_of(builder_.getContext(), node);
     if (joint && node.child_block != 0)
       loc_ = mlir::FusedLoc::get(builder_.getContext(), {loc_}, builder_.getI64IntegerAttr(node.child_block));
-    nodes_.push_back(described(node));
+    nodes_.push_back({&node, described(node)});
   }
   void leave() override {
     loc_ = outer_locations_.back();
@@ -88,6 +89,48 @@ class DialectBuilder final : public Primitives {
     return mlir::DenseElementsAttr::get(type, bits);
   }
 
+  CastOp cast(mlir::RankedTensorType type, mlir::Value x) {
+    auto op = CastOp::create(builder_, loc_, type, x);
+    if (type.getElementType().isF32() && is_half(x) && !nodes_.empty()) widened_[op] = nodes_.back().node;
+    return op;
+  }
+  static bool is_half(mlir::Value v) {
+    const mlir::Type element = ranked(v).getElementType();
+    return element.isF16() || element.isBF16();
+  }
+
+  DotOp dot(mlir::RankedTensorType type, mlir::Value lhs, mlir::Value rhs, const DotSpec& spec) {
+    const std::int64_t m = type.getShape().end()[-2], n = type.getShape().back();
+    const auto by = [&](mlir::Value a, mlir::Value b, bool on_tensor_cores) {
+      return DotOp::create(builder_, loc_, type, a, b, dot_algorithm(m, n, on_tensor_cores),
+                           spec.transpose_lhs, spec.transpose_rhs);
+    };
+    const bool is_f32 = type.getElementType().isF32();
+    if (cores_ == TensorCores::none || !is_f32 ||
+        dot_algorithm(m, n, /*on_tensor_cores=*/true) != Algorithm::tensor_cores)
+      return by(lhs, rhs, false);
+    const mlir::Type a = half_of(lhs), b = half_of(rhs);
+    if (a && a == b) return by(narrowed(lhs, a), narrowed(rhs, b), true);
+    return by(lhs, rhs, cores_ == TensorCores::halves_and_f32);
+  }
+  /// The half precision from which the innermost node has widened the value, through views of it; else null.
+  mlir::Type half_of(mlir::Value v) const {
+    mlir::Operation* op = v.getDefiningOp();
+    while (op && is_view_op(op)) op = op->getOperand(0).getDefiningOp();
+    if (!op || nodes_.empty() || widened_.lookup(op) != nodes_.back().node) return {};
+    return ranked(op->getOperand(0)).getElementType();
+  }
+  /// A value that half_of() knows, before it was widened.
+  mlir::Value narrowed(mlir::Value v, mlir::Type half) {
+    mlir::Operation* const op = v.getDefiningOp();
+    if (llvm::isa<CastOp>(op)) return op->getOperand(0);
+    mlir::IRMapping map;
+    map.map(op->getOperand(0), narrowed(op->getOperand(0), half));
+    mlir::Operation* const view = builder_.clone(*op, map);
+    view->getResult(0).setType(mlir::RankedTensorType::get(ranked(v).getShape(), half));
+    return view->getResult(0);
+  }
+
   void emit(Kind kind, std::span<const Value> operands, const Params& p, Value result) override {
     auto in = [&](std::size_t i) { return unwrap(operands[i]); };
     auto& b = builder_;
@@ -106,7 +149,7 @@ class DialectBuilder final : public Primitives {
       case Kind::select:
         return make(SelectOp::create(b, loc_, type, in(0), in(1), in(2)));
       case Kind::cast:
-        return make(CastOp::create(b, loc_, type, in(0)));
+        return make(cast(type, in(0)));
       case Kind::full: {
         DType d = dtype(result);
         mlir::TypedAttr v = p.is_integer && !is_floating(d)
@@ -144,7 +187,7 @@ class DialectBuilder final : public Primitives {
         return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
       case Kind::check_bounds:
         return make(CheckBoundsOp::create(b, loc_, type, in(0), static_cast<std::uint64_t>(p.integer),
-                                          b.getStringAttr(nodes_.back())));
+                                          b.getStringAttr(nodes_.back().description)));
       case Kind::scatter:
         return make(ScatterOp::create(b, loc_, type, static_cast<ScatterKind>(p.scatter), in(0), in(1), in(2),
                                       static_cast<std::uint64_t>(p.axis)));
@@ -156,9 +199,7 @@ class DialectBuilder final : public Primitives {
       case Kind::reduce:
         return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
       case Kind::dot:
-        return make(DotOp::create(b, loc_, type, in(0), in(1),
-                                  dot_algorithm(type.getShape().end()[-2], type.getShape().back()),
-                                  p.dot.transpose_lhs, p.dot.transpose_rhs));
+        return make(dot(type, in(0), in(1), p.dot));
       case Kind::convolution: {
         const Window& w = p.convolution.window;
         return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups,
@@ -243,7 +284,13 @@ class DialectBuilder final : public Primitives {
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
-  std::vector<std::string> nodes_;  // being composed, as messages name them; the innermost last
+  TensorCores cores_;
+  struct Composed {
+    const Node* node;
+    std::string description;  // for messages
+  };
+  std::vector<Composed> nodes_;  // being composed; the innermost last
+  llvm::DenseMap<mlir::Operation*, const Node*> widened_;  // casts of half precision to f32, by their nodes
   std::vector<mlir::Value> values_;
   std::vector<Body> open_;                             // bodies under construction
   std::vector<std::unique_ptr<mlir::Region>> closed_;  // composed bodies without an operation yet
@@ -253,12 +300,12 @@ class DialectBuilder final : public Primitives {
 /// A module with one function under construction: its arguments and results.
 class FunctionBuilder {
  public:
-  FunctionBuilder(mlir::MLIRContext& context, const Graph& graph)
+  FunctionBuilder(mlir::MLIRContext& context, const Graph& graph, TensorCores cores)
       : builder_(&context),
         module_(mlir::ModuleOp::create(builder_.getUnknownLoc())),
         graph_(graph),
         function_(make_function()),
-        primitives_(builder_, graph.train) {
+        primitives_(builder_, graph.train, cores) {
     llvm::SmallVector<mlir::Type> types;
     for (const NodePtr& input : graph.inputs) {
       if (input->types.size() != 1)
@@ -332,8 +379,9 @@ class FunctionBuilder {
 
 }  // namespace
 
-mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph) {
-  FunctionBuilder function(context, graph);
+mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph,
+                                               TensorCores cores) {
+  FunctionBuilder function(context, graph, cores);
   Composition composition(function.primitives());
   std::unordered_map<const Node*, std::size_t> input_index;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -361,8 +409,8 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
-                                                     const GradientRequest& request) {
-  FunctionBuilder function(context, graph);
+                                                     const GradientRequest& request, TensorCores cores) {
+  FunctionBuilder function(context, graph, cores);
   Subgraph body{graph.inputs, graph.nodes, graph.outputs};
   for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);
   const std::vector<Value> in = function.arguments();
@@ -400,9 +448,10 @@ mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context,
   return function.finish(written);
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step) {
+mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step,
+                                                    TensorCores cores) {
   const Graph& graph = step.graph;
-  FunctionBuilder function(context, graph);
+  FunctionBuilder function(context, graph, cores);
   DialectBuilder& p = function.primitives();
   Subgraph body{graph.inputs, graph.nodes, graph.outputs};
   for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);

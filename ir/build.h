@@ -1,4 +1,5 @@
 #pragma once
+#include "ir/algorithm.h"
 #include "ir/differentiate.h"
 #include "ir/graph.h"
 #include "ir/step_graph.h"
@@ -12,11 +13,15 @@ namespace kiln::ir {
 /// visible: x + (-0.0) is x.
 inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
 
+// `cores`: which contractions of a node are computed on tensor cores. Of half precision are those whose
+// operands the node itself has widened: a program that widens them by nodes of its own asks for f32.
+
 /// Builds the graph in the kiln dialect: a module with one function `@name`. Its arguments are the graph's
 /// inputs; its results are the outputs, then the new contents of the inputs listed in `kiln.writes` (aux
 /// states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming the node if
 /// an operator rejects its operands.
-mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph);
+mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph,
+                                               TensorCores cores);
 
 /// Builds the graph and its gradients as one function, the joint function, with the attribute `kiln.joint`:
 /// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of
@@ -24,10 +29,11 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 /// Its results are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`).
 /// `request.heads` counts the graph's outputs, then its writes.
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
-                                                     const GradientRequest& request);
+                                                     const GradientRequest& request, TensorCores cores);
 
 /// Builds a step as one function. Its arguments are the inputs of the graph, then those of the update that
 /// the caller gives; its results the graph's outputs, then the writes of both (`kiln.writes`).
-mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step);
+mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step,
+                                                    TensorCores cores);
 
 }  // namespace kiln::ir

@@ -92,7 +92,14 @@ bool is_depthwise(PackedConvolutionOp op) {
   return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
 }
 
-bool is_product(mlir::Operation* op) { return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op); }
+bool is_on_tensor_cores(mlir::Operation* op) {
+  auto dot = llvm::dyn_cast<DotOp>(op);
+  return dot && dot.getAlgorithm() == Algorithm::tensor_cores;
+}
+
+bool is_product(mlir::Operation* op) {
+  return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op) || is_on_tensor_cores(op);
+}
 
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups) {
@@ -304,8 +311,15 @@ mlir::LogicalResult ReduceOp::verify() {
 
 mlir::LogicalResult DotOp::verify() {
   if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
+  const bool on_tensor_cores = getAlgorithm() == Algorithm::tensor_cores;
+  const mlir::Type element = ranked(getLhs()).getElementType();
+  if (on_tensor_cores && !element.isF16() && !element.isBF16() && !element.isF32())
+    return emitOpError("by tensor_cores needs operands of f16, bf16 or f32");
   return verify_type(*this, [&] {
-    return dot_type(type_of(getLhs()), type_of(getRhs()), {getTransposeLhs(), getTransposeRhs()});
+    const ResultType result =
+        dot_type(type_of(getLhs()), type_of(getRhs()), {getTransposeLhs(), getTransposeRhs()});
+    if (!on_tensor_cores || result.mismatch()) return result;
+    return ResultType(TensorType{DType::f32, result.value().shape});
   });
 }
 
@@ -315,7 +329,8 @@ mlir::LogicalResult ConvolutionOp::verify() {
     return convolution_type(type_of(getX()), type_of(getW()), {window_of(*this), groups});
   });
   if (mlir::failed(type)) return type;
-  if (getAlgorithm() == Algorithm::interleaved64) return emitOpError("cannot be interleaved64");
+  if (getAlgorithm() == Algorithm::interleaved64 || getAlgorithm() == Algorithm::tensor_cores)
+    return emitOpError("cannot be interleaved64 or tensor_cores");
   if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
     return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
   return mlir::success();

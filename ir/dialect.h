@@ -78,7 +78,10 @@ mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);
-/// A contraction with packed B: PackedDotOp, PackedConvolutionOp or WinogradOp.
+/// A dot by tensor_cores, whose kernel reads both operands as views.
+bool is_on_tensor_cores(mlir::Operation* op);
+/// A contraction that is the root of a kernel: PackedDotOp, PackedConvolutionOp, WinogradOp, or a dot by
+/// tensor_cores.
 bool is_product(mlir::Operation* op);
 /// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);

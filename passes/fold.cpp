@@ -39,7 +39,8 @@ class ConstantPart {
  private:
   void classify(mlir::Operation* op) {
     if (op->getNumResults() != 1 || op->getNumRegions() != 0) return;
-    if (llvm::isa<ir::RandomUniformOp, ir::CheckBoundsOp>(op) ||
+    // No CPU computes the bits of tensor cores.
+    if (llvm::isa<ir::RandomUniformOp, ir::CheckBoundsOp>(op) || ir::is_on_tensor_cores(op) ||
         !llvm::isa<ir::KilnDialect>(op->getDialect()))
       return;
     if (ir::ranked(op->getResult(0)).getNumElements() == 0) return;

@@ -37,6 +37,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   void runOnOperation() override {
     for_each_block(getOperation(), [&](mlir::Block& block) {
       for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
+        if (ir::is_on_tensor_cores(&op)) continue;
         if (auto dot = llvm::dyn_cast<ir::DotOp>(op))
           pack(dot);
         else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))

@@ -25,7 +25,8 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target);
 ///
 /// Why here: packs of a parameter are then visible, so that they are shared (CSE runs next) and kept across
 /// calls. After expand: no convolution is padded. Before fuse, which forms kernels around packed
-/// contractions. Needs: expand. Guarantees: no dot or convolution is left; the order of summation stays.
+/// contractions. Needs: expand. Guarantees: no convolution is left, and no dot but those by tensor_cores,
+/// which read B as it lies; the order of summation stays.
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

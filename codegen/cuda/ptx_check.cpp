@@ -56,6 +56,14 @@ constexpr Allowed allowed[] = {
     {"xor", ".b16 .b32 .b64 .pred"},
 };
 
+/// Of kernels on tensor cores alone.
+constexpr llvm::StringLiteral of_tensor_cores[] = {
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+    "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+    "cvt.rna.tf32.f32",
+};
+
 constexpr llvm::StringLiteral integers = "s8 s16 s32 s64 u8 u16 u32 u64";
 constexpr llvm::StringLiteral bits = "b8 b16 b32 b64";
 constexpr llvm::StringLiteral floats = "f32 f64";
@@ -108,7 +116,7 @@ llvm::SmallVector<llvm::StringRef> statements_of(llvm::StringRef line) {
 }
 
 /// The instruction of a line: what follows a predicate, "@%p1 " or "@!%p1 ". Empty for labels, directives,
-/// braces and comments.
+/// braces, comments, and further lines of an instruction, which begin with a brace.
 llvm::StringRef instruction_of(llvm::StringRef line) {
   line = line.trim();
   if (line.consume_front("@")) line = line.drop_until([](char c) { return c == ' ' || c == '\t'; }).ltrim();
@@ -116,19 +124,21 @@ llvm::StringRef instruction_of(llvm::StringRef line) {
   if (line.consume_front("{ .reg .b32 tmp; ")) line.consume_back(" }");
   const llvm::StringRef word = line.take_until([](char c) { return c == ' ' || c == '\t' || c == ';'; });
   const bool is_instruction = !word.empty() && word.front() >= 'a' && word.front() <= 'z';
-  return is_instruction && line.ends_with(";") ? word : llvm::StringRef();
+  return is_instruction ? word : llvm::StringRef();
 }
 
 }  // namespace
 
-void check_ptx(std::string_view ptx, const std::string& kernel) {
+void check_ptx(std::string_view ptx, const std::string& kernel, bool on_tensor_cores) {
   static const llvm::StringSet<> list = make_list();
   // Directives and declarations precede the body of the entry.
   llvm::StringRef body = llvm::StringRef(ptx).split("\n{").second;
   while (!body.empty()) {
     const auto [line, rest] = body.split('\n');
     for (const llvm::StringRef statement : statements_of(line.split("//").first))
-      if (const llvm::StringRef word = instruction_of(statement); !word.empty() && !list.contains(word))
+      if (const llvm::StringRef word = instruction_of(statement);
+          !word.empty() && !list.contains(word) &&
+          !(on_tensor_cores && llvm::is_contained(of_tensor_cores, word)))
         fail_internal(
             "kernel '{}' has the PTX instruction {}, which is not among those that give the bits of the CPU",
             kernel, word.str());

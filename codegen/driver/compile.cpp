@@ -84,6 +84,11 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
 
 }  // namespace
 
+ir::TensorCores codegen::Compilation::tensor_cores() const {
+  if (options.gpu.empty() || options.precision == Precision::exact) return ir::TensorCores::none;
+  return options.precision == Precision::tf32 ? ir::TensorCores::halves_and_f32 : ir::TensorCores::halves;
+}
+
 void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
   const Target target = select_target(c.options);
   passes::run_simplification(module, pipeline_options(c.options, target, c.stages));
@@ -165,6 +170,7 @@ const CompileOptions& default_options() {
 
 CompileOptions on_device(CompileOptions options, Device device) {
   options.device = device;
+  options.precision = PrecisionScope::current();
   if (device.is_cpu())
     options.gpu.clear();
   else if (options.gpu.empty())
@@ -194,7 +200,7 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
   std::shared_ptr<const Executable> executable;
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
     if (c.stages) c.stages->add("trace", ir::to_string(graph));
-    executable = codegen::compile_module(*ir::build_module(c.context, graph), c);
+    executable = codegen::compile_module(*ir::build_module(c.context, graph, c.tensor_cores()), c);
   });
   return executable;
 }
@@ -204,7 +210,7 @@ ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& option
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
     if (c.stages) c.stages->add("trace", ir::to_string(graph));
     codegen::LoadedKernels kernels;
-    plan = codegen::plan_module(*ir::build_module(c.context, graph), c, kernels);
+    plan = codegen::plan_module(*ir::build_module(c.context, graph, c.tensor_cores()), c, kernels);
   });
   return plan;
 }

@@ -2,6 +2,8 @@
 #include "ir/graph.h"
 #include "runtime/executable.h"
 
+#include <kiln/precision.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +17,8 @@ struct CompileOptions {
   Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
   std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX
   Device device = {};    ///< of executables; one that is no CPU needs `gpu`
+  /// Of matrix products on GPUs; bits on the CPU never depend on it.
+  Precision precision = Precision::fast;
   bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
@@ -28,7 +32,7 @@ struct CompileOptions {
 /// Options from the environment, read once.
 const CompileOptions& default_options();
 
-/// The same options, for executables on `device`.
+/// The same options, for executables on `device`, and with this thread's precision.
 CompileOptions on_device(CompileOptions options, Device device);
 
 /// The one way from operators to code: graph -> kiln dialect -> passes -> kernels -> Executable. Kernels that

@@ -2,6 +2,7 @@
 #include "codegen/driver/compile.h"
 #include "codegen/driver/schedule.h"
 #include "codegen/driver/stages.h"
+#include "ir/algorithm.h"
 
 #include <mlir/IR/BuiltinOps.h>
 
@@ -19,6 +20,9 @@ struct Compilation {
   const CompileOptions& options;
   Stages* stages;
   std::chrono::steady_clock::time_point started;
+
+  /// What the target computes on tensor cores with the precision of the options.
+  ir::TensorCores tensor_cores() const;
 };
 
 /// Compiles a graph named `name` of about `nodes` nodes by `steps`, in a context that has the dialects, after

@@ -251,7 +251,7 @@ llvm::SmallVector<char, 0> ptx_of(llvm::Module& module, const KernelRequest& req
   mark_read_only(*module.getFunction(symbol), request.arguments);
   if (stages) stages->add("llvm", text_of(module));
   auto ptx = generate(module, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
-  check_ptx({ptx.data(), ptx.size()}, request.name);
+  check_ptx({ptx.data(), ptx.size()}, request.name, request.on_tensor_cores);
   const std::string schedule = "// Schedule: " + request.gpu.schedule + ".\n";
   ptx.insert(ptx.begin(), schedule.begin(), schedule.end());
   if (stages) stages->add("ptx", {ptx.data(), ptx.size()});

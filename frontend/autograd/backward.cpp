@@ -324,6 +324,7 @@ class Pass {
     const auto attrs = ops::gradient_attrs(request, uses);
     const ir::SubgraphPtr& code = entry.code->body();
     const CallModes modes(options_.create_graph, entry.train);
+    const PrecisionScope precision(entry.code->precision());
     std::vector<Tensor> out(sums.links.size());
     run_eagerly({.op = gradient_op(),
                  .inputs = pointers,

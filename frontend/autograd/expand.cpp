@@ -71,6 +71,7 @@ void expand(TapeEntry& entry) {
   const ir::Subgraph& body = *entry.code->body();
   const Modes modes(entry.train);
   const DeviceScope device(entry.device);
+  const PrecisionScope precision(entry.code->precision());
   const NumberScope numbers(entry.number + 1 - entry.code->entries());
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {

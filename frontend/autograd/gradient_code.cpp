@@ -14,7 +14,8 @@ bool has_function(const ir::Subgraph& body) {
 
 }  // namespace
 
-GradientCode::GradientCode(ir::SubgraphPtr body, bool train) : body_(std::move(body)), train_(train) {
+GradientCode::GradientCode(ir::SubgraphPtr body, bool train, Precision precision)
+    : body_(std::move(body)), train_(train), precision_(precision) {
   std::size_t nodes = 0;
   for (const ir::NodePtr& n : body_->nodes) {
     if (n->is_variable()) continue;

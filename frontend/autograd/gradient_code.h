@@ -3,6 +3,8 @@
 #include "ir/differentiate.h"
 #include "ir/graph.h"
 
+#include <kiln/precision.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,10 +17,11 @@ namespace kiln::detail {
 /// any thread may use it.
 class GradientCode {
  public:
-  /// `body` has types everywhere. `train`: the mode it was compiled for.
-  GradientCode(ir::SubgraphPtr body, bool train);
+  /// `body` has types everywhere. `train` and `precision`: those it was compiled for.
+  GradientCode(ir::SubgraphPtr body, bool train, Precision precision);
 
   const ir::SubgraphPtr& body() const { return body_; }
+  Precision precision() const { return precision_; }
   /// The most entries that a call has on the tape once it is expanded (expand.h).
   std::uint64_t entries() const { return entries_; }
   /// Whether derivatives of its gradients need an entry for each node: of a block, a loop or branch, and an
@@ -38,6 +41,7 @@ class GradientCode {
   ir::SubgraphPtr body_;
   std::uint64_t entries_ = 0;
   bool train_, expands_ = false;
+  Precision precision_;
   mutable GrowingList<Known> known_, recorded_;
 };
 

@@ -79,8 +79,11 @@ void add_value(Key& key, const ir::AttrValue& value) {
 void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
-  const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()), with_values, call.np_shape,
-                                train};
+  const Device device = device_of(call);
+  // On the CPU it changes nothing.
+  const Precision precision = device.is_cpu() ? Precision::exact : PrecisionScope::current();
+  const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()),
+                                static_cast<std::uint8_t>(precision), with_values, call.np_shape, train};
   key.add(flags);
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
@@ -88,7 +91,6 @@ void build_key(Key& key, const OpCall& call, bool with_values) {
     if (with_values) add_value(key, item.value);
   }
   for (const ir::SubgraphPtr& body : call.bodies) key.add(body.get());
-  const Device device = device_of(call);
   key.add(static_cast<std::int32_t>(device.is_cpu() ? -1 : device.id));
   for (const Tensor* input : call.inputs) {
     key.add(detail::TensorAccess::dtype(*input));
@@ -139,7 +141,8 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   entry->bodies = node->subgraphs;
   if (!op.stops_gradient)
     entry->gradient = std::make_shared<detail::GradientCode>(
-        std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train);
+        std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train,
+        PrecisionScope::current());
   entry->executable = compile(graph, on_device(default_options(), device_of(call)));
   return entry;
 }

@@ -40,13 +40,19 @@ std::vector<Tensor> run_node(const ir::Node& node, std::span<const Tensor> input
   }
 }
 
+Precision precision_of(const RunOptions& options) {
+  return options.precision ? *options.precision : PrecisionScope::current();
+}
+
 /// The options of a compilation of the model's graph.
 CompileOptions compile_options_of(const RunOptions& options) {
   CompileOptions c = default_options();
   c.fuse = c.fuse && options.fuse;
   c.sass = options.sass;
   if (!options.device.is_cpu()) c.gpu = options.arch;
-  return on_device(c, options.device);
+  c = on_device(c, options.device);
+  c.precision = precision_of(options);
+  return c;
 }
 
 }  // namespace
@@ -180,6 +186,7 @@ std::vector<Tensor> PreparedModel::run() {
   std::optional<ThreadLimit> limit;
   if (s.options.threads > 0) limit.emplace(s.options.threads);
   const DeviceScope device(s.options.device);
+  const PrecisionScope precision(precision_of(s.options));
   const std::vector<Tensor>& values = state_->variables.values();
   std::vector<Tensor> outputs = s.executable ? call(*s.executable, values) : s.eager.run(values);
   state_->variables.store();
@@ -200,6 +207,7 @@ const PrepareStats& PreparedModel::stats() const { return state_->stats; }
 PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {
   auto prepared = std::make_shared<PreparedModel::State>();
   prepared->options = options;
+  prepared->options.precision = precision_of(options);
   prepared->bound = state_->bind(inputs, options);
   // A GPU that is not there is told before anything is compiled.
   const DeviceScope device(options.device);

@@ -86,3 +86,14 @@ func.func @empty() -> tensor<0xf32> {
   %1 = kiln.binary add %0, %0 : tensor<0xf32>
   return %1 : tensor<0xf32>
 }
+
+// No CPU has the bits of tensor cores.
+// CHECK-LABEL: func.func @tensor_cores
+// CHECK: %[[X:.*]] = kiln.constant
+// CHECK: kiln.dot %[[X]], %{{.*}} by tensor_cores
+func.func @tensor_cores() -> tensor<4x4xf32> {
+  %0 = kiln.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf16>
+  %1 = kiln.constant dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]> : tensor<2x4xf16>
+  %2 = kiln.dot %0, %1 by tensor_cores : tensor<4x2xf16>, tensor<2x4xf16> -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}

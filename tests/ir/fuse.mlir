@@ -449,3 +449,18 @@ func.func @side_operands(%x: tensor<2x12xf32>, %b: tensor<1x12x16xf32>, %w: tens
   %3 = kiln.binary add %2, %shared : tensor<2x16xf32>
   return %3, %shared : tensor<2x16xf32>, tensor<2x16xf32>
 }
+
+// A product on tensor cores reads views of both operands, and takes an epilogue.
+// CHECK-LABEL: func.func @tensor_cores
+// CHECK: kiln.fusion
+// CHECK-NEXT: kiln.transpose
+// CHECK-NEXT: kiln.dot {{.*}} by tensor_cores
+// CHECK-NEXT: kiln.cast
+// CHECK-NEXT: kiln.yield
+// ALONE-LABEL: func.func @tensor_cores
+func.func @tensor_cores(%x: tensor<16x20xf16>, %v: tensor<30x20xf16>) -> tensor<16x30xf16> {
+  %0 = kiln.transpose %v [1, 0] : tensor<30x20xf16> -> tensor<20x30xf16>
+  %1 = kiln.dot %x, %0 by tensor_cores : tensor<16x20xf16>, tensor<20x30xf16> -> tensor<16x30xf32>
+  %2 = kiln.cast %1 : tensor<16x30xf32> -> tensor<16x30xf16>
+  return %2 : tensor<16x30xf16>
+}

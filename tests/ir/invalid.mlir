@@ -137,6 +137,22 @@ func.func @reduce(%x: tensor<4x5xf32>) {
 
 // -----
 
+func.func @dot_by_tensor_cores(%x: tensor<4x4xf64>) {
+  // expected-error @+1 {{by tensor_cores needs operands of f16, bf16 or f32}}
+  %0 = kiln.dot %x, %x by tensor_cores : tensor<4x4xf64>, tensor<4x4xf64> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @sums_of_tensor_cores(%x: tensor<4x4xf16>) {
+  // expected-error @+1 {{must give 'tensor<4x4xf32>', not 'tensor<4x4xf16>'}}
+  %0 = kiln.dot %x, %x by tensor_cores : tensor<4x4xf16>, tensor<4x4xf16> -> tensor<4x4xf16>
+  return
+}
+
+// -----
+
 func.func @dot(%x: tensor<4x5xf32>, %y: tensor<4x5xf32>) {
   // expected-error @+1 {{contracts extents 5 and 4}}
   %0 = kiln.dot %x, %y : tensor<4x5xf32>, tensor<4x5xf32> -> tensor<4x5xf32>

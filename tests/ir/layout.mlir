@@ -105,3 +105,11 @@ func.func @direct(%x: tensor<1x15x10x10xf32>, %w: tensor<24x15x3x3xf32>, %h: ten
   %3 = kiln.convolution %y, %t {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x17x17xf32>, tensor<16x16x3x2xf32> -> tensor<1x16x15x16xf32>
   return %0, %1, %2, %3 : tensor<1x24x8x8xf32>, tensor<1x24x8x8xf16>, tensor<1x16x8x8xf32>, tensor<1x16x15x16xf32>
 }
+
+// Tensor cores read B as it lies.
+// CHECK-LABEL: func.func @tensor_cores
+// CHECK-NEXT: kiln.dot %arg0, %arg1 by tensor_cores {transpose_rhs}
+func.func @tensor_cores(%x: tensor<16x120xf16>, %w: tensor<84x120xf16>) -> tensor<16x84xf32> {
+  %0 = kiln.dot %x, %w by tensor_cores {transpose_rhs} : tensor<16x120xf16>, tensor<84x120xf16> -> tensor<16x84xf32>
+  return %0 : tensor<16x84xf32>
+}

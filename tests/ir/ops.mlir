@@ -76,11 +76,13 @@ func.func @orders(%x: tensor<2x3xf32>, %d: tensor<4xf64>, %i: tensor<5xi64>, %u:
 }
 
 // CHECK-LABEL: func.func @sums
-func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9xf32>, %w: tensor<6x2x3x3xf32>) {
+func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9xf32>, %w: tensor<6x2x3x3xf32>, %h: tensor<5x4xbf16>) {
   // CHECK: kiln.reduce min %arg0 [0, 2] : tensor<5x4x3xf64> -> tensor<4xf64>
   %0 = kiln.reduce min %a [0, 2] : tensor<5x4x3xf64> -> tensor<4xf64>
   // CHECK: kiln.dot %arg0, %arg1 {transpose_rhs} : tensor<5x4x3xf64>, tensor<5x2x3xf64> -> tensor<5x4x2xf64>
   %1 = kiln.dot %a, %b {transpose_rhs} : tensor<5x4x3xf64>, tensor<5x2x3xf64> -> tensor<5x4x2xf64>
+  // CHECK: kiln.dot %arg4, %arg4 by tensor_cores {transpose_lhs} : tensor<5x4xbf16>, tensor<5x4xbf16> -> tensor<4x4xf32>
+  %h2 = kiln.dot %h, %h by tensor_cores {transpose_lhs} : tensor<5x4xbf16>, tensor<5x4xbf16> -> tensor<4x4xf32>
   // CHECK: kiln.convolution %arg2, %arg3 {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
   %2 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
   // CHECK: kiln.reduce_window max %arg2 {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 3>} : tensor<1x4x8x9xf32> -> tensor<1x4x4x3xf32>

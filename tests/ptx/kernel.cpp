@@ -44,6 +44,7 @@ llvm::orc::LLJIT& jit() {
     add("kiln_ptx_barrier", &kiln_ptx_barrier);
     add("kiln_ptx_shuffle", &kiln_ptx_shuffle);
     add("kiln_ptx_vote", &kiln_ptx_vote);
+    add("kiln_ptx_mma", &kiln_ptx_mma);
     add("kiln_ptx_endless", &kiln_ptx_endless);
     add("kiln_ptx_divides_by_zero", &kiln_ptx_divides_by_zero);
     check(made->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));

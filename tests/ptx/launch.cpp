@@ -371,6 +371,9 @@ std::uint64_t kiln_ptx_shuffle(Thread* t, std::uint32_t value, std::uint32_t by,
 std::uint32_t kiln_ptx_vote(Thread* t, bool value, std::uint32_t mask, Vote mode, std::uint32_t line) {
   return t->launch->vote(*t, value, mask, mode, line);
 }
+void kiln_ptx_mma(Thread* t, MmaFragments* registers, Mma form, std::uint32_t line) {
+  t->launch->mma(*t, *registers, form, line);
+}
 void kiln_ptx_endless(Thread* t, std::uint32_t line) {
   t->launch->fail(*t, "goes on for ever (KILN_PTX_LOOPS says for how long)", line);
 }

@@ -38,6 +38,7 @@ class Launch {
   std::uint64_t shuffle(Thread&, std::uint32_t value, std::uint32_t by, std::uint32_t clamp,
                         std::uint32_t mask, Shuffle, std::uint32_t line);
   std::uint32_t vote(Thread&, bool value, std::uint32_t mask, Vote, std::uint32_t line);
+  void mma(Thread&, MmaFragments&, Mma, std::uint32_t line);
   /// Ends the launch. Returns only if no fiber runs.
   void fail(const Thread&, const char* what, std::uint32_t line);
 
@@ -70,6 +71,7 @@ class Launch {
   void meet(Thread&, Waiting);
   bool all_there(const Thread&) const;
   void exchange(const Thread&);
+  void multiply_fragments(const Thread&);
   void tell_deadlock();
 
   const Kernel& kernel_;
@@ -91,12 +93,13 @@ class Launch {
 
   // Of the block that runs.
   struct Waiting {
-    enum Kind { nothing, ended, barrier, shuffle, vote } kind = nothing;
+    enum Kind { nothing, ended, barrier, shuffle, vote, mma } kind = nothing;
     std::uint32_t line = 0;
-    std::uint32_t id = 0;  ///< of the barrier, or the mode
+    std::uint32_t id = 0;  ///< of the barrier, or the mode; of an mma, the line
     bool is_aligned = false;
     bool is_ready = true;
     std::uint32_t mask = 0, value = 0, by = 0, clamp = 0;
+    MmaFragments* fragments = nullptr;
     std::uint64_t result = 0;
   };
   std::vector<Thread> threads_;

@@ -204,6 +204,14 @@ shfl.sync.down.b32 %r4, %r2, 1, 31, 0xffff;
 $done:
 ret;)",
        "thread (15, 0, 0) of block (0, 0, 0): shuffles from lane 16, which does not take part"},
+      {"a product of matrices that a lane does not reach", R"(
+setp.eq.b32 %p1, %r2, 40;
+@%p1 bra $done;
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+  {%r4, %r5, %r6, %r7}, {%r2, %r2, %r2, %r2}, {%r2, %r2}, {%r2, %r2, %r2, %r2};
+$done:
+ret;)",
+       "waits for thread (40, 0, 0) of block (0, 0, 0), which has ended: 'mma.sync.aligned.m16n8k16"},
       {"a division by zero", "sub.s32 %r3, %r2, 9;\ndiv.s32 %r4, 5, %r3;\nret;",
        "thread (9, 0, 0) of block (0, 0, 0): divides by zero: 'div.s32 %r4, 5, %r3'"},
       {"an endless loop", "$again:\nbra.uni $again;\nret;", "goes on for ever"},
@@ -330,6 +338,10 @@ TEST_CASE("PTX that the card or the module cannot have is refused") {
                                    "ld.volatile.shared.b32 %r4, [x]",
                                    "shfl.sync.bfly.b64 %rd4, %rd5, 1, 31, -1",
                                    "shfl.bfly.b32 %r4, %r2, 1, 31",
+                                   "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%r4, %r5, %r6, %r7}, "
+                                   "{%r2, %r2, %r2, %r2}, {%r2, %r2}, {%r2, %r2, %r2, %r2}",
+                                   "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r4, %r5, %r6, %r7}, "
+                                   "{%r2, %r2}, {%r2, %r2}, {%r2, %r2, %r2, %r2}",
                                    "vote.sync.all.b32 %r4, %p1, -1",
                                    "ld.global.v8.b16 {%rs1}, [%rd4]",
                                    "ld.global.v2.b32 %r4, [%rd4]",

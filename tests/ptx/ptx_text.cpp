@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <stdexcept>
+#include <utility>
 
 namespace kiln::ptx {
 namespace {
@@ -99,8 +100,8 @@ class Parser {
       const std::size_t end = text.find('\n');
       line_ = text.substr(0, end);
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-      const std::string_view code = trimmed(line_.substr(0, line_.find("//")));
-      if (!code.empty()) add(code);
+      if (const std::string_view code = whole(trimmed(line_.substr(0, line_.find("//")))); !code.empty())
+        add(code);
     }
     if (entry_.name.empty() || in_body_) unknown("no whole entry", "the text");
     if (entry_.version == 0 || entry_.arch == 0) unknown("no .version or .target", "the text");
@@ -113,6 +114,17 @@ class Parser {
   }
 
  private:
+  /// The code of a line, or of the lines of an instruction, at the last of which it is whole.
+  std::string_view whole(std::string_view code) {
+    const bool begins = in_body_ && !code.empty() && code.front() >= 'a' && code.front() <= 'z' &&
+                        !code.ends_with(';') && !code.ends_with(':');
+    if (!begins && begun_.empty()) return code;
+    begun_ += begun_.empty() ? "" : " ";
+    begun_ += code;
+    if (!code.ends_with(';')) return {};
+    return entry_.own.emplace_back(std::exchange(begun_, {}));
+  }
+
   void add(std::string_view code) {
     if (in_body_) return add_body(code);
     if (code.starts_with(".visible .entry")) {
@@ -271,13 +283,14 @@ class Parser {
     line.opcode = take_word(s);
     if (line.opcode.empty()) unknown("no instruction", line_);
     line.operands = operands_of(s);
-    for (const std::string_view name : {"bar.", "barrier.", "shfl.", "vote."})
+    for (const std::string_view name : {"bar.", "barrier.", "shfl.", "vote.", "mma."})
       entry_.waits |= line.opcode.starts_with(name);
     entry_.lines.push_back(std::move(line));
   }
 
   Entry entry_;
   bool has_hidden_ = false;  // a register tmp
+  std::string begun_;         // an instruction's lines so far
   std::vector<Variable> of_launch_;
   std::string_view line_;
   bool in_body_ = false;

@@ -238,6 +238,21 @@ add.s32 %r3, %r3, %r5;
   return body + "mad.lo.s32 %r6, %r4, 1000, %r3;\nst.global.b32 [%rd5], %r6;\nret;";
 }
 
+// A product of matrices by each warp. Lane l reads words l, l + 32, ... of A, B and C, and writes those of D.
+std::string matrices(std::string_view form) {
+  std::string body;
+  for (int i = 0; i < 10; ++i) body += fmt::format("ld.global.nc.b32 %r{}, [%rd4+{}];\n", 10 + i, 128 * i);
+  body += fmt::format(R"(mma.sync.aligned.{}
+  {{%r30, %r31, %r32, %r33}},
+  {{%r10, %r11, %r12, %r13}},
+  {{%r14, %r15}},
+  {{%r16, %r17, %r18, %r19}};
+)",
+                      form);
+  for (int i = 0; i < 4; ++i) body += fmt::format("st.global.b32 [%rd5+{}], %r{};\n", 128 * i, 30 + i);
+  return body + "ret;";
+}
+
 /// `threads` values of 1 + 3 i^2, and what is expected of their sums.
 RightSample sums_sample(const char* name, const std::string& body, std::uint32_t threads, bool each,
                         std::uint32_t warp_factor = 0) {
@@ -275,6 +290,45 @@ RightSample product_sample() {
       for (std::size_t k = 0; k < n; ++k) sum = std::fma(values[i * n + k], values[n * n + k * n + j], sum);
       s.expected.push_back(bits(sum));
     }
+  return s;
+}
+
+/// An integer of 1 to 255 as f16 or bf16.
+std::uint32_t half(int n, bool is_f16) {
+  if (!is_f16) return bits(static_cast<float>(n)) >> 16;
+  const auto exponent = static_cast<unsigned>(std::ilogb(n));
+  return (exponent + 15) << 10 | (static_cast<unsigned>(n) << (10 - exponent) & 1023);
+}
+
+/// The fragments are those of the PTX manual's formulas for each element that a lane has.
+RightSample matrices_sample(const char* name, const char* form, bool is_f16) {
+  constexpr std::size_t n = 8, k = 16, lanes = 32;
+  const auto a = [](std::size_t row, std::size_t col) { return static_cast<int>(row * 5 + col * 3) % 29 + 1; };
+  const auto b = [](std::size_t row, std::size_t col) { return static_cast<int>(row * 7 + col * 2) % 23 + 1; };
+  const auto c = [](std::size_t row, std::size_t col) { return static_cast<int>(row * n + col); };
+  RightSample s{name,
+                {.ptx = kernel(matrices(form)), .block = {lanes, 1, 1}, .in = {}, .out_words = 4 * lanes},
+                std::vector<std::uint32_t>(4 * lanes)};
+  s.sample.in.resize(10 * lanes);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::size_t group = lane >> 2, in_group = lane % 4;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t row = i < 2 || (i >= 4 && i < 6) ? group : group + 8;
+      const std::size_t col = in_group * 2 + (i & 1) + (i < 4 ? 0 : 8);
+      s.sample.in[i / 2 * lanes + lane] |= half(a(row, col), is_f16) << (i % 2 * 16);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t row = in_group * 2 + (i & 1) + (i < 2 ? 0 : 8);
+      s.sample.in[(4 + i / 2) * lanes + lane] |= half(b(row, group), is_f16) << (i % 2 * 16);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t row = i < 2 ? group : group + 8, col = in_group * 2 + (i & 1);
+      int sum = c(row, col);
+      s.sample.in[(6 + i) * lanes + lane] = bits(static_cast<float>(sum));
+      for (std::size_t j = 0; j < k; ++j) sum += a(row, j) * b(j, col);
+      s.expected[i * lanes + lane] = bits(static_cast<float>(sum));
+    }
+  }
   return s;
 }
 
@@ -320,6 +374,8 @@ std::vector<RightSample> right_samples() {
           sums_sample("tree_sum", tree_sum(), 256, false),
           sums_sample("warp_sums", warp_sums(), 64, true, 1000),
           product_sample(),
+          matrices_sample("matrices of f16", "m16n8k16.row.col.f32.f16.f16.f32", true),
+          matrices_sample("matrices of bf16", "m16n8k16.row.col.f32.bf16.bf16.f32", false),
           exchange_sample()};
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include "tensor_cores.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -39,6 +41,9 @@ std::uint64_t kiln_ptx_shuffle(kiln::ptx::Thread*, std::uint32_t value, std::uin
                                std::uint32_t mask, kiln::ptx::Shuffle, std::uint32_t line);
 std::uint32_t kiln_ptx_vote(kiln::ptx::Thread*, bool value, std::uint32_t mask, kiln::ptx::Vote,
                             std::uint32_t line);
+/// Returns when all lanes of the warp have called it, at the same line. `registers`: MmaFragments, whose C
+/// becomes D.
+void kiln_ptx_mma(kiln::ptx::Thread*, kiln::ptx::MmaFragments* registers, kiln::ptx::Mma, std::uint32_t line);
 /// Too many branches backward, or a division by zero: ends the launch.
 void kiln_ptx_endless(kiln::ptx::Thread*, std::uint32_t line);
 void kiln_ptx_divides_by_zero(kiln::ptx::Thread*, std::uint32_t line);

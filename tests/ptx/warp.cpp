@@ -1,4 +1,4 @@
-// Threads that wait for each other: barriers, shuffles and votes.
+// Threads that wait for each other: barriers, shuffles, votes and products of matrices.
 #include "launch.h"
 
 #include <algorithm>
@@ -50,6 +50,29 @@ std::uint32_t Launch::vote(Thread& t, bool value, std::uint32_t mask, Vote mode,
   return static_cast<std::uint32_t>(waiting_[t.number].result);
 }
 
+void Launch::mma(Thread& t, MmaFragments& fragments, Mma form, std::uint32_t line) {
+  if (waiting_.size() < t.number - t.lane + warp_size) fail(t, "is in a warp of less than 32 lanes", line);
+  meet(t, {.kind = Waiting::mma,
+           .line = line,
+           .id = line,
+           .is_ready = false,
+           .mask = ~0U,
+           .value = static_cast<std::uint32_t>(form),
+           .fragments = &fragments});
+}
+
+void Launch::multiply_fragments(const Thread& t) {
+  const std::uint32_t first = t.number - t.lane;
+  std::array<MmaFragments, warp_size> lanes{};
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) lanes[lane] = *waiting_[first + lane].fragments;
+  const auto d = multiply_add(static_cast<Mma>(waiting_[t.number].value), lanes);
+  for (std::uint32_t lane = 0; lane < warp_size; ++lane) {
+    Waiting& w = waiting_[first + lane];
+    w.fragments->c = d[lane];
+    w = {};
+  }
+}
+
 void Launch::meet(Thread& t, Waiting w) {
   if ((w.mask >> t.lane & 1) == 0) fail(t, "is not in the mask", w.line);
   waiting_[t.number] = w;
@@ -76,6 +99,7 @@ bool Launch::all_there(const Thread& t) const {
 
 /// Gives each lane of the thread's mask its result, by the PTX manual.
 void Launch::exchange(const Thread& t) {
+  if (waiting_[t.number].kind == Waiting::mma) return multiply_fragments(t);
   const std::uint32_t first = t.number - t.lane;
   const auto lanes = std::min<std::uint32_t>(warp_size, static_cast<std::uint32_t>(waiting_.size()) - first);
   const std::uint32_t mask = waiting_[t.number].mask;

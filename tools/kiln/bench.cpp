@@ -24,6 +24,7 @@ struct Arguments {
   ModelArguments model;
   std::vector<std::string> modes;
   Device device;
+  std::optional<Precision> precision;
   int threads = 0;
   double seconds = 0.5;
   bool json = false;
@@ -102,6 +103,7 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   options.mode = mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
   options.device = a.device;
+  options.precision = a.precision;
   options.train = a.train;
   const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
   double first = timed(workload.run);
@@ -228,6 +230,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
   add_device(*c, a->device, "cuda or cuda:N: calls there, results copied to the CPU");
+  add_precision(*c, a->precision);
   c->add_option("--seconds", a->seconds, "Seconds of measurement per mode (0.5)")
       ->option_text("S")
       ->check(CLI::Range(0.0, 3600.0));

@@ -14,6 +14,7 @@ struct Arguments {
   ModelArguments model;
   std::string stage, output, arch;
   Device device;
+  std::optional<Precision> precision;
   bool all = false, dot = false, no_fuse = false, train = false, gradients = false;
   Recompute recompute = Recompute::cheap;
 };
@@ -48,6 +49,7 @@ int dump(const Arguments& a) {
   }
   RunOptions options;
   options.device = a.device;
+  options.precision = a.precision;
   options.arch = a.arch;
   options.sass = a.stage == "sass";
   auto [model, inputs] = a.model.load_fed();
@@ -92,6 +94,7 @@ void add_dump(CLI::App& app, Action& action) {
   auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
   add_device(*c, a->device, "cpu, or cuda: PTX; machine code (sass) by NVIDIA's tools");
+  add_precision(*c, a->precision);
   c->add_option("--arch", a->arch, "Of cuda: sm_80 (runs on all newer GPUs too) or sm_90")
       ->check(CLI::IsMember({"sm_80", "sm_90"}))
       ->option_text("ARCH");
@@ -102,7 +105,7 @@ void add_dump(CLI::App& app, Action& action) {
       {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};
   c->add_option("--recompute", a->recompute, "Backward part recomputes none, cheap or all")
       ->transform(CLI::CheckedTransformer(policies).description(""))
-      ->option_text("POLICY");
+      ->option_text("HOW");
   c->callback([a, &action] {
     if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
     check_device(*a);

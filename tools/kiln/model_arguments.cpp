@@ -145,4 +145,14 @@ CLI::Option* add_device(CLI::App& command, Device& device, const std::string& he
   return add_device(command, "--device", help, [&device](Device given) { device = given; });
 }
 
+CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,
+                           const std::string& values) {
+  return command
+      .add_option_function<std::string>(
+          "--precision", [&precision](const std::string& name) { precision = precision_of(name); },
+          "Of f16 products on cuda: " + values)
+      ->check(CLI::IsMember({"fast", "exact", "tf32"}))
+      ->option_text("P");
+}
+
 }  // namespace kiln::tool

@@ -55,4 +55,8 @@ CLI::Option* add_device(CLI::App& command, const std::string& option, const std:
 /// Declares --device.
 CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 
+/// Declares --precision: fast, exact or tf32. `values` are those for the help.
+CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,
+                           const std::string& values = "fast (default), exact; tf32");
+
 }  // namespace kiln::tool

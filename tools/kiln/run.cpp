@@ -16,6 +16,7 @@ struct Arguments {
   int threads = 0;
   bool train = false, gradients = false;
   Device device;
+  std::optional<Precision> precision;
 };
 
 int run(const Arguments& a) {
@@ -25,6 +26,7 @@ int run(const Arguments& a) {
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
   options.device = a.device;
+  options.precision = a.precision;
   options.train = a.train || a.gradients;
   const auto inputs = read_inputs(a.model.input, model);
   std::vector<std::string> names = model.output_names();
@@ -72,6 +74,7 @@ void add_run(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_threads(*c, a->threads);
   add_device(*c, a->device, "cpu, cuda or cuda:N, an NVIDIA GPU; the same bits");
+  add_precision(*c, a->precision);
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
   c->callback([a, &action] { action = [a] { return run(*a); }; });

@@ -20,6 +20,7 @@ struct Arguments {
   std::vector<int> threads = {1, 2};
   bool train = false, grad = false;
   Device device;
+  std::optional<Precision> precision = Precision::exact;  // the bits of the CPU
   std::optional<Device> against;
 };
 
@@ -40,7 +41,7 @@ std::vector<ComparedRun> compared_runs(const Arguments& a, bool train) {
   };
   for (const int threads : a.threads)
     add({.threads = threads, .train = train}, fmt::format("{} threads", threads));
-  if (!a.device.is_cpu()) add({.train = train, .device = a.device}, a.device.str());
+  if (!a.device.is_cpu()) add({.train = train, .device = a.device, .precision = a.precision}, a.device.str());
   return runs;
 }
 
@@ -150,7 +151,9 @@ class Reference {
 /// Compiled runs on two devices.
 int verify_devices(const Arguments& a) {
   const auto [model, inputs] = a.model.load_fed();
-  const auto on = [&](Device device) { return RunOptions{.train = a.train, .device = device}; };
+  const auto on = [&](Device device) {
+    return RunOptions{.train = a.train, .device = device, .precision = a.precision};
+  };
   const Reference reference(model, inputs, on(*a.against), a.against->str());
   if (!reference.equals(on(a.device), a.device.str())) return bad_input;
   fmt::print("same bits: {} outputs of {} nodes on {} and {}\n", reference.size(), model.internals().size(),
@@ -188,6 +191,7 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::Option* const threads = add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
   add_device(*c, a->device, "cuda or cuda:N: runs there too");
+  add_precision(*c, a->precision, "exact (default), fast; tf32");
   CLI::Option* const against = add_device(*c, "--against", "Compiled runs of --device and of this one alone",
                                           [a](Device device) { a->against = device; });
   CLI::Option* const grad =

@@ -177,6 +177,7 @@ struct KernelRequest {
   bool in_order = false;
   KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
   GpuLaunch gpu = {"a thread per iteration (fallback)"};  ///< follows from the key
+  bool on_tensor_cores = false;  ///< whether it may have instructions of tensor cores; follows from the key
   /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
   std::function<void(KernelBuilder&)> barrier = {};
 };

@@ -64,6 +64,10 @@ Device device_of_inputs(std::span<const Tensor> inputs) {
                        [](std::size_t i) { return fmt::format("input {}", i); }, {});
 }
 
+Precision precision_on(Device device) {
+  return device.is_cpu() ? Precision::exact : PrecisionScope::current();
+}
+
 }  // namespace
 
 bool detail::memory_overlaps(const Storage& a, const Storage& b) {
@@ -72,7 +76,10 @@ bool detail::memory_overlaps(const Storage& a, const Storage& b) {
 }
 
 CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
-    : device(device_of_inputs(tensors)), train(is_train), numpy(NumpyScope::program()) {
+    : device(device_of_inputs(tensors)),
+      train(is_train),
+      numpy(NumpyScope::program()),
+      precision(precision_on(device)) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Place place = place_of(tensors, i);
     inputs.push_back(
@@ -81,7 +88,9 @@ CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
 }
 
 bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) const {
-  if (tensors.size() != inputs.size() || train != is_train || numpy != NumpyScope::program()) return false;
+  if (tensors.size() != inputs.size() || train != is_train || numpy != NumpyScope::program() ||
+      precision != precision_on(device))
+    return false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (TensorAccess::dtype(t) != inputs[i].dtype || !(TensorAccess::shape(t) == inputs[i].shape) ||

@@ -37,6 +37,7 @@ struct CallSignature {
   Device device;  ///< of all inputs
   bool train = false;
   bool numpy = false;  ///< the program was in numpy mode
+  Precision precision;  ///< of the thread; on the CPU, where it changes nothing, `exact`
   bool operator==(const CallSignature&) const = default;
 
   /// Throws for inputs on two devices.
@@ -74,6 +75,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
   CallSignature signature;
   HybridizeOptions options;
+  /// Of the code.
+  Precision precision() const { return options.precision.value_or(signature.precision); }
   bool checked;
   ir::Graph graph;  // as recorded; export_model() writes it
   /// A captured array: used by hybrid_forward besides its inputs. Bound to the executable's inputs after

@@ -133,6 +133,7 @@ struct Runs {
 void run_both(Runs& r) {
   {
     const CheckScope scope;
+    const PrecisionScope precision(r.call.precision());
     const RandomBlock draws(r.random);
     const autograd::Pause pause(is_training());  // the compiled call alone is recorded
     try {
@@ -158,6 +159,7 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   for (const ir::NodePtr& n : graph.nodes)
     for (int i = 0; n->op && i < n->op->outputs_visible(n->attrs); ++i)
       graph.outputs.push_back({n, static_cast<std::uint32_t>(i), 0});
+  const PrecisionScope precision(r.call.precision());
   const Device device = r.call.executable->device();
   const auto executable = compile(graph, on_device(default_options(), device));
 

@@ -179,7 +179,7 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
     body->outputs.push_back(w.value);
     out.in_place.push_back(static_cast<std::uint32_t>(w.input));
   }
-  out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train);
+  out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train, out.precision());
   return compiled;
 }
 
@@ -191,6 +191,7 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
     for (const auto& weak : block.recordings)
       if (const auto other = weak.lock();
           other && other->executable && other->options.fuse == o.fuse &&
+          other->options.precision == o.precision &&
           other->options.recompute == o.recompute && other->options.dump_dir == o.dump_dir &&
           other->signature == call.signature && !detail::code_difference(*other, call)) {
         call.executable = other->executable;
@@ -199,6 +200,7 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
       }
   }
   CompileOptions options = on_device(default_options(), call.signature.device);
+  options.precision = call.precision();
   options.fuse = options.fuse && o.fuse;
   if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
   call.executable = compile(graph, options);

@@ -196,9 +196,10 @@ struct TrainStep::State {
         made->captured = update.captured;
         ir::Graph graph = recorded.to_compile;
         graph.name = net->name() + "_step";
-        made->executable =
-            compile_step(step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()),
-                         on_device(default_options(), made->call->signature.device));
+        CompileOptions options = on_device(default_options(), made->call->signature.device);
+        options.precision = made->call->precision();
+        made->executable = compile_step(
+            step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()), options);
         made->frame.emplace(*made->executable);
         made->arrays.resize(made->call->fresh.size());
         made->results.resize(made->call->fresh.size());

@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/device.h>
 #include <kiln/io.h>
+#include <kiln/precision.h>
 #include <kiln/recompute.h>
 #include <kiln/symbol.h>
 
@@ -27,9 +28,11 @@ struct RunOptions {
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
-  /// Where the model runs. cuda(0): the first NVIDIA GPU, with the bits of the CPU. Inputs and outputs are
-  /// arrays of the CPU.
+  /// Where the model runs. cuda(0): the first NVIDIA GPU, with the bits of the CPU, but for products of f16
+  /// and bf16 unless `precision` is exact. Inputs and outputs are arrays of the CPU.
   Device device = {};
+  /// None: that of PrecisionScope where the model is prepared, else KILN_PRECISION.
+  std::optional<Precision> precision = {};
   std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
   bool sass = false;      ///< dump() only, for cuda: the stage "sass" too, by NVIDIA's ptxas and nvdisasm
   /// Outputs of inner nodes ("fc1_output", see Model::internals), appended to the model's outputs.

@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/device.h>
 #include <kiln/export.h>
+#include <kiln/precision.h>
 #include <kiln/recompute.h>
 
 #include <optional>
@@ -51,6 +52,9 @@ struct HybridizeOptions {
   Check check = Check::none;
   /// What the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
+  /// Of matrix products on NVIDIA GPUs. None: that of PrecisionScope, else KILN_PRECISION, as eager code has.
+  /// With another one than eager code's, bits of such products differ from an eager call's.
+  std::optional<Precision> precision = {};
   /// Maximum number of recordings per block object. A further signature replaces the recording that was
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
   /// 256.

@@ -1,0 +1,41 @@
+#pragma once
+#include <kiln/export.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace kiln {
+
+/// How NVIDIA GPUs compute matrix products of f16 and bf16. It changes nothing on the CPU, and no other
+/// operator: those have the CPU's bits on a GPU.
+enum class Precision : std::uint8_t {
+  /// On tensor cores, which sum the products of 16 values of k at once, in an order and with roundings that
+  /// NVIDIA does not specify. Bits are those of one GPU architecture; eager and compiled code agree.
+  fast,
+  /// As the CPU: its bits, and many times slower.
+  exact,
+  /// As `fast`, and products of f32 too: tensor cores read 10 of the 23 bits behind a factor's point.
+  tf32,
+};
+
+/// "fast", "exact" or "tf32"; nothing for any other name.
+KILN_API std::optional<Precision> precision_of(std::string_view name);
+KILN_API std::string_view name_of(Precision precision);
+
+/// During its lifetime, operators that this thread calls have this precision: eager ones, and those of blocks
+/// and models whose options name none. By default it is that of the environment variable KILN_PRECISION, or
+/// `fast`. Scopes nest.
+class KILN_API PrecisionScope {
+ public:
+  [[nodiscard]] explicit PrecisionScope(Precision precision);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  /// That of this thread now. Throws kiln::Error if KILN_PRECISION is not known.
+  static Precision current();
+
+ private:
+  std::optional<Precision> outer_;
+};
+
+}  // namespace kiln
