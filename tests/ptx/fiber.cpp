@@ -1,5 +1,6 @@
 #include "fiber.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -26,6 +27,47 @@
 #ifdef KILN_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
+
+extern "C" {
+/// Goes on where the stack pointer `to` was left, and leaves the present one in `from`. swapcontext would ask
+/// the kernel for the mask of signals too: five times as long as all else that a barrier takes. The control
+/// words of floating point are the same in all fibers of a launch.
+void kiln_ptx_switch(void** from, void* to);
+/// Where a new fiber begins: rbx is its argument, r12 its function.
+void kiln_ptx_begin();
+}
+// What a function of the System V ABI keeps for its caller is on the stack while a fiber does not run.
+asm(R"(
+.text
+.hidden kiln_ptx_switch, kiln_ptx_begin
+.type kiln_ptx_switch, @function
+kiln_ptx_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size kiln_ptx_switch, .-kiln_ptx_switch
+.type kiln_ptx_begin, @function
+kiln_ptx_begin:
+  .cfi_startproc
+  .cfi_undefined %rip
+  movq %rbx, %rdi
+  callq *%r12
+  ud2
+  .cfi_endproc
+.size kiln_ptx_begin, .-kiln_ptx_begin
+)");
 
 namespace kiln::ptx {
 
@@ -58,18 +100,17 @@ void Fiber::start(void (*run)(void*), void* argument) {
   __asan_unpoison_memory_region(stack_, bytes_);
   fake_stack_ = nullptr;
 #endif
-  getcontext(&here_);
-  here_.uc_stack.ss_sp = stack_;
-  here_.uc_stack.ss_size = bytes_;
-  here_.uc_link = nullptr;
-  // Arguments of makecontext are of type int.
-  const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&here_, reinterpret_cast<void (*)()>(&Fiber::trampoline), 2, static_cast<unsigned>(self >> 32),
-              static_cast<unsigned>(self));
+  // What kiln_ptx_switch takes off: r15, r14, r13, r12, rbx, rbp and where it returns to.
+  auto* const top = reinterpret_cast<std::uintptr_t*>(stack_ + bytes_);
+  auto* const frame = top - 7;
+  std::fill(frame, top, 0);
+  frame[3] = reinterpret_cast<std::uintptr_t>(&Fiber::begin);
+  frame[4] = reinterpret_cast<std::uintptr_t>(this);
+  frame[6] = reinterpret_cast<std::uintptr_t>(&kiln_ptx_begin);
+  here_ = frame;
 }
 
-void Fiber::trampoline(unsigned high, unsigned low) {
-  auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+void Fiber::begin(Fiber* self) {
 #ifdef KILN_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &self->caller_stack_, &self->caller_bytes_);
 #endif
@@ -85,7 +126,7 @@ void Fiber::enter() {
 #ifdef KILN_ASAN
   __sanitizer_start_switch_fiber(&caller_fake_stack_, stack_, bytes_);
 #endif
-  swapcontext(&caller_, &here_);
+  kiln_ptx_switch(&caller_, here_);
 #ifdef KILN_ASAN
   __sanitizer_finish_switch_fiber(caller_fake_stack_, nullptr, nullptr);
 #endif
@@ -98,7 +139,7 @@ void Fiber::leave() {
 #ifdef KILN_ASAN
   __sanitizer_start_switch_fiber(&fake_stack_, caller_stack_, caller_bytes_);
 #endif
-  swapcontext(&here_, &caller_);
+  kiln_ptx_switch(&here_, caller_);
 #ifdef KILN_ASAN
   __sanitizer_finish_switch_fiber(fake_stack_, &caller_stack_, &caller_bytes_);
 #endif

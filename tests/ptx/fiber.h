@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <ucontext.h>
 
 namespace kiln::ptx {
 
@@ -21,9 +20,9 @@ class Fiber {
   void leave();
 
  private:
-  static void trampoline(unsigned high, unsigned low);
+  static void begin(Fiber* self);
 
-  ucontext_t here_{}, caller_{};
+  void *here_ = nullptr, *caller_ = nullptr;  ///< stack pointers of what does not run
   std::byte* stack_ = nullptr;
   std::size_t bytes_;
   void (*run_)(void*) = nullptr;
