@@ -3,10 +3,8 @@
 #include "../golden_files.h"
 #include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
-#include "frontend/tensor/bits.h"
-#include "mutants.h"
+#include "model_case.h"
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -14,16 +12,10 @@
 #include <map>
 
 using namespace kiln;
+using namespace kiln::ptx;
 using nlohmann::json;
 
 namespace {
-
-struct Case {
-  std::string name;
-  Model model;
-  std::map<std::string, Tensor> inputs;
-  bool train = false;
-};
 
 Case read_case(const std::string& folder, const json& row) {
   const std::string name = row["name"];
@@ -39,22 +31,6 @@ Case read_case(const std::string& folder, const json& row) {
   for (const NamedArray& a : load_arrays(file("io", "-io.params")))
     if (a.name.starts_with("in:")) c.inputs.emplace(a.name.substr(3), a.array);
   return c;
-}
-
-std::vector<Tensor> run_on(const Case& c, Device device) {
-  random::seed(7);
-  return c.model.run(c.inputs, {.train = c.train, .device = device});
-}
-
-/// Empty, or how the runs differ.
-std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (const auto element = detail::first_difference(got.at(i), expected[i]))
-      return *element < 0 ? fmt::format("output {} has another shape or dtype", i)
-                          : fmt::format("output {} has other bits: element {} is {} and should be {}", i,
-                                        *element, detail::element_text(got[i], *element),
-                                        detail::element_text(expected[i], *element));
-  return {};
 }
 
 /// Every `step`-th case of the folder from `first` on.
@@ -75,66 +51,6 @@ void run_cases(const std::string& folder, std::size_t first, std::size_t step) {
   }
   std::cout << fmt::format("{} cases of {}\n", run, folder);
   CHECK(run > 0);
-}
-
-/// A change of a kernel's PTX, and what became of the kernels that have it.
-struct Mutation {
-  std::string_view from, to;
-  int made = 0, refused = 0, noticed = 0;  ///< not translated; other bits
-};
-
-enum class Seen { nothing, refused, bits };
-
-/// Runs a case with changed kernels, one at a time.
-class MutantRun {
- public:
-  explicit MutantRun(const Case& c)
-      : expected_(run_on(c, cpu())),
-        planned_(PlannedModel::of(c.model, c.inputs, {.train = c.train, .device = cuda()})) {}
-
-  std::size_t kernels() const { return planned_.plan.kernels.size(); }
-  std::string ptx(std::size_t kernel) const {
-    const auto& object = planned_.plan.kernels[kernel].object;
-    return {reinterpret_cast<const char*>(object->data()), object->size()};
-  }
-  /// What becomes of the case if the kernel is this one.
-  Seen run(std::size_t number, const std::string& ptx) {
-    static std::uint64_t changed = 0;
-    PlannedKernel& kernel = planned_.plan.kernels[number];
-    const PlannedKernel original = kernel;
-    const auto* const data = reinterpret_cast<const std::byte*>(ptx.data());
-    kernel.object = std::make_shared<const std::vector<std::byte>>(data, data + ptx.size());
-    kernel.key = {++changed, 0};
-    Seen seen = Seen::nothing;
-    try {
-      random::seed(7);
-      const Executable executable(planned_.plan, {}, cuda());
-      if (!difference(run_executable(executable, planned_.variables), expected_).empty()) seen = Seen::bits;
-    } catch (const Error&) {
-      seen = Seen::refused;
-    }
-    kernel = original;
-    return seen;
-  }
-
- private:
-  std::vector<Tensor> expected_;
-  PlannedModel planned_;
-};
-
-/// Runs the case with each of a few places changed, one at a time.
-void run_mutants(MutantRun& run, Mutation& m) {
-  constexpr std::size_t places = 3;
-  for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
-    const std::string text = run.ptx(kernel);
-    std::size_t at = text.find(m.from);
-    for (std::size_t i = 0; i < places && at != std::string::npos; ++i, at = text.find(m.from, at + 1)) {
-      const Seen seen = run.run(kernel, std::string(text).replace(at, m.from.size(), m.to));
-      ++m.made;
-      m.refused += seen == Seen::refused;
-      m.noticed += seen == Seen::bits;
-    }
-  }
 }
 
 }  // namespace
@@ -214,101 +130,6 @@ TEST_CASE("products of all shapes", "[products]") {
       CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
     }
   }
-}
-
-TEST_CASE("changed PTX is refused, or gives other bits", "[mutants]") {
-  const json rows = golden::manifest("ops");
-  Mutation mutations[] = {{"mul.rn.f32", "mul.f32"},        {"add.rn.f32", "add.f32"},
-                          {"add.rn.f32", "add.rn.ftz.f32"}, {"div.rn.f32", "div.full.f32"},
-                          {"add.rn.f32", "sub.rn.f32"},     {"mul.rn.f32", "add.rn.f32"},
-                          {"fma.rn.f32", "fma.rz.f32"}};
-  for (std::size_t i = 0; i < rows.size(); i += 10) {
-    MutantRun run(read_case("ops", rows[i]));
-    for (Mutation& m : mutations) run_mutants(run, m);
-  }
-  for (const Mutation& m : mutations) {
-    std::cout << fmt::format("{} to {}: {} mutants, {} refused, {} with other bits\n", m.from, m.to, m.made,
-                             m.refused, m.noticed);
-    INFO(m.from << " to " << m.to);
-    // Another sum or product is noticed where the values of a case lead to it; that is not in all branches of
-    // a function. Other roundings are not known.
-    const bool exact = m.to == "sub.rn.f32" || m.to == "add.rn.f32";
-    CHECK((exact ? m.noticed : m.refused) >= (exact ? 20 : std::max(20, m.made)));
-  }
-}
-
-/// Cases that use all of what kernels with barriers and shuffles have: rows of several blocks of 1024
-/// elements and of no whole warps, products of several tiles.
-std::vector<Case> cases_of_threads_together() {
-  const Symbol x = sym::var("x"), y = sym::var("y");
-  std::vector<Case> cases;
-  const auto add = [&](const char* name, const Symbol& result, std::map<std::string, Shape> shapes) {
-    Case c{name, Model::from_symbol(result), {}};
-    c.inputs = c.model.make_inputs(shapes);
-    cases.push_back(std::move(c));
-  };
-  add("sum", F::sum(x, 1), {{"x", {3, 70001}}});
-  add("softmax", F::softmax(x * 3.0F), {{"x", {6, 34001}}});
-  add("mean", F::mean(x * x - x, 1), {{"x", {3, 66001}}});
-  add("short rows", F::sum(x, 1), {{"x", {3000, 40}}});
-  add("product", F::dot(x, y), {{"x", {200, 159}}, {"y", {159, 170}}});
-  return cases;
-}
-
-TEST_CASE("mistakes in generated kernels whose threads work together", "[mutants]") {
-  std::array<int, 4> made{}, noticed{};
-  for (const Case& c : cases_of_threads_together()) {
-    MutantRun run(c);
-    for (std::size_t kernel = 0; kernel < run.kernels(); ++kernel) {
-      const std::string text = run.ptx(kernel);
-      if (text.find("bar.sync") == std::string::npos && text.find("shfl.sync") == std::string::npos) continue;
-      REQUIRE(run.run(kernel, text) == Seen::nothing);
-      for (std::size_t kind = 0; kind < made.size(); ++kind) {
-        std::vector<ptx::Mutant> mutants = ptx::mutants_of(text);
-        std::erase_if(mutants,
-                      [&](const ptx::Mutant& m) { return static_cast<std::size_t>(m.kind) != kind; });
-        // A dozen of each kind, from all over the kernel.
-        const std::size_t step = mutants.size() / 12 + 1;
-        for (std::size_t i = 0; i < mutants.size(); i += step) {
-          const ptx::Mutant& m = mutants[i];
-          const bool is_noticed = run.run(kernel, m.ptx) != Seen::nothing;
-          ++made[kind];
-          noticed[kind] += is_noticed;
-          if (!is_noticed)
-            std::cout << fmt::format("{}: not noticed: '{}' changed to '{}'\n", c.name, m.from, m.to);
-        }
-      }
-    }
-  }
-  for (std::size_t kind = 0; kind < made.size(); ++kind) {
-    std::cout << fmt::format("{}: {} mutants of generated kernels, {} noticed\n", ptx::mutant_kinds[kind],
-                             made[kind], noticed[kind]);
-    INFO(ptx::mutant_kinds[kind]);
-    // A maximum may not lie where the mistake is, and a step that is whole may as well be done as a part.
-    CHECK(3 * noticed[kind] >= 2 * made[kind]);
-  }
-}
-
-TEST_CASE("a missing barrier is noticed, and another shuffle", "[mutants]") {
-  const Symbol x = sym::var("x");
-  const auto of = [&](const Symbol& y, const Shape& shape) {
-    Case c{"rows", Model::from_symbol(y), {}};
-    c.inputs = c.model.make_inputs({{"x", shape}});
-    return c;
-  };
-  // A row fusion; rows of several blocks, whose warps meet in shared memory; a product.
-  const Case cases[] = {of(F::softmax(x), {70, 1000}), of(F::sum(x, 1), {3, 70000}),
-                        of(F::dot(x, F::transpose(x)), {40, 40})};
-  Mutation mutations[] = {{"bar.sync \t0;", ""}, {", 16, 31, -1;", ", 8, 31, -1;"}};
-  for (const Mutation& mutation : mutations)
-    for (const Case& c : cases) {
-      Mutation m = mutation;
-      MutantRun run(c);
-      run_mutants(run, m);
-      INFO(m.from << " of case " << &c - cases << ": " << m.made << " mutants, " << m.refused << " refused, "
-                  << m.noticed << " with other bits");
-      CHECK(m.refused + m.noticed == m.made);
-    }
 }
 
 TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {

@@ -276,7 +276,7 @@ RightSample product_sample() {
   constexpr std::string_view tiles = ".shared .align 16 .b8 a[1024];\n.shared .align 16 .b8 b[1024];";
   constexpr std::size_t n = 32;
   RightSample s{
-      "product",
+      "sample product",
       {.ptx = kernel(product, tiles), .grid = {2, 2, 1}, .block = {16, 16, 1}, .in = {}, .out_words = n * n},
       {}};
   std::vector<float> values;
