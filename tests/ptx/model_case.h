@@ -2,6 +2,7 @@
 #include <kiln/kiln.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,11 @@ struct Case {
   std::map<std::string, Tensor> inputs;
   bool train = false;
 };
+
+/// A case of the reference data: a row of a folder's manifest.
+Case golden_case(const std::string& folder, const nlohmann::json& row);
+/// Of every kernel of the case for the architecture, by the kernels' symbols.
+void add_kernels(const Case& c, const std::string& arch, std::map<std::string, std::string>& ptx);
 
 std::vector<Tensor> run_on(const Case& c, Device device);
 

@@ -1,37 +1,18 @@
 // The PTX of every kernel of the reference data's cases, run thread by thread, gives the bits of the CPU's
 // code.
 #include "../golden_files.h"
-#include "codegen/cuda/toolkit.h"
 #include "frontend/model/planned_model.h"
 #include "model_case.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
-#include <map>
 
 using namespace kiln;
 using namespace kiln::ptx;
 using nlohmann::json;
 
 namespace {
-
-Case read_case(const std::string& folder, const json& row) {
-  const std::string name = row["name"];
-  const auto file = [&](const char* key, const std::string& ending) {
-    return golden::path(folder + "/" + row.value(key, name + ending));
-  };
-  const std::string params = file("params", "-0000.params");
-  const bool has_params = std::filesystem::exists(params);
-  Case c{name,
-         Model::load(file("symbol", "-symbol.json"), has_params ? std::optional(params) : std::nullopt),
-         {},
-         row["train"].get<bool>()};
-  for (const NamedArray& a : load_arrays(file("io", "-io.params")))
-    if (a.name.starts_with("in:")) c.inputs.emplace(a.name.substr(3), a.array);
-  return c;
-}
 
 /// Every `step`-th case of the folder from `first` on.
 void run_cases(const std::string& folder, std::size_t first, std::size_t step) {
@@ -40,7 +21,7 @@ void run_cases(const std::string& folder, std::size_t first, std::size_t step) {
   for (std::size_t i = first; i < rows.size(); i += step) {
     std::string problem;
     try {
-      const Case c = read_case(folder, rows[i]);
+      const Case c = golden_case(folder, rows[i]);
       problem = difference(run_on(c, cuda()), run_on(c, cpu()));
     } catch (const std::exception& e) {
       problem = e.what();
@@ -130,55 +111,4 @@ TEST_CASE("products of all shapes", "[products]") {
       CHECK(difference(run_on(c, cuda()), run_on(c, cpu())) == "");
     }
   }
-}
-
-TEST_CASE("NVIDIA's assembler takes the kernels of the models", "[accepted]") {
-  const auto ptxas = codegen::find_cuda_tool("ptxas");
-  if (!ptxas) {
-    std::cout << "SKIPPED: ptxas is not installed\n";
-    return;
-  }
-  // Each takes a sixth of a second: of the distinct kernels every third.
-  constexpr std::size_t step = 3;
-  std::map<std::string, std::string> kernels;  // by symbol
-  for (const std::string arch : {"sm_80", "sm_90"}) {
-    for (const json& row : golden::manifest("models")) {
-      const Case c = read_case("models", row);
-      for (const PlannedKernel& k :
-           PlannedModel::of(c.model, c.inputs, {.device = cuda(), .arch = arch}).plan.kernels)
-        kernels[k.symbol] = {reinterpret_cast<const char*>(k.object->data()), k.object->size()};
-    }
-    std::size_t number = 0;
-    for (const auto& [symbol, ptx] : kernels) {
-      if (number++ % step != 0) continue;
-      golden::write_text("kernel.ptx", ptx);
-      INFO(symbol << " for " << arch);
-      CHECK(std::system(fmt::format("{} -arch={} kernel.ptx -o kernel.cubin", *ptxas, arch).c_str()) == 0);
-    }
-    CHECK(number > 50);
-  }
-}
-
-TEST_CASE("NVIDIA's tools show the machine code of a model's kernels", "[sass]") {
-  using codegen::find_cuda_tool;
-  if (!find_cuda_tool("ptxas") || (!find_cuda_tool("nvdisasm") && !find_cuda_tool("cuobjdump"))) {
-    std::cout << "SKIPPED: ptxas, or nvdisasm and cuobjdump, are not installed\n";
-    return;
-  }
-  const Case c = read_case("models", golden::manifest("models").at(0));
-  const auto count = [](const std::string& text, std::string_view word) {
-    std::size_t n = 0;
-    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
-    return n;
-  };
-  for (const std::string arch : {"sm_80", "sm_90"}) {
-    auto stages = c.model.dump(c.inputs, {.device = cuda(), .arch = arch, .sass = true});
-    const std::string& sass = stages["sass"];
-    INFO(arch << "\n" << sass);
-    CHECK(count(sass, " registers") >= count(stages["ptx"], ".entry "));
-    CHECK(count(sass, arch) >= count(stages["ptx"], ".entry "));
-    CHECK(count(sass, " FFMA ") > 0);
-    CHECK(count(sass, " EXIT") > 0);
-  }
-  CHECK(c.model.dump(c.inputs, {.device = cuda()}).count("sass") == 0);
 }
