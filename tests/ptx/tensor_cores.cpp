@@ -53,7 +53,7 @@ std::array<std::array<std::uint32_t, 4>, 32> multiply_add(Mma form,
       const auto &row = a[lane / 4 + i / 2 * 8], &column = b[lane % 4 * 2 + i % 2];
       double sum = of_f32(lanes[lane].c[i]);
       for (std::size_t k = 0; k < static_cast<std::size_t>(words * values); ++k)
-        sum = std::fma(row[k], column[k], sum);
+        sum += row[k] * column[k];  // the product is exact
       d[lane][i] = std::isnan(sum) ? 0x7fffffff : std::bit_cast<std::uint32_t>(static_cast<float>(sum));
     }
   return d;

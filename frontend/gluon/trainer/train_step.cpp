@@ -81,6 +81,7 @@ class ResultArrays {
 /// A step for one signature and choice of parameters.
 struct CompiledStep {
   std::shared_ptr<TracedCall> call;
+  Precision precision;
   UpdateChoice choice;
   std::vector<Tensor> captured;                  ///< by the update, besides its arguments
   std::shared_ptr<const Executable> executable;  ///< null: such steps run line by line
@@ -174,9 +175,16 @@ struct TrainStep::State {
     return choice;
   }
 
+  /// That of the network, as line by line.
+  Precision precision_of(const TracedCall& call) const {
+    const detail::BlockState& state = detail::BlockAccess::state(*net);
+    return state.active && state.options.precision ? *state.options.precision : call.precision();
+  }
+
   CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
     const auto usable = [&](const CompiledStep& s) {
-      return s.call->signature.matches(inputs, true) && s.call->current() && s.choice == choose(t, where);
+      return s.call->signature.matches(inputs, true) && s.call->current() &&
+             s.precision == precision_of(*s.call) && s.choice == choose(t, where);
     };
     const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return usable(*s); });
     if (found != steps.end()) {
@@ -188,6 +196,7 @@ struct TrainStep::State {
     // Records first: shapes of parameters may not be known before.
     const detail::Recorded recorded = detail::record_call(block, CallSignature(inputs, true), inputs);
     made->call = recorded.call;
+    made->precision = precision_of(*made->call);
     made->choice = choose(t, where);
     const std::vector<std::size_t>& chosen = made->choice.chosen;
     if (!chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
@@ -197,7 +206,7 @@ struct TrainStep::State {
         ir::Graph graph = recorded.to_compile;
         graph.name = net->name() + "_step";
         CompileOptions options = on_device(default_options(), made->call->signature.device);
-        options.precision = made->call->precision();
+        options.precision = made->precision;
         made->executable = compile_step(
             step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()), options);
         made->frame.emplace(*made->executable);
