@@ -289,7 +289,7 @@ class DialectBuilder final : public Primitives {
     const Node* node;
     std::string description;  // for messages
   };
-  std::vector<Composed> nodes_;  // being composed; the innermost last
+  std::vector<Composed> nodes_;                            // being composed; the innermost last
   llvm::DenseMap<mlir::Operation*, const Node*> widened_;  // casts of half precision to f32, by their nodes
   std::vector<mlir::Value> values_;
   std::vector<Body> open_;                             // bodies under construction

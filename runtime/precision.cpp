@@ -1,7 +1,7 @@
-#include <kiln/precision.h>
-
 #include "runtime/env.h"
 #include "runtime/fail.h"
+
+#include <kiln/precision.h>
 
 #include <utility>
 

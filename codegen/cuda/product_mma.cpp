@@ -20,8 +20,9 @@ namespace {
 namespace LLVM = mlir::LLVM;
 namespace arith = mlir::arith;
 
-constexpr ParamNames names{"k_extent",    "columns",      "rows",       "row_tiles",    "column_tiles",     "lhs_offset",
-                           "lhs_stride",  "lhs_k_stride", "rhs_offset", "rhs_k_stride", "rhs_column_stride"};
+constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",  "column_tiles",
+                           "lhs_offset",       "lhs_stride", "lhs_k_stride", "rhs_offset", "rhs_k_stride",
+                           "rhs_column_stride"};
 /// Of each outer axis, after those.
 constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
 using Params = KernelParams<names>;
@@ -205,17 +206,14 @@ class Emitter {
     for (std::int64_t i = 0; i < product_.values_of_word(); ++i) {
       const Value at = i == 0 ? k : e.add(k, e.index(i));
       const Value inside = e.less(at, k_extent_), near = e.min(at, e.sub(k_extent_, e.index(1)));
-      const Value address =
-          e.element(side.base, e.add(first, e.mul(near, side.k_stride)), product_.factors);
+      const Value address = e.element(side.base, e.add(first, e.mul(near, side.k_stride)), product_.factors);
       Value bits = e.select(inside, load_bits(address), word_of(0));
       if (i > 0) bits = arith::ShLIOp::create(e.b, e.loc, bits, word_of(16));
       word = word ? arith::OrIOp::create(e.b, e.loc, word, bits).getResult() : bits;
     }
     return word;
   }
-  Value word_of(std::int32_t v) {
-    return arith::ConstantOp::create(e.b, e.loc, e.b.getI32IntegerAttr(v));
-  }
+  Value word_of(std::int32_t v) { return arith::ConstantOp::create(e.b, e.loc, e.b.getI32IntegerAttr(v)); }
   /// An element as the instruction reads it.
   Value load_bits(Value address) {
     if (product_.factors == DType::f32)
@@ -371,9 +369,9 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
   const std::int64_t row_tiles = llvm::divideCeilSigned(rows, product.tile.rows()),
                      column_tiles = llvm::divideCeilSigned(columns, product.tile.columns());
   Launch launch{{name_of_location(fusion.getLoc()), product.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
-  launch.request.gpu = {
-      fmt::format("a block per tile of {} by {}, on tensor cores", product.tile.rows(), product.tile.columns()),
-      Team::most, Team::most};
+  launch.request.gpu = {fmt::format("a block per tile of {} by {}, on tensor cores", product.tile.rows(),
+                                    product.tile.columns()),
+                        Team::most, Team::most};
   launch.request.on_tensor_cores = true;
   Params::append(launch.params, {{"k_extent", lhs.k_extent},
                                  {"columns", columns},

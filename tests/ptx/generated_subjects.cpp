@@ -131,6 +131,7 @@ struct Network {
   Symbol result;
   std::vector<Inputs> inputs;
   std::vector<MutantKind> kinds = {};
+  Precision precision = Precision::exact;
 };
 
 std::vector<Network> networks() {
@@ -192,6 +193,12 @@ std::vector<Network> networks() {
        F::linalg::gemm2(x, y),
        {product({256, 65, 39}, {256, 39, 65})},
        {MutantKind::barrier}},
+      // On tensor cores, of whole numbers: their sums are exact in any order.
+      {"product on tensor cores",
+       F::dot(F::cast(F::floor(x * 3.0F), DType::f16), F::cast(F::floor(y * 3.0F), DType::f16)),
+       {product({50, 530}, {530, 40}), product({37, 1030}, {1030, 70})},
+       {MutantKind::barrier, MutantKind::shared_offset},
+       Precision::fast},
       // Fallback.
       {"running sums", F::cumsum(x, 1), of_x({normal({7, 19})})},
       {"embedding", F::take(x, y), {{{"x", normal({9, 13})}, {"y", indices({29}, 9)}}}},
@@ -249,6 +256,7 @@ std::vector<Subject> generated_subjects(std::string_view only) {
   std::vector<Subject> subjects;
   for (const Network& n : networks()) {
     if (!only.empty() && n.name != only) continue;
+    const PrecisionScope precision(n.precision);
     std::vector<std::shared_ptr<MutantRun>> runs;
     for (const Inputs& inputs : n.inputs)
       runs.push_back(std::make_shared<MutantRun>(Case{n.name, Model::from_symbol(n.result), inputs}));

@@ -53,4 +53,10 @@ Value* divide(llvm::IRBuilder<>& b, bool is_remainder, bool is_signed, Value* x,
   return b.CreateSelect(is_minus_one, b.CreateNeg(quotient), quotient);
 }
 
+Value* rounded_to_tf32(llvm::IRBuilder<>& b, Value* x) {
+  Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
+  Value* const nearest = b.CreateAnd(b.CreateAdd(bits, b.getInt32(0x1000)), b.getInt32(~0x1fffU));
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt32(0x7fffe000), nearest);
+}
+
 }  // namespace kiln::ptx

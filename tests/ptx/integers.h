@@ -1,7 +1,8 @@
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
-/// Integer instructions of PTX that LLVM has none for. Values are integers of the instruction's width.
+/// Instructions of PTX on integers, or on bits of floats, that LLVM has none for. Values are integers of the
+/// instruction's width.
 namespace kiln::ptx {
 
 /// A shift by the width or more gives zeros, or the sign. The amount has 32 bits.
@@ -14,5 +15,7 @@ llvm::Value* extract_bits(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* pos
 llvm::Value* permute_bytes(llvm::IRBuilder<>& b, llvm::Value* low, llvm::Value* high, llvm::Value* digits);
 /// By a number that is not 0. The least number by -1 wraps around.
 llvm::Value* divide(llvm::IRBuilder<>& b, bool is_remainder, bool is_signed, llvm::Value* x, llvm::Value* y);
+/// A float as the bits of the nearest one with 10 bits behind the point; halves away from zero.
+llvm::Value* rounded_to_tf32(llvm::IRBuilder<>& b, llvm::Value* x);
 
 }  // namespace kiln::ptx

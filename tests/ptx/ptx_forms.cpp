@@ -22,11 +22,12 @@ constexpr Form forms[] = {
     {"ld.relaxed", 60, 70},  {"ld.v8", 88, 100},     {"ldmatrix", 65, 75},   {"lop3", 43, 50},
     {"mapa", 78, 90},        {"match", 60, 70},      {"max.NaN", 70, 80},    {"max.bf16", 70, 80},
     {"max.xorsign", 72, 86}, {"mbarrier", 70, 80},   {"min.NaN", 70, 80},    {"min.bf16", 70, 80},
-    {"min.xorsign", 72, 86}, {"mma.sync", 64, 70},   {"mma.bf16", 70, 80},   {"mma.m16n8k16", 70, 80}, {"mma.tf32", 70, 80}, {"mul.bf16", 78, 90},   {"mul.f32x2", 86, 100},
-    {"nanosleep", 63, 70},   {"neg.bf16", 70, 80},   {"redux", 70, 80},      {"shf", 31, 32},
-    {"shfl.sync", 60, 30},   {"st.b128", 83, 70},    {"st.relaxed", 60, 70}, {"st.release", 60, 70},
-    {"stmatrix", 78, 90},    {"sub.bf16", 78, 90},   {"szext", 76, 70},      {"tanh", 70, 75},
-    {"vote.sync", 60, 30},   {"wgmma", 80, 90},
+    {"min.xorsign", 72, 86}, {"mma.sync", 64, 70},   {"mma.bf16", 70, 80},   {"mma.m16n8k16", 70, 80},
+    {"mma.tf32", 70, 80},    {"mul.bf16", 78, 90},   {"mul.f32x2", 86, 100}, {"nanosleep", 63, 70},
+    {"neg.bf16", 70, 80},    {"redux", 70, 80},      {"shf", 31, 32},        {"shfl.sync", 60, 30},
+    {"st.b128", 83, 70},     {"st.relaxed", 60, 70}, {"st.release", 60, 70}, {"stmatrix", 78, 90},
+    {"sub.bf16", 78, 90},    {"szext", 76, 70},      {"tanh", 70, 75},       {"vote.sync", 60, 30},
+    {"wgmma", 80, 90},
 };
 
 /// The first .version with a .target.

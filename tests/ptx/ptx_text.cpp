@@ -290,7 +290,7 @@ class Parser {
 
   Entry entry_;
   bool has_hidden_ = false;  // a register tmp
-  std::string begun_;         // an instruction's lines so far
+  std::string begun_;        // an instruction's lines so far
   std::vector<Variable> of_launch_;
   std::string_view line_;
   bool in_body_ = false;

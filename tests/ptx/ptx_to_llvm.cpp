@@ -343,30 +343,20 @@ class Translator {
 
   /// mma.sync.aligned.SHAPE.row.col.f32.AB.AB.f32 {d}, {a}, {b}, {c}
   void multiply_matrices() {
-    const int form = llvm::StringSwitch<int>(ref(line_->opcode))
-                         .Case("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", static_cast<int>(Mma::f16))
-                         .Case("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", static_cast<int>(Mma::bf16))
-                         .Case("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", static_cast<int>(Mma::tf32))
-                         .Default(-1);
-    const auto results = parts_of(0), a = parts_of(1), b = parts_of(2), c = parts_of(3);
-    if (form < 0 || line_->operands.size() != 4 || results.size() != 4 || a.size() != 4 || b.size() != 2 ||
+    const std::optional<Mma> form = mma_of(line_->opcode);
+    const auto d = parts_of(0), a = parts_of(1), b = parts_of(2), c = parts_of(3);
+    if (!form || line_->operands.size() != 4 || d.size() != 4 || a.size() != 4 || b.size() != 2 ||
         c.size() != 4)
       fail("a product of matrices that is not known");
-    if (!fragments_) {
-      const llvm::IRBuilderBase::InsertPointGuard guard(b_);
-      b_.SetInsertPoint(registers_block_);
-      fragments_ = b_.CreateAlloca(b_.getInt32Ty(), b_.getInt32(mma_words));
-    }
-    const auto word = [&](std::size_t offset, std::size_t i) {
-      return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), fragments_, offset + 4 * i);
-    };
-    for (const auto& [offset, registers] : {std::pair(offsetof(MmaFragments, a), &a),
-                                            {offsetof(MmaFragments, b), &b},
-                                            {offsetof(MmaFragments, c), &c}})
-      for (const auto& [i, r] : llvm::enumerate(*registers)) b_.CreateStore(load(r, 32), word(offset, i));
-    call("kiln_ptx_mma", b_.getVoidTy(), {fragments_, b_.getInt32(static_cast<std::uint32_t>(form))});
-    for (const auto& [i, r] : llvm::enumerate(results))
-      store(r, b_.CreateLoad(b_.getInt32Ty(), word(offsetof(MmaFragments, c), i)));
+    if (!fragments_)
+      fragments_ = llvm::IRBuilder<>(registers_block_).CreateAlloca(b_.getInt32Ty(), b_.getInt32(mma_words));
+    const auto word = [&](std::size_t i) { return b_.CreateConstGEP1_64(b_.getInt32Ty(), fragments_, i); };
+    std::size_t next = 0;
+    for (const auto* fragment : {&a, &b, &c})
+      for (const StringRef r : *fragment) b_.CreateStore(load(r, 32), word(next++));
+    call("kiln_ptx_mma", b_.getVoidTy(), {fragments_, b_.getInt32(static_cast<std::uint32_t>(*form))});
+    for (const auto& [i, r] : llvm::enumerate(d))
+      store(r, b_.CreateLoad(b_.getInt32Ty(), word(next - d.size() + i)));
   }
 
   //===--- memory ---------------------------------------------------------===//
@@ -439,7 +429,7 @@ class Translator {
   /// cvt.TO.FROM: operand 1 is read as FROM; a result narrower than its register is extended by its sign.
   void convert() {
     const Type from = type_;
-    if (line_->opcode == "cvt.rna.tf32.f32") return out(rounded_to_tf32(in(1)));
+    if (line_->opcode == "cvt.rna.tf32.f32") return out(rounded_to_tf32(b_, in(1)));
     const Type to = type_of(parts_[parts_.size() - 2]).value_or(Type());
     if (to.bits == 0) fail("a conversion that is not known");
     const llvm::ArrayRef<StringRef> rounding = llvm::ArrayRef(parts_).drop_front().drop_back(2);
@@ -461,12 +451,6 @@ class Translator {
                  to.is_signed());
     }
     fail("a conversion that is not known");
-  }
-  /// To the nearest number with 10 bits behind the point; halves away from zero.
-  Value* rounded_to_tf32(Value* x) {
-    Value* const bits = b_.CreateBitCast(x, b_.getInt32Ty());
-    Value* const nearest = b_.CreateAnd(b_.CreateAdd(bits, b_.getInt32(0x1000)), b_.getInt32(~0x1fffU));
-    return b_.CreateSelect(b_.CreateFCmpUNO(x, x), b_.getInt32(0x7fffe000), nearest);
   }
   /// To an integer, as a float.
   Value* rounded(Value* x, StringRef how) {

@@ -303,8 +303,12 @@ std::uint32_t half(int n, bool is_f16) {
 /// The fragments are those of the PTX manual's formulas for each element that a lane has.
 RightSample matrices_sample(const char* name, const char* form, bool is_f16) {
   constexpr std::size_t n = 8, k = 16, lanes = 32;
-  const auto a = [](std::size_t row, std::size_t col) { return static_cast<int>(row * 5 + col * 3) % 29 + 1; };
-  const auto b = [](std::size_t row, std::size_t col) { return static_cast<int>(row * 7 + col * 2) % 23 + 1; };
+  const auto a = [](std::size_t row, std::size_t col) {
+    return static_cast<int>(row * 5 + col * 3) % 29 + 1;
+  };
+  const auto b = [](std::size_t row, std::size_t col) {
+    return static_cast<int>(row * 7 + col * 2) % 23 + 1;
+  };
   const auto c = [](std::size_t row, std::size_t col) { return static_cast<int>(row * n + col); };
   RightSample s{name,
                 {.ptx = kernel(matrices(form)), .block = {lanes, 1, 1}, .in = {}, .out_words = 4 * lanes},

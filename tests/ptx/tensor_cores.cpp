@@ -9,8 +9,8 @@ namespace {
 
 double of_f16(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31), digits = static_cast<int>(bits & 1023);
-  const double size = exponent == 31 ? (digits == 0 ? std::numeric_limits<double>::infinity()
-                                                    : std::numeric_limits<double>::quiet_NaN())
+  const double size = exponent == 31  ? (digits == 0 ? std::numeric_limits<double>::infinity()
+                                                     : std::numeric_limits<double>::quiet_NaN())
                       : exponent == 0 ? std::ldexp(digits, -24)
                                       : std::ldexp(1024 + digits, exponent - 25);
   return (bits & 0x8000) != 0 ? -size : size;
@@ -27,6 +27,13 @@ double value_of(Mma form, std::uint32_t word, int i) {
 }
 
 }  // namespace
+
+std::optional<Mma> mma_of(std::string_view opcode) {
+  if (opcode == "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") return Mma::f16;
+  if (opcode == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") return Mma::bf16;
+  if (opcode == "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") return Mma::tf32;
+  return {};
+}
 
 std::array<std::array<std::uint32_t, 4>, 32> multiply_add(Mma form,
                                                           const std::array<MmaFragments, 32>& lanes) {

@@ -1,4 +1,5 @@
-// Products on tensor cores: bits of the CPU where sums are exact in any order, and eager code's bits elsewhere.
+// Products on tensor cores: bits of the CPU where sums are exact in any order, and eager code's bits
+// elsewhere.
 #include "../function_net.h"
 
 using namespace kiln;
@@ -162,8 +163,7 @@ TEST_CASE("the precision chooses") {
     const Tensor expected = product(in);
     const bool is_half = dtype != DType::f32;
     for (const Precision precision : {Precision::exact, Precision::fast, Precision::tf32}) {
-      const bool on_tensor_cores =
-          precision == Precision::tf32 || (precision == Precision::fast && is_half);
+      const bool on_tensor_cores = precision == Precision::tf32 || (precision == Precision::fast && is_half);
       INFO(name_of(dtype) << " " << name_of(precision));
       const auto eager = [&] {
         const PrecisionScope scope(precision);

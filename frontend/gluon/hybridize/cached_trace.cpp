@@ -191,9 +191,9 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
     for (const auto& weak : block.recordings)
       if (const auto other = weak.lock();
           other && other->executable && other->options.fuse == o.fuse &&
-          other->options.precision == o.precision &&
-          other->options.recompute == o.recompute && other->options.dump_dir == o.dump_dir &&
-          other->signature == call.signature && !detail::code_difference(*other, call)) {
+          other->options.precision == o.precision && other->options.recompute == o.recompute &&
+          other->options.dump_dir == o.dump_dir && other->signature == call.signature &&
+          !detail::code_difference(*other, call)) {
         call.executable = other->executable;
         call.joint = other->joint;
         return;
