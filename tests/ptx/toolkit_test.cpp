@@ -73,7 +73,7 @@ void assemble(const Cases& cases, std::size_t step, std::size_t least) {
 }  // namespace
 
 TEST_CASE("NVIDIA's assembler takes kernels of the models", "[accepted]") {
-  assemble(cases_of({"models"}), 3, 100);
+  assemble(cases_of({"models"}), 3, 60);
 }
 TEST_CASE("NVIDIA's assembler takes every kernel", "[.accepted_all]") {
   assemble(cases_of({"ops", "models"}), 1, 1000);
