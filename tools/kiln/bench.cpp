@@ -103,7 +103,6 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   options.mode = mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
   options.device = a.device;
-  options.precision = a.precision;
   options.train = a.train;
   const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
   double first = timed(workload.run);
@@ -247,7 +246,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->trigger_on_parse();
   c->callback([a, &action] {
     if (a->modes.empty()) a->modes = {"eager", "compiled"};
-    action = [a] { return bench(*a); };
+    action = [a] { return with_precision(a->precision, [&] { return bench(*a); }); };
   });
 }
 

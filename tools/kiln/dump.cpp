@@ -49,7 +49,6 @@ int dump(const Arguments& a) {
   }
   RunOptions options;
   options.device = a.device;
-  options.precision = a.precision;
   options.arch = a.arch;
   options.sass = a.stage == "sass";
   auto [model, inputs] = a.model.load_fed();
@@ -109,7 +108,7 @@ void add_dump(CLI::App& app, Action& action) {
   c->callback([a, &action] {
     if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
     check_device(*a);
-    action = [a] { return dump(*a); };
+    action = [a] { return with_precision(a->precision, [&] { return dump(*a); }); };
   });
 }
 

@@ -1,7 +1,6 @@
 #include "tools/kiln/gradients.h"
 
 #include <kiln/autograd.h>
-#include <kiln/precision.h>
 #include <kiln/threads.h>
 
 #include <algorithm>
@@ -113,7 +112,6 @@ TrainingModel::TrainingModel(const Model& model, const std::map<std::string, Ten
 std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::string& from) {
   std::optional<ThreadLimit> limit;
   if (options_.threads > 0) limit.emplace(options_.threads);
-  const PrecisionScope precision(options_.precision.value_or(PrecisionScope::current()));
   std::vector<Tensor> outputs;
   {
     const autograd::Record record(options_.train);

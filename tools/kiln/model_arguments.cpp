@@ -155,4 +155,10 @@ CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precisio
       ->option_text("P");
 }
 
+int with_precision(std::optional<Precision> precision, const std::function<int()>& action) {
+  std::optional<PrecisionScope> scope;
+  if (precision) scope.emplace(*precision);
+  return action();
+}
+
 }  // namespace kiln::tool

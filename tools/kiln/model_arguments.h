@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,10 @@ CLI::Option* add_device(CLI::App& command, const std::string& option, const std:
 CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 
 /// Declares --precision: fast, exact or tf32. `values` are those for the help.
-CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,
-                           const std::string& values = "fast (default), exact; tf32");
+CLI::Option* add_precision(
+    CLI::App& command, std::optional<Precision>& precision,
+    const std::string& values =
+        "fast (default), exact; tf32");  /// Runs an action with this precision, if there is one.
+int with_precision(std::optional<Precision> precision, const std::function<int()>& action);
 
 }  // namespace kiln::tool

@@ -26,7 +26,6 @@ int run(const Arguments& a) {
   options.mode = a.mode == "eager" ? RunMode::eager : RunMode::compiled;
   options.threads = a.threads;
   options.device = a.device;
-  options.precision = a.precision;
   options.train = a.train || a.gradients;
   const auto inputs = read_inputs(a.model.input, model);
   std::vector<std::string> names = model.output_names();
@@ -77,7 +76,9 @@ void add_run(CLI::App& app, Action& action) {
   add_precision(*c, a->precision);
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
-  c->callback([a, &action] { action = [a] { return run(*a); }; });
+  c->callback([a, &action] {
+    action = [a] { return with_precision(a->precision, [&] { return run(*a); }); };
+  });
 }
 
 }  // namespace kiln::tool

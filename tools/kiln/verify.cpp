@@ -41,7 +41,7 @@ std::vector<ComparedRun> compared_runs(const Arguments& a, bool train) {
   };
   for (const int threads : a.threads)
     add({.threads = threads, .train = train}, fmt::format("{} threads", threads));
-  if (!a.device.is_cpu()) add({.train = train, .device = a.device, .precision = a.precision}, a.device.str());
+  if (!a.device.is_cpu()) add({.train = train, .device = a.device}, a.device.str());
   return runs;
 }
 
@@ -151,9 +151,7 @@ class Reference {
 /// Compiled runs on two devices.
 int verify_devices(const Arguments& a) {
   const auto [model, inputs] = a.model.load_fed();
-  const auto on = [&](Device device) {
-    return RunOptions{.train = a.train, .device = device, .precision = a.precision};
-  };
+  const auto on = [&](Device device) { return RunOptions{.train = a.train, .device = device}; };
   const Reference reference(model, inputs, on(*a.against), a.against->str());
   if (!reference.equals(on(a.device), a.device.str())) return bad_input;
   fmt::print("same bits: {} outputs of {} nodes on {} and {}\n", reference.size(), model.internals().size(),
@@ -202,7 +200,9 @@ void add_verify(CLI::App& app, Action& action) {
     if (a->against == a->device)
       throw CLI::ValidationError("--against " + a->against->str() +
                                  " compares it with itself: name another --device");
-    action = [a] { return a->against ? verify_devices(*a) : verify(*a); };
+    action = [a] {
+      return with_precision(a->precision, [&] { return a->against ? verify_devices(*a) : verify(*a); });
+    };
   });
 }
 
