@@ -52,8 +52,8 @@ struct HybridizeOptions {
   Check check = Check::none;
   /// What the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
-  /// Of matrix products on NVIDIA GPUs. None: that of PrecisionScope, else KILN_PRECISION, as eager code has.
-  /// With another one than eager code's, bits of such products differ from an eager call's.
+  /// Of matrix products on NVIDIA GPUs, of the outermost hybridized block. None: that of PrecisionScope, else
+  /// KILN_PRECISION, as eager code has; with another one, such products have other bits than in an eager call.
   std::optional<Precision> precision = {};
   /// Maximum number of recordings per block object. A further signature replaces the recording that was
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
