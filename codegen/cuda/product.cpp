@@ -3,11 +3,9 @@
 // kiln.dot in ir/KilnOps.td defines: k in ascending order, chunks of 512 added in order. So no step may go
 // beyond the last k; rows and columns beyond the last one are read as the last one, and not stored.
 #include "codegen/cpu/kernels/contraction.h"
-#include "codegen/cpu/loops/epilogue.h"
-#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cuda/launch.h"
-#include "codegen/cuda/team.h"
+#include "codegen/cuda/product_tile.h"
 
 #include <llvm/Support/MathExtras.h>
 
@@ -17,10 +15,7 @@ namespace {
 constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",    "column_tiles",
                            "lhs_offset",       "lhs_stride", "lhs_k_stride", "panel_stride", "rhs_k_stride",
                            "rhs_column_stride"};
-/// Of each outer axis, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
 using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
 
 constexpr int threads_of_side = 16;  // a block has as many by as many threads
 constexpr int k_step = 16;
@@ -38,6 +33,7 @@ struct Product {
   /// Whether registers are left for the operands of a further step, beside sums and totals.
   bool loads_ahead() const { return one_chunk || side == 4; }
   std::int64_t tile() const { return std::int64_t{threads_of_side} * side; }
+  TileExtents tile_extents() const { return {tile(), tile()}; }
   /// Between values of k in shared memory: the threads of a warp write to different banks.
   std::int64_t shared_stride() const { return tile() + vector; }
   std::string key() const {
@@ -59,10 +55,12 @@ class Emitter {
         args_(args),
         params_(e, args.params),
         team_(e, Team::most),
-        thread_(team_.thread()) {}
+        thread_(team_.thread()),
+        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile_extents(),
+               batch_axes(params_, product.outer_count)) {}
 
   void run() {
-    choose_tile();
+    divide_operands();
     const std::int64_t elements = k_step * product_.shared_stride();
     lhs_.shared = team_.shared(DType::f32, elements);
     rhs_.shared = team_.shared(DType::f32, elements);
@@ -79,68 +77,31 @@ class Emitter {
   }
 
  private:
-  /// A or B: the element at k and at a row, or column, lies at base + first[i] + k * k_stride for the i-th of
-  /// the elements that a thread moves to shared memory.
-  struct Side {
-    Value base, shared;
-    Value k_stride;
-    Values first;   // in elements
-    Values k;       // within a step
-    Values target;  // in elements of shared memory
-  };
-
   std::size_t count() const { return static_cast<std::size_t>(product_.side * product_.side); }
 
-  void choose_tile() {
-    // The row tiles of a column tile come one after the other, so that B stays in the cache.
-    const Value row_tiles = params_["row_tiles"], column_tiles = params_["column_tiles"];
-    const Value tile = e.index(product_.tile());
-    const Value matrix = e.div(args_.begin, e.mul(row_tiles, column_tiles)),
-                in_matrix = e.rem(args_.begin, e.mul(row_tiles, column_tiles));
-    first_row_ = e.mul(e.rem(in_matrix, row_tiles), tile);
-    first_column_ = e.mul(e.div(in_matrix, row_tiles), tile);
-
-    Values extents;
-    for (std::size_t i = 0; i < product_.outer_count; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
-    outer_index_ = e.coordinates(matrix, extents);
-    Value lhs_offset = params_["lhs_offset"], rhs_offset = e.index(0);
-    for (std::size_t i = 0; i < product_.outer_count; ++i) {
-      const auto axis = params_.group<AxisParams>(i);
-      lhs_offset = e.add(lhs_offset, e.mul(outer_index_[i], axis["lhs_stride"]));
-      rhs_offset = e.add(rhs_offset, e.mul(outer_index_[i], axis["rhs_stride"]));
-    }
+  void divide_operands() {
+    const StagedOperand::Step step{k_step, 1, product_.shared_stride(), 1};
     const auto base = [&](int operand, Value offset) {
       return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
     };
     const Value one = e.index(1);
-    lhs_.base = base(product_.lhs_operand, lhs_offset);
+    lhs_.base = base(product_.lhs_operand, e.add(params_["lhs_offset"], place_.lhs_offset));
     lhs_.k_stride = product_.lhs_along_k ? one : params_["lhs_k_stride"];
-    divide(lhs_, product_.lhs_along_k, first_row_, params_["rows"],
-           [&](Value row) { return e.mul(row, params_["lhs_stride"]); });
-    rhs_.base = base(product_.rhs_operand, rhs_offset);
+    lhs_.divide(e, team_, step,
+                {place_.first_row, params_["rows"], product_.tile(),
+                 [&](Value row) { return e.mul(row, params_["lhs_stride"]); }},
+                product_.lhs_along_k);
+    rhs_.base = base(product_.rhs_operand, place_.rhs_offset);
     rhs_.k_stride = product_.panel > 0     ? e.index(product_.panel)
                     : product_.rhs_along_k ? one
                                            : params_["rhs_k_stride"];
-    divide(rhs_, product_.rhs_along_k, first_column_, params_["columns"], [&](Value column) -> Value {
+    const auto column_offset = [&](Value column) -> Value {
       if (product_.panel == 0) return e.mul(column, params_["rhs_column_stride"]);
       const Value panel = e.index(product_.panel);
       return e.add(e.mul(e.div(column, panel), params_["panel_stride"]), e.rem(column, panel));
-    });
-  }
-
-  /// Divides the elements of a step among the threads, neighbours in memory to neighbouring threads.
-  void divide(Side& side, bool along_k, Value first, Value extent,
-              llvm::function_ref<Value(Value)> offset_of) {
-    const Value last = e.sub(extent, e.index(1)), inner = e.index(along_k ? k_step : product_.tile());
-    for (std::int64_t i = 0; i < k_step * product_.tile(); i += team_.threads()) {
-      const Value number = e.add(thread_, e.index(i));
-      const Value fast = e.rem(number, inner), slow = e.div(number, inner);
-      const Value k = along_k ? fast : slow, line = along_k ? slow : fast;
-      side.first.push_back(offset_of(e.min(e.add(first, line), last)));
-      side.k.push_back(k);
-      side.target.push_back(e.add(e.mul(k, e.index(product_.shared_stride())), line));
-    }
+    };
+    rhs_.divide(e, team_, step, {place_.first_column, params_["columns"], product_.tile(), column_offset},
+                product_.rhs_along_k);
   }
 
   /// The sums over k in [from, to), at most a chunk.
@@ -180,7 +141,7 @@ class Emitter {
     Values carried = sums;
     llvm::append_range(carried, load_if(e.less(from, to), from));
     const mlir::ValueRange end = e.loop(from, to, step, carried, [&](Value k, mlir::ValueRange carried) {
-      put(Values(carried.drop_front(count())));
+      put(carried.drop_front(count()));
       // After the last step this one is loaded again.
       const Values loaded = load(e.min(e.add(k, step), e.sub(to, step)), {});
       Values next(carried.take_front(count()));
@@ -195,7 +156,7 @@ class Emitter {
   /// step is not whole.
   Values load(Value k, Value last) {
     Values loaded;
-    for (const Side* side : {&lhs_, &rhs_})
+    for (const StagedOperand* side : {&lhs_, &rhs_})
       for (auto [first, in_step] : llvm::zip(side->first, side->k)) {
         Value at = e.add(k, in_step);
         if (last) at = e.min(at, last);
@@ -215,14 +176,7 @@ class Emitter {
     return Values(branch.getResults());
   }
 
-  void put(const Values& loaded) {
-    team_.barrier();  // the preceding step is computed
-    const Value* next = loaded.begin();
-    for (const Side* side : {&lhs_, &rhs_})
-      for (const Value target : side->target)
-        e.store_scalar(*next++, team_.shared_element(side->shared, target, DType::f32), DType::f32);
-    team_.barrier();
-  }
+  void put(mlir::ValueRange loaded) { stage(e, team_, lhs_, rhs_, DType::f32, loaded); }
 
   /// The row, or column, within the tile of element i of the part of the thread with this number along the
   /// side: groups of four neighbours, which threads have in turn.
@@ -235,7 +189,7 @@ class Emitter {
 
   void multiply_add(Value i, Values& sums) {
     const Value row = e.mul(i, e.index(product_.shared_stride()));
-    const auto load = [&](const Side& side, Value number) {
+    const auto load = [&](const StagedOperand& side, Value number) {
       Values values;
       const mlir::Type type = mlir::VectorType::get({vector}, e.b.getF32Type());
       for (int first = 0; first < product_.side; first += vector) {
@@ -255,13 +209,13 @@ class Emitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, Params::end<AxisParams>(product_.outer_count), outer_index_);
+    epilogue_.prepare(e, args_, Params::end<BatchAxis>(product_.outer_count), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
     for (int r = 0; r < product_.side; ++r) {
-      const Value row = e.add(first_row_, line(row_number(), r));
+      const Value row = e.add(place_.first_row, line(row_number(), r));
       e.when(e.less(row, rows), [&] {
         for (int c = 0; c < product_.side; ++c) {
-          const Value column = e.add(first_column_, line(column_number(), c));
+          const Value column = e.add(place_.first_column, line(column_number(), c));
           e.when(e.less(column, columns), [&] {
             epilogue_.store(e, {sums[static_cast<unsigned>(r * product_.side + c)]}, row, column, 1, {});
           });
@@ -278,20 +232,13 @@ class Emitter {
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
   Value thread_;
-  Side lhs_, rhs_;
-  Value first_row_, first_column_;
-  llvm::SmallVector<Value> outer_index_;
+  TilePlace place_;
+  StagedOperand lhs_, rhs_;
 };
 
-/// The side of a thread's part: the larger one reads each operand half as often, but has a quarter of the
-/// tiles, and code of the epilogue for each element.
+/// The side of a thread's part.
 int side_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, const Epilogue& epilogue) {
-  constexpr std::int64_t small_tile = 64, large_tile = 128, many_tiles = 256;
-  constexpr std::size_t short_epilogue = 200;  // of its key
-  const std::int64_t tiles =
-      matrices * llvm::divideCeilSigned(rows, large_tile) * llvm::divideCeilSigned(columns, large_tile);
-  const bool is_filled = rows > small_tile && columns > small_tile;
-  return is_filled && tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? 8 : 4;
+  return prefers_large_tile({rows, columns}, matrices, {64, 64}, {128, 128}, epilogue) ? 8 : 4;
 }
 
 }  // namespace
@@ -331,10 +278,7 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget
                                  {"panel_stride", p.k_extent * p.panel},
                                  {"rhs_k_stride", unpacked.row_stride},
                                  {"rhs_column_stride", unpacked.column_stride}});
-  for (std::size_t i = 0; i < product.outer_count; ++i)
-    AxisParams::append(launch.params, {{"extent", extents[i]},
-                                       {"lhs_stride", epilogue.extra_strides(0)[i]},
-                                       {"rhs_stride", epilogue.extra_strides(1)[i]}});
+  append_batch(launch.params, epilogue, product.outer_count);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

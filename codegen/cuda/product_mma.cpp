@@ -2,11 +2,9 @@
 // threads has a tile of the result, each warp a part of it in the fragments of `mma` instructions. Two steps
 // of the instruction go from global through shared memory at a time. Values of k beyond the last are zeros;
 // rows and columns beyond the last one are read as the last one, and not stored.
-#include "codegen/cpu/loops/epilogue.h"
-#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cuda/launch.h"
-#include "codegen/cuda/team.h"
+#include "codegen/cuda/product_tile.h"
 #include "ir/views.h"
 #include "runtime/fail.h"
 
@@ -23,10 +21,7 @@ namespace arith = mlir::arith;
 constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",  "column_tiles",
                            "lhs_offset",       "lhs_stride", "lhs_k_stride", "rhs_offset", "rhs_k_stride",
                            "rhs_column_stride"};
-/// Of each outer axis, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
 using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
 
 // A word of 32 bits has two halves that are neighbours along k, or one TF32 number. The instruction takes 16
 // rows of A and 8 columns of B, of 8 words each, and adds to 16 by 8 sums.
@@ -46,20 +41,15 @@ struct BlockTile {
   std::int64_t warp_columns() const { return across * columns_of_mma; }
   std::int64_t rows() const { return warps_down * warp_rows(); }
   std::int64_t columns() const { return warps_across() * warp_columns(); }
+  TileExtents extents() const { return {rows(), columns()}; }
   std::size_t sums() const { return static_cast<std::size_t>(down * across) * sums_of_lane; }
 };
 
-/// The larger tiles read each operand fewer times, but there are fewer of them, and each has code of the
-/// epilogue for each element of a thread.
 BlockTile tile_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, const Epilogue& epilogue) {
   constexpr BlockTile low{1, 1, 2}, small{2, 2, 2}, large{2, 4, 4};
-  constexpr std::int64_t many_tiles = 256;
-  constexpr std::size_t short_epilogue = 200;  // of its key
   if (rows <= low.rows()) return low;
-  const std::int64_t tiles = matrices * llvm::divideCeilSigned(rows, large.rows()) *
-                             llvm::divideCeilSigned(columns, large.columns());
-  const bool is_filled = rows > small.rows() && columns > small.columns();
-  return is_filled && tiles >= many_tiles && epilogue.key().size() <= short_epilogue ? large : small;
+  return prefers_large_tile({rows, columns}, matrices, small.extents(), large.extents(), epilogue) ? large
+                                                                                                   : small;
 }
 
 /// Everything that the code depends on.
@@ -93,13 +83,14 @@ class Emitter {
         args_(args),
         params_(e, args.params),
         team_(e, Team::most),
-        thread_(team_.thread()),
         lane_(team_.lane()),
         warp_(team_.warp_number()),
-        k_extent_(params_["k_extent"]) {}
+        k_extent_(params_["k_extent"]),
+        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile.extents(),
+               batch_axes(params_, product.outer_count)) {}
 
   void run() {
-    choose_tile();
+    divide_operands();
     lhs_.shared = team_.shared(DType::i32, tile_.rows() * words_of_line);
     rhs_.shared = team_.shared(DType::i32, tile_.columns() * words_of_line);
     const Value zero = e.index(0);
@@ -121,61 +112,26 @@ class Emitter {
   }
 
  private:
-  /// A or B: the element at k and at a row, or column, lies at base + first[i] + k * k_stride for the i-th of
-  /// the words that a thread moves to shared memory.
-  struct Side {
-    Value base, shared;
-    Value k_stride;
-    Values first;   // in elements
-    Values k;       // of the word's first value, within a step
-    Values target;  // in words of shared memory
-  };
-
   Value f32_zero() { return e.number(DType::f32, 0, 1); }
   mlir::Type i32() { return e.b.getI32Type(); }
 
-  void choose_tile() {
-    // The row tiles of a column tile come one after the other, so that B stays in the cache.
-    const Value row_tiles = params_["row_tiles"], column_tiles = params_["column_tiles"];
-    const Value matrix = e.div(args_.begin, e.mul(row_tiles, column_tiles)),
-                in_matrix = e.rem(args_.begin, e.mul(row_tiles, column_tiles));
-    first_row_ = e.mul(e.rem(in_matrix, row_tiles), e.index(tile_.rows()));
-    first_column_ = e.mul(e.div(in_matrix, row_tiles), e.index(tile_.columns()));
-
-    Values extents;
-    for (std::size_t i = 0; i < product_.outer_count; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
-    outer_index_ = e.coordinates(matrix, extents);
-    Value lhs_offset = params_["lhs_offset"], rhs_offset = params_["rhs_offset"];
-    for (std::size_t i = 0; i < product_.outer_count; ++i) {
-      const auto axis = params_.group<AxisParams>(i);
-      lhs_offset = e.add(lhs_offset, e.mul(outer_index_[i], axis["lhs_stride"]));
-      rhs_offset = e.add(rhs_offset, e.mul(outer_index_[i], axis["rhs_stride"]));
-    }
+  void divide_operands() {
+    const StagedOperand::Step step{words_of_step, product_.values_of_word(), 1, words_of_line};
     const auto base = [&](int operand, Value offset) {
       return e.element(e.buffer(args_.buffers, operand), offset, product_.factors);
     };
-    lhs_.base = base(product_.lhs_operand, lhs_offset);
+    lhs_.base = base(product_.lhs_operand, e.add(params_["lhs_offset"], place_.lhs_offset));
     lhs_.k_stride = product_.lhs_along_k ? e.index(1) : params_["lhs_k_stride"];
-    divide(lhs_, product_.lhs_along_k, tile_.rows(), first_row_, params_["rows"], params_["lhs_stride"]);
-    rhs_.base = base(product_.rhs_operand, rhs_offset);
+    lhs_.divide(e, team_, step,
+                {place_.first_row, params_["rows"], tile_.rows(),
+                 [&](Value row) { return e.mul(row, params_["lhs_stride"]); }},
+                product_.lhs_along_k);
+    rhs_.base = base(product_.rhs_operand, e.add(params_["rhs_offset"], place_.rhs_offset));
     rhs_.k_stride = product_.rhs_along_k ? e.index(1) : params_["rhs_k_stride"];
-    divide(rhs_, product_.rhs_along_k, tile_.columns(), first_column_, params_["columns"],
-           params_["rhs_column_stride"]);
-  }
-
-  /// Divides the words of a step of `lines` rows or columns among the threads, neighbours in memory to
-  /// neighbouring threads.
-  void divide(Side& side, bool along_k, std::int64_t lines, Value first, Value extent, Value stride) {
-    const Value last = e.sub(extent, e.index(1)), inner = e.index(along_k ? words_of_step : lines);
-    for (std::int64_t i = 0; i < words_of_step * lines; i += team_.threads()) {
-      const Value number = e.add(thread_, e.index(i));
-      const Value fast = e.rem(number, inner), slow = e.div(number, inner);
-      const Value word = along_k ? fast : slow, line = along_k ? slow : fast;
-      side.first.push_back(e.mul(e.min(e.add(first, line), last), stride));
-      side.k.push_back(e.mul(word, e.index(product_.values_of_word())));
-      side.target.push_back(e.add(e.mul(line, e.index(words_of_line)), word));
-    }
+    rhs_.divide(e, team_, step,
+                {place_.first_column, params_["columns"], tile_.columns(),
+                 [&](Value column) { return e.mul(column, params_["rhs_column_stride"]); }},
+                product_.rhs_along_k);
   }
 
   /// The steps of k in [from, to), at most a chunk. Carried are the sums, then the words of the first step,
@@ -196,12 +152,12 @@ class Emitter {
   /// The words that this thread moves to shared memory of a step from k on: zeros beyond the last k.
   Values load(Value k) {
     Values words;
-    for (const Side* side : {&lhs_, &rhs_})
+    for (const StagedOperand* side : {&lhs_, &rhs_})
       for (auto [first, in_step] : llvm::zip(side->first, side->k))
         words.push_back(load_word(*side, first, e.add(k, in_step)));
     return words;
   }
-  Value load_word(const Side& side, Value first, Value k) {
+  Value load_word(const StagedOperand& side, Value first, Value k) {
     Value word;
     for (std::int64_t i = 0; i < product_.values_of_word(); ++i) {
       const Value at = i == 0 ? k : e.add(k, e.index(i));
@@ -224,14 +180,7 @@ class Emitter {
     return arith::ExtUIOp::create(e.b, e.loc, i32(), half);
   }
 
-  void put(mlir::ValueRange words) {
-    team_.barrier();  // the preceding step is computed
-    auto next = words.begin();
-    for (const Side* side : {&lhs_, &rhs_})
-      for (const Value target : side->target)
-        e.store_scalar(*next++, team_.shared_element(side->shared, target, DType::i32), DType::i32);
-    team_.barrier();
-  }
+  void put(mlir::ValueRange words) { stage(e, team_, lhs_, rhs_, DType::i32, words); }
 
   // The fragments of an instruction (PTX ISA, "Matrix Fragments for mma.m16n8k16"): a lane is of group l / 4,
   // and number l % 4 in it. It has the words at its number, and 4 further on, of the rows of A and of the
@@ -247,7 +196,7 @@ class Emitter {
 
   /// One step of the instruction, from a word of the lines in shared memory on.
   void multiply_add(std::int64_t first_word, Values& sums) {
-    const auto load = [&](const Side& side, Value line, std::int64_t further, std::int64_t word) {
+    const auto load = [&](const StagedOperand& side, Value line, std::int64_t further, std::int64_t word) {
       const Value at = e.add(e.mul(e.add(line, group()), e.index(words_of_line)), in_group());
       return e.load_scalar(
           team_.shared_element(side.shared, e.add(at, e.index(further * words_of_line + first_word + word)),
@@ -293,10 +242,11 @@ class Emitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, Params::end<AxisParams>(product_.outer_count), outer_index_);
+    epilogue_.prepare(e, args_, Params::end<BatchAxis>(product_.outer_count), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
-    const Value my_row = e.add(e.add(first_row_, first_warp_row()), group()),
-                my_column = e.add(e.add(first_column_, first_warp_column()), e.mul(in_group(), e.index(2)));
+    const Value my_row = e.add(e.add(place_.first_row, first_warp_row()), group()),
+                my_column =
+                    e.add(e.add(place_.first_column, first_warp_column()), e.mul(in_group(), e.index(2)));
     for (std::int64_t r = 0; r < 2 * tile_.down; ++r) {
       const Value row = e.add(my_row, e.index(8 * r));
       e.when(e.less(row, rows), [&] {
@@ -319,10 +269,9 @@ class Emitter {
   const Params params_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
-  Value thread_, lane_, warp_, k_extent_;
-  Side lhs_, rhs_;
-  Value first_row_, first_column_;
-  llvm::SmallVector<Value> outer_index_;
+  Value lane_, warp_, k_extent_;
+  TilePlace place_;
+  StagedOperand lhs_, rhs_;
 };
 
 /// An operand's view: strides along the batch, the rows or columns, and k.
@@ -384,10 +333,7 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
                                  {"rhs_offset", rhs.view.offset},
                                  {"rhs_k_stride", rhs.k_stride},
                                  {"rhs_column_stride", rhs.line_stride}});
-  for (std::size_t i = 0; i < product.outer_count; ++i)
-    AxisParams::append(launch.params, {{"extent", extents[i]},
-                                       {"lhs_stride", epilogue.extra_strides(0)[i]},
-                                       {"rhs_stride", epilogue.extra_strides(1)[i]}});
+  append_batch(launch.params, epilogue, product.outer_count);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
