@@ -436,7 +436,11 @@ void Executable::run(std::span<const Argument> inputs, std::span<void* const> ou
                      const RandomState& random, Addresses& addresses) const {
   const FloatEnv env;
   PrepackedReferences prepacked;
-  std::byte** const base = set_arguments(inputs, outputs, addresses, prepacked);
+  run_with(inputs, set_arguments(inputs, outputs, addresses, prepacked), random, addresses);
+}
+
+void Executable::run_with(std::span<const Argument> inputs, std::byte** base, const RandomState& random,
+                          Addresses& addresses) const {
   const Arena arena(plan_.arena_bytes, plan_.name, accelerator_);
   RandomState state = random;
   Buffer device_state;

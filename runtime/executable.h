@@ -141,6 +141,10 @@ class KILN_API Executable {
   /// Sets the bases before that of the arena, of which it returns the place.
   std::byte** set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
                             Addresses& addresses, PrepackedReferences& prepacked) const;
+  /// The steps of a call whose arguments are set: `base` is what set_arguments() returned. On the CPU the
+  /// caller has set the floating-point environment.
+  void run_with(std::span<const Argument> inputs, std::byte** base, const RandomState& random,
+                Addresses& addresses) const;
   std::vector<Buffer> stage_overlapping(Addresses& addresses, WorkQueue* queue) const;
   std::vector<Buffer> write_back(std::span<const Argument> inputs, std::byte* const* bases,
                                  WorkQueue* queue) const;

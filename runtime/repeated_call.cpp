@@ -17,20 +17,20 @@ struct RepeatedCall::Recording {
     const Executable::Launch* step;
   };
 
-  Recording(const Executable& e, std::span<std::byte* const> given)
+  /// `first`: an empty graph of the device.
+  Recording(const Executable& e, std::span<std::byte* const> given, std::span<const Argument> inputs,
+            std::unique_ptr<DeviceGraph> first)
       : executable(e),
         addresses_given(given.begin(), given.end()),
         addresses(e),
         arena(e.plan_.arena_bytes, e.plan_.name, e.accelerator_),
         workspace(e.make_workspace(e.launches_)),
-        random(e.reads_random_ ? Buffer(sizeof(RandomState), e.device_) : Buffer()) {}
+        random(e.reads_random_ ? Buffer(sizeof(RandomState), e.device_) : Buffer()) {
+    make(inputs, std::move(first));
+  }
 
-  /// False if the device takes no graphs.
-  bool make(std::span<const Argument> inputs) {
+  void make(std::span<const Argument> inputs, std::unique_ptr<DeviceGraph> graph) {
     const Executable& e = executable;
-    Accelerator& device = *e.accelerator_;
-    std::unique_ptr<DeviceGraph> graph = device.make_graph();
-    if (!graph) return false;
     std::byte** const bases = addresses.bases.data();
     std::byte** const own = std::copy(addresses_given.begin(), addresses_given.end(), bases);
     own[0] = arena.data();
@@ -39,14 +39,13 @@ struct RepeatedCall::Recording {
     for (const Executable::Launch& l : e.launches_) {
       if (l.control) {
         parts.push_back({std::move(graph), &l});
-        graph = device.make_graph();
+        graph = e.accelerator_->make_graph();
       } else {
         e.launch(l, bases, addresses.operands.data(), workspace, graph.get());
       }
     }
     written = e.write_back(inputs, bases, graph.get());
     parts.push_back({std::move(graph), nullptr});
-    return true;
   }
 
   void run(const RandomState& given) {
@@ -86,24 +85,19 @@ void RepeatedCall::run(std::span<const Argument> inputs, std::span<void* const> 
                        const RandomState& random, Executable::Addresses& addresses) {
   const Executable& e = executable_;
   if (!e.accelerator_ || Profile::Record::active()) return e.run(inputs, outputs, random, addresses);
-  {
-    Executable::PrepackedReferences prepacked;
-    std::byte* const* const end = e.set_arguments(inputs, outputs, addresses, prepacked);
-    const std::span<std::byte* const> given(addresses.bases.data(), end);
-    const bool again = repeats(given);
-    if (!recording_ || !std::ranges::equal(given, recording_->addresses_given)) {
-      recording_.reset();
-      if (again) {
-        auto made = std::make_unique<Recording>(e, given);
-        if (made->make(inputs)) recording_ = std::move(made);
-      }
-    }
-    if (recording_) {
-      recording_->run(random);
-      return e.count_writes(inputs);
-    }
+  Executable::PrepackedReferences prepacked;
+  std::byte** const end = e.set_arguments(inputs, outputs, addresses, prepacked);
+  const std::span<std::byte* const> given(addresses.bases.data(), end);
+  const bool again = repeats(given);
+  if (!recording_ || !std::ranges::equal(given, recording_->addresses_given)) {
+    recording_.reset();
+    // A device without graphs gives none.
+    if (auto graph = again ? e.accelerator_->make_graph() : nullptr)
+      recording_ = std::make_unique<Recording>(e, given, inputs, std::move(graph));
   }
-  e.run(inputs, outputs, random, addresses);
+  if (!recording_) return e.run_with(inputs, end, random, addresses);
+  recording_->run(random);
+  e.count_writes(inputs);
 }
 
 }  // namespace kiln

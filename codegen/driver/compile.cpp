@@ -168,6 +168,10 @@ const CompileOptions& default_options() {
   return options;
 }
 
+Precision precision_on(Device device) {
+  return device.is_cpu() ? Precision::exact : PrecisionScope::current();
+}
+
 CompileOptions on_device(CompileOptions options, Device device) {
   options.device = device;
   options.precision = PrecisionScope::current();

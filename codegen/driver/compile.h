@@ -32,6 +32,9 @@ struct CompileOptions {
 /// Options from the environment, read once.
 const CompileOptions& default_options();
 
+/// This thread's precision for operators on `device`; on the CPU, where it changes nothing, `exact`.
+Precision precision_on(Device device);
+
 /// The same options, for executables on `device`, and with this thread's precision.
 CompileOptions on_device(CompileOptions options, Device device);
 

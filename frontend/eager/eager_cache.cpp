@@ -80,10 +80,9 @@ void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
   const Device device = device_of(call);
-  // On the CPU it changes nothing.
-  const Precision precision = device.is_cpu() ? Precision::exact : PrecisionScope::current();
   const std::uint8_t flags[] = {static_cast<std::uint8_t>(codegen::process_isa()),
-                                static_cast<std::uint8_t>(precision), with_values, call.np_shape, train};
+                                static_cast<std::uint8_t>(precision_on(device)), with_values, call.np_shape,
+                                train};
   key.add(flags);
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {

@@ -109,4 +109,12 @@ void write_file(const std::string& path, std::span<const std::byte> content, std
   fail("{}: cannot write the {}: {}", path, what, problem);
 }
 
+void append_file(const std::string& path, std::string_view content, std::string_view what) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.valid()) fail("{}: cannot write the {}: {}", path, what, std::strerror(errno));
+  std::string problem = write_all(file.get(), std::as_bytes(std::span(content.data(), content.size())));
+  if (problem.empty() && !file.close()) problem = std::strerror(errno);
+  if (!problem.empty()) fail("{}: cannot write the {}: {}", path, what, problem);
+}
+
 }  // namespace kiln

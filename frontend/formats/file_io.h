@@ -18,4 +18,7 @@ inline void write_file(const std::string& path, std::string_view content, std::s
   write_file(path, std::as_bytes(std::span(content.data(), content.size())), what);
 }
 
+/// Adds `content` to the end of a file, which is made if it is not there.
+void append_file(const std::string& path, std::string_view content, std::string_view what);
+
 }  // namespace kiln

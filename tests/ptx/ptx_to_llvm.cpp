@@ -1,6 +1,7 @@
 #include "ptx_to_llvm.h"
 
 #include "integers.h"
+#include "ptx_type.h"
 #include "thread.h"
 
 #include <llvm/ADT/StringMap.h>
@@ -22,23 +23,6 @@ namespace {
 using llvm::StringRef;
 using llvm::Value;
 using llvm::Intrinsic::ID;
-
-/// "s32" of an instruction: how bits are to be read.
-struct Type {
-  char kind = 0;  ///< b, s, u, f or p (a predicate)
-  unsigned bits = 0;
-  bool is_float() const { return kind == 'f'; }
-  bool is_signed() const { return kind == 's'; }
-};
-
-std::optional<Type> type_of(StringRef s) {
-  if (s == "pred") return Type{'p', 1};
-  unsigned bits = 0;
-  if (s.size() < 2 || !StringRef("bsuf").contains(s.front()) || s.drop_front().getAsInteger(10, bits) ||
-      (bits != 8 && bits != 16 && bits != 32 && bits != 64))
-    return {};
-  return Type{s.front(), bits};
-}
 
 /// Values are integers of the width of their register; an instruction reads them as its type.
 class Translator {

@@ -1,6 +1,7 @@
 // The file of a checkpoint: named arrays, with what is no array as JSON text.
 #include "frontend/gluon/checkpoint/checkpoint_file.h"
 
+#include "frontend/gluon/trainer/state_arrays.h"
 #include "runtime/fail.h"
 
 #include <kiln/version.h>
@@ -143,9 +144,7 @@ std::string format_checkpoint(const CheckpointContents& contents) {
                  {"initializer", json_of(contents.random.initializer)}}},
                {"loaders", Json::array()}};
   for (const data::LoaderState& l : contents.loaders) json["loaders"].push_back(json_of(l));
-  const std::string text = json.dump();
-  arrays.push_back({std::string(json_name), Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
-                                                   {static_cast<std::int64_t>(text.size())})});
+  arrays.push_back(text_array(std::string(json_name), json.dump()));
   return format_arrays(arrays, {.format = ArrayFormat::npz});
 }
 

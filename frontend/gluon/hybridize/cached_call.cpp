@@ -64,10 +64,6 @@ Device device_of_inputs(std::span<const Tensor> inputs) {
                        [](std::size_t i) { return fmt::format("input {}", i); }, {});
 }
 
-Precision precision_on(Device device) {
-  return device.is_cpu() ? Precision::exact : PrecisionScope::current();
-}
-
 }  // namespace
 
 bool detail::memory_overlaps(const Storage& a, const Storage& b) {

@@ -7,13 +7,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace kiln {
 namespace {
@@ -87,17 +85,6 @@ std::optional<LogPlace> place_in_json(const std::string& line) {
   const auto event = json.find("event");
   if (event == json.end() || !event->is_string()) return {};
   return place_of_cells(event->get<std::string>(), integer("epoch"), integer("batch"));
-}
-
-void append_to_file(const std::string& path, const std::string& text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) fail("{}: cannot write the log: {}", path, std::strerror(errno));
-  const ssize_t written = ::write(file, text.data(), text.size());
-  const int error = errno;
-  ::close(file);
-  if (written < 0) fail("{}: cannot write the log: {}", path, std::strerror(error));
-  if (static_cast<std::size_t>(written) < text.size())
-    fail("{}: cannot write the log: the disk is full", path);
 }
 
 }  // namespace
@@ -194,7 +181,7 @@ std::string TrainingLog::line_of(const LogRow& row) {
 }
 
 void TrainingLog::append(const LogPlace& place, const LogRow& cells) {
-  append_to_file(path_, line_of(with_place(place, cells)) + "\n");
+  append_file(path_, line_of(with_place(place, cells)) + "\n", "log");
 }
 
 }  // namespace kiln

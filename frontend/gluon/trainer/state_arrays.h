@@ -6,10 +6,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// A Trainer's states as named arrays: what its files and checkpoints hold.
 namespace kiln::detail {
+
+/// The bytes of a text as an array.
+NamedArray text_array(std::string name, std::string_view text);
 
 /// `state:PARAMETER:STATE`, and as `kiln:json` what Trainer::save_states() lists.
 std::vector<NamedArray> state_arrays(const TrainerState& state);

@@ -175,6 +175,11 @@ class Reader {
 
 }  // namespace
 
+NamedArray detail::text_array(std::string name, std::string_view text) {
+  return {std::move(name), Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
+                                  {static_cast<std::int64_t>(text.size())})};
+}
+
 std::vector<NamedArray> detail::state_arrays(const TrainerState& state) {
   std::vector<NamedArray> arrays;
   for (const TrainedParameter& p : state.parameters) {
@@ -182,9 +187,7 @@ std::vector<NamedArray> detail::state_arrays(const TrainerState& state) {
     for (std::size_t k = 0; k < p.states.size(); ++k)
       arrays.push_back({array_name(p, names.at(k)), p.states[k]});
   }
-  const std::string text = text_of(description(state));
-  arrays.push_back({json_name, Tensor(std::vector<std::uint8_t>(text.begin(), text.end()),
-                                      {static_cast<std::int64_t>(text.size())})});
+  arrays.push_back(text_array(json_name, text_of(description(state))));
   return arrays;
 }
 
