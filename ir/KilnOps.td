@@ -401,6 +401,19 @@ def ConvolutionOp : Kiln_Op<"convolution"> {
   let hasVerifier = 1;
 }
 
+def ConvolutionWeightsOp : Kiln_Op<"convolution_weights"> {
+  let summary = "gradient of a convolution's weights: x (n, c, spatial...), g (n, o, spatial'...) to (o, c, kernel...)";
+  let description = [{
+    Element (o, c, t...) is the sum over k = (n, place...) in C order of x[n, c, place * stride + t * dilate - pad_low] * g[n, o, place],
+    in chunks as `chained512` of `dot`. A tap in the padding multiplies +0. If `depthwise`, g has the channels of x, and element
+    (c, 0, t...) multiplies g[n, c, place].
+  }];
+  let arguments = Kiln_Window<(ins Kiln_Tensor:$x, Kiln_Tensor:$g, UnitAttr:$depthwise, DenseI64ArrayAttr:$kernel)>.arguments;
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $g attr-dict `:` type($x) `,` type($g) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def ReduceWindowOp : Kiln_Op<"reduce_window"> {
   let summary = "sum or maximum over sliding windows of the spatial axes of (n, c, spatial...)";
   let description = [{
@@ -511,6 +524,18 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
                        DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+}
+
+def WeightsProductOp : Kiln_Op<"weights_product"> {
+  let summary = "convolution_weights of an input that includes its padding, channels last";
+  let description = [{
+    x (n, spatial..., c), g (n, spatial'..., o), result (c, kernel..., o), or (kernel..., c, o) if `taps_first`, or (1, kernel..., c) if
+    `depthwise`. The kernel packs g in panels of `panel` columns; a depthwise one reads it as it is.
+  }];
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$g, UnitAttr:$depthwise, UnitAttr:$taps_first, I64Attr:$panel,
+                       DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilate);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $g attr-dict `:` type($x) `,` type($g) `->` type($result)";
 }
 
 def WinogradOp : Kiln_Op<"winograd"> {

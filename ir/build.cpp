@@ -206,6 +206,12 @@ class DialectBuilder final : public Primitives {
                                           convolution_algorithm(ranked(in(1)), type, w, p.convolution.groups),
                                           ints(w.stride), ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
       }
+      case Kind::convolution_weights: {
+        const Window& w = p.convolution.window;
+        return make(ConvolutionWeightsOp::create(b, loc_, type, in(0), in(1), p.convolution.groups > 1,
+                                                 ints(w.kernel), ints(w.stride), ints(w.dilate),
+                                                 ints(w.pad_low), ints(w.pad_high)));
+      }
       case Kind::reduce_window: {
         const Window& w = p.window;
         return make(ReduceWindowOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),

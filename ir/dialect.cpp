@@ -98,7 +98,8 @@ bool is_on_tensor_cores(mlir::Operation* op) {
 }
 
 bool is_product(mlir::Operation* op) {
-  return llvm::isa<PackedDotOp, PackedConvolutionOp, WinogradOp>(op) || is_on_tensor_cores(op);
+  return llvm::isa<PackedDotOp, PackedConvolutionOp, WeightsProductOp, WinogradOp>(op) ||
+         is_on_tensor_cores(op);
 }
 
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
@@ -172,6 +173,11 @@ Window window_of(ConvolutionOp op) {
   const auto w = ranked(op.getW()).getShape();
   return {to_shape(w.drop_front(std::min<std::size_t>(2, w.size()))), to_shape(op.getStride()),
           to_shape(op.getDilate()), to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
+}
+
+Window window_of(ConvolutionWeightsOp op) {
+  return {to_shape(op.getKernel()), to_shape(op.getStride()), to_shape(op.getDilate()),
+          to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
 }
 
 Window window_of(ReduceWindowOp op) {
@@ -334,6 +340,14 @@ mlir::LogicalResult ConvolutionOp::verify() {
   if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
     return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
   return mlir::success();
+}
+
+mlir::LogicalResult ConvolutionWeightsOp::verify() {
+  return verify_type(*this, [&] {
+    const TensorType x = type_of(getX());
+    const std::int64_t groups = getDepthwise() && x.shape.rank() > 1 ? x.shape[1] : 1;
+    return convolution_weights_type(x, type_of(getG()), {window_of(*this), groups});
+  });
 }
 
 mlir::LogicalResult ReduceWindowOp::verify() {

@@ -95,6 +95,7 @@ mlir::OpOperand& yielded_as(mlir::OpResult result);
 
 /// The window of a convolution or reduce_window without MLIR types.
 Window window_of(ConvolutionOp op);
+Window window_of(ConvolutionWeightsOp op);
 Window window_of(ReduceWindowOp op);
 
 /// Loads the kiln and func dialects.

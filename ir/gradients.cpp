@@ -450,6 +450,8 @@ std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const W
       return of_dot(p, t, g, wanted);
     case Kind::convolution:
       return convolution_gradients(p, t, g, wanted);
+    case Kind::convolution_weights:
+      return convolution_weights_gradients(p, t, g, wanted);
     case Kind::reduce_window:
       return {reduce_window_gradient(p, t, g)};
     case Kind::cumulative:

@@ -2,10 +2,12 @@
 
 namespace kiln::ir {
 
-/// The version of the rules in KilnOps.td and of what operators and gradients are composed of: increment it with
-/// every change that changes bits. It is part of the disk cache's stamp.
-/// 2: block results of `reduce` are combined by the same tree. (1: in one chain.)
-/// 3: transposed convolutions, which gradients of convolutions are, have chains without the taps between elements.
-inline constexpr int numerics_version = 3;
+/// The version of the rules in KilnOps.td and of what operators and gradients are composed of: increment it
+/// with every change that changes bits. It is part of the disk cache's stamp.
+/// * 2: block results of `reduce` are combined by the same tree. (1: in one chain.)
+/// * 3: transposed convolutions, which gradients of convolutions are, have chains without the taps between
+///   elements.
+/// * 4: gradients of the weights of convolutions are sums over the places of all images, in their order.
+inline constexpr int numerics_version = 4;
 
 }  // namespace kiln::ir

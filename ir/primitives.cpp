@@ -276,6 +276,11 @@ Value Primitives::convolution(Value x, Value w, const ConvSpec& spec) {
   p.convolution = spec;
   return record(Kind::convolution, {{x, w}}, p, convolution_type(type(x), type(w), spec));
 }
+Value Primitives::convolution_weights(Value x, Value g, const ConvSpec& spec) {
+  Params p;
+  p.convolution = spec;
+  return record(Kind::convolution_weights, {{x, g}}, p, convolution_weights_type(type(x), type(g), spec));
+}
 Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
   Params p;
   p.reduce = op;

@@ -183,6 +183,10 @@ class Primitives {
   Value dot(Value lhs, Value rhs, const DotSpec& spec);
   /// x (N, C, spatial...), w (O, C/groups, kernel...) -> (N, O, spatial'...).
   Value convolution(Value x, Value w, const ConvSpec& spec);
+  /// The gradient of the weight in convolution(x, w, spec), given that of its result: x (N, C, spatial...),
+  /// g (N, O, spatial'...) -> (O, C, kernel...). One group, or depthwise: as many groups as x and g have
+  /// channels each, (C, 1, kernel...).
+  Value convolution_weights(Value x, Value g, const ConvSpec& spec);
   /// sum or max over each window; positions outside x count as the identity.
   Value reduce_window(Reduce op, Value x, const Window& window);
 
@@ -250,6 +254,7 @@ class Primitives {
     reduce,
     dot,
     convolution,
+    convolution_weights,
     reduce_window,
     scatter,
     sort,

@@ -349,6 +349,25 @@ ResultType convolution_type(const TensorType& x, const TensorType& w, const Conv
                       "has a weight of another kernel"};
   return slid(x, weight[0], spec.window);
 }
+ResultType convolution_weights_type(const TensorType& x, const TensorType& g, const ConvSpec& spec) {
+  if (auto mismatch = check_window(spec.window, x)) return *mismatch;
+  const auto refused = [&](std::string operation) {
+    return Mismatch{compose("{} is no gradient of a convolution of {} with a kernel of {} in {} groups",
+                            g.str(), x.str(), spec.window.kernel.str(), spec.groups),
+                    std::move(operation)};
+  };
+  if (x.dtype != g.dtype) return refused(mixed(x.dtype, g.dtype));
+  if (g.shape.rank() != x.shape.rank()) return refused("needs (n, c, spatial...) and (n, o, spatial'...)");
+  const std::int64_t channels = x.shape[1];
+  if (spec.groups != 1 && (spec.groups != channels || g.shape[1] != channels))
+    return refused("has groups that are neither one nor its channels");
+  const ResultType convolved = slid(x, g.shape[1], spec.window);
+  if (convolved.mismatch()) return convolved;
+  if (!(convolved.value().shape == g.shape)) return refused("has a gradient of another shape");
+  Shape to{g.shape[1], channels / spec.groups};
+  for (const std::int64_t extent : spec.window.kernel) to.push_back(extent);
+  return TensorType{x.dtype, to};
+}
 ResultType reduce_window_type(const TensorType& x, const Window& window) {
   if (auto mismatch = check_window(window, x)) return *mismatch;
   return slid(x, x.shape[1], window);

@@ -56,6 +56,7 @@ ResultType cumulative_type(const TensorType& x, std::int64_t axis);
 ResultType reduce_type(const TensorType& x, const Shape& axes);
 ResultType dot_type(const TensorType& lhs, const TensorType& rhs, const DotSpec& spec);
 ResultType convolution_type(const TensorType& x, const TensorType& w, const ConvSpec& spec);
+ResultType convolution_weights_type(const TensorType& x, const TensorType& g, const ConvSpec& spec);
 ResultType reduce_window_type(const TensorType& x, const Window& window);
 
 }  // namespace kiln::ir

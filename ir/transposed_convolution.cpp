@@ -76,16 +76,6 @@ Value first_outputs(Primitives& p, Value y, const std::vector<Axis>& axes) {
   return resized(p, y, 0, zeros(cut.rank()), cut);
 }
 
-/// The numbers of phases along each axis; the last axis counts first.
-Shape phases_of(const Shape& strides, std::int64_t number) {
-  Shape phases = strides;
-  for (std::size_t i = strides.size(); i-- > 0;) {
-    phases[i] = number % strides[i];
-    number /= strides[i];
-  }
-  return phases;
-}
-
 /// A convolution for each phase, whose result is every stride-th output along each axis.
 Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const std::vector<Axis>& axes) {
   const int spatial = static_cast<int>(axes.size());
@@ -108,8 +98,7 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const
   }
   const Value wide = resized(p, g, 0, low, high);
   Value y = p.full({p.dtype(g), whole}, 0);
-  for (std::int64_t number = 0; number < strides.elements(); ++number) {
-    const Shape phases = phases_of(strides, number);
+  for_each_index(strides, [&](const Shape& phases) {
     Shape start = zeros(2), from = zeros(2), limit(weight.dims().first(2)), each = ones(2), shift, dilate;
     for (int i = 0; i < spatial; ++i) {
       const auto phase = phase_of(axes[at(i)], phases[at(i)]);
@@ -121,10 +110,10 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const
       shift.push_back(phase->shift + low[at(i)]);
       dilate.push_back(phase->dilate);
     }
-    if (shift.rank() < spatial) continue;  // zeros
+    if (shift.rank() < spatial) return;  // zeros
     const Value part = convolve(p, wide, p.slice(turned, from, limit, each), dilate, groups, shift, outputs);
     y = p.insert(y, part, start, step);
-  }
+  });
   return first_outputs(p, y, axes);
 }
 

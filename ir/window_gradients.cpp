@@ -15,6 +15,8 @@ Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& 
   const Window& window = spec.window;
   const Shape data = p.shape(x), places = p.shape(g), weight = p.shape(w);
   if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(w, 0);
+  if (spec.groups == 1 || (spec.groups == data[1] && spec.groups == places[1]))
+    return p.convolution_weights(x, g, spec);
   const int spatial = window.kernel.rank();
   const std::int64_t groups = spec.groups, n = data[0], channels = data[1] / groups;
   // The batch takes the place of the channels: x becomes (C, groups * N, ...), g becomes (O, N, ...).
@@ -97,16 +99,6 @@ struct Phases {
     }
   }
 };
-
-/// Calls f(index) with each index of an array of these extents in C order.
-template <class F>
-void for_each_index(const Shape& extents, F f) {
-  Shape index = zeros(extents.rank());
-  for (std::int64_t left = extents.elements(); left > 0; --left) {
-    f(index);
-    for (int i = extents.rank() - 1; i >= 0 && ++index[at(i)] == extents[at(i)]; --i) index[at(i)] = 0;
-  }
-}
 
 /// The position of a tap in C order of windows whose extents are rounded up to whole strides: a tap beyond
 /// the window has a number that no tap of the window has.
@@ -245,21 +237,40 @@ Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value 
 
 }  // namespace
 
+namespace {
+
+/// Of x in convolution(x, w, spec), which has the shape `data`.
+Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec) {
+  const Window& window = spec.window;
+  const Shape places = p.shape(g);
+  Shape adjust;
+  for (int i = 0; i < window.kernel.rank(); ++i)
+    adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
+                     window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
+  return transposed_convolution(p, g, w, spec, adjust);
+}
+
+}  // namespace
+
 std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
                                          const std::vector<bool>& wanted) {
   const Value x = t.operands[0], w = t.operands[1];
   const ConvSpec& spec = t.params.convolution;
-  const Window& window = spec.window;
   std::vector<Value> out(2);
-  if (wanted[0]) {
-    const Shape data = p.shape(x), places = p.shape(g);
-    Shape adjust;
-    for (int i = 0; i < window.kernel.rank(); ++i)
-      adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
-                       window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
-    out[0] = transposed_convolution(p, g, w, spec, adjust);
-  }
+  if (wanted[0]) out[0] = data_gradient(p, p.shape(x), w, g, spec);
   if (wanted[1]) out[1] = weight_gradient(p, x, w, g, spec);
+  return out;
+}
+
+std::vector<Value> convolution_weights_gradients(Primitives& p, const Primitives::Taped& t, Value g,
+                                                 const std::vector<bool>& wanted) {
+  // The weights w = convolution_weights(x, places) and its gradient g give <w, g> = <places, convolution(x,
+  // g)>, which is linear in both.
+  const Value x = t.operands[0], places = t.operands[1];
+  const ConvSpec& spec = t.params.convolution;
+  std::vector<Value> out(2);
+  if (wanted[0]) out[0] = data_gradient(p, p.shape(x), g, places, spec);
+  if (wanted[1]) out[1] = p.convolution(x, g, spec);
   return out;
 }
 

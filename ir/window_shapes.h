@@ -13,6 +13,16 @@ inline std::int64_t reach_of(const Window& w, int axis) {
   return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1);
 }
 
+/// Calls f(index) with each index of an array of these extents in C order.
+template <class F>
+void for_each_index(const Shape& extents, F f) {
+  Shape index = zeros(extents.rank());
+  for (std::int64_t left = extents.elements(); left > 0; --left) {
+    f(index);
+    for (int i = extents.rank() - 1; i >= 0 && ++index[at(i)] == extents[at(i)]; --i) index[at(i)] = 0;
+  }
+}
+
 /// x with stride - 1 zeros between its elements along the spatial axes.
 Value spread(Primitives& p, Value x, const Shape& stride);
 

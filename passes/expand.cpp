@@ -136,6 +136,17 @@ class Expander {
                                      op.getAlgorithm(), op.getStride(), op.getDilate(), none, none);
   }
 
+  mlir::Value convolution_weights(ir::ConvolutionWeightsOp op) {
+    if (is_sum_of_nothing(op.getG(), op.getResult())) return zeros(op.getResult());
+    const ir::Window w = ir::window_of(op);
+    auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
+    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
+    if (x == op.getX()) return {};
+    Dims none(w.stride.size(), 0);
+    return ir::ConvolutionWeightsOp::create(builder_, loc_, op.getType(), x, op.getG(), op.getDepthwise(),
+                                            op.getKernel(), op.getStride(), op.getDilate(), none, none);
+  }
+
   mlir::Value reduce_window(ir::ReduceWindowOp op) {
     ir::Window w = ir::window_of(op);
     kind_ = ir::combiner(op.getKind());
@@ -216,6 +227,8 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
         value = Expander(&op).dot(dot);
       else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
         value = Expander(&op).convolution(convolution);
+      else if (auto weights = llvm::dyn_cast<ir::ConvolutionWeightsOp>(op))
+        value = Expander(&op).convolution_weights(weights);
       else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op))
         value = Expander(&op).reduce_window(window);
       if (!value) continue;

@@ -42,6 +42,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
           pack(dot);
         else if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
           pack(convolution);
+        else if (auto weights = llvm::dyn_cast<ir::ConvolutionWeightsOp>(op))
+          pack(weights);
       }
     });
     for_each_block(getOperation(), erase_dead);
@@ -85,6 +87,36 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     const mlir::Value product = by_winograd ? winograd(builder, op, x) : direct(builder, op, x);
     auto result =
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
+    op.replaceAllUsesWith(result.getResult());
+    op.erase();
+  }
+
+  /// Channels last: the input channels of a tap are then neighbours in x, the output channels in g. The
+  /// result has the input channels outermost, for it is then the weights transposed as a matrix. Few of them
+  /// do not fill a tile, which has those of several taps if they are next to these.
+  void pack(ir::ConvolutionWeightsOp op) {
+    constexpr std::int64_t few_channels = 32;
+    mlir::OpBuilder builder(op);
+    const std::int64_t rank = ir::ranked(op.getX()).getRank();
+    const bool taps_first = !op.getDepthwise() && op.getType().getDimSize(1) < few_channels;
+    const auto last = [&](mlir::Value v) {
+      return ir::TransposeOp::create(builder, op.getLoc(), channels_last(v), v, channels_last_order(rank))
+          .getResult();
+    };
+    llvm::SmallVector<std::int64_t> order;  // of (o, c, kernel...)
+    for (std::int64_t i = 1; i < rank; ++i) order.push_back(i);
+    if (taps_first) std::rotate(order.begin(), order.begin() + 1, order.end());
+    order.push_back(0);
+    const mlir::RankedTensorType type = op.getType();
+    const auto product_type =
+        mlir::RankedTensorType::get(mlir::applyPermutation(type.getShape(), order), type.getElementType());
+    const std::int64_t panel = target_.panel_width(type.getDimSize(0), type.getElementTypeBitWidth());
+    const mlir::Value x = last(op.getX()), g = last(op.getG());
+    auto product =
+        ir::WeightsProductOp::create(builder, op.getLoc(), product_type, x, g, op.getDepthwise(), taps_first,
+                                     static_cast<std::uint64_t>(panel), op.getStride(), op.getDilate());
+    auto result =
+        ir::TransposeOp::create(builder, op.getLoc(), type, product, mlir::invertPermutationVector(order));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
   }

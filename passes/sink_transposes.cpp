@@ -129,8 +129,8 @@ class SinkTransposes final
                               ir::ReshapeOp::create(builder, op.getLoc(), type, transpose.getX()));
   }
 
-  /// A pack moves all elements anyway: it reads those before a transpose. The gradient of a convolution's
-  /// result, with the channels last, is packed for the gradient of the weights so.
+  /// A pack moves all elements anyway: it reads those before a transpose. The weights of a 1x1 convolution are
+  /// packed for the gradient of its data so.
   static void read_through(ir::PackOp op) {
     auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
     if (!transpose || op.getKind() != ir::PackKind::convolution || op.getGroups() != 1 || op.getOrder())

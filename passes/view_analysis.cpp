@@ -4,6 +4,11 @@
 
 namespace kiln::passes {
 
+static bool is_depthwise_weights(mlir::Operation* op) {
+  auto weights = llvm::dyn_cast<ir::WeightsProductOp>(op);
+  return weights && weights.getDepthwise();
+}
+
 bool is_nullary(mlir::Operation* op) {
   auto constant = llvm::dyn_cast_if_present<ir::ConstantOp>(op);
   return llvm::isa_and_present<ir::IotaOp>(op) || (constant && ir::splat_of(constant));
@@ -114,7 +119,7 @@ mlir::Operation* ViewAnalysis::buffer_for(mlir::OpOperand& use) {
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
   // These kernels vectorise along the last axis of the input, which therefore has stride 1.
   const bool vector_last_axis =
-      llvm::isa<ir::WinogradOp>(user) ||
+      llvm::isa<ir::WinogradOp>(user) || is_depthwise_weights(user) ||
       (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()

@@ -1,11 +1,13 @@
 // Transposed convolutions and their gradients, on numbers whose sums are exact in any order: each output is
 // the sum that the definition says, whatever strides, dilations, borders and groups do to its phases.
 #include "function_net.h"
+#include "window_definitions.h"
 
-#include <array>
 #include <functional>
 
 using namespace kiln;
+using window_definitions::Triple;
+using window_definitions::triple;
 
 namespace {
 
@@ -25,13 +27,6 @@ DeconvolutionOptions options(const Layer& l) {
           .num_filter = l.filters,
           .num_group = l.groups,
           .no_bias = true};
-}
-
-using Triple = std::array<std::int64_t, 3>;
-Triple triple(const Shape& of, std::int64_t absent) {
-  Triple t{absent, absent, absent};
-  std::copy_backward(of.begin(), of.end(), t.end());
-  return t;
 }
 
 /// Whole numbers from -4 to 4.

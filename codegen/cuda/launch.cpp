@@ -8,7 +8,8 @@ Launch launch_gpu_fusion(ir::FusionOp fusion, const CpuTarget& code) {
     if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, reduce, code);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, code);
     if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) return launch_gpu_mma(fusion, dot);
-    if (llvm::isa<ir::PackedConvolutionOp, ir::WinogradOp>(op)) return launch_fusion(fusion, code);
+    if (llvm::isa<ir::PackedConvolutionOp, ir::WeightsProductOp, ir::WinogradOp>(op))
+      return launch_fusion(fusion, code);
   }
   return launch_gpu_pointwise(fusion);
 }

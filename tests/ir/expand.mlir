@@ -54,6 +54,21 @@ func.func @convolution(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tens
   return %0 : tensor<1x4x8x7xf32>
 }
 
+// CHECK-LABEL: func.func @weights
+// CHECK-NEXT: %[[P:.*]] = kiln.pad %arg0 0.000000e+00 : f32 [0, 0, 1, 1] [0, 0, 1, 0]
+// CHECK-NEXT: kiln.convolution_weights %[[P]], %arg1 {{.*}}pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>
+func.func @weights(%x: tensor<1x3x8x8xf32>, %g: tensor<1x4x8x7xf32>) -> tensor<4x3x3x3xf32> {
+  %0 = kiln.convolution_weights %x, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 1, 1>} : tensor<1x3x8x8xf32>, tensor<1x4x8x7xf32> -> tensor<4x3x3x3xf32>
+  return %0 : tensor<4x3x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @weights_of_nothing
+// CHECK-NEXT: kiln.constant dense<0.000000e+00> : tensor<4x3x3x3xf32>
+func.func @weights_of_nothing(%x: tensor<0x3x8x8xf32>, %g: tensor<0x4x6x6xf32>) -> tensor<4x3x3x3xf32> {
+  %0 = kiln.convolution_weights %x, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<0x3x8x8xf32>, tensor<0x4x6x6xf32> -> tensor<4x3x3x3xf32>
+  return %0 : tensor<4x3x3x3xf32>
+}
+
 // 15 results: products, and the order of reduce. 16: a dot.
 // CHECK-LABEL: func.func @small_dot
 // CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg1 [1, 0]

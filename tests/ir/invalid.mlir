@@ -177,6 +177,22 @@ func.func @groups(%x: tensor<1x3x4x4xf32>, %w: tensor<2x3x1x1xf32>) {
 
 // -----
 
+func.func @weights_of_other_places(%x: tensor<1x3x4x4xf32>, %g: tensor<1x2x4x4xf32>) {
+  // expected-error @+1 {{has a gradient of another shape}}
+  %0 = kiln.convolution_weights %x, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x3x4x4xf32>, tensor<1x2x4x4xf32> -> tensor<2x3x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @weights_of_other_channels(%x: tensor<1x3x4x4xf32>, %g: tensor<1x2x4x4xf32>) {
+  // expected-error @+1 {{has groups that are neither one nor its channels}}
+  %0 = kiln.convolution_weights %x, %g {depthwise, dilate = array<i64: 1, 1>, kernel = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x3x4x4xf32>, tensor<1x2x4x4xf32> -> tensor<2x1x1x1xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_window(%x: tensor<1x3x4xf32>) {
   // expected-error @+1 {{needs 1 values for each part of its window}}
   %0 = kiln.reduce_window max %x {dilate = array<i64: 1, 1>, kernel = array<i64: 2>, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x3x4xf32> -> tensor<1x3x3xf32>

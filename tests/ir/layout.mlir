@@ -48,6 +48,22 @@ func.func @few_columns(%x: tensor<16x120xf32>, %u: tensor<9x120xf32>, %v: tensor
   return %0, %1, %2 : tensor<16x9xf32>, tensor<16x8xf32>, tensor<16x2xf32>
 }
 
+// Gradients of weights: channels last in both operands, and in the result the output channels last, the input
+// channels outermost if they are many.
+// CHECK-LABEL: func.func @weights
+// CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// CHECK-NEXT: %[[G:.*]] = kiln.transpose %arg1 [0, 2, 3, 1]
+// WIDE-NEXT: %[[W:.*]] = kiln.weights_product %[[X]], %[[G]] {dilate = array<i64: 1, 1>, panel = 32 : i64, stride = array<i64: 2, 1>} : tensor<1x9x9x32xf32>, tensor<1x3x5x20xf32> -> tensor<32x5x5x20xf32>
+// SCALAR-NEXT: %[[W:.*]] = kiln.weights_product {{.*}}panel = 4 : i64
+// CHECK: kiln.transpose %{{.*}} [3, 0, 1, 2] : tensor<32x5x5x20xf32> -> tensor<20x32x5x5xf32>
+// CHECK: kiln.weights_product {{.*}}taps_first} : tensor<1x9x9x4xf32>, tensor<1x3x5x20xf32> -> tensor<5x5x4x20xf32>
+// CHECK: kiln.transpose %{{.*}} [3, 2, 0, 1] : tensor<5x5x4x20xf32> -> tensor<20x4x5x5xf32>
+func.func @weights(%x: tensor<1x32x9x9xf32>, %g: tensor<1x20x3x5xf32>, %few: tensor<1x4x9x9xf32>) -> (tensor<20x32x5x5xf32>, tensor<20x4x5x5xf32>) {
+  %0 = kiln.convolution_weights %x, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 5, 5>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x32x9x9xf32>, tensor<1x20x3x5xf32> -> tensor<20x32x5x5xf32>
+  %1 = kiln.convolution_weights %few, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 5, 5>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<1x20x3x5xf32> -> tensor<20x4x5x5xf32>
+  return %0, %1 : tensor<20x32x5x5xf32>, tensor<20x4x5x5xf32>
+}
+
 // Channels last, between two transposes.
 // CHECK-LABEL: func.func @convolution
 // CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]

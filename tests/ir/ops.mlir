@@ -85,6 +85,9 @@ func.func @sums(%a: tensor<5x4x3xf64>, %b: tensor<5x2x3xf64>, %x: tensor<1x4x8x9
   %h2 = kiln.dot %h, %h by tensor_cores {transpose_lhs} : tensor<5x4xbf16>, tensor<5x4xbf16> -> tensor<4x4xf32>
   // CHECK: kiln.convolution %arg2, %arg3 {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
   %2 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<6x2x3x3xf32> -> tensor<1x6x4x8xf32>
+  // CHECK: kiln.convolution_weights %arg2, %{{.*}} {depthwise, dilate = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<1x4x4x8xf32> -> tensor<4x1x3x3xf32>
+  %g = kiln.slice %2 [0, 0, 0, 0] to [1, 4, 4, 8] by [1, 1, 1, 1] : tensor<1x6x4x8xf32> -> tensor<1x4x4x8xf32>
+  %4 = kiln.convolution_weights %x, %g {depthwise, dilate = array<i64: 1, 1>, kernel = array<i64: 3, 3>, pad_high = array<i64: 1, 0>, pad_low = array<i64: 1, 1>, stride = array<i64: 2, 1>} : tensor<1x4x8x9xf32>, tensor<1x4x4x8xf32> -> tensor<4x1x3x3xf32>
   // CHECK: kiln.reduce_window max %arg2 {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 3>} : tensor<1x4x8x9xf32> -> tensor<1x4x4x3xf32>
   %3 = kiln.reduce_window max %x {dilate = array<i64: 1, 1>, kernel = array<i64: 2, 3>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 3>} : tensor<1x4x8x9xf32> -> tensor<1x4x4x3xf32>
   return

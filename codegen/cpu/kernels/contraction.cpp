@@ -365,7 +365,8 @@ class Emitter {
 Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
                           const CpuTarget& target) {
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
-  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1);
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1,
+                          p.row_order);
   ContractionSizes sizes{.extents = epilogue.extents(),
                          .lhs_strides = epilogue.extra_strides(0),
                          .rhs_strides = epilogue.extra_strides(1)};

@@ -12,6 +12,8 @@ Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target) {
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
     if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
       return launch_convolution(fusion, conv, target);
+    if (auto weights = llvm::dyn_cast<ir::WeightsProductOp>(op))
+      return launch_weights_product(fusion, weights, target);
     if (auto winograd = llvm::dyn_cast<ir::WinogradOp>(op)) return launch_winograd(fusion, winograd, target);
   }
   return launch_pointwise(fusion, target);

@@ -2,10 +2,13 @@
 
 #include "runtime/fail.h"
 
+#include <mlir/Dialect/Utils/IndexingUtils.h>
+
 namespace kiln::codegen {
 
 Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns,
-                   llvm::ArrayRef<Dims> extra_strides, std::optional<std::size_t> fixed_in_rows)
+                   llvm::ArrayRef<Dims> extra_strides, std::optional<std::size_t> fixed_in_rows,
+                   llvm::ArrayRef<std::int64_t> order)
     : expr_(values_of(outputs_of(fusion)), root) {
   llvm::SmallVector<Dims> lists(extra_strides.begin(), extra_strides.end());
   auto add = [&](DType dtype, int operand, std::int64_t offset, Dims strides) {
@@ -31,6 +34,10 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns,
 
   extents_.assign(ir::ranked(outputs.front().value).getShape());
   extents_.erase(extents_.begin() + static_cast<std::ptrdiff_t>(columns));
+  if (!order.empty()) {
+    extents_ = mlir::applyPermutation(extents_, order);
+    for (Dims& strides : lists) strides = mlir::applyPermutation(strides, order);
+  }
   ir::collapse_axes(extents_, lists);
   // An axis of extent 1 was merged away; an outer axis must not become the axis of rows in its place.
   if (extents_.empty() || (fixed_in_rows && lists[*fixed_in_rows].back() != 0)) {

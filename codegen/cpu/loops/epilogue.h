@@ -18,9 +18,9 @@ class Epilogue {
  public:
   /// `extra_strides`: further operands, by their strides along all axes but the columns, which merged axes
   /// have to suit as well. Axes along which number `fixed_in_rows` has a stride become outer axes: it is the
-  /// same for all rows.
+  /// same for all rows. `order`: of all axes but the columns, if it is not that of the result.
   Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> extra_strides,
-           std::optional<std::size_t> fixed_in_rows = {});
+           std::optional<std::size_t> fixed_in_rows = {}, llvm::ArrayRef<std::int64_t> order = {});
 
   /// Of the outer axes and the rows; never empty.
   const Dims& extents() const { return extents_; }
