@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   bench::add_vision();
   bench::add_training();
   bench::add_trainer();
+  bench::add_language();
   bench::add_calls(std::filesystem::read_symlink("/proc/self/exe").string());
   const std::size_t run = benchmark::RunSpecifiedBenchmarks(display.get(), to_file ? file.get() : nullptr);
   benchmark::Shutdown();

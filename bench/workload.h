@@ -46,6 +46,7 @@ void add_recurrent();
 void add_vision();
 void add_training();
 void add_trainer();
+void add_language();
 /// Overhead of calls and compilation. `self`: the path of this program, which is started again for each first
 /// call.
 void add_calls(const std::string& self);
