@@ -45,6 +45,10 @@ class SinkTransposes final
     for_each_block(getOperation(), [&](mlir::Block& block) {
       for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) sink(&op);
     });
+    for_each_block(getOperation(), erase_dead);  // lift() counts users
+    for_each_block(getOperation(), [&](mlir::Block& block) {
+      for (ir::ReduceOp reduce : block.getOps<ir::ReduceOp>()) lift(reduce);
+    });
     for_each_block(getOperation(), erase_dead);
   }
 
@@ -129,14 +133,65 @@ class SinkTransposes final
                               ir::ReshapeOp::create(builder, op.getLoc(), type, transpose.getX()));
   }
 
-  /// A pack moves all elements anyway: it reads those before a transpose. The weights of a 1x1 convolution are
-  /// packed for the gradient of its data so.
+  /// A pack moves all elements anyway: it reads those before a transpose. The weights of a 1x1 convolution
+  /// are packed for the gradient of its data so.
   static void read_through(ir::PackOp op) {
     auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
     if (!transpose || op.getKind() != ir::PackKind::convolution || op.getGroups() != 1 || op.getOrder())
       return;
     op.setOrder(transpose.getPermutation());
     op.getXMutable().assign(transpose.getX());
+  }
+
+  /// What a reduction alone uses is computed in the order of its operand's axes: its kernel then computes it,
+  /// instead of reading it from memory.
+  static void lift(ir::ReduceOp op) {
+    auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
+    if (transpose && is_lifted(transpose.getX(), transpose.getPermutation(), op.getAxes()))
+      op.getXMutable().assign(lifted(transpose.getX(), transpose));
+  }
+
+  /// Whether `v` is computed for a reduction of `axes` of its transpose in `order`, and for nothing else,
+  /// from arrays in each of which these axes are one.
+  static bool is_lifted(mlir::Value v, Order order, Order axes) {
+    mlir::Operation* op = v.getDefiningOp();
+    return op && ir::is_pointwise(op) && op->hasOneUse() &&
+           llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+             return is_lifted(operand, order, axes) || joins(operand, order, axes);
+           });
+  }
+
+  /// Whether `axes` are one axis of the transpose of `v` in `order`.
+  static bool joins(mlir::Value v, Order order, Order axes) {
+    if (ir::splat_of(v)) return true;
+    if (auto transpose = v.getDefiningOp<ir::TransposeOp>())
+      return joins(transpose.getX(), applyPermutation(transpose.getPermutation(), order), axes);
+    const auto axis_of = [&](std::int64_t axis) { return order[static_cast<std::size_t>(axis)]; };
+    if (auto broadcast = v.getDefiningOp<ir::BroadcastOp>()) {
+      const auto from = ir::ranked(broadcast.getX()).getShape();
+      return llvm::all_of(llvm::zip(broadcast.getDims(), from), [&](auto dim) {
+        const auto [to, extent] = dim;
+        return extent == 1 || llvm::none_of(axes, [&](std::int64_t axis) { return axis_of(axis) == to; });
+      });
+    }
+    if (v.getDefiningOp() && ir::is_view_op(v.getDefiningOp())) return false;
+    return llvm::all_of(llvm::zip(axes.drop_back(), axes.drop_front()), [&](auto pair) {
+      return axis_of(std::get<1>(pair)) == axis_of(std::get<0>(pair)) + 1;
+    });
+  }
+
+  /// The transpose of `v` as `model` transposes.
+  static mlir::Value lifted(mlir::Value v, ir::TransposeOp model) {
+    const Dims order(model.getPermutation()), back = mlir::invertPermutationVector(order);
+    mlir::OpBuilder builder(model);
+    mlir::Operation* op = v.getDefiningOp();
+    if (!op || !ir::is_pointwise(op) || !op->hasOneUse()) return in_order(builder, v, back, order);
+    mlir::IRMapping map;
+    for (mlir::Value operand : op->getOperands()) map.map(operand, lifted(operand, model));
+    builder.setInsertionPoint(model);
+    mlir::Operation* clone = builder.clone(*op, map);
+    clone->getResult(0).setType(type_in(v, order));
+    return clone->getResult(0);
   }
 
   /// A broadcast or a splat: free in any order of axes.

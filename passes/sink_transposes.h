@@ -14,6 +14,9 @@ namespace kiln::passes {
 /// Convolutions are computed with the channels last, between two transposes (kiln-layout). Those between two
 /// convolutions meet here and cancel, so that a network changes its layout at its edges only. The other
 /// operand of an operation that a transpose passes is transposed inversely.
+///
+/// Transposes before a reduction go the other way, before the pointwise operations that only the reduction uses,
+/// where its kernel can then compute these: statistics of BatchNorm and their gradients.
 std::unique_ptr<mlir::Pass> create_sink_transposes_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -54,6 +54,40 @@ func.func @pooled(%y: tensor<1x4x4x8xf32>) -> tensor<1x8xf32> {
   return %1 : tensor<1x8xf32>
 }
 
+// What a reduction alone uses is computed in the order of its axes, so that it is part of its kernel.
+// CHECK-LABEL: func.func @statistics
+// CHECK-DAG: %[[Y:.*]] = kiln.transpose %arg0 [3, 0, 1, 2]
+// CHECK-DAG: %[[M:.*]] = kiln.broadcast %arg1 [0] : tensor<8xf32> -> tensor<8x2x4x4xf32>
+// CHECK: %[[D:.*]] = kiln.binary sub %[[Y]], %[[M]]
+// CHECK-NEXT: kiln.reduce sum_squares %[[D]] [1, 2, 3]
+func.func @statistics(%y: tensor<2x4x4x8xf32>, %mean: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kiln.transpose %y [0, 3, 1, 2] : tensor<2x4x4x8xf32> -> tensor<2x8x4x4xf32>
+  %1 = kiln.broadcast %mean [1] : tensor<8xf32> -> tensor<2x8x4x4xf32>
+  %2 = kiln.binary sub %0, %1 : tensor<2x8x4x4xf32>
+  %3 = kiln.transpose %2 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %4 = kiln.reduce sum_squares %3 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  return %4 : tensor<8xf32>
+}
+
+// Not if the reduced axes are several of an array, or there are other users.
+// CHECK-LABEL: func.func @not_one_axis
+// CHECK: %[[D:.*]] = kiln.binary sub
+// CHECK-NEXT: %[[T:.*]] = kiln.transpose %[[D]] [3, 0, 1, 2]
+// CHECK-NEXT: kiln.reduce sum %[[T]]
+// CHECK: %[[S:.*]] = kiln.unary abs
+// CHECK-NEXT: %[[U:.*]] = kiln.transpose %[[S]] [3, 0, 1, 2]
+// CHECK-NEXT: kiln.reduce sum %[[U]]
+func.func @not_one_axis(%y: tensor<2x4x4x8xf32>, %image: tensor<4x4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<2x4x4x8xf32>) {
+  %0 = kiln.broadcast %image [1, 2, 3] : tensor<4x4x8xf32> -> tensor<2x4x4x8xf32>
+  %1 = kiln.binary sub %y, %0 : tensor<2x4x4x8xf32>
+  %2 = kiln.transpose %1 [3, 0, 1, 2] : tensor<2x4x4x8xf32> -> tensor<8x2x4x4xf32>
+  %3 = kiln.reduce sum %2 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  %4 = kiln.unary abs %y : tensor<2x4x4x8xf32>
+  %5 = kiln.transpose %4 [3, 0, 1, 2] : tensor<2x4x4x8xf32> -> tensor<8x2x4x4xf32>
+  %6 = kiln.reduce sum %5 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  return %3, %6, %4 : tensor<8xf32>, tensor<8xf32>, tensor<2x4x4x8xf32>
+}
+
 // The gradient of a pooling repeats each element of an image: with the channels of a vector, in its layout.
 // CHECK-LABEL: func.func @repeated
 // CHECK-NEXT: %[[B:.*]] = kiln.broadcast %arg0 [0, 1, 3, 5] : tensor<1x3x3x64xf32> -> tensor<1x3x2x3x2x64xf32>

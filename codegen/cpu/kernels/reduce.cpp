@@ -103,6 +103,14 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
   return gathered && kept_extents.back() >= lanes;
 }
 
+/// Iterations of a thread's piece. Where they are columns, narrow pieces read every row of the operand in
+/// small parts, which takes longer than all of it in order.
+std::int64_t least_piece(const Reduction& red) {
+  if (red.along_reduced || red.nest.rank() != 1) return 1;
+  constexpr std::int64_t columns_of_chains = 64;
+  return red.interleaved64 ? tuning::partial_columns : columns_of_chains;
+}
+
 }  // namespace
 
 Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target) {
@@ -184,7 +192,7 @@ Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& ta
   std::int64_t per_iteration =
       red.extent *
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
-  launch.grain = grain_for(launch.extent, per_iteration, !red.interleaved64 && red.nest.rank() == 1 ? 64 : 1);
+  launch.grain = grain_for(launch.extent, per_iteration, least_piece(red));
 
   launch.request.emit = [red](KernelBuilder& e, const KernelArgs& args) { emit_reduction(e, red, args); };
   return launch;

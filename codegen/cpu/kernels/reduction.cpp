@@ -150,8 +150,8 @@ class AlongReduced : ReductionEmitter {
   llvm::SmallVector<mlir::Value> parts_;  // partial results of the levels from the second on
 };
 
-/// Lanes along a kept axis, a column block at a time. Partial sums are arrays of width() columns on the
-/// stack, whole registers.
+/// Lanes along a kept axis, a block of at most width() columns at a time. Partial sums are arrays of columns
+/// on the stack.
 class AlongKept : ReductionEmitter {
  public:
   AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : ReductionEmitter(e, red, params) {
@@ -167,6 +167,8 @@ class AlongKept : ReductionEmitter {
       const mlir::Value to = e_.min(e_.add(from, e_.index(width())), row.to);
       first_column_ = from;
       columns_ = e_.sub(to, from);
+      const mlir::Value lanes = e_.index(red_.lanes);
+      stride_ = e_.mul(e_.div(e_.add(columns_, e_.index(red_.lanes - 1)), lanes), lanes);
       const auto each = [&](const LoopNest::PointBody& body) { row.each(from, to, body); };
       const mlir::Value totals =
           red_.interleaved64 ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
@@ -209,10 +211,35 @@ class AlongKept : ReductionEmitter {
     });
   }
 
-  /// Rows per pass over the partial sums: each pass costs a load and a store of them, each row code.
+  /// Of the rows from `begin` on, r, r + 1, ... to a partial result each: those of number r - begin, ...,
+  /// modulo 64.
+  void add_to_partials(Each each, mlir::Value parts, mlir::Value begin, mlir::Value r, int rows) {
+    const mlir::Value first = own_partial(parts, e_.sub(r, begin));
+    each([&](LoopPoint& at) {
+      for (int i = 0; i < rows; ++i) {
+        const mlir::Value own = at_offset(first, e_.mul(stride_, e_.index(i))), row = e_.add(r, e_.index(i));
+        const mlir::Value sum = load(own, column(at), at.lanes());
+        store(accumulate(sum, element(at, {row, at.lanes(), at.mask()})), own, column(at), at.lanes());
+      }
+    });
+  }
+  mlir::Value own_partial(mlir::Value parts, mlir::Value number) {
+    return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
+  }
+
+  /// Rows per pass over the columns, a divisor of 64: each pass costs a loop, and in a chain a load and a
+  /// store of the sums; each row costs code.
   int rows_at_once() const {
     if (red_.before.operations() == 0) return 8;
     return is_light(red_.before) ? 4 : 1;
+  }
+  /// Calls `body` with the first of some rows and their number, for all rows of [begin, end).
+  void each_rows(mlir::Value begin, mlir::Value end, llvm::function_ref<void(mlir::Value r, int rows)> body) {
+    const int rows = rows_at_once();
+    const mlir::Value step = e_.index(rows);
+    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
+    e_.loop(begin, whole, step, [&](mlir::Value r) { body(r, rows); });
+    if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
 
   /// The order chained512.
@@ -229,11 +256,7 @@ class AlongKept : ReductionEmitter {
     const mlir::Value later = e_.less(e_.index(0), begin), parts = parts_.front();
     const mlir::Value sums = e_.select(later, parts, totals_);
     e_.when(later, [&] { fill(parts, columns_); });
-    const int rows = rows_at_once();
-    const mlir::Value step = e_.index(rows);
-    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
-    e_.loop(begin, whole, step, [&](mlir::Value r) { add_rows(each, sums, r, rows); });
-    if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { add_rows(each, sums, r, 1); });
+    each_rows(begin, end, [&](mlir::Value r, int rows) { add_rows(each, sums, r, rows); });
     e_.when(later, [&] { add_arrays(totals_, parts, columns_); });
   }
 
@@ -242,16 +265,18 @@ class AlongKept : ReductionEmitter {
   mlir::Value block(Each each, int level, mlir::Value begin, mlir::Value end) {
     const mlir::Value parts = parts_[static_cast<std::size_t>(level - 1)],
                       length = e_.index(elements_of(level));
-    fill(parts, e_.index(partials * width()));
-    e_.loop(begin, end, length, [&](mlir::Value from) {
-      const mlir::Value j = e_.rem(e_.div(e_.sub(from, begin), length), e_.index(partials));
-      const mlir::Value own = at_offset(parts, e_.mul(j, e_.index(width())));
-      if (level == 1) return add_rows(each, own, from, 1);
-      add_arrays(own, block(each, level - 1, from, e_.min(e_.add(from, length), end)), columns_);
-    });
+    fill(parts, e_.mul(stride_, e_.index(partials)));
+    if (level == 1) {
+      each_rows(begin, end, [&](mlir::Value r, int rows) { add_to_partials(each, parts, begin, r, rows); });
+    } else {
+      e_.loop(begin, end, length, [&](mlir::Value from) {
+        add_arrays(own_partial(parts, e_.div(e_.sub(from, begin), length)),
+                   block(each, level - 1, from, e_.min(e_.add(from, length), end)), columns_);
+      });
+    }
     e_.loop(e_.index(0), e_.index(llvm::Log2_64(partials)), e_.index(1), [&](mlir::Value step) {
-      const mlir::Value half =
-          mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2 * width()), step);
+      const mlir::Value half = e_.mul(
+          stride_, mlir::arith::ShRUIOp::create(e_.b, e_.loc, e_.index(partials / 2), step).getResult());
       add_arrays(parts, at_offset(parts, half), half);
     });
     return parts;
@@ -260,6 +285,7 @@ class AlongKept : ReductionEmitter {
   mlir::Value totals_;
   llvm::SmallVector<mlir::Value> parts_;  // of each level
   mlir::Value first_column_, columns_;    // of the column block
+  mlir::Value stride_;                    // between its partial results: whole registers
 };
 
 }  // namespace
