@@ -22,15 +22,10 @@ class Encoder : public HybridBlock {
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override {
-    // (batch, time, width) -> (batch * heads, time, width / heads)
-    const auto split = [&](const Tensor& t) {
-      return F.reshape(F.transpose(F.reshape(t, {0, 0, heads, -1}), {0, 2, 1, 3}), {-3, 0, 0});
-    };
+    const auto split = [&](const Tensor& t) { return split_heads(F, t, heads); };
     const Tensor scores = F.batch_dot(split(q(x)), split(k(x)), {.transpose_b = true}) * 0.125;
     const Tensor mixed = F.batch_dot(F.softmax(scores, {.axis = -1}), split(v(x)));
-    const Tensor joined =
-        F.reshape(F.transpose(F.reshape(mixed, {-4, -1, heads, 0, 0}), {0, 2, 1, 3}), {0, 0, -3});
-    const Tensor x1 = norm1(x + o(joined));
+    const Tensor x1 = norm1(x + o(join_heads(F, mixed, heads)));
     return norm2(x1 + down(F.LeakyReLU(up(x1), {.act_type = "gelu"})));
   }
 

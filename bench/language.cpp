@@ -44,17 +44,13 @@ class TransformerLayer : public HybridBlock {
 
  private:
   Tensor attention(F& F, const Tensor& x) {
-    const auto split = [&](const Tensor& t) {  // (batch, time, width) -> (batch * heads, time, width / heads)
-      return F.reshape(F.transpose(F.reshape(t, {0, 0, heads, -1}), {0, 2, 1, 3}), {-3, 0, 0});
-    };
+    const auto split = [&](const Tensor& t) { return split_heads(F, t, heads); };
     const Tensors parts = F.split(qkv(x), {.num_outputs = 3, .axis = 2});
     Tensor scores = F.batch_dot(split(parts[0]), split(parts[1]), {.transpose_b = true}) * 0.125;
     if (kind_ == Kind::gpt) scores = F.broadcast_add(scores, mask_);
     const Tensor weights = dropout(F.softmax(scores, {.axis = -1}));
     const Tensor mixed = F.batch_dot(weights, split(parts[2]));
-    const Tensor joined =
-        F.reshape(F.transpose(F.reshape(mixed, {-4, -1, heads, 0, 0}), {0, 2, 1, 3}), {0, 0, -3});
-    return dropout(out(joined));
+    return dropout(out(join_heads(F, mixed, heads)));
   }
   Tensor perceptron(F& F, const Tensor& x) { return dropout(down(F.LeakyReLU(up(x), {.act_type = "gelu"}))); }
 

@@ -1,6 +1,6 @@
 // One step of stochastic gradient descent on a batch of 64, with gradients written out as operators: what the
 // rows of trainer.cpp, which differentiate, are measured by.
-#include "bench/workload.h"
+#include "bench/training_step.h"
 
 using namespace kiln;
 
@@ -131,20 +131,16 @@ class TrainLeNet : public Step {
   Parameter last_;
 };
 
-Tensor labels(int classes) {
-  std::vector<float> values;
-  for (int i = 0; i < batch; ++i) values.push_back(static_cast<float>(i * 7 % classes));
-  return {values, {batch}};
-}
-
 }  // namespace
 
 void add_training() {
   add("train_mlp_b64_by_hand", [] {
-    return Workload{std::make_shared<TrainMlp>(), {randn({batch, 512}), labels(2)}, /*many=*/true};
+    return Workload{
+        std::make_shared<TrainMlp>(), {randn({batch, 512}), class_labels(batch, 2)}, /*many=*/true};
   });
   add("train_lenet_b64_by_hand", [] {
-    return Workload{std::make_shared<TrainLeNet>(), {randn({batch, 1, 28, 28}), labels(10)}, /*many=*/true};
+    return Workload{
+        std::make_shared<TrainLeNet>(), {randn({batch, 1, 28, 28}), class_labels(batch, 10)}, /*many=*/true};
   });
 }
 

@@ -63,4 +63,11 @@ kiln::Tensor uniform(const kiln::Shape& shape) {
   return fill(shape, [&](std::mt19937& g) { return d(g); });
 }
 
+kiln::Tensor split_heads(kiln::F& F, const kiln::Tensor& x, int heads) {
+  return F.reshape(F.transpose(F.reshape(x, {0, 0, heads, -1}), {0, 2, 1, 3}), {-3, 0, 0});
+}
+kiln::Tensor join_heads(kiln::F& F, const kiln::Tensor& x, int heads) {
+  return F.reshape(F.transpose(F.reshape(x, {-4, -1, heads, 0, 0}), {0, 2, 1, 3}), {0, 0, -3});
+}
+
 }  // namespace bench

@@ -57,6 +57,10 @@ int run_first_call(const std::string& what);
 kiln::Tensor randn(const kiln::Shape& shape);
 kiln::Tensor uniform(const kiln::Shape& shape);
 
+/// The heads of attention as a batch: (batch, time, width) to (batch * heads, time, width / heads), and back.
+kiln::Tensor split_heads(kiln::F& F, const kiln::Tensor& x, int heads);
+kiln::Tensor join_heads(kiln::F& F, const kiln::Tensor& x, int heads);
+
 /// A network that is a function of its inputs.
 class Function : public kiln::HybridBlock {
  public:

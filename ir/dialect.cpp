@@ -169,21 +169,18 @@ mlir::RankedTensorType sort_scratch(mlir::Value x) {
 
 static Shape to_shape(llvm::ArrayRef<std::int64_t> v) { return Shape(std::span(v.data(), v.size())); }
 
+template <class Op>
+static Window window_with(llvm::ArrayRef<std::int64_t> kernel, Op op) {
+  return {to_shape(kernel), to_shape(op.getStride()), to_shape(op.getDilate()), to_shape(op.getPadLow()),
+          to_shape(op.getPadHigh())};
+}
+
 Window window_of(ConvolutionOp op) {
   const auto w = ranked(op.getW()).getShape();
-  return {to_shape(w.drop_front(std::min<std::size_t>(2, w.size()))), to_shape(op.getStride()),
-          to_shape(op.getDilate()), to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
+  return window_with(w.drop_front(std::min<std::size_t>(2, w.size())), op);
 }
-
-Window window_of(ConvolutionWeightsOp op) {
-  return {to_shape(op.getKernel()), to_shape(op.getStride()), to_shape(op.getDilate()),
-          to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
-}
-
-Window window_of(ReduceWindowOp op) {
-  return {to_shape(op.getKernel()), to_shape(op.getStride()), to_shape(op.getDilate()),
-          to_shape(op.getPadLow()), to_shape(op.getPadHigh())};
-}
+Window window_of(ConvolutionWeightsOp op) { return window_with(op.getKernel(), op); }
+Window window_of(ReduceWindowOp op) { return window_with(op.getKernel(), op); }
 
 void load_dialects(mlir::MLIRContext& context) {
   context.loadDialect<KilnDialect, mlir::func::FuncDialect>();

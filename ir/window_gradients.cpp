@@ -11,6 +11,17 @@
 namespace kiln::ir {
 namespace {
 
+/// Of x in convolution(x, w, spec), which has the shape `data`.
+Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec) {
+  const Window& window = spec.window;
+  const Shape places = p.shape(g);
+  Shape adjust;
+  for (int i = 0; i < window.kernel.rank(); ++i)
+    adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
+                     window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
+  return transposed_convolution(p, g, w, spec, adjust);
+}
+
 Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec) {
   const Window& window = spec.window;
   const Shape data = p.shape(x), places = p.shape(g), weight = p.shape(w);
@@ -233,21 +244,6 @@ Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value 
   const Value dx = p.scatter(Scatter::add, zeros_of_all, p.reshape(in_all, {images * count}),
                              p.reshape(g, {images * count}), 0);
   return p.reshape(dx, whole);
-}
-
-}  // namespace
-
-namespace {
-
-/// Of x in convolution(x, w, spec), which has the shape `data`.
-Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec) {
-  const Window& window = spec.window;
-  const Shape places = p.shape(g);
-  Shape adjust;
-  for (int i = 0; i < window.kernel.rank(); ++i)
-    adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
-                     window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
-  return transposed_convolution(p, g, w, spec, adjust);
 }
 
 }  // namespace

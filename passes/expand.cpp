@@ -127,22 +127,18 @@ class Expander {
   mlir::Value convolution(ir::ConvolutionOp op) {
     if (is_sum_of_nothing(op.getW(), op.getResult())) return zeros(op.getResult());
     if (op.getAlgorithm() == ir::Algorithm::winograd) return {};  // it pads while reading
-    ir::Window w = ir::window_of(op);
-    auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
-    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
+    mlir::Value x = padded(op);
     if (x == op.getX()) return {};
-    Dims none(w.stride.size(), 0);
+    Dims none(op.getStride().size(), 0);
     return ir::ConvolutionOp::create(builder_, loc_, op.getType(), x, op.getW(), op.getGroups(),
                                      op.getAlgorithm(), op.getStride(), op.getDilate(), none, none);
   }
 
   mlir::Value convolution_weights(ir::ConvolutionWeightsOp op) {
     if (is_sum_of_nothing(op.getG(), op.getResult())) return zeros(op.getResult());
-    const ir::Window w = ir::window_of(op);
-    auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
-    mlir::Value x = pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
+    mlir::Value x = padded(op);
     if (x == op.getX()) return {};
-    Dims none(w.stride.size(), 0);
+    Dims none(op.getStride().size(), 0);
     return ir::ConvolutionWeightsOp::create(builder_, loc_, op.getType(), x, op.getG(), op.getDepthwise(),
                                             op.getKernel(), op.getStride(), op.getDilate(), none, none);
   }
@@ -175,6 +171,14 @@ class Expander {
   }
 
  private:
+  /// The input of a convolution, or of a gradient of its weights, with its padding; itself if it has none.
+  template <class Op>
+  mlir::Value padded(Op op) {
+    const ir::Window w = ir::window_of(op);
+    auto zero = llvm::cast<mlir::TypedAttr>(builder_.getZeroAttr(ir::ranked(op.getX()).getElementType()));
+    return pad_spatial(op.getX(), zero, w.pad_low, w.pad_high);
+  }
+
   /// The taps over the spatial axes from `axis` on, for the position in the preceding axes given by `start`.
   mlir::Value tree(mlir::Value x, const ir::Window& w, std::size_t axis, Dims& start, Dims& step) {
     if (axis == w.kernel.size()) return slice(x, start, step, out_);

@@ -4,6 +4,7 @@
 #include "passes/layout.h"
 #include "passes/sweep.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 #include <mlir/IR/IRMapping.h>
@@ -143,22 +144,30 @@ class SinkTransposes final
     op.getXMutable().assign(transpose.getX());
   }
 
+  using Lifted = llvm::SmallPtrSet<mlir::Operation*, 16>;
+
   /// What a reduction alone uses is computed in the order of its operand's axes: its kernel then computes it,
   /// instead of reading it from memory.
   static void lift(ir::ReduceOp op) {
     auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
-    if (transpose && is_lifted(transpose.getX(), transpose.getPermutation(), op.getAxes()))
-      op.getXMutable().assign(lifted(transpose.getX(), transpose));
+    Lifted ops;
+    if (transpose && collect(transpose.getX(), transpose.getPermutation(), op.getAxes(), ops))
+      op.getXMutable().assign(lifted(transpose.getX(), transpose, ops));
   }
 
-  /// Whether `v` is computed for a reduction of `axes` of its transpose in `order`, and for nothing else,
-  /// from arrays in each of which these axes are one.
-  static bool is_lifted(mlir::Value v, Order order, Order axes) {
+  /// Adds to `ops` what computes `v` for a reduction of `axes` of its transpose in `order`, and for nothing
+  /// else, from arrays in each of which these axes are one. False if `v` is not computed so.
+  static bool collect(mlir::Value v, Order order, Order axes, Lifted& ops) {
+    constexpr std::size_t most = 16;
     mlir::Operation* op = v.getDefiningOp();
-    return op && ir::is_pointwise(op) && op->hasOneUse() &&
-           llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-             return is_lifted(operand, order, axes) || joins(operand, order, axes);
-           });
+    if (!op || !ir::is_pointwise(op) || !op->hasOneUse() || ops.size() == most) return false;
+    ops.insert(op);
+    if (llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
+          return collect(operand, order, axes, ops) || joins(operand, order, axes);
+        }))
+      return true;
+    ops.erase(op);
+    return false;
   }
 
   /// Whether `axes` are one axis of the transpose of `v` in `order`.
@@ -180,14 +189,14 @@ class SinkTransposes final
     });
   }
 
-  /// The transpose of `v` as `model` transposes.
-  static mlir::Value lifted(mlir::Value v, ir::TransposeOp model) {
+  /// The transpose of `v` as `model` transposes, computed by clones of `ops`.
+  static mlir::Value lifted(mlir::Value v, ir::TransposeOp model, const Lifted& ops) {
     const Dims order(model.getPermutation()), back = mlir::invertPermutationVector(order);
     mlir::OpBuilder builder(model);
     mlir::Operation* op = v.getDefiningOp();
-    if (!op || !ir::is_pointwise(op) || !op->hasOneUse()) return in_order(builder, v, back, order);
+    if (!ops.contains(op)) return in_order(builder, v, back, order);
     mlir::IRMapping map;
-    for (mlir::Value operand : op->getOperands()) map.map(operand, lifted(operand, model));
+    for (mlir::Value operand : op->getOperands()) map.map(operand, lifted(operand, model, ops));
     builder.setInsertionPoint(model);
     mlir::Operation* clone = builder.clone(*op, map);
     clone->getResult(0).setType(type_in(v, order));

@@ -11,16 +11,6 @@ namespace {
 /// Channels of one group, or a group for each channel.
 bool is_depthwise(const Convolution& c) { return c.groups > 1; }
 
-ConvolutionOptions options(const Convolution& c) {
-  return {.kernel = c.window.kernel,
-          .stride = c.window.stride,
-          .dilate = c.window.dilate,
-          .pad = c.window.pad,
-          .num_filter = c.groups * c.out,
-          .num_group = c.groups,
-          .no_bias = true};
-}
-
 /// The sum over the places of all images, in C order.
 template <class T>
 Tensor defined(const Convolution& c, const Tensor& x, const Tensor& g) {

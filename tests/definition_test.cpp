@@ -127,18 +127,8 @@ Tensor winograd(const Convolution& c, const Tensor& x, const Tensor& w) {
 
 /// The operator's results everywhere. Half precision is summed in float32 and rounded once.
 Tensor convolved(const Convolution& c, const Tensor& x, const Tensor& w) {
-  return everywhere(
-      [&](F& f, const Tensors& in) {
-        return Tensors{f.Convolution(in[0], in[1],
-                                     ConvolutionOptions{.kernel = c.window.kernel,
-                                                        .stride = c.window.stride,
-                                                        .dilate = c.window.dilate,
-                                                        .pad = c.window.pad,
-                                                        .num_filter = c.groups * c.out,
-                                                        .num_group = c.groups,
-                                                        .no_bias = true})};
-      },
-      {x, w})[0];
+  return everywhere([&](F& f, const Tensors& in) { return Tensors{f.Convolution(in[0], in[1], options(c))}; },
+                    {x, w})[0];
 }
 
 /// kiln.reduce_window: along the last axis first, a chain over the taps in order, the first as it is; then

@@ -89,6 +89,17 @@ struct Convolution {
   Shape weights() const { return window.shape(groups * out, in, window.taps()); }
 };
 
+/// Of the operator.
+inline ConvolutionOptions options(const Convolution& c) {
+  return {.kernel = c.window.kernel,
+          .stride = c.window.stride,
+          .dilate = c.window.dilate,
+          .pad = c.window.pad,
+          .num_filter = c.groups * c.out,
+          .num_group = c.groups,
+          .no_bias = true};
+}
+
 /// Uniform numbers in [-1, 1).
 inline Tensor drawn(const Shape& shape, DType dtype = DType::f32) {
   return random::uniform(-1, 1, shape, DType::f64).astype(dtype);

@@ -55,10 +55,7 @@ class Emitter {
   }
 
  private:
-  /// The type of accumulators.
-  DType wide() const {
-    return tile_.dtype == DType::f16 || tile_.dtype == DType::bf16 ? DType::f32 : tile_.dtype;
-  }
+  DType wide() const { return tile_.wide(); }
 
   void take_scratch() {
     Value free = plan_.one_chunk && !plan_.packer ? Value() : e.buffer(args_.buffers, plan_.scratch_operand);

@@ -35,8 +35,8 @@ struct Plan {
   std::size_t place_axes, tap_axes;
   int lhs_operand, rhs_operand, table_operand;
 
-  /// In which sums are kept.
-  DType wide() const { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
+  /// The innermost contraction of one tap and register.
+  Tile tile() const { return {dtype, 1, 1, lanes}; }
   std::string key() const {
     return fmt::format("{} taps={} lanes={}{} lhs={} rhs={} places={} outer={}", name_of(dtype), taps.key(),
                        lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, place_axes,
@@ -59,7 +59,7 @@ class Emitter {
     whole_ = e.sub(channels_, e.rem(channels_, lanes));
     block_ = e.mul(params_["block_registers"], lanes);
     elements_ = e.mul(block_, tap_count());
-    totals_ = e.element(sums_, elements_, plan_.wide());
+    totals_ = e.element(sums_, elements_, sum_.wide());
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       first_ = e.mul(task, block_);
       end_ = e.min(e.add(first_, block_), channels_);
@@ -92,11 +92,11 @@ class Emitter {
   }
   /// Where the sums of a tap are, for a register of the block.
   Value place_of(Value array, Value tap, Value channel) {
-    return e.element(array, e.add(e.mul(tap, block_), e.sub(channel, first_)), plan_.wide());
+    return e.element(array, e.add(e.mul(tap, block_), e.sub(channel, first_)), sum_.wide());
   }
   void fill(Value array, Value value) {
     e.loop(e.index(0), elements_, e.index(plan_.lanes),
-           [&](Value i) { e.store(value, e.element(array, i, plan_.wide()), plan_.wide(), plan_.lanes); });
+           [&](Value i) { e.store(value, e.element(array, i, sum_.wide()), sum_.wide(), plan_.lanes); });
   }
 
   void compute() {
@@ -106,10 +106,9 @@ class Emitter {
       fill(sums_, e.number(plan_.dtype, 0, plan_.lanes));
       over_chunk(from, e.min(e.add(from, length), places));
       e.loop(zero, elements_, e.index(plan_.lanes), [&](Value i) {
-        const Value total = e.element(totals_, i, plan_.wide());
-        const Value sum = e.load(e.element(sums_, i, plan_.wide()), plan_.wide(), plan_.lanes);
-        e.store(sum_.plus(e, e.load(total, plan_.wide(), plan_.lanes), sum), total, plan_.wide(),
-                plan_.lanes);
+        const Value total = e.element(totals_, i, sum_.wide());
+        const Value sum = e.load(e.element(sums_, i, sum_.wide()), sum_.wide(), plan_.lanes);
+        e.store(sum_.plus(e, e.load(total, sum_.wide(), plan_.lanes), sum), total, sum_.wide(), plan_.lanes);
       });
     });
   }
@@ -146,7 +145,7 @@ class Emitter {
       const Value offset = e.load_scalar(e.element(taps_, tap, DType::i64), DType::i64);
       from.push_back(e.element(x, offset, plan_.dtype));
       places.push_back(place_of(sums_, tap, channel));
-      sums.push_back(e.load(places.back(), plan_.wide(), plan_.lanes));
+      sums.push_back(e.load(places.back(), sum_.wide(), plan_.lanes));
     }
     const Value stride = params_["place_stride"];
     const mlir::ValueRange added =
@@ -160,7 +159,7 @@ class Emitter {
                 e, e.load(e.element(start, at, plan_.dtype), plan_.dtype, plan_.lanes, mask), head, sum));
           return next;
         });
-    for (auto [place, sum] : llvm::zip(places, added)) e.store(sum, place, plan_.wide(), plan_.lanes);
+    for (auto [place, sum] : llvm::zip(places, added)) e.store(sum, place, sum_.wide(), plan_.lanes);
   }
 
   void store() {
@@ -176,7 +175,7 @@ class Emitter {
       e.loop(zero, rows, one, [&](Value row) {
         const Value tap = e.add(e.mul(number, rows), row);
         each_register([&](Value channel, Value mask) {
-          const Value total = e.load(place_of(totals_, tap, channel), plan_.wide(), plan_.lanes);
+          const Value total = e.load(place_of(totals_, tap, channel), sum_.wide(), plan_.lanes);
           epilogue_.store(e, sum_.value(e, total), row, channel, plan_.lanes, mask);
         });
       });
@@ -188,7 +187,7 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  const Tile sum_{plan_.dtype, 1, 1, plan_.lanes};
+  const Tile sum_ = plan_.tile();
   Value lhs_, rhs_, taps_, sums_, totals_;
   Value channels_, whole_;  // all; those in whole registers
   Value block_, elements_;  // channels of a task; sums of one
@@ -242,8 +241,7 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
   launch.table = d.taps;
   launch.extent = taps == 0 ? 0 : divideCeilSigned(registers, block);
   launch.grain = grain_for(launch.extent, block * taps * Tile::cost_of_register(places));
-  launch.scratch_bytes =
-      2 * taps * block * lanes * static_cast<std::int64_t>(std::max<std::size_t>(size_of(dtype), 4));
+  launch.scratch_bytes = 2 * taps * block * lanes * static_cast<std::int64_t>(size_of(plan.tile().wide()));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     Emitter(e, plan, own, args).run();

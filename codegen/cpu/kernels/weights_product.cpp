@@ -4,37 +4,12 @@
 // table has their offsets.
 #include "codegen/cpu/kernels/contraction.h"
 #include "codegen/cpu/kernels/depthwise_weights.h"
+#include "codegen/cpu/loops/window_order.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
 
 namespace kiln::codegen {
-namespace {
-
-/// The offsets of all points of these extents, in C order.
-std::vector<std::int64_t> offsets_of(llvm::ArrayRef<std::int64_t> extents,
-                                     llvm::ArrayRef<std::int64_t> strides) {
-  std::vector<std::int64_t> offsets{0};
-  for (auto [extent, stride] : llvm::zip(extents, strides)) {
-    std::vector<std::int64_t> longer;
-    longer.reserve(offsets.size() * static_cast<std::size_t>(extent));
-    for (const std::int64_t offset : offsets)
-      for (std::int64_t i = 0; i < extent; ++i) longer.push_back(offset + i * stride);
-    offsets = std::move(longer);
-  }
-  return offsets;
-}
-
-/// Whether the points of these extents lie at multiples of the last stride, in C order.
-bool is_even(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<std::int64_t> strides) {
-  std::int64_t expected = strides.back() * extents.back();
-  for (std::size_t i = extents.size() - 1; i-- > 0; expected *= extents[i])
-    if (extents[i] != 1 && strides[i] != expected) return false;
-  return true;
-}
-
-}  // namespace
-
 Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, const CpuTarget& target) {
   const auto result = ir::ranked(root.getResult()).getShape();
   const ir::View x = ir::view_of(root.getX()), g = ir::view_of(root.getG());
@@ -49,14 +24,15 @@ Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, co
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(g.base).getArgNumber();
   if (root.getDepthwise()) {
     if (x.strides.back() != 1) fail_internal("the channels of a depthwise convolution are not contiguous");
-    return launch_depthwise_weights(fusion, root.getResult(),
-                                    {.lhs = x,
-                                     .rhs = rhs,
-                                     .places = Dims(places),
-                                     .place_strides = place_strides,
-                                     .taps = offsets_of(result.drop_front().drop_back(), tap_strides),
-                                     .channels = result.back()},
-                                    target);
+    return launch_depthwise_weights(
+        fusion, root.getResult(),
+        {.lhs = x,
+         .rhs = rhs,
+         .places = Dims(places),
+         .place_strides = place_strides,
+         .taps = window_offsets(1, result.drop_front().drop_back(), 1, tap_strides),
+         .channels = result.back()},
+        target);
   }
   Contraction contraction;
   contraction.lhs = x;
@@ -73,10 +49,13 @@ Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, co
   }
   contraction.rhs_strides.assign(contraction.lhs_strides.size(), 0);
   contraction.k_extent = mlir::ShapedType::getNumElements(places);
-  if (is_even(places, place_strides))
-    contraction.k_stride = place_strides.back();
+  Dims extents(places);
+  llvm::SmallVector<Dims> strides{place_strides};
+  ir::collapse_axes(extents, strides);
+  if (extents.size() <= 1)
+    contraction.k_stride = extents.empty() ? 1 : strides[0][0];
   else
-    contraction.k_offsets = offsets_of(places, place_strides);
+    contraction.k_offsets = window_offsets(1, places, 1, place_strides);
   contraction.columns = result.back();
   contraction.panel = static_cast<std::int64_t>(root.getPanel());
   contraction.panels = llvm::divideCeilSigned(contraction.columns, contraction.panel);

@@ -34,6 +34,8 @@ struct Tile {
   int lanes;
 
   int width() const { return vectors * lanes; }
+  /// The type of accumulators.
+  DType wide() const { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
   std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
 
   /// A and B at one k. An element of A, the same for all columns, is loaded right before its use: there are
