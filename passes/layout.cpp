@@ -97,21 +97,27 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   void pack(ir::ConvolutionWeightsOp op) {
     constexpr std::int64_t few_channels = 32;
     mlir::OpBuilder builder(op);
-    const std::int64_t rank = ir::ranked(op.getX()).getRank();
-    const bool taps_first = !op.getDepthwise() && op.getType().getDimSize(1) < few_channels;
+    const mlir::RankedTensorType type = op.getType();
+    const std::int64_t rank = type.getRank();
     const auto last = [&](mlir::Value v) {
       return ir::TransposeOp::create(builder, op.getLoc(), channels_last(v), v, channels_last_order(rank))
           .getResult();
     };
-    llvm::SmallVector<std::int64_t> order;  // of (o, c, kernel...)
-    for (std::int64_t i = 1; i < rank; ++i) order.push_back(i);
-    if (taps_first) std::rotate(order.begin(), order.begin() + 1, order.end());
-    order.push_back(0);
-    const mlir::RankedTensorType type = op.getType();
+    const bool exchanged = gives_transposed(op),
+               taps_first = !exchanged && !op.getDepthwise() && type.getDimSize(1) < few_channels;
+    mlir::Value x = last(op.getX()), g = last(op.getG());
+    std::int64_t rows = 1, columns = 0;  // axes of the weights (o, c, kernel...)
+    if (exchanged) {
+      std::swap(x, g);
+      std::swap(rows, columns);
+    }
+    llvm::SmallVector<std::int64_t> order;
+    for (std::int64_t i = 2; i < rank; ++i) order.push_back(i);
+    order.insert(taps_first ? order.end() : order.begin(), rows);
+    order.push_back(columns);
     const auto product_type =
         mlir::RankedTensorType::get(mlir::applyPermutation(type.getShape(), order), type.getElementType());
-    const std::int64_t panel = target_.panel_width(type.getDimSize(0), type.getElementTypeBitWidth());
-    const mlir::Value x = last(op.getX()), g = last(op.getG());
+    const std::int64_t panel = target_.panel_width(type.getDimSize(columns), type.getElementTypeBitWidth());
     auto product =
         ir::WeightsProductOp::create(builder, op.getLoc(), product_type, x, g, op.getDepthwise(), taps_first,
                                      static_cast<std::uint64_t>(panel), op.getStride(), op.getDilate());
@@ -119,6 +125,17 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         ir::TransposeOp::create(builder, op.getLoc(), type, product, mlir::invertPermutationVector(order));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
+  }
+
+  /// Whether the product is computed with x and g exchanged, which gives the transposed result: where both
+  /// have the same places, and there are at least as many output channels. The kernel packs g, so g has the
+  /// fewer channels then.
+  static bool gives_transposed(ir::ConvolutionWeightsOp op) {
+    const auto is_one = [](std::int64_t extent) { return extent == 1; };
+    const auto shape = op.getType().getShape();
+    return !op.getDepthwise() && llvm::all_of(shape.drop_front(2), is_one) &&
+           llvm::all_of(op.getStride(), is_one) && shape[0] >= shape[1] &&
+           ir::ranked(op.getX()).getShape().drop_front(2) == ir::ranked(op.getG()).getShape().drop_front(2);
   }
 
   mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {

@@ -85,6 +85,12 @@ const Convolution convolutions[] = {
     {3, 1, 2, 18, {{19, 23}, {3, 3}, {}, {}, {1, 1}}},
     {1, 1, 33, 50, {{40, 27}, {2, 2}}},
     {2, 1, 3, 6, {{1100}, {3}}},
+    // channels whose lines compete for the sets of a cache, with one tap and with several
+    {1, 1, 256, 130, {{30, 20}, {1, 1}}},
+    {1, 1, 256, 128, {{20, 20}, {1, 2}}},
+    // one tap, and more output channels than input channels
+    {2, 1, 35, 35, {{6, 5}, {1, 1}}},
+    {1, 1, 33, 140, {{23, 25}, {1, 1}, {}, {}, {1, 1}}},
     // depthwise: channels of less than a register, of several, and a rest
     {2, 3, 1, 1, {{1, 1}, {1, 1}}},
     {2, 3, 1, 1, {{9}, {3}, {2}, {}, {1}}},
@@ -102,7 +108,7 @@ TEST_CASE("gradients of weights: strides, distances, borders, extents of 1, chun
     check<float>(c, DType::f32);
     check<double>(c, DType::f64);
   }
-  for (const Convolution& c : {convolutions[7], convolutions[18]})
+  for (const Convolution& c : {convolutions[7], convolutions[22]})
     for (const DType dtype : {DType::f16, DType::bf16}) check<float>(c, dtype);
 }
 

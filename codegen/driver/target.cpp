@@ -60,16 +60,16 @@ CpuTarget select_cpu(Isa request) {
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
   const bool software_prefetch = !machine().prefetches_streams;
-  const std::int64_t l2_bytes = machine().l2.bytes;
+  const std::int64_t l2_bytes = machine().l2.bytes, l2_ways = std::max(machine().l2.ways, 1);
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", software_prefetch, l2_bytes};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", software_prefetch, l2_bytes, l2_ways};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use native");
-      return {Isa::avx2, 32, "x86-64-v3", "", software_prefetch, l2_bytes};
+      return {Isa::avx2, 32, "x86-64-v3", "", software_prefetch, l2_bytes, l2_ways};
     default:
-      return {Isa::scalar, 0, "x86-64", "", software_prefetch, l2_bytes};
+      return {Isa::scalar, 0, "x86-64", "", software_prefetch, l2_bytes, l2_ways};
   }
 }
 

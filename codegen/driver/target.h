@@ -20,8 +20,9 @@ struct CpuTarget {
   /// Whether loops prefetch the memory that they stream through. AMD's processors detect streams themselves,
   /// and a software prefetch then costs up to a fifth. It is part of a kernel's key, not of the target's id.
   bool software_prefetch = false;
-  /// Bytes of a core's L2 on this machine. Parameters of kernels may depend on it; code may if its key does.
-  std::int64_t l2_bytes = 512 * 1024;
+  /// Bytes and ways of a core's L2 on this machine. Parameters of kernels may depend on them; code may if its
+  /// key does.
+  std::int64_t l2_bytes = 512 * 1024, l2_ways = 8;
 
   /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
   /// 4-byte elements, so that types of different widths have one lane count.

@@ -64,6 +64,17 @@ func.func @weights(%x: tensor<1x32x9x9xf32>, %g: tensor<1x20x3x5xf32>, %few: ten
   return %0, %1 : tensor<20x32x5x5xf32>, tensor<20x4x5x5xf32>
 }
 
+// Where both operands have the same places, the one with more channels gives the rows.
+// CHECK-LABEL: func.func @weights_of_one_tap
+// CHECK-DAG: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// CHECK-DAG: %[[G:.*]] = kiln.transpose %arg1 [0, 2, 3, 1]
+// CHECK: kiln.weights_product %[[G]], %[[X]] {{.*}} : tensor<1x3x5x20xf32>, tensor<1x3x5x12xf32> -> tensor<20x1x1x12xf32>
+// CHECK-NEXT: kiln.transpose %{{.*}} [0, 3, 1, 2] : tensor<20x1x1x12xf32> -> tensor<20x12x1x1xf32>
+func.func @weights_of_one_tap(%x: tensor<1x12x3x5xf32>, %g: tensor<1x20x3x5xf32>) -> tensor<20x12x1x1xf32> {
+  %0 = kiln.convolution_weights %x, %g {dilate = array<i64: 1, 1>, kernel = array<i64: 1, 1>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x3x5xf32>, tensor<1x20x3x5xf32> -> tensor<20x12x1x1xf32>
+  return %0 : tensor<20x12x1x1xf32>
+}
+
 // Channels last, between two transposes.
 // CHECK-LABEL: func.func @convolution
 // CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]

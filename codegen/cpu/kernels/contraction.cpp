@@ -38,19 +38,18 @@ class Emitter {
     panel_stride_ = params_["panel_stride"];
     lhs_k_stride_ = params_["lhs_k_stride"];
     take_scratch();
+    // Consecutive tasks of one column block reuse its packed B; where A is packed, too, those of one row
+    // block its packed A.
     const Value column_blocks = params_["column_blocks"], one = e.index(1), none = e.index(-1);
-    if (!plan_.column_block_outer)
-      return e.loop(args_.begin, args_.end, one,
-                    [&](Value task) { compute(e.div(task, column_blocks), e.rem(task, column_blocks)); });
-    // The next row block of the same column block reuses the packed B.
-    const Value blocks = e.div(e.add(params_["row_tiles"], e.sub(params_["block_row_tiles"], one)),
-                               params_["block_row_tiles"]);
+    const Value row_blocks = e.div(e.add(params_["row_tiles"], e.sub(params_["block_row_tiles"], one)),
+                                   params_["block_row_tiles"]);
+    const Value inner_blocks = plan_.column_block_outer ? row_blocks : column_blocks;
     e.loop(args_.begin, args_.end, one, none,
-           [&](Value task, mlir::ValueRange packed) -> llvm::SmallVector<Value> {
-             const Value column_block = e.div(task, blocks);
-             is_new_column_block_ = e.less(packed[0], column_block);
-             compute(e.rem(task, blocks), column_block);
-             return {column_block};
+           [&](Value task, mlir::ValueRange last) -> llvm::SmallVector<Value> {
+             const Value outer = e.div(task, inner_blocks), inner = e.rem(task, inner_blocks);
+             is_new_outer_block_ = e.less(last[0], outer);
+             plan_.column_block_outer ? compute(inner, outer) : compute(outer, inner);
+             return {outer};
            });
   }
 
@@ -65,6 +64,10 @@ class Emitter {
       free = e.element(totals_, e.mul(row_tiles_of_task, e.index(plan_.tile_elements())), wide());
     }
     (plan_.packer ? packed_ : copies_) = free;
+    if (plan_.packs_lhs) {
+      const Value panels = e.mul(params_["block_column_tiles"], e.index(plan_.size.panels));
+      strips_ = e.element(packed_, e.mul(panels, panel_stride_), tile_.dtype);
+    }
   }
 
   /// One task.
@@ -75,8 +78,14 @@ class Emitter {
     end_column_tile_ =
         e.min(e.add(first_column_tile_, params_["block_column_tiles"]), params_["column_tiles"]);
     if (plan_.one_chunk) {
-      if (plan_.packer) e.when(is_new_column_block_, [&] { pack(e.index(0), params_["k_extent"]); });
-      return over_chunk(e.index(0), params_["k_extent"]);
+      const Value from = e.index(0), to = params_["k_extent"];
+      if (plan_.packs_lhs) {
+        e.when(is_new_outer_block_, [&] { pack_lhs(from, to); });
+        pack(from, to);
+      } else if (plan_.packer) {
+        e.when(is_new_outer_block_, [&] { pack(from, to); });
+      }
+      return over_chunk(from, to);
     }
     // Chunk by chunk for all rows of the block, so that the chunk of a panel stays in L1; totals are in
     // memory.
@@ -85,6 +94,7 @@ class Emitter {
     e.loop(e.index(0), params_["k_extent"], length, [&](Value from) {
       const Value to = e.min(e.add(from, length), params_["k_extent"]);
       if (plan_.packer) pack(from, to);
+      if (plan_.packs_lhs) pack_lhs(from, to);
       if (plan_.copies_lhs) each_row_tile(lhs_, [&](const RowTile& row_tile) { copy(row_tile, from, to); });
       over_chunk(from, to);
     });
@@ -190,6 +200,47 @@ class Emitter {
 
   std::int64_t first_epilogue() const { return Params::end<AxisParams>(plan_.outer_count); }
 
+  /// Packs A of the row block. Its elements at consecutive k are on lines of their own, which several row
+  /// tiles share: some values of k at a time, so that these lines are still in L2 for the next row tile.
+  void pack_lhs(Value from, Value to) {
+    const Value length = e.index(tuning::packed_lhs_k);
+    e.loop(from, to, length, [&](Value first) {
+      const Value end = e.min(e.add(first, length), to);
+      each_row_tile(lhs_, [&](const RowTile& row_tile) {
+        const Value strip = strip_of(row_tile, from);
+        e.loop(first, end, e.index(1), [&](Value k) {
+          const Value in = e.element(row_tile.lhs, lhs_offset(k), tile_.dtype),
+                      out = e.element(strip, e.mul(k, e.index(row_tile.rows)), tile_.dtype);
+          pack_rows(row_tile.rows, in, out);
+        });
+      });
+    });
+  }
+  /// A's elements of a tile's rows at one k, in registers as far as rows are neighbours in memory. A register
+  /// that is not full overwrites what follows, which is packed later.
+  void pack_rows(int rows, Value in, Value out) {
+    const bool has_masks = size_of(tile_.dtype) >= 4;
+    for (int row = 0, run; row < rows; row += run) {
+      for (run = 1; run < tile_.lanes && row + run < rows; ++run)
+        if (plan_.offset_in_lhs(row + run) != plan_.offset_in_lhs(row) + run) break;
+      if (run < tile_.lanes && !has_masks) run = 1;
+      const int lanes = run == 1 ? 1 : tile_.lanes;
+      const Value mask = run < lanes ? e.mask_below(run, lanes) : Value();
+      e.store(e.load(e.element(in, e.index(plan_.offset_in_lhs(row)), tile_.dtype), tile_.dtype, lanes, mask),
+              e.element(out, e.index(row), tile_.dtype), tile_.dtype, lanes);
+    }
+  }
+  /// Where the packed A of a row tile would begin at k = 0.
+  Value strip_of(const RowTile& row_tile, Value from) {
+    const Value number = e.mul(row_tile.number, e.index(plan_.strip_elements()));
+    return e.element(strips_, e.sub(number, e.mul(from, e.index(row_tile.rows))), tile_.dtype);
+  }
+  /// A's offset at k.
+  Value lhs_offset(Value k) {
+    if (plan_.table) return e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64);
+    return plan_.k_class == 1 ? k : e.mul(k, lhs_k_stride_);
+  }
+
   /// Copies A's rows of a row tile.
   void copy(const RowTile& row_tile, Value from, Value to) {
     const Value own = e.element(copies_, e.mul(row_tile.number, e.index(plan_.copy_elements())), tile_.dtype);
@@ -230,7 +281,8 @@ class Emitter {
     Tile tile = tile_;
     tile.rows = row_tile.rows;
     const Value base =
-        plan_.copies_lhs
+        plan_.packs_lhs ? strip_of(row_tile, from)
+        : plan_.copies_lhs
             ? e.element(copies_, e.sub(e.mul(row_tile.number, e.index(plan_.copy_elements())), from),
                         tile_.dtype)
             : row_tile.lhs;
@@ -241,11 +293,7 @@ class Emitter {
     const auto slice =
         plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, rhs, from, to)) : std::nullopt;
     return tile.emit(e, from, to, [&](Value k) {
-      Value step = k;
-      if (plan_.table)
-        step = e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64);
-      else if (plan_.k_class != 1)
-        step = e.mul(k, lhs_k_stride_);
+      const Value step = plan_.packs_lhs ? e.mul(k, e.index(row_tile.rows)) : lhs_offset(k);
       Tile::Operands operands;
       const Value row_of_panel = e.mul(k, e.index(plan_.panel));
       for (const Value panel : panels)
@@ -347,9 +395,9 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, copies_, packed_;
+  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, copies_, packed_, strips_;
   // Of the task.
-  Value is_new_column_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
+  Value is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
   // Of the column tile.
   Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
   // Of the outer index.

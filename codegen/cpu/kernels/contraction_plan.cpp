@@ -59,6 +59,19 @@ bool collapses_outer(const ContractionSizes& sizes, const LargestTile& largest, 
   return (rows.most - !rows.even) * largest.panels * vectors < tuning::least_accumulators;
 }
 
+/// Whether a column tile finds the lines of A that the tile before it read evicted from L2, half of which
+/// holds the packed B: where consecutive k lie on lines of their own, too many of which map to the same sets.
+/// Such an A is packed, if enough columns use it again.
+bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& target) {
+  const std::int64_t k_stride = p.k_offsets.size() < 2 ? p.k_stride : p.k_offsets[1] - p.k_offsets[0];
+  if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::least_packed_lhs_columns)
+    return false;
+  const std::int64_t stride_bytes = k_stride * static_cast<std::int64_t>(size_of(dtype)),
+                     way_bytes = target.l2_bytes / target.l2_ways,
+                     step = std::max(std::gcd(way_bytes, stride_bytes), tuning::cache_line_bytes);
+  return std::min(p.k_extent, Tile::chunk) > way_bytes / step * target.l2_ways / 2;
+}
+
 /// Tasks of a kernel that packs B itself. A packed column block takes half of L2, which A and the results
 /// stream through.
 void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuTarget& target,
@@ -73,13 +86,15 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuT
   const auto row_tiles_of = [&](std::int64_t rows) {
     return std::max<std::int64_t>(divideCeilSigned(rows, plan.size.rows()), 1);
   };
-  sizes.block_row_tiles =
-      std::clamp<std::int64_t>(sizes.row_tiles, 1, row_tiles_of(tuning::most_rows_per_packing));
+  sizes.block_row_tiles = std::clamp<std::int64_t>(
+      sizes.row_tiles, 1,
+      row_tiles_of(plan.packs_lhs ? tuning::most_packed_rows : tuning::most_rows_per_packing));
   while (sizes.block_row_tiles > row_tiles_of(2 * tuning::least_rows_per_packing) &&
          divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_blocks <
              tuning::least_packing_tasks)
     sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
   sizes.scratch_bytes = sizes.block_column_tiles * tile_bytes;
+  if (plan.packs_lhs) sizes.scratch_bytes += sizes.block_row_tiles * plan.strip_elements() * element_bytes;
 }
 
 /// Tasks of a kernel whose B is packed.
@@ -134,7 +149,8 @@ std::string ContractionPlan::key() const {
       !is_ragged()      ? ""
       : one_column_tile ? fmt::format("={}", last_columns)
                         : fmt::format("+{}", last_columns),
-      lhs_operand, rhs_operand, packer ? fmt::format(" packs-{}", packer->key()) : "", row_group_stride,
+      lhs_operand, rhs_operand,
+      packer ? fmt::format(" packs-{}{}", packer->key(), packs_lhs ? "-both" : "") : "", row_group_stride,
       row_stride, window_points.empty() ? "" : fmt::format(" points={}", fmt::join(window_points, ",")),
       table          ? "table"
       : k_class == 1 ? "1"
@@ -174,6 +190,7 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
       all_rows * ContractionPlan::copied_row_stride * element_bytes <= tuning::copy_bytes &&
       rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
           std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
+  const bool packs_lhs = !pools && row_stride == 1 && reads_evicted_lines(p, dtype, target);
   const LargestTile largest = largest_tile(
       rows, row_groups, (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
       p.panels, vectors_per_panel, pools, target);
@@ -210,8 +227,9 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,
       .copies_lhs = copies_lhs,
-      .column_block_outer = p.unpacked || (rhs_bytes > tuning::private_cache_bytes &&
-                                           rhs_bytes > p.lhs_elements * element_bytes),
+      .column_block_outer =
+          p.unpacked ? !packs_lhs
+                     : rhs_bytes > tuning::private_cache_bytes && rhs_bytes > p.lhs_elements * element_bytes,
       .prefetch_rhs = size.panels == 1 && !p.unpacked &&
                       rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
                                                                             : tuning::l2_rhs_bytes),
@@ -225,7 +243,8 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
       .rhs_operand = static_cast<int>(p.rhs),
       .table_operand = operands,
       .scratch_operand = operands + !p.k_offsets.empty(),
-      .packer = {}};
+      .packer = {},
+      .packs_lhs = packs_lhs};
   if (p.unpacked)
     plan.packer =
         Packer{dtype, lanes, Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};

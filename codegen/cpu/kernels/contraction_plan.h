@@ -35,6 +35,7 @@ struct ContractionPlan {
   std::size_t outer_count;  // axes outside of the one that tiles divide
   int lhs_operand, rhs_operand, table_operand, scratch_operand;
   std::optional<Packer> packer;  // of B, if it is not packed yet
+  bool packs_lhs;                // the kernel packs A, too
 
   /// Between copied rows of A: not a multiple of a page.
   static constexpr std::int64_t copied_row_stride = Tile::chunk + 16;
@@ -42,8 +43,14 @@ struct ContractionPlan {
   /// Of A, for a row tile.
   std::int64_t copy_elements() const { return copies_lhs ? size.rows() * copied_row_stride : 0; }
 
+  /// Of packed A, for a row tile and a chunk of k: the elements of all rows at one k, then those at the next.
+  /// The last store may write a register; not a multiple of a page.
+  std::int64_t strip_elements() const { return size.rows() * Tile::chunk + tile.lanes + 16; }
+
   /// A's offset of row r of a tile, relative to the tile.
-  std::int64_t row_offset(int r) const { return copies_lhs ? r * copied_row_stride : offset_in_lhs(r); }
+  std::int64_t row_offset(int r) const {
+    return packs_lhs ? r : copies_lhs ? r * copied_row_stride : offset_in_lhs(r);
+  }
   std::int64_t offset_in_lhs(int r) const {
     const int in_group = r % size.rows_per_group;
     return r / size.rows_per_group * row_group_stride +
