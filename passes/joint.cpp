@@ -109,6 +109,8 @@ class Cutter {
 
   CutJoint run() {
     CutJoint out;
+    for (mlir::Operation* op : values_.recomputed)
+      if (is_repeated(op)) out.recomputed_bytes += static_cast<std::size_t>(ir::bytes_of(op->getResult(0)));
     out.report = report();
     out.forward = forward(out);
     out.backward = backward(out);
@@ -204,12 +206,17 @@ class Cutter {
     half.clone(op);
   }
 
+  /// Whether a recomputed operation runs in both parts.
+  bool is_repeated(mlir::Operation* op) const {
+    return values_.forward.contains(op) && op->getNumOperands() > 0;
+  }
+
   std::string report() const {
     std::int64_t kept = 0;
     for (mlir::Value v : values_.kept) kept += ir::bytes_of(v);
     std::map<std::string, std::size_t> recomputed;
     for (mlir::Operation* op : values_.recomputed)
-      if (values_.forward.contains(op) && op->getNumOperands() > 0) ++recomputed[place_of(op)];
+      if (is_repeated(op)) ++recomputed[place_of(op)];
     std::string text = fmt::format(
         "// the forward part saves {} values of {} bytes; the backward part also reads {} inputs and outputs "
         "of {} bytes\n",

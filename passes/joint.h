@@ -23,6 +23,7 @@ struct CutJoint {
   mlir::OwningOpRef<mlir::ModuleOp> backward;
   std::vector<std::int64_t> inputs, outputs;  ///< of the graph, which the backward function reads
   std::size_t saved = 0;                      ///< how many values are saved
+  std::size_t recomputed_bytes = 0;           ///< of values that both functions compute
   std::vector<bool>
       sums;            ///< by sum: whether it gets a term; only these are results of the backward function
   std::string report;  ///< what is saved and what is recomputed, and why: a line each

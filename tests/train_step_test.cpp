@@ -114,16 +114,21 @@ TEST_CASE("what is recomputed changes no bit, and the bytes that are saved", "[t
     for (const Recompute policy : {Recompute::none, Recompute::cheap, Recompute::all, Recompute::blocks})
       check_same_bits(eager, train(make, Mode::hybridized, 2, {.learning_rate = 0.1}, "sgd", policy));
   }
-  const auto saved = [](Task (*make)(), Recompute policy) {
+  const auto recorded = [](Task (*make)(), Recompute policy) {
     const Task task = make();
     task.net->hybridize({.recompute = policy});
     const autograd::Record record;
     (*task.net)(task.x);
-    return task.net->compiled_calls().at(0).saved_bytes;
+    return task.net->compiled_calls().at(0);
   };
+  const auto saved = [&](Task (*make)(), Recompute policy) { return recorded(make, policy).saved_bytes; };
   for (Task (*make)() : {convolutions, residual, mixed}) {
     CHECK(saved(make, Recompute::cheap) < saved(make, Recompute::none));
     CHECK(saved(make, Recompute::all) < saved(make, Recompute::cheap));
+    CHECK(recorded(make, Recompute::none).recomputed_bytes == 0);
+    CHECK(recorded(make, Recompute::cheap).recomputed_bytes > 0);
+    CHECK(recorded(make, Recompute::all).recomputed_bytes >=
+          recorded(make, Recompute::cheap).recomputed_bytes);
   }
   CHECK(saved(residual, Recompute::blocks) < saved(residual, Recompute::none));
 }

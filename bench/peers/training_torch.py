@@ -7,18 +7,12 @@
 Prints a JSON line for each workload: the minimum of samples of one step, in us. THREADS and SECONDS in the
 environment: 1 thread and 5 seconds of samples unless given.
 """
-import json
-import os
-import sys
-import time
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torchvision
 
-THREADS = int(os.environ.get("THREADS", "1"))
-SECONDS = float(os.environ.get("SECONDS", "5"))
+import steps
 
 
 def labels(count, classes):
@@ -31,7 +25,7 @@ def step_of(net, optimizer, loss):
         value = loss()
         value.backward()
         optimizer.step()
-        return value
+        return value.item()
     net.train()
     return step
 
@@ -122,7 +116,7 @@ def dcgan():
         value = loss(judge(make(noise)), yes)
         value.backward()
         maker.step()
-        return value
+        return value.item()
     return step
 
 
@@ -206,28 +200,7 @@ WORKLOADS = {
 }
 
 
-def minimum_us(step):
-    for _ in range(2):
-        step()
-    best, end = float("inf"), time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        begin = time.perf_counter()
-        step().item()
-        best = min(best, time.perf_counter() - begin)
-    return best * 1e6
-
-
-def main():
-    names = sys.argv[1:] or list(WORKLOADS)
-    unknown = [n for n in names if n not in WORKLOADS]
-    if unknown:
-        sys.exit(f"training_torch: no workload {unknown[0]}; there are {', '.join(WORKLOADS)}")
-    torch.set_num_threads(THREADS)
-    for name in names:
-        torch.manual_seed(0)
-        row = {"workload": name, "peer": "PyTorch", "threads": THREADS, "min_us": minimum_us(WORKLOADS[name]())}
-        print(json.dumps(row), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(steps.THREADS)
+    torch.manual_seed(0)
+    steps.run("PyTorch", WORKLOADS)

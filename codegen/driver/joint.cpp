@@ -74,6 +74,7 @@ passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& re
 
 JointCode::JointCode(Entries entries, const CompileOptions& options)
     : saved_bytes(static_cast<std::size_t>(entries.forward_code->plan().saved_bytes)),
+      recomputed_bytes(entries.recomputed_bytes),
       entries_(std::move(entries)),
       options_(options) {
   options_.stages = nullptr;
@@ -120,7 +121,7 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
     passes::CutJoint cut = cut_graph(graph, request, policy, c);
     std::vector<std::uint32_t> trained = trained_of(graph, request);
     JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
-                               bytecode_of(*cut.backward), cut.saved};
+                               bytecode_of(*cut.backward), cut.saved, cut.recomputed_bytes};
     unmark_parameters(function_of(*cut.forward), trained);
     entries.forward_code = codegen::compile_module(*cut.forward, c);
     code = std::make_shared<JointCode>(std::move(entries), options);

@@ -31,7 +31,7 @@ class JointCode {
   struct Entries {
     std::shared_ptr<const Executable> forward_code;
     std::string forward, backward;
-    std::size_t saved = 0;
+    std::size_t saved = 0, recomputed_bytes = 0;
   };
   JointCode(Entries entries, const CompileOptions& options);
   JointCode(const JointCode&) = delete;
@@ -48,6 +48,7 @@ class JointCode {
 
   std::vector<std::int64_t> inputs, outputs;
   std::size_t saved_bytes;             ///< of both entries' plans
+  std::size_t recomputed_bytes;        ///< of values that both entries compute
   std::vector<bool> sums;              ///< by sum: whether it gets a term
   std::vector<std::uint32_t> trained;  ///< inputs of the graph: parameters that want a gradient
 

@@ -34,7 +34,7 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
     if (pair.request.heads == k->heads) return pair;
   ir::GradientRequest request{k->heads, recorded.request.sums, recorded.request.running};
   auto code = compile_joint(graph_, request, policy_, options_);
-  saved_bytes_ = code->saved_bytes;
+  latest_ = code;
   ir::GradientUses uses = recorded.uses;
   add_missing(uses.inputs, code->inputs);
   add_missing(uses.outputs, code->outputs);
@@ -46,9 +46,9 @@ void JointCodes::found(const ir::GradientRequest& request) {
   if (Known* const k = find(request.sums)) k->heads = request.heads;
 }
 
-std::size_t JointCodes::saved_bytes() const {
+std::shared_ptr<const JointCode> JointCodes::latest() const {
   const std::lock_guard lock(mutex_);
-  return saved_bytes_;
+  return latest_;
 }
 
 }  // namespace kiln::detail

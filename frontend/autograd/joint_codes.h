@@ -33,8 +33,8 @@ class JointCodes {
   const Pair& expected(const GradientCode::Known& recorded);
   /// A backward pass of such a call found gradients of these outputs.
   void found(const ir::GradientRequest& request);
-  /// What the pair compiled last saves, in bytes; 0 if there is none.
-  std::size_t saved_bytes() const;
+  /// Of the pair compiled last; null if there is none.
+  std::shared_ptr<const JointCode> latest() const;
 
  private:
   struct Known {
@@ -48,7 +48,7 @@ class JointCodes {
   Recompute policy_;
   CompileOptions options_;
   mutable std::mutex mutex_;
-  std::size_t saved_bytes_ = 0;
+  std::shared_ptr<const JointCode> latest_;
   std::deque<Known> known_;
 };
 

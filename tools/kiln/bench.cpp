@@ -32,13 +32,19 @@ struct Arguments {
   bool train = false;
 };
 
+/// What the calls of a hybridized step leave to their backward parts.
+struct Recordings {
+  std::size_t saved_bytes = 0, recomputed_bytes = 0;
+};
+
 struct Result {
   std::string mode;
   Device device;
   int threads;
   double median_us, min_us;
   PrepareStats stats;
-  std::size_t saved_bytes, peak_bytes;
+  Recordings recordings;
+  std::size_t peak_bytes;
   std::vector<Profile::Kernel> profile;  ///< of one call, with --kernels
 };
 
@@ -47,13 +53,12 @@ struct Workload {
   std::function<void()> run;
   /// After the first: the cost of preparing it, of a step the number of kernels alone.
   std::function<PrepareStats()> stats;
-  /// What the forward part of a hybridized step saves for the backward part.
-  std::function<std::size_t()> saved_bytes;
+  std::function<Recordings()> recordings;
 };
 
 Workload call_of(const Model& model, const std::map<std::string, Tensor>& inputs, const RunOptions& options) {
   auto prepared = std::make_shared<PreparedModel>(model.prepare(inputs, options));
-  return {[=] { prepared->run(); }, [=] { return prepared->stats(); }, [] { return std::size_t{0}; }};
+  return {[=] { prepared->run(); }, [=] { return prepared->stats(); }, [] { return Recordings(); }};
 }
 
 /// A recorded call, its backward pass from ones, and an update by stochastic gradient descent, whose rate of
@@ -78,12 +83,15 @@ Workload step_of(const Model& model, const std::map<std::string, Tensor>& inputs
     for (const Profile::Kernel& k : profile.kernels()) stats.kernels += static_cast<std::size_t>(k.runs);
     return stats;
   };
-  const auto saved_bytes = [=] {
-    std::size_t all = 0;
-    for (const CompiledCall& call : training->network().compiled_calls()) all += call.saved_bytes;
+  const auto recordings = [=] {
+    Recordings all;
+    for (const CompiledCall& call : training->network().compiled_calls()) {
+      all.saved_bytes += call.saved_bytes;
+      all.recomputed_bytes += call.recomputed_bytes;
+    }
     return all;
   };
-  return {step, stats, saved_bytes};
+  return {step, stats, recordings};
 }
 
 double microseconds(Clock::time_point since) {
@@ -134,7 +142,7 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
           median,
           times.front(),
           stats,
-          workload.saved_bytes(),
+          workload.recordings(),
           peak,
           std::move(kernels)};
 }
@@ -159,7 +167,8 @@ void print_json(const std::vector<Result>& results, bool train) {
                     {"compile_ms", r.stats.compile_ms},
                     {"kernels", r.stats.kernels}});
     if (train) {
-      list.back()["saved_bytes"] = r.saved_bytes;
+      list.back()["saved_bytes"] = r.recordings.saved_bytes;
+      list.back()["recomputed_bytes"] = r.recordings.recomputed_bytes;
     } else {
       list.back()["arena_bytes"] = r.stats.arena_bytes;
       list.back()["arena_lower_bound"] = r.stats.arena_lower_bound;
@@ -194,9 +203,10 @@ void print_table(const std::vector<Result>& results, bool train) {
     fmt::print("on {}, until {}\n", results.front().device.str(),
                train ? "its work is done" : "the results are copied to the CPU");
   fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {} {:>7}\n", "mode", "threads", "median us", "min us",
-             "compile ms", "kernels", train ? "  saved" : "  arena   least", "peak");
+             "compile ms", "kernels", train ? "  saved recomp." : "  arena   least", "peak");
   for (const Result& r : results) {
-    const std::string memory = train ? fmt::format("{:>7}", size_text(r.saved_bytes))
+    const std::string memory = train ? fmt::format("{:>7} {:>7}", size_text(r.recordings.saved_bytes),
+                                                   size_text(r.recordings.recomputed_bytes))
                                      : fmt::format("{:>7} {:>7}", size_text(r.stats.arena_bytes),
                                                    size_text(r.stats.arena_lower_bound));
     fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.threads, r.median_us,

@@ -113,7 +113,10 @@ std::vector<CompiledCall> HybridBlock::compiled_calls() const {
     const ExecutablePlan& plan = code->plan();
     c.kernels = kernel_count(plan);
     c.arena_bytes = static_cast<std::size_t>(plan.arena_bytes);
-    c.saved_bytes = call->joint ? call->joint->saved_bytes() : 0;
+    if (const auto joint = call->joint ? call->joint->latest() : nullptr) {
+      c.saved_bytes = joint->saved_bytes;
+      c.recomputed_bytes = joint->recomputed_bytes;
+    }
     c.compile_ms = plan.compile_ms;
   }
   return out;

@@ -253,6 +253,7 @@ struct CompiledCall {
   /// What a recorded call saves for its backward pass besides its inputs and results, in bytes
   /// (HybridizeOptions::recompute); 0 before the first.
   std::size_t saved_bytes = 0;
+  std::size_t recomputed_bytes = 0;  ///< of values of such a call that its backward pass computes again
   double compile_ms = 0;
 };
 
