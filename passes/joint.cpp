@@ -110,7 +110,9 @@ class Cutter {
   CutJoint run() {
     CutJoint out;
     for (mlir::Operation* op : values_.recomputed)
-      if (is_repeated(op)) out.recomputed_bytes += static_cast<std::size_t>(ir::bytes_of(op->getResult(0)));
+      if (is_repeated(op) && !ir::is_view_op(op))
+        for (mlir::Value v : op->getResults())
+          out.recomputed_bytes += static_cast<std::size_t>(ir::bytes_of(v));
     out.report = report();
     out.forward = forward(out);
     out.backward = backward(out);
