@@ -9,6 +9,15 @@ import time
 
 THREADS = int(os.environ.get("THREADS", "1"))
 SECONDS = float(os.environ.get("SECONDS", "5"))
+workloads = {}
+
+
+def workload(name):
+    """Decorator: the function makes the step of this workload."""
+    def register(make):
+        workloads[name] = make
+        return make
+    return register
 
 
 def minimum_us(step):
@@ -23,7 +32,7 @@ def minimum_us(step):
     return best * 1e6
 
 
-def run(peer, workloads):
+def run(peer):
     names = sys.argv[1:] or list(workloads)
     unknown = [n for n in names if n not in workloads]
     if unknown:

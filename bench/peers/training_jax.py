@@ -129,12 +129,14 @@ def layer_norm(p, x, epsilon=1e-5):
     return (x - mean) * lax.rsqrt(variance + epsilon) * p[0] + p[1]
 
 
+@steps.workload("train_mlp_b64")
 def mlp():
     params = [dense_params(256, 512), dense_params(128, 256), dense_params(2, 128)]
     return classifier(params, lambda p, x: dense(p[2], nn.relu(dense(p[1], nn.relu(dense(p[0], x))))),
                       normal(64, 512), 2, sgd(0.01))
 
 
+@steps.workload("train_lenet_b64")
 def lenet():
     params = [(draw(5, 5, 1, 6), jnp.zeros(6)), (draw(5, 5, 6, 16), jnp.zeros(16)), dense_params(120, 256),
               dense_params(84, 120), draw(84, 10)]
@@ -175,14 +177,17 @@ def resnet18_network(p, x):
     return dense(p["out"], jnp.mean(x, (1, 2)))
 
 
+@steps.workload("train_resnet18_cifar_b32")
 def resnet18_cifar():
     return classifier(resnet18_params(True, 10), resnet18_network, normal(32, 32, 32, 3), 10, sgd(0.01, 0.9))
 
 
+@steps.workload("train_resnet18_b8")
 def resnet18():
     return classifier(resnet18_params(False, 1000), resnet18_network, normal(8, 224, 224, 3), 1000, sgd(0.01, 0.9))
 
 
+@steps.workload("train_mobilenet_v2_b8")
 def mobilenet():
     plan, inputs = [], 32
     for expansion, channels, count, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
@@ -213,6 +218,7 @@ def mobilenet():
     return classifier(params, network, normal(8, 224, 224, 3), 1000, sgd(0.01, 0.9))
 
 
+@steps.workload("train_vae_b128")
 def vae():
     params = {"hidden": dense_params(400, 784), "mean": dense_params(20, 400), "variance": dense_params(20, 400),
               "back": dense_params(400, 20), "pixels": dense_params(784, 400)}
@@ -227,6 +233,7 @@ def vae():
     return step_of(params, adam(0.001), loss, jnp.asarray(random.random((128, 784)), jnp.float32))
 
 
+@steps.workload("train_dcgan_b32")
 def dcgan():
     make, inputs = [], 100
     for channels in (256, 128, 64, 3):
@@ -306,6 +313,17 @@ def layer(is_gpt, width=768, heads=12, inner=3072):
     return step_of(params, adam(0.0001, epsilon=1e-6, decay=0.01), loss, normal(4, 128, 768), normal(4, 128, 768))
 
 
+@steps.workload("train_bert_layer_b4")
+def bert_layer():
+    return layer(is_gpt=False)
+
+
+@steps.workload("train_gpt_block_b4")
+def gpt_block():
+    return layer(is_gpt=True)
+
+
+@steps.workload("train_lstm_lm_b32")
 def lstm_lm(words=10_000, hidden=200, time=35, batch=32):
     cells = [{"x": draw(hidden, 4 * hidden), "h": draw(hidden, 4 * hidden), "b": jnp.zeros(4 * hidden)}
              for _ in range(2)]
@@ -330,6 +348,7 @@ def lstm_lm(words=10_000, hidden=200, time=35, batch=32):
     return step_of(params, sgd(1.0), loss, y.reshape(time, batch), y)
 
 
+@steps.workload("train_skip_gram_b512")
 def skip_gram(words=50_000, size=128):
     params = [draw(words, size), draw(words, size)]
 
@@ -339,19 +358,5 @@ def skip_gram(words=50_000, size=128):
     return step_of(params, adam(0.001), loss, labels(512, words), labels(3072, words).reshape(512, 6), y)
 
 
-WORKLOADS = {
-    "train_mlp_b64": mlp,
-    "train_lenet_b64": lenet,
-    "train_resnet18_cifar_b32": resnet18_cifar,
-    "train_resnet18_b8": resnet18,
-    "train_mobilenet_v2_b8": mobilenet,
-    "train_vae_b128": vae,
-    "train_dcgan_b32": dcgan,
-    "train_bert_layer_b4": lambda: layer(False),
-    "train_gpt_block_b4": lambda: layer(True),
-    "train_lstm_lm_b32": lstm_lm,
-    "train_skip_gram_b512": skip_gram,
-}
-
 if __name__ == "__main__":
-    steps.run("JAX", WORKLOADS)
+    steps.run("JAX")

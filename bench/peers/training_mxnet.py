@@ -61,11 +61,13 @@ def sequential(*layers):
     return net
 
 
+@steps.workload("train_mlp_b64")
 def mlp():
     net = sequential(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
     return classifier(net, nd.random.normal(shape=(64, 512)), 2)
 
 
+@steps.workload("train_lenet_b64")
 def lenet():
     net = sequential(nn.Conv2D(6, 5, activation="relu"), nn.MaxPool2D(), nn.Conv2D(16, 5, activation="relu"),
                      nn.MaxPool2D(), nn.Flatten(), nn.Dense(120, activation="relu"),
@@ -73,15 +75,18 @@ def lenet():
     return classifier(net, nd.random.normal(shape=(64, 1, 28, 28)), 10)
 
 
+@steps.workload("train_resnet18_cifar_b32")
 def resnet18_cifar():
     net = vision.get_resnet(1, 18, classes=10, thumbnail=True)
     return classifier(net, nd.random.normal(shape=(32, 3, 32, 32)), 10, 0.9)
 
 
+@steps.workload("train_resnet18_b8")
 def resnet18():
     return classifier(vision.resnet18_v1(), nd.random.normal(shape=(8, 3, 224, 224)), 1000, 0.9)
 
 
+@steps.workload("train_mobilenet_v2_b8")
 def mobilenet():
     return classifier(vision.mobilenet_v2_1_0(), nd.random.normal(shape=(8, 3, 224, 224)), 1000, 0.9)
 
@@ -102,11 +107,13 @@ class Autoencoder(gluon.HybridBlock):
         return F.sum(of_pixels, axis=1) - F.sum(v - F.square(m) - F.exp(v) + 1, axis=1) * 0.5
 
 
+@steps.workload("train_vae_b128")
 def vae():
     x = nd.random.uniform(0, 1, shape=(128, 784))
     return step_of(Autoencoder(), "adam", {"learning_rate": 0.001}, lambda net, x: net(x), x)
 
 
+@steps.workload("train_dcgan_b32")
 def dcgan():
     make, inputs = nn.HybridSequential(), 100
     for channels in (256, 128, 64, 3):
@@ -185,6 +192,16 @@ def layer(is_gpt):
                    lambda net, x, y: loss(net(x), y), x, y)
 
 
+@steps.workload("train_bert_layer_b4")
+def bert_layer():
+    return layer(is_gpt=False)
+
+
+@steps.workload("train_gpt_block_b4")
+def gpt_block():
+    return layer(is_gpt=True)
+
+
 class LanguageModel(gluon.HybridBlock):
     def __init__(self, words=10_000, hidden=200):
         super().__init__()
@@ -198,6 +215,7 @@ class LanguageModel(gluon.HybridBlock):
         return self.scores(F.reshape(self.lstm(self.embedding(x)), (-1, self.hidden)))
 
 
+@steps.workload("train_lstm_lm_b32")
 def lstm_lm():
     y = labels(35 * 32, 10_000)
     return step_of(LanguageModel(), "sgd", {"learning_rate": 1.0}, cross_entropy(), y.reshape((35, 32)), y)
@@ -214,6 +232,7 @@ class SkipGram(gluon.HybridBlock):
         return F.reshape(F.batch_dot(self.of_contexts(contexts), word), (0, -1))
 
 
+@steps.workload("train_skip_gram_b512")
 def skip_gram():
     loss = hybridized(gluon.loss.SigmoidBCELoss())
     y = nd.zeros((512, 6))
@@ -222,19 +241,5 @@ def skip_gram():
                    labels(512, 50_000), labels(3072, 50_000).reshape((512, 6)), y)
 
 
-WORKLOADS = {
-    "train_mlp_b64": mlp,
-    "train_lenet_b64": lenet,
-    "train_resnet18_cifar_b32": resnet18_cifar,
-    "train_resnet18_b8": resnet18,
-    "train_mobilenet_v2_b8": mobilenet,
-    "train_vae_b128": vae,
-    "train_dcgan_b32": dcgan,
-    "train_bert_layer_b4": lambda: layer(False),
-    "train_gpt_block_b4": lambda: layer(True),
-    "train_lstm_lm_b32": lstm_lm,
-    "train_skip_gram_b512": skip_gram,
-}
-
 if __name__ == "__main__":
-    steps.run("MXNet", WORKLOADS)
+    steps.run("MXNet")

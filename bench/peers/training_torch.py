@@ -36,11 +36,13 @@ def classifier(net, x, classes, momentum=0.0):
     return step_of(net, optimizer, lambda: F.cross_entropy(net(x), y))
 
 
+@steps.workload("train_mlp_b64")
 def mlp():
     net = nn.Sequential(nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2))
     return classifier(net, torch.randn(64, 512), 2)
 
 
+@steps.workload("train_lenet_b64")
 def lenet():
     net = nn.Sequential(
         nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
@@ -54,6 +56,7 @@ def last(x):
     return x.to(memory_format=torch.channels_last)
 
 
+@steps.workload("train_resnet18_cifar_b32")
 def resnet18_cifar():
     net = torchvision.models.resnet18(num_classes=10)
     net.conv1, net.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
@@ -61,10 +64,12 @@ def resnet18_cifar():
     return classifier(last(net), last(torch.randn(32, 3, 32, 32)), 10, momentum=0.9)
 
 
+@steps.workload("train_resnet18_b8")
 def resnet18():
     return classifier(last(torchvision.models.resnet18()), last(torch.randn(8, 3, 224, 224)), 1000, 0.9)
 
 
+@steps.workload("train_mobilenet_v2_b8")
 def mobilenet():
     net = torchvision.models.mobilenet_v2(dropout=0.0)
     return classifier(last(net), last(torch.randn(8, 3, 224, 224)), 1000, 0.9)
@@ -84,11 +89,13 @@ class Autoencoder(nn.Module):
         return (of_pixels - 0.5 * torch.sum(1 + v - m * m - torch.exp(v))) / x.shape[0]
 
 
+@steps.workload("train_vae_b128")
 def vae():
     net, x = Autoencoder(), torch.rand(128, 784)
     return step_of(net, torch.optim.Adam(net.parameters(), lr=0.001), lambda: net(x))
 
 
+@steps.workload("train_dcgan_b32")
 def dcgan():
     layers, inputs = [], 100
     for channels in (256, 128, 64, 3):
@@ -152,6 +159,16 @@ def layer(is_gpt):
     return step_of(net, optimizer, lambda: 0.5 * F.mse_loss(net(x), y))
 
 
+@steps.workload("train_bert_layer_b4")
+def bert_layer():
+    return layer(is_gpt=False)
+
+
+@steps.workload("train_gpt_block_b4")
+def gpt_block():
+    return layer(is_gpt=True)
+
+
 class LanguageModel(nn.Module):
     def __init__(self, words=10_000, hidden=200):
         super().__init__()
@@ -162,6 +179,7 @@ class LanguageModel(nn.Module):
         return self.scores(self.lstm(self.embedding(x))[0].flatten(0, 1))
 
 
+@steps.workload("train_lstm_lm_b32")
 def lstm_lm():
     net, y = LanguageModel(), labels(35 * 32, 10_000)
     x = y.view(35, 32)
@@ -177,6 +195,7 @@ class SkipGram(nn.Module):
         return torch.bmm(self.of_contexts(contexts), self.of_words(words).unsqueeze(2)).squeeze(2)
 
 
+@steps.workload("train_skip_gram_b512")
 def skip_gram():
     net, words, contexts = SkipGram(), labels(512, 50_000), labels(3072, 50_000).view(512, 6)
     y = torch.zeros(512, 6)
@@ -185,22 +204,7 @@ def skip_gram():
                    lambda: F.binary_cross_entropy_with_logits(net(words, contexts), y))
 
 
-WORKLOADS = {
-    "train_mlp_b64": mlp,
-    "train_lenet_b64": lenet,
-    "train_resnet18_cifar_b32": resnet18_cifar,
-    "train_resnet18_b8": resnet18,
-    "train_mobilenet_v2_b8": mobilenet,
-    "train_vae_b128": vae,
-    "train_dcgan_b32": dcgan,
-    "train_bert_layer_b4": lambda: layer(False),
-    "train_gpt_block_b4": lambda: layer(True),
-    "train_lstm_lm_b32": lstm_lm,
-    "train_skip_gram_b512": skip_gram,
-}
-
-
 if __name__ == "__main__":
     torch.set_num_threads(steps.THREADS)
     torch.manual_seed(0)
-    steps.run("PyTorch", WORKLOADS)
+    steps.run("PyTorch")
