@@ -53,6 +53,10 @@ TensorType to_tensor_type(mlir::Type type);
 inline mlir::RankedTensorType ranked(mlir::Value v) {
   return llvm::cast<mlir::RankedTensorType>(v.getType());
 }
+/// The type of an array of v's elements with another shape.
+inline mlir::RankedTensorType with_shape(mlir::Value v, llvm::ArrayRef<std::int64_t> shape) {
+  return mlir::RankedTensorType::get(shape, ranked(v).getElementType());
+}
 
 /// Whether the array has at most Shape::max_rank axes and max_array_bytes bytes.
 bool is_countable(mlir::Type type);

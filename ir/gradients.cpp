@@ -2,6 +2,7 @@
 // composition.
 #include "ir/gradients.h"
 
+#include "ir/at.h"
 #include "ir/window_gradients.h"
 #include "runtime/fail.h"
 
@@ -15,8 +16,6 @@ using Kind = Primitives::Kind;
 using Taped = Primitives::Taped;
 using Values = std::vector<Value>;
 using Wanted = std::vector<bool>;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// Arithmetic of a pointwise rule: half precision in f32, rounded once at the end.
 class Wide {

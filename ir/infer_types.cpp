@@ -10,7 +10,7 @@
 namespace kiln::ir {
 namespace {
 
-bool known(const Entry& e) { return e.output < e.node->types.size(); }
+bool has_type(const Entry& e) { return e.output < e.node->types.size(); }
 
 void check_input_count(const Node& node) {
   const OpDef& op = *node.op;
@@ -174,7 +174,7 @@ class Inference {
   }
 
   static bool inputs_known(const Node& node) {
-    return std::all_of(node.inputs.begin(), node.inputs.end(), known);
+    return std::all_of(node.inputs.begin(), node.inputs.end(), has_type);
   }
 
   PartialShape shape_of(const Place& place) const {
@@ -201,12 +201,12 @@ class Inference {
     // The dtype of a computed input is known after its own inputs.
     if (!dtype && user && !user->op->undeclared_dtype &&
         std::any_of(user->inputs.begin(), user->inputs.end(),
-                    [](const Entry& e) { return !known(e) && !e.node->is_variable(); }))
+                    [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); }))
       return;
     for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
       if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs);
     for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
-      if (const Entry& e = user->inputs[i]; known(e) && is_floating(e.node->types[e.output].dtype))
+      if (const Entry& e = user->inputs[i]; has_type(e) && is_floating(e.node->types[e.output].dtype))
         dtype = e.node->types[e.output].dtype;
     variable.types = {{dtype.value_or(DType::f32), shape.extents}};
     learnt_.push_back(&variable);
@@ -263,7 +263,7 @@ class Inference {
       const Entry& from = node.inputs[feed.input];
       Node& variable = *bodies_of(node)[feed.body]->inputs[feed.variable];
       const PartialShape shape = shape_of({&variable, 0});
-      if (!known(from) || !variable.types.empty() || !shape.complete()) continue;
+      if (!has_type(from) || !variable.types.empty() || !shape.complete()) continue;
       variable.types = {{from.node->types[from.output].dtype, shape.extents}};
       learnt_.push_back(&variable);
     }

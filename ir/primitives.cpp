@@ -1,6 +1,7 @@
 // Each primitive infers its result type by ir/result_types.h, then calls emit().
 #include "ir/primitives.h"
 
+#include "ir/at.h"
 #include "ir/result_types.h"
 #include "runtime/fail.h"
 
@@ -9,8 +10,6 @@
 
 namespace kiln::ir {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 void require_same(const char* what, const TensorType& a, const TensorType& b) {
   if (!(a == b)) fail("{} takes operands of one shape and dtype, got {} and {}", what, a.str(), b.str());

@@ -16,7 +16,7 @@ constexpr std::int64_t most_phases = 16;
 
 /// Output o is the sum over the taps k with a multiple of the stride at o + dilate * k - low of the element
 /// of g there: i of o + dilate * k - low = stride * i. The taps are those of the turned weight.
-struct Axis {
+struct SpatialAxis {
   std::int64_t taps, stride, dilate, low;
   std::int64_t elements, outputs;
 };
@@ -29,15 +29,15 @@ struct Phase {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 /// The number of outputs of a phase; of some the last is beyond the end of the axis.
-std::int64_t steps_of(const Axis& a) { return ceil_div(a.outputs, a.stride); }
+std::int64_t steps_of(const SpatialAxis& a) { return ceil_div(a.outputs, a.stride); }
 
 /// The last element that a phase reads, also where g has none.
-std::int64_t last_of(const Axis& a, const Phase& phase) {
+std::int64_t last_of(const SpatialAxis& a, const Phase& phase) {
   return phase.shift + steps_of(a) - 1 + phase.dilate * (phase.taps - 1);
 }
 
 /// Nothing if no element of g reaches the phase.
-std::optional<Phase> phase_of(const Axis& a, std::int64_t phase) {
+std::optional<Phase> phase_of(const SpatialAxis& a, std::int64_t phase) {
   const std::int64_t common = std::gcd(a.dilate, a.stride), step = a.stride / common;
   for (std::int64_t k = 0; k < std::min(step, a.taps); ++k) {
     const std::int64_t distance = phase + a.dilate * k - a.low;
@@ -70,19 +70,20 @@ Value convolve(Primitives& p, Value x, Value weight, const Shape& dilate, std::i
 }
 
 /// (N, F, spatial...) with extents of a multiple of the stride, of which the outputs are the first.
-Value first_outputs(Primitives& p, Value y, const std::vector<Axis>& axes) {
+Value first_outputs(Primitives& p, Value y, const std::vector<SpatialAxis>& axes) {
   Shape cut;
   for (std::size_t i = 0; i < axes.size(); ++i) cut.push_back(axes[i].outputs - p.shape(y)[i + 2]);
   return resized(p, y, 0, zeros(cut.rank()), cut);
 }
 
 /// A convolution for each phase, whose result is every stride-th output along each axis.
-Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const std::vector<Axis>& axes) {
+Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
+                const std::vector<SpatialAxis>& axes) {
   const int spatial = static_cast<int>(axes.size());
   const Shape weight = p.shape(turned);
   Shape whole{p.shape(g)[0], weight[0]}, step = ones(2), strides, outputs;
   Shape low, high;  // what the phases read beyond the ends of g
-  for (const Axis& a : axes) {
+  for (const SpatialAxis& a : axes) {
     whole.push_back(a.stride * steps_of(a));
     step.push_back(a.stride);
     strides.push_back(a.stride);
@@ -119,7 +120,8 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups, const
 
 /// One convolution with the filters of all phases; no axis is dilated. Tap stride * j + stride - 1 - phase of
 /// the padded weight is tap j of a phase, so that all phases read the same elements.
-Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups, const std::vector<Axis>& axes) {
+Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups,
+              const std::vector<SpatialAxis>& axes) {
   const int spatial = static_cast<int>(axes.size());
   const Shape weight = p.shape(turned);
   const std::int64_t images = p.shape(g)[0], filters = weight[0];
@@ -129,7 +131,7 @@ Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups, const s
   Shape phase_axes;
   split.push_back(weight[1]);
   for (int i = 0; i < spatial; ++i) {
-    const Axis& a = axes[at(i)];
+    const SpatialAxis& a = axes[at(i)];
     const std::int64_t within = (a.low % a.stride + a.stride) % a.stride;
     shift.push_back(-(a.low - within) / a.stride);
     low.push_back(a.stride - 1 - within);
@@ -180,7 +182,7 @@ Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpe
   const Window& w = spec.window;
   const Shape data = p.shape(g);
   const int spatial = w.kernel.rank();
-  std::vector<Axis> axes;
+  std::vector<SpatialAxis> axes;
   for (int i = 0; i < spatial; ++i) {
     const std::int64_t elements = data[at(i + 2)], reach = reach_of(w, i);
     if (elements < 1) fail("a transposed convolution needs pixels, got {}", data.str());
@@ -198,7 +200,7 @@ Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpe
     if (w.dilate == ones(spatial)) return at_once(p, g, turned, spec.groups, axes);
   }
   Shape shift, outputs;
-  for (const Axis& a : axes) {
+  for (const SpatialAxis& a : axes) {
     shift.push_back(-a.low);
     outputs.push_back(a.outputs);
   }

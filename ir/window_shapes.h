@@ -1,10 +1,10 @@
 #pragma once
+#include "ir/at.h"
 #include "ir/primitives.h"
 
 /// Arithmetic of windows, along the spatial axes of arrays (N, C, spatial...).
 namespace kiln::ir {
 
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 inline Shape ones(int rank) { return Shape::filled(rank, 1); }
 inline Shape zeros(int rank) { return Shape::filled(rank, 0); }
 

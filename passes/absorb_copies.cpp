@@ -29,13 +29,13 @@ void absorb(ir::PadOp pad) {
 }
 
 /// A value that becomes a part of an array.
-struct Part {
+struct ArrayPart {
   mlir::Value value;
   Dims start, step;
 };
 
 /// The result `part.value` of a fusion, which now writes a part of `whole`.
-void write_into(const Part& part, mlir::Value whole) {
+void write_into(const ArrayPart& part, mlir::Value whole) {
   mlir::Value value = part.value;
   mlir::OpOperand& yielded = ir::yielded_as(llvm::cast<mlir::OpResult>(value));
   auto fusion = llvm::cast<ir::FusionOp>(value.getDefiningOp());
@@ -63,9 +63,9 @@ class Writers {
 
 /// Replaces `op` by the array that these kernels write, each after the one before it in the program. The
 /// array begins as the result of `fill`, or without one as memory that is not set.
-void write_parts(mlir::Operation* op, llvm::SmallVector<Part> parts, ir::FusionOp fill) {
+void write_parts(mlir::Operation* op, llvm::SmallVector<ArrayPart> parts, ir::FusionOp fill) {
   mlir::Value result = op->getResult(0);
-  llvm::stable_sort(parts, [](const Part& a, const Part& b) {
+  llvm::stable_sort(parts, [](const ArrayPart& a, const ArrayPart& b) {
     return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
   });
   mlir::Operation* const first = parts.front().value.getDefiningOp();
@@ -78,7 +78,7 @@ void write_parts(mlir::Operation* op, llvm::SmallVector<Part> parts, ir::FusionO
     whole = ir::EmptyOp::create(builder, op->getLoc(), result.getType());
   }
   op->dropAllReferences();
-  for (const Part& part : parts) {
+  for (const ArrayPart& part : parts) {
     write_into(part, whole);
     whole = part.value;
   }
@@ -89,7 +89,7 @@ void write_parts(mlir::Operation* op, llvm::SmallVector<Part> parts, ir::FusionO
 void absorb(ir::ConcatenateOp concat) {
   if (llvm::none_of(concat.getParts(), is_movable)) return;
   Writers writers(concat->getBlock());
-  llvm::SmallVector<Part> parts;
+  llvm::SmallVector<ArrayPart> parts;
   mlir::OpBuilder builder(concat);
   Dims start(static_cast<std::size_t>(concat.getType().getRank()), 0);
   const auto axis = static_cast<std::size_t>(concat.getAxis());
@@ -102,7 +102,7 @@ void absorb(ir::ConcatenateOp concat) {
 }
 
 /// Whether no element is in both parts: along some axis they alternate, or one ends before the other begins.
-bool are_apart(const Part& a, const Part& b) {
+bool are_apart(const ArrayPart& a, const ArrayPart& b) {
   const auto shape_a = ir::ranked(a.value).getShape(), shape_b = ir::ranked(b.value).getShape();
   for (std::size_t i = 0; i < a.start.size(); ++i) {
     if (a.step[i] == b.step[i] && (a.start[i] - b.start[i]) % a.step[i] != 0) return true;
@@ -126,18 +126,18 @@ void absorb(ir::InsertOp last) {
   auto fill = chain.back().getX().getDefiningOp<ir::FusionOp>();
   if (!fill || fill->getNumOperands() > 0 || !fill->hasOneUse() || fill->getBlock() != last->getBlock())
     return;
-  llvm::SmallVector<Part> parts;
+  llvm::SmallVector<ArrayPart> parts;
   std::int64_t left = last.getType().getNumElements();
   for (ir::InsertOp insert : chain) {
-    Part part{insert.getUpdate(), Dims(insert.getStart()), Dims(insert.getStep())};
-    if (!llvm::all_of(parts, [&](const Part& other) { return are_apart(part, other); })) return;
+    ArrayPart part{insert.getUpdate(), Dims(insert.getStart()), Dims(insert.getStep())};
+    if (!llvm::all_of(parts, [&](const ArrayPart& other) { return are_apart(part, other); })) return;
     left -= insert.getUpdate().getType().getNumElements();
     parts.push_back(std::move(part));
   }
-  if (llvm::none_of(parts, [](const Part& part) { return is_movable(part.value); })) return;
+  if (llvm::none_of(parts, [](const ArrayPart& part) { return is_movable(part.value); })) return;
   Writers writers(last->getBlock());
   mlir::OpBuilder builder(last);
-  for (Part& part : parts)
+  for (ArrayPart& part : parts)
     if (!writers.add(part.value)) part.value = ir::create_copy(builder, last.getLoc(), part.value);
   for (ir::InsertOp insert : chain) insert->dropAllReferences();
   for (ir::InsertOp insert : llvm::drop_begin(chain)) insert.erase();

@@ -18,10 +18,6 @@ Dims iota(std::int64_t begin, std::int64_t end) {
 
 Dims shape_of(mlir::Value v) { return Dims(ir::ranked(v).getShape()); }
 
-mlir::RankedTensorType with_shape(mlir::Value v, llvm::ArrayRef<std::int64_t> shape) {
-  return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
-}
-
 /// Builds the replacement of one operation, at its insertion point and location.
 class Expander {
  public:
@@ -30,7 +26,7 @@ class Expander {
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation) {
     Dims shape;
     for (std::int64_t p : permutation) shape.push_back(shape_of(x)[static_cast<std::size_t>(p)]);
-    return builder_.createOrFold<ir::TransposeOp>(loc_, with_shape(x, shape), x, permutation);
+    return builder_.createOrFold<ir::TransposeOp>(loc_, ir::with_shape(x, shape), x, permutation);
   }
 
   mlir::Value swap_last(mlir::Value x) {
@@ -40,7 +36,7 @@ class Expander {
   }
 
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape) {
-    return ir::ReshapeOp::create(builder_, loc_, with_shape(x, shape), x);
+    return ir::ReshapeOp::create(builder_, loc_, ir::with_shape(x, shape), x);
   }
 
   /// Pads the spatial axes with `value`; returns x itself if the pads are zero.
@@ -53,7 +49,7 @@ class Expander {
       shape[i + 2] += low[i] + high[i];
       any |= low[i] > 0 || high[i] > 0;
     }
-    return any ? ir::PadOp::create(builder_, loc_, with_shape(x, shape), x, value, l, h).getResult() : x;
+    return any ? ir::PadOp::create(builder_, loc_, ir::with_shape(x, shape), x, value, l, h).getResult() : x;
   }
 
   static bool is_sum_of_nothing(mlir::Value operand, mlir::Value result) {
@@ -114,7 +110,7 @@ class Expander {
     products.push_back(shape_of(lhs).back());
     lhs_dims.erase(lhs_dims.begin() + static_cast<std::ptrdiff_t>(b) + 1);
     rhs_dims.erase(rhs_dims.begin() + static_cast<std::ptrdiff_t>(b));
-    auto type = with_shape(lhs, products);
+    auto type = ir::with_shape(lhs, products);
     mlir::Value l = ir::BroadcastOp::create(builder_, loc_, type, lhs, lhs_dims);
     mlir::Value r = ir::BroadcastOp::create(builder_, loc_, type, rhs, rhs_dims);
     mlir::Value p = ir::BinaryOp::create(builder_, loc_, type, ir::BinaryKind::mul, l, r);
@@ -195,7 +191,7 @@ class Expander {
     Dims limit;
     for (std::size_t i = 0; i < shape.size(); ++i)
       limit.push_back(shape[i] == 0 ? start[i] : start[i] + (shape[i] - 1) * step[i] + 1);
-    return builder_.createOrFold<ir::SliceOp>(loc_, with_shape(x, shape), x, start, limit, step);
+    return builder_.createOrFold<ir::SliceOp>(loc_, ir::with_shape(x, shape), x, start, limit, step);
   }
 
   mlir::Value combine(mlir::Value sum, mlir::Value tap) {

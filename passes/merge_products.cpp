@@ -14,14 +14,14 @@ namespace kiln::passes {
 namespace {
 
 /// A contraction whose A is rows [first, first + count) of an array, divided into rows of k elements.
-struct Part {
+struct RowRange {
   ir::DotOp dot;
   std::int64_t first, count;
 };
 
 /// Returns the array of which A is a contiguous range of rows, and sets `part`. Null if A is no such range or
 /// has more than `max_rows` rows.
-mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, Part& part) {
+mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, RowRange& part) {
   if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};
   const ir::View view = ir::view_of(dot.getLhs());
@@ -35,11 +35,11 @@ mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, Part& part) {
 
 /// Whether the parts are disjoint and cover at least three quarters of the array's rows: the merged
 /// contraction computes all rows.
-bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
-  llvm::SmallVector<Part> sorted(parts);
-  llvm::sort(sorted, [](const Part& a, const Part& b) { return a.first < b.first; });
+bool covers(llvm::ArrayRef<RowRange> parts, std::int64_t rows) {
+  llvm::SmallVector<RowRange> sorted(parts);
+  llvm::sort(sorted, [](const RowRange& a, const RowRange& b) { return a.first < b.first; });
   std::int64_t end = 0, covered = 0;
-  for (const Part& p : sorted) {
+  for (const RowRange& p : sorted) {
     if (p.first < end) return false;
     end = p.first + p.count;
     covered += p.count;
@@ -49,7 +49,7 @@ bool covers(llvm::ArrayRef<Part> parts, std::int64_t rows) {
 
 /// Replaces the parts by slices of one contraction and returns the slices. Returns nothing, and changes
 /// nothing, if there is only one part or the parts do not cover the array.
-llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> parts) {
+llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<RowRange> parts) {
   ir::DotOp first = parts.front().dot;
   const std::int64_t k = ir::ranked(first.getLhs()).getDimSize(1),
                      n = ir::ranked(first.getResult()).getDimSize(1);
@@ -59,7 +59,7 @@ llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> par
   mlir::OpBuilder builder(first);
   const mlir::Type element = ir::ranked(array).getElementType();
   llvm::SmallVector<mlir::Location> locations;
-  for (Part p : parts) locations.push_back(p.dot.getLoc());
+  for (RowRange p : parts) locations.push_back(p.dot.getLoc());
   const mlir::Location loc = mlir::FusedLoc::get(builder.getContext(), locations);
   mlir::Value lhs = array;
   auto type = mlir::RankedTensorType::get({rows, k}, element);
@@ -68,7 +68,7 @@ llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<Part> par
       ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), lhs, first.getRhs(),
                         ir::Algorithm::chained512, /*transpose_lhs=*/false, first.getTransposeRhs());
   llvm::SmallVector<mlir::Value> results;
-  for (Part p : parts) {
+  for (RowRange p : parts) {
     const std::int64_t start[] = {p.first, 0}, limit[] = {p.first + p.count, n}, step[] = {1, 1};
     mlir::OpBuilder at_part(p.dot);
     mlir::Value slice =
@@ -110,7 +110,7 @@ class Merger {
   using Group = std::set<std::size_t>;
 
   void classify(std::size_t i) {
-    Part part;
+    RowRange part;
     const mlir::Value array = row_range(dots_[i], max_rows_, part);
     if (const auto old = groups_.find(keys_[i]); old != groups_.end()) old->second.erase(i);
     keys_[i] = {{array, dots_[i].getRhs()}, unsigned{dots_[i].getTransposeRhs()}};
@@ -119,7 +119,7 @@ class Merger {
 
   void merge_group(const Group& members) {
     mlir::Value array;
-    llvm::SmallVector<Part> parts;
+    llvm::SmallVector<RowRange> parts;
     for (std::size_t i : members) array = row_range(dots_[i], max_rows_, parts.emplace_back());
     llvm::SmallVector<mlir::Value> changed = merge(array, parts);  // and views of them
     if (changed.empty()) return;

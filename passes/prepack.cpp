@@ -5,7 +5,7 @@
 namespace kiln::passes {
 namespace {
 
-constexpr std::int64_t max_growth = 1 << 20;  // bytes of results beyond those of operands
+constexpr std::int64_t max_packed_growth = 1 << 20;  // bytes of results beyond those of operands
 
 /// Whether equal operands always give equal results.
 bool is_function_of_operands(mlir::Operation* op) {
@@ -17,7 +17,7 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
   if (llvm::isa<ir::PackOp>(op) || (ir::is_view_op(op) && !view_analysis.is_buffer(op))) return true;
   std::int64_t read = 0;
   for (mlir::Value v : op->getOperands()) read += ir::bytes_of(view_analysis.base(v));
-  return ir::bytes_of(op->getResult(0)) <= read + max_growth;
+  return ir::bytes_of(op->getResult(0)) <= read + max_packed_growth;
 }
 
 }  // namespace

@@ -11,12 +11,6 @@ namespace {
 
 using Shape = llvm::ArrayRef<std::int64_t>;
 
-Shape shape_of(mlir::Value v) { return ir::ranked(v).getShape(); }
-
-mlir::RankedTensorType with_shape(mlir::Value v, Shape shape) {
-  return mlir::RankedTensorType::get(shape, ir::ranked(v).getElementType());
-}
-
 /// Whether it is computed in a kernel and need not be in memory for the next operation.
 bool is_computed(mlir::Value v) {
   mlir::Operation* op = v.getDefiningOp();
@@ -34,10 +28,11 @@ bool costs(ir::ReshapeOp reshape) {
 
 /// `v` with another shape if that costs nothing; else null.
 mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
-  if (auto reshape = v.getDefiningOp<ir::ReshapeOp>(); reshape && shape_of(reshape.getX()) == shape)
+  if (auto reshape = v.getDefiningOp<ir::ReshapeOp>();
+      reshape && ir::ranked(reshape.getX()).getShape() == shape)
     return reshape.getX();
   if (auto splat = ir::splat_of(v)) {
-    auto value = splat.resizeSplat(with_shape(v, shape));
+    auto value = splat.resizeSplat(ir::with_shape(v, shape));
     return ir::ConstantOp::create(builder, v.getLoc(), value.getType(), value);
   }
   ir::View view = ir::view_of(v);
@@ -45,7 +40,7 @@ mlir::Value under_shape(mlir::OpBuilder& builder, mlir::Value v, Shape shape) {
   bool in_memory = !op || (ir::is_view_op(op) && view.base != v) ||
                    llvm::isa<ir::ConstantOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp>(op);
   if (!in_memory || view.base.getDefiningOp<ir::IotaOp>()) return {};
-  auto reshape = ir::ReshapeOp::create(builder, v.getLoc(), with_shape(v, shape), v);
+  auto reshape = ir::ReshapeOp::create(builder, v.getLoc(), ir::with_shape(v, shape), v);
   if (ir::apply_view_op(reshape, view)) return reshape;
   reshape.erase();
   return {};
@@ -65,13 +60,10 @@ class Sinkable {
     if (!ir::is_pointwise(op)) return false;
     auto [known, unseen] = known_.try_emplace(op, false);
     if (!unseen) return known->second;
-    bool all = known_.size() < max_ops && llvm::all_of(
-                                              op->getOperands(),
-                                              [&](mlir::Value v) {
-                                                mlir::Operation* def = v.getDefiningOp();
-                                                return def && ir::is_pointwise(def) ? (*this)(def)
-                                                                                    : has_shape(op, v);
-                                              });
+    bool all = known_.size() < max_ops && llvm::all_of(op->getOperands(), [&](mlir::Value v) {
+                 mlir::Operation* def = v.getDefiningOp();
+                 return def && ir::is_pointwise(def) ? (*this)(def) : has_shape(op, v);
+               });
     return known_[op] = all;
   }
 
@@ -94,7 +86,7 @@ ir::ReshapeOp reshape_to_sink(mlir::Operation* op) {
   for (mlir::Value v : op->getOperands()) {
     auto reshape = v.getDefiningOp<ir::ReshapeOp>();
     if (!reshape || !costs(reshape) || reshape.getResult().hasNUsesOrMore(Sinkable::too_many_uses)) continue;
-    Sinkable sinkable(shape_of(reshape.getX()));
+    Sinkable sinkable(ir::ranked(reshape.getX()).getShape());
     if (llvm::all_of(reshape->getUsers(), [&](mlir::Operation* user) { return sinkable(user); }))
       return reshape;
   }
@@ -121,7 +113,7 @@ class SinkReshapes final : public mlir::PassWrapper<SinkReshapes, mlir::Operatio
   static void sink(mlir::Operation* op) {
     ir::ReshapeOp reshape = reshape_to_sink(op);
     if (!reshape) return;
-    llvm::SmallVector<std::int64_t, 6> shape(shape_of(reshape.getX()));
+    llvm::SmallVector<std::int64_t, 6> shape(ir::ranked(reshape.getX()).getShape());
     mlir::OpBuilder builder(op);
     mlir::IRMapping map;
     for (mlir::Value v : op->getOperands()) {
@@ -132,7 +124,7 @@ class SinkReshapes final : public mlir::PassWrapper<SinkReshapes, mlir::Operatio
     }
     mlir::Operation* clone = builder.clone(*op, map);
     mlir::Value result = op->getResult(0);
-    clone->getResult(0).setType(with_shape(result, shape));
+    clone->getResult(0).setType(ir::with_shape(result, shape));
     auto back = ir::ReshapeOp::create(builder, op->getLoc(), result.getType(), clone->getResult(0));
     result.replaceAllUsesWith(back.getResult());
     op->erase();

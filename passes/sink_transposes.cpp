@@ -13,10 +13,10 @@ namespace kiln::passes {
 namespace {
 
 using Dims = llvm::SmallVector<std::int64_t>;
-using Order = llvm::ArrayRef<std::int64_t>;
+using Permutation = llvm::ArrayRef<std::int64_t>;
 using mlir::applyPermutation;
 
-mlir::RankedTensorType type_in(mlir::Value v, Order order) {
+mlir::RankedTensorType type_in(mlir::Value v, Permutation order) {
   auto type = ir::ranked(v);
   return mlir::RankedTensorType::get(applyPermutation(type.getShape(), order), type.getElementType());
 }
@@ -25,8 +25,8 @@ mlir::RankedTensorType type_in(mlir::Value v, Order order) {
 ir::TransposeOp channels_first(mlir::Value v) {
   auto transpose = v.getDefiningOp<ir::TransposeOp>();
   if (!transpose) return {};
-  Order order = transpose.getPermutation();
-  if (order.size() < 3 || order != Order(channels_first_order(static_cast<std::int64_t>(order.size()))))
+  Permutation order = transpose.getPermutation();
+  if (order.size() < 3 || order != Permutation(channels_first_order(static_cast<std::int64_t>(order.size()))))
     return {};
   return transpose;
 }
@@ -111,7 +111,7 @@ class SinkTransposes final
   /// With channels too few for a vector its elements are better written in lines of the image.
   void sink_repeats(ir::BroadcastOp op) const {
     auto transpose = channels_first(op.getX());
-    const Order dims = op.getDims();
+    const Permutation dims = op.getDims();
     if (!transpose || dims[0] != 0 || dims[1] != 1) return;
     if (op.getType().getDimSize(1) < target_.vector_length(op.getType().getElementTypeBitWidth())) return;
     const mlir::RankedTensorType type = type_in(op.getResult(), channels_last_order(op.getType().getRank()));
@@ -157,7 +157,7 @@ class SinkTransposes final
 
   /// Adds to `ops` what computes `v` for a reduction of `axes` of its transpose in `order`, and for nothing
   /// else, from arrays in each of which these axes are one. False if `v` is not computed so.
-  static bool collect(mlir::Value v, Order order, Order axes, Lifted& ops) {
+  static bool collect(mlir::Value v, Permutation order, Permutation axes, Lifted& ops) {
     constexpr std::size_t most = 16;
     mlir::Operation* op = v.getDefiningOp();
     if (!op || !ir::is_pointwise(op) || !op->hasOneUse() || ops.size() == most) return false;
@@ -171,7 +171,7 @@ class SinkTransposes final
   }
 
   /// Whether `axes` are one axis of the transpose of `v` in `order`.
-  static bool joins(mlir::Value v, Order order, Order axes) {
+  static bool joins(mlir::Value v, Permutation order, Permutation axes) {
     if (ir::splat_of(v)) return true;
     if (auto transpose = v.getDefiningOp<ir::TransposeOp>())
       return joins(transpose.getX(), applyPermutation(transpose.getPermutation(), order), axes);
@@ -207,7 +207,7 @@ class SinkTransposes final
   static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || ir::splat_of(v); }
 
   /// The value of which `v` is the transpose in `order`; `back` is the inverse.
-  static mlir::Value in_order(mlir::OpBuilder& builder, mlir::Value v, Order order, Order back) {
+  static mlir::Value in_order(mlir::OpBuilder& builder, mlir::Value v, Permutation order, Permutation back) {
     auto transpose = v.getDefiningOp<ir::TransposeOp>();
     if (transpose && transpose.getPermutation() == order) return transpose.getX();
     const mlir::RankedTensorType type = type_in(v, back);

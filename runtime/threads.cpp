@@ -60,14 +60,15 @@ int default_threads() {
 
 std::atomic<int> process_threads{0};             // 0: not determined yet
 constinit thread_local int limit_of_thread = 0;  // 0: none, process_threads applies
-std::atomic<int> most_workers{0};       // maximum of any loop so far
-std::atomic<bool> lost_workers{false};  // child of a fork() whose parent had workers
+std::atomic<int> most_workers{0};                // maximum of any loop so far
+std::atomic<bool> lost_workers{false};           // child of a fork() whose parent had workers
 
 /// Without memory for their stacks, oneTBB would wait for threads that the system cannot start.
 bool may_have(int workers) {
   constexpr std::size_t thread_bytes = std::size_t{16} << 20;
   int most = most_workers.load(std::memory_order_relaxed);
-  if (workers > most && !memory::can_map(thread_bytes * static_cast<std::size_t>(workers - most))) return false;
+  if (workers > most && !memory::can_map(thread_bytes * static_cast<std::size_t>(workers - most)))
+    return false;
   while (workers > most && !most_workers.compare_exchange_weak(most, workers)) {
   }
   return true;
@@ -83,7 +84,7 @@ void check(int n) {
 
 /// One loop, on the caller's stack. Workers synchronise by these atomics, not by oneTBB alone, whose internal
 /// ordering the thread sanitizer does not see.
-struct Loop {
+struct SharedLoop {
   /// Each thread starts with the same share of every loop, so that it finds its data in its own caches again.
   struct alignas(64) Share {
     std::atomic<std::int64_t> next{0};
@@ -127,7 +128,7 @@ struct Loop {
 
 void work_on(void* context) {
   const ForkGuardOfWorker guard;
-  Loop& loop = *static_cast<Loop*>(context);
+  SharedLoop& loop = *static_cast<SharedLoop*>(context);
   (void)loop.open.load(std::memory_order_acquire);
   loop.work();
   loop.finished.fetch_add(1, std::memory_order_release);
@@ -181,13 +182,13 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
   const ForkGuard guard;
   // More parts than threads, so that a delayed thread costs one part instead of its whole share.
   const std::int64_t parts = std::min<std::int64_t>(grains, std::int64_t{4} * workers);
-  Loop loop{.piece = piece,
-            .context = context,
-            .extent = extent,
-            .grain = grain,
-            .grains = grains,
-            .parts = parts,
-            .share_count = std::min(workers, Loop::most_shares)};
+  SharedLoop loop{.piece = piece,
+                  .context = context,
+                  .extent = extent,
+                  .grain = grain,
+                  .grains = grains,
+                  .parts = parts,
+                  .share_count = std::min(workers, SharedLoop::most_shares)};
   loop.deal();
   loop.open.store(true, std::memory_order_release);
   run_on_workers(threads, workers, work_on, &loop);

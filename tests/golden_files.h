@@ -12,7 +12,7 @@
 /// The reference data in tests/golden.
 namespace golden {
 
-inline std::string path(const std::string& name) { return std::string(KILN_TEST_DATA) + "/" + name; }
+inline std::string path(const std::string& name) { return KILN_TEST_DATA "/" + name; }
 
 inline std::string read_text(const std::string& file) {
   std::ifstream in(file, std::ios::binary);

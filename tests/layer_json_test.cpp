@@ -11,7 +11,7 @@ using namespace kiln;
 namespace {
 
 std::string golden(const std::string& name) {
-  std::ifstream in(std::string(KILN_TEST_DATA) + "/" + name + "-symbol.json");
+  std::ifstream in(KILN_TEST_DATA "/" + name + "-symbol.json");
   std::stringstream text;
   text << in.rdbuf();
   return text.str();

@@ -65,7 +65,7 @@ constexpr llvm::StringLiteral of_tensor_cores[] = {
 };
 
 constexpr llvm::StringLiteral integers = "s8 s16 s32 s64 u8 u16 u32 u64";
-constexpr llvm::StringLiteral bits = "b8 b16 b32 b64";
+constexpr llvm::StringLiteral untyped = "b8 b16 b32 b64";
 constexpr llvm::StringLiteral floats = "f32 f64";
 constexpr llvm::StringLiteral comparisons = "eq ne lt le gt ge";
 /// With u: true as well if one is NaN.
@@ -87,17 +87,17 @@ llvm::StringSet<> make_list() {
       for (llvm::StringRef second : words(b)) list.insert((name + "." + first + "." + second).str());
   };
   add("setp", comparisons, integers);
-  add("setp", comparisons, bits);
+  add("setp", comparisons, untyped);
   add("setp", float_comparisons, floats);
   add("cvt", integers, integers);
   add("cvt.rn", floats, integers);
   add("cvt.rzi", integers, floats);
-  add("ld", "global local param shared", bits);
+  add("ld", "global local param shared", untyped);
   add("ld", "global local param shared", integers);
   // Of memory that no thread writes.
-  add("ld.global", "nc", bits);
+  add("ld.global", "nc", untyped);
   add("ld.global", "nc", integers);
-  add("st", "global local shared", bits);
+  add("st", "global local shared", untyped);
   add("ld.shared", "v4", "b32");
   return list;
 }

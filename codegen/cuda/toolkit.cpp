@@ -53,12 +53,13 @@ class TemporaryFile {
   llvm::FileRemover remover_;
 };
 
-struct Output {
+struct ToolOutput {
   std::string out, log;  ///< of stdout and of stderr
 };
 
 /// Runs a program to its end.
-Output run(const std::string& program, llvm::ArrayRef<llvm::StringRef> arguments, const std::string& kernel) {
+ToolOutput run(const std::string& program, llvm::ArrayRef<llvm::StringRef> arguments,
+               const std::string& kernel) {
   const TemporaryFile out("out"), log("log");
   llvm::SmallVector<llvm::StringRef> all{program};
   all.append(arguments.begin(), arguments.end());
@@ -103,7 +104,7 @@ std::string sass_of(std::string_view ptx, const std::string& arch, const std::st
   const TemporaryFile source("ptx"), code("cubin");
   source.write(ptx);
   const std::string architecture = "-arch=" + arch;
-  const Output assembled = run(assembler, {"-v", architecture, source.path(), "-o", code.path()}, kernel);
+  const ToolOutput assembled = run(assembler, {"-v", architecture, source.path(), "-o", code.path()}, kernel);
   std::string text = "// " + kernel + "\n";
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(assembled.log).split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);

@@ -1,6 +1,8 @@
 #pragma once
 #include "codegen/math/num.h"
 
+#include <limits>
+
 /// The elementary functions, over vectors or scalars of f32 or f64, branch-free. Results for NaN, infinities,
 /// signed zeros, subnormals, poles and overflow are those of C's Annex F. Bounds are in units in the last
 /// place (ULP) of the result's type; tests/math_test.cpp holds them against a high-precision reference.
@@ -9,6 +11,16 @@
 /// Digits::single: shorter polynomials whose error, below 2^-34, leaves the result after rounding to f32
 /// within 0.51 ULP.
 namespace kiln::codegen {
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+/// pi / 2 in two words: high + low.
+inline constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
+
+/// A number in two words: high + low, |low| at most half an ULP of high.
+struct Pair {
+  Num high, low;
+};
 
 enum class Digits { single, full };
 

@@ -2,9 +2,9 @@
 // integer operations give the same bits. bf16 always takes integer operations: AVX512_BF16 would flush
 // subnormals.
 #include "codegen/math/casts.h"
+#include "codegen/math/functions.h"
 
 #include <cmath>
-#include <limits>
 
 namespace kiln::codegen {
 namespace {
@@ -27,12 +27,11 @@ Num round_to_format(Num x, const Format& f) {
   Num b = bits(x);
   Num even = shift_right_logical(b, drop) & 1;
   Num normal = from_bits((b + even + ((std::int64_t{1} << (drop - 1)) - 1)) & -(std::int64_t{1} << drop));
-  normal = select(gt(abs(normal), f.greatest),
-                  copysign(x.constant(std::numeric_limits<double>::infinity()), x), normal);
+  normal = select(gt(abs(normal), f.greatest), copysign(x.constant(kInf), x), normal);
   Num magic = x.constant(std::ldexp(1.5, digits - 1 + f.least_exponent - (f.digits - 1)));
   Num subnormal = copysign((abs(x) + magic) - magic, x);
   Num rounded = select(lt(abs(x), std::ldexp(1, f.least_exponent)), subnormal, normal);
-  return select(is_nan(x), x.constant(std::numeric_limits<double>::quiet_NaN()), rounded);
+  return select(is_nan(x), x.constant(kNaN), rounded);
 }
 
 bool has_f16c(Isa isa) { return isa == Isa::avx2 || isa == Isa::avx512; }

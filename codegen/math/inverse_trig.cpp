@@ -4,8 +4,6 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
-
 /// y^3 P(y^2) with asin(y) = y + y^3 P(y^2) for |y| <= 1/2, w = y^2. 2^-39.8, 2^-59.
 Num asin_tail(Num y, Num w, Digits digits) {
   Num p = digits == Digits::single

@@ -3,13 +3,8 @@
 // 140 bits).
 #include "codegen/math/functions.h"
 
-#include <limits>
-
 namespace kiln::codegen {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The values at the poles and outside the domain.
 Num with_limits(Num x, Num log_x) {

@@ -2,17 +2,8 @@
 // is large.
 #include "codegen/math/functions.h"
 
-#include <limits>
-
 namespace kiln::codegen {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-struct Pair {
-  Num high, low;
-};
 
 /// log2 of finite t > 0, to about 2^-60.
 Pair log2_pair(Num t) {

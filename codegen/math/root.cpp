@@ -1,7 +1,6 @@
 // cbrt and hypot in f64.
 #include "codegen/math/functions.h"
 
-#include <limits>
 
 namespace kiln::codegen {
 
@@ -29,15 +28,14 @@ Num cbrt(Num x, Digits digits) {
     g = g - g * error / fma(error, 2, y * 3);
   }
   Num root = g * from_bits((bits(third) << 52) + kOne) * scale_back;
-  Num special = eq(x, 0) | ~lt(t, std::numeric_limits<double>::infinity());
+  Num special = eq(x, 0) | ~lt(t, kInf);
   return select(special, x, copysign(root, x));
 }
 
 Num hypot(Num x, Num y, Digits digits) {
   x = abs(x);
   y = abs(y);
-  Num infinite =
-      eq(x, std::numeric_limits<double>::infinity()) | eq(y, std::numeric_limits<double>::infinity());
+  Num infinite = eq(x, kInf) | eq(y, kInf);
   Num back = x.constant(1);
   if (digits == Digits::full) {  // squares of floats neither overflow nor vanish
     Num large = gt(x, 0x1p500) | gt(y, 0x1p500);
@@ -48,7 +46,7 @@ Num hypot(Num x, Num y, Digits digits) {
     y = y * scale;
   }
   Num root = sqrt(fma(x, x, y * y)) * back;
-  return select(infinite, std::numeric_limits<double>::infinity(), root);
+  return select(infinite, kInf, root);
 }
 
 }  // namespace kiln::codegen

@@ -12,8 +12,6 @@ namespace kiln::codegen {
 namespace {
 
 constexpr double kMagic = 0x1.8p52;
-constexpr double kHalfPi = 0x1.921fb54442d18p+0;
-constexpr double kHalfPiLow = 0x1.1a62633145c07p-54;
 
 /// (2^(24 k) * 2/pi) mod 4 in pieces of 29, 29 and 53 bits: their products with the 24 bits of a float are
 /// exact.
@@ -99,9 +97,6 @@ Reduced reduce_single(Num x) {
   return {quadrant, r * kHalfPi, x.constant(0)};
 }
 
-struct Pair {
-  Num high, low;
-};
 Pair product(Num a, Num b) {
   Num p = a * b;
   return {p, fma(a, b, -p)};

@@ -69,7 +69,7 @@ CallAttributes<4> attributes(const NumpyMomentOptions& o) {
   given.set("keepdims", AttrValue(o.keepdims));
   return given;
 }
-CallAttributes<2> attributes(const ArgReduceOptions& o) {
+CallAttributes<2> numpy_attributes(const ArgReduceOptions& o) {
   CallAttributes<2> given;
   given.set("axis", o.axis ? AttrValue(*o.axis) : AttrValue(ir::None{}));
   given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
@@ -193,10 +193,10 @@ Tensor Numpy::std(const Tensor& a, const NumpyMomentOptions& o, Where where) {
   return np_call<"_npi_std">({&a}, attributes(o), where, o.name);
 }
 Tensor Numpy::argmax(const Tensor& a, const ArgReduceOptions& o, Where where) {
-  return np_call<"_npi_argmax">({&a}, attributes(o), where, o.name);
+  return np_call<"_npi_argmax">({&a}, numpy_attributes(o), where, o.name);
 }
 Tensor Numpy::argmin(const Tensor& a, const ArgReduceOptions& o, Where where) {
-  return np_call<"_npi_argmin">({&a}, attributes(o), where, o.name);
+  return np_call<"_npi_argmin">({&a}, numpy_attributes(o), where, o.name);
 }
 
 Tensor Numpy::dot(const Tensor& a, const Tensor& b, Where where) {

@@ -32,14 +32,14 @@ std::uint32_t big_endian(ByteReader& in, std::string_view what) {
   return __builtin_bswap32(in.number<std::uint32_t>(what));
 }
 
-struct Header {
+struct IdxHeader {
   DType dtype;
   Shape shape;
   std::uint64_t bytes;  ///< of the file
 };
 constexpr std::uint64_t longest_header = 4 + 4 * Shape::max_rank;
 
-Header read_header(ByteReader& in) {
+IdxHeader read_header(ByteReader& in) {
   const std::uint32_t magic = big_endian(in, "the header");
   const std::optional<DType> dtype = dtype_of_code(magic >> 8);
   const std::uint32_t rank = magic & 0xFF;
@@ -50,7 +50,7 @@ Header read_header(ByteReader& in) {
         "int32, float32 or float64",
         magic);
   if (rank > Shape::max_rank) in.error("byte 3: {} axes, at most {} are possible", rank, Shape::max_rank);
-  Header header{*dtype, {}, 0};
+  IdxHeader header{*dtype, {}, 0};
   for (std::uint32_t i = 0; i < rank; ++i) header.shape.push_back(big_endian(in, "the extents"));
   std::uint64_t bytes = size_of(*dtype);
   for (const std::int64_t d : header.shape)
@@ -74,7 +74,7 @@ std::vector<std::byte> unpacked(std::vector<std::byte> file, const std::string& 
 Tensor load_idx(const std::string& path) {
   const std::vector<std::byte> file = unpacked(read_file(path, "IDX file"), path);
   ByteReader in(file, path);
-  const Header header = read_header(in);
+  const IdxHeader header = read_header(in);
   const std::span<const std::byte> elements = in.elements(header.shape, header.dtype);
   if (in.left() != 0)
     in.error("there are more bytes behind byte {}, where its {} of shape {} end", in.at(),

@@ -6,15 +6,17 @@
 
 namespace kiln {
 namespace {
-const NumpyScope*& innermost() { return CallContext::current().numpy; }
+const NumpyScope*& innermost_numpy() { return CallContext::current().numpy; }
 }  // namespace
 
-NumpyScope::NumpyScope(std::string_view hint) : outer_(innermost()), hint_(hint) { innermost() = this; }
-NumpyScope::~NumpyScope() { innermost() = outer_; }
-bool NumpyScope::active() { return innermost() != nullptr || program(); }
+NumpyScope::NumpyScope(std::string_view hint) : outer_(innermost_numpy()), hint_(hint) {
+  innermost_numpy() = this;
+}
+NumpyScope::~NumpyScope() { innermost_numpy() = outer_; }
+bool NumpyScope::active() { return innermost_numpy() != nullptr || program(); }
 void NumpyScope::set_program(bool on) { program_.store(on, std::memory_order_relaxed); }
 std::string_view NumpyScope::hint() {
-  const NumpyScope* const scope = innermost();
+  const NumpyScope* const scope = innermost_numpy();
   return scope ? scope->hint_ : std::string_view();
 }
 

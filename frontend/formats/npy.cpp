@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, DType> descriptions[] = {
     {"|u1", DType::u8},  {"|i1", DType::i8},   {"<i4", DType::i32},
     {"<i8", DType::i64}, {"<V2", DType::bf16}, {"|b1", DType::boolean}};
 
-struct Header {
+struct NpyHeader {
   std::string descr;
   bool fortran_order = false;
   Shape shape;
@@ -28,8 +28,8 @@ class HeaderReader {
  public:
   HeaderReader(std::string_view text, const ByteReader& in) : text_(text), in_(in) {}
 
-  Header read() {
-    Header header;
+  NpyHeader read() {
+    NpyHeader header;
     std::vector<std::string> seen;
     expect('{');
     while (!accept('}')) {
@@ -159,7 +159,7 @@ Tensor read_npy(ByteReader& in) {
   if (major < 1 || major > 3) in.error("it has the version {} of the format; 1, 2 and 3 are known", major);
   const std::uint32_t length = major == 1 ? in.number<std::uint16_t>("the header's length")
                                           : in.number<std::uint32_t>("the header's length");
-  const Header header = HeaderReader(in.text(length, "the header"), in).read();
+  const NpyHeader header = HeaderReader(in.text(length, "the header"), in).read();
   const DType dtype = dtype_of_descr(header.descr, in);
   std::span<const std::byte> elements = in.elements(header.shape, dtype);
   if (in.left() != 0) in.error("{} bytes follow the elements of the array", in.left());

@@ -7,18 +7,18 @@ namespace {
 
 using namespace params_format;
 
-struct Header {
+struct ArrayHeader {
   std::uint32_t magic = 0;
   bool old() const { return magic != magic_v1 && magic != magic_v2 && magic != magic_v3; }
 };
 
-std::int64_t read_dimension(ByteReader& in, const Header& header) {
+std::int64_t read_dimension(ByteReader& in, const ArrayHeader& header) {
   if (header.old()) return in.number<std::uint32_t>("a dimension");
   return in.number<std::int64_t>("a dimension");
 }
 
 /// Nothing for an array without a value.
-std::optional<Shape> read_shape(ByteReader& in, const Header& header) {
+std::optional<Shape> read_shape(ByteReader& in, const ArrayHeader& header) {
   const std::int64_t rank =
       header.old() ? std::int64_t{header.magic} : std::int64_t{in.number<std::int32_t>("the number of axes")};
   const bool none = header.magic == magic_v3 ? rank == none_rank_v3 : rank == 0;
@@ -38,7 +38,7 @@ std::optional<Shape> read_shape(ByteReader& in, const Header& header) {
 
 /// Undefined if the file has no value for it.
 Tensor read_array(ByteReader& in) {
-  Header header{in.number<std::uint32_t>("the array's magic number")};
+  ArrayHeader header{in.number<std::uint32_t>("the array's magic number")};
   if (header.magic == magic_v2 || header.magic == magic_v3) {
     const auto storage = in.number<std::int32_t>("the storage type");
     if (storage == 1 || storage == 2) {

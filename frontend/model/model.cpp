@@ -15,7 +15,7 @@ std::string without_kind(const std::string& name) {
   return name.starts_with("arg:") || name.starts_with("aux:") ? name.substr(4) : name;
 }
 
-std::vector<std::string> names_of(const std::vector<ir::NodePtr>& nodes) {
+std::vector<std::string> distinct_names(const std::vector<ir::NodePtr>& nodes) {
   std::vector<std::string> names;
   for (const ir::NodePtr& n : nodes)
     if (std::find(names.begin(), names.end(), n->name) == names.end()) names.push_back(n->name);
@@ -86,7 +86,7 @@ void Model::State::add_params(const std::vector<NamedArray>& params) {
     }
     if (!used) {
       fail("{}: the array '{}' belongs to no variable of {}, which has {}", from, array.name, in_file(),
-           detail::brief_list(names_of(variables.all)));
+           detail::brief_list(distinct_names(variables.all)));
     }
     if (!values.emplace(name, array.array).second) fail("{}: there are two arrays '{}'", from, name);
   }
@@ -95,14 +95,14 @@ void Model::State::add_params(const std::vector<NamedArray>& params) {
 const Symbol& Model::symbol() const { return state_->symbol; }
 
 std::vector<std::string> Model::input_names() const {
-  std::vector<std::string> names = names_of(state_->variables.all);
+  std::vector<std::string> names = distinct_names(state_->variables.all);
   std::erase_if(names, [&](const std::string& n) { return state_->values.contains(n); });
   return names;
 }
 
 std::vector<NamedArray> Model::params() const {
   std::vector<NamedArray> arrays;
-  for (const std::string& name : names_of(state_->variables.all))
+  for (const std::string& name : distinct_names(state_->variables.all))
     if (const auto found = state_->values.find(name); found != state_->values.end())
       arrays.push_back({name, found->second});
   return arrays;
@@ -184,7 +184,7 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
     if (std::none_of(variables.all.begin(), variables.all.end(),
                      [&, &n = name](const auto& v) { return v->name == n; }))
       fail("{} has no variable '{}'; it has {}", in_file(), name,
-           detail::brief_list(names_of(variables.all)));
+           detail::brief_list(distinct_names(variables.all)));
     if (!tensor.defined() || tensor.is_traced()) fail("{}: the input '{}' has no values", in_file(), name);
   }
   std::vector<ir::Entry> outputs = detail::SymbolAccess::entries(symbol);

@@ -7,7 +7,7 @@
 namespace kiln::ops {
 namespace {
 
-std::size_t with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
+std::size_t inputs_of_convolution(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 
 Values convolution(Primitives& p, Args in, const Attrs& a) {
   require_channels_first(a);
@@ -162,7 +162,7 @@ std::span<const OpDef> conv_ops() {
        .aliases = {"_npx_convolution"},
        .summary = "Cross-correlation with a bias, in one to three dimensions.",
        .inputs = {"data", "weight", "bias"},
-       .active_inputs = with_bias,
+       .active_inputs = inputs_of_convolution,
        .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
                  tuple_attr("pad"), required("num_filter", AttrKind::integer), int_attr("num_group", 1),
                  library_hint(int_attr("workspace", 1024)), bool_attr("no_bias", false),
@@ -174,7 +174,7 @@ std::span<const OpDef> conv_ops() {
        .aliases = {"_npx_deconvolution"},
        .summary = "The transposed convolution, with a bias, in one to three dimensions.",
        .inputs = {"data", "weight", "bias"},
-       .active_inputs = with_bias,
+       .active_inputs = inputs_of_convolution,
        .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
                  tuple_attr("pad"), tuple_attr("adj"), tuple_attr("target_shape"),
                  required("num_filter", AttrKind::integer), int_attr("num_group", 1),

@@ -32,7 +32,7 @@ Values radians(Primitives& p, Args in, const Attrs&) {
   return {p.mul(in[0], p.like(in[0], std::numbers::pi / 180.0))};
 }
 Values relu(Primitives& p, Args in, const Attrs&) { return {p.binary(Binary::max, in[0], p.like(in[0], 0))}; }
-Values sigmoid(Primitives& p, Args in, const Attrs&) { return {ops::sigmoid(p, in[0])}; }
+Values sigmoid_of(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
 Values softsign(Primitives& p, Args in, const Attrs&) {
   return {p.div(in[0], p.add(p.like(in[0], 1), p.unary(Unary::abs, in[0])))};
 }
@@ -106,7 +106,7 @@ Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1
 
 // Functions of two arrays. The forms without broadcasting require equal shapes; both require equal dtypes.
 
-void require_one_dtype(Primitives& p, Args in) {
+void require_dtype_of_first(Primitives& p, Args in) {
   for (Value v : in)
     if (p.dtype(v) != p.dtype(in[0]))
       fail("operands have the dtypes {} and {}: convert one of them (astype, Cast)", name_of(p.dtype(in[0])),
@@ -114,7 +114,7 @@ void require_one_dtype(Primitives& p, Args in) {
 }
 
 std::pair<Value, Value> equal_pair(Primitives& p, Args in) {
-  require_one_dtype(p, in);
+  require_dtype_of_first(p, in);
   if (!(p.shape(in[0]) == p.shape(in[1])))
     fail("operands have the shapes {} and {}, which must be equal: use the broadcast_ form of the operator",
          p.shape(in[0]).str(), p.shape(in[1]).str());
@@ -123,13 +123,13 @@ std::pair<Value, Value> equal_pair(Primitives& p, Args in) {
 
 template <Binary op, bool broadcasts>
 Values binary(Primitives& p, Args in, const Attrs&) {
-  require_one_dtype(p, in);
+  require_dtype_of_first(p, in);
   auto [a, b] = broadcasts ? broadcast_pair(p, in[0], in[1]) : equal_pair(p, in);
   return {p.binary(op, a, b)};
 }
 template <Compare op, bool broadcasts>
 Values compare(Primitives& p, Args in, const Attrs&) {
-  require_one_dtype(p, in);
+  require_dtype_of_first(p, in);
   auto [a, b] = broadcasts ? broadcast_pair(p, in[0], in[1]) : equal_pair(p, in);
   return {convert(p, p.compare(op, a, b), p.dtype(a))};
 }
@@ -137,7 +137,7 @@ Values add_n(Primitives& p, Args in, const Attrs&) {
   if (in.empty()) fail("add_n needs an operand");
   Value sum = in[0];
   for (Value v : in.subspan(1)) {
-    require_one_dtype(p, std::array{sum, v});
+    require_dtype_of_first(p, std::array{sum, v});
     sum = p.add(sum, v);
   }
   return {sum};
@@ -243,7 +243,7 @@ std::vector<OpDef> make() {
       define("reciprocal", {}, "1 / x", reciprocal),
       define("negative", {}, "-x", unary<Unary::neg>),
       define("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
-      define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid, {}, head_times<sigmoid_slope>),
+      define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid_of, {}, head_times<sigmoid_slope>),
       define("softsign", {}, "x / (1 + |x|)", softsign, {}, head_times<softsign_slope>),
       define("relu", {}, "max(x, 0)", relu, {}, head_where<is_positive>),
       define("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),

@@ -7,12 +7,12 @@ namespace {
 Value number(Primitives& p, Value x, const Attrs& a) { return p.like(x, a.real("scalar")); }
 
 template <Binary op, bool number_first>
-Values binary(Primitives& p, Args in, const Attrs& a) {
+Values with_number(Primitives& p, Args in, const Attrs& a) {
   Value x = widened_for_scalar(p, in[0], a), n = number(p, x, a);
   return {number_first ? p.binary(op, n, x) : p.binary(op, x, n)};
 }
 template <Compare op>
-Values compare(Primitives& p, Args in, const Attrs& a) {
+Values compare_with_number(Primitives& p, Args in, const Attrs& a) {
   Value x = widened_for_scalar(p, in[0], a);
   return {convert(p, p.compare(op, x, number(p, x, a)), p.dtype(x))};
 }
@@ -26,9 +26,9 @@ OpDef define(std::string_view name, std::vector<std::string_view> aliases, std::
           .attrs = {real_attr("scalar", 1), bool_attr("is_int", true)},
           .shape_rule = elementwise_shape};
   if constexpr (std::is_same_v<decltype(op), Binary>)
-    r.compose = binary<op, number_first>;
+    r.compose = with_number<op, number_first>;
   else
-    r.compose = compare<op>;
+    r.compose = compare_with_number<op>;
   return r;
 }
 

@@ -73,7 +73,7 @@ Values last(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(p.slice(in[0], start, shape, Shape::filled(shape.rank(), 1)), to)};
 }
 
-Values reverse(Primitives& p, Args in, const Attrs& a) {
+Values reverse_time(Primitives& p, Args in, const Attrs& a) {
   int axis = time_axis(p, in, a);
   if (axis != 0) fail("SequenceReverse runs along axis 0, got {}", axis);
   if (!a.boolean("use_sequence_length")) return {p.reverse(in[0], {0})};
@@ -110,7 +110,7 @@ std::span<const OpDef> sequence_ops() {
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,
-       .compose = reverse,
+       .compose = reverse_time,
        .shape_rule = sequence_shape<false>},
   };
   return rows;

@@ -40,6 +40,12 @@ std::string brief_list(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string shapes_of(std::span<const Tensor> tensors) {
+  std::string out;
+  for (const Tensor& t : tensors) out += (out.empty() ? "" : ", ") + t.shape().str();
+  return out;
+}
+
 std::string type_name_of(const char* mangled) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),

@@ -1,4 +1,7 @@
 #pragma once
+#include <kiln/tensor.h>
+
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,8 @@ std::string indent(const std::string& text, int blanks);
 std::string lower(std::string text);
 /// 'a', 'b', ..., 'z': at most seven names in quotes.
 std::string brief_list(const std::vector<std::string>& names);
+/// Their shapes, with commas between them.
+std::string shapes_of(std::span<const Tensor> tensors);
 /// The name of a C++ type relative to namespace kiln: "nn::Dense".
 std::string type_name_of(const char* mangled);
 /// The name of a C++ type without namespaces and template arguments: the class name in Python.

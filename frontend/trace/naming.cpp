@@ -7,14 +7,14 @@
 namespace kiln {
 namespace {
 
-thread_local NameScope* innermost = nullptr;
+thread_local NameScope* innermost_names = nullptr;
 
 // The counters of a thread outside of all scopes. Created on first use; not in the stack of scopes.
 NameScope& base_scope() {
   thread_local std::unique_ptr<NameScope> base = [] {
-    NameScope* outer = innermost;
+    NameScope* outer = innermost_names;
     auto scope = std::make_unique<NameScope>("");
-    innermost = outer;
+    innermost_names = outer;
     return scope;
   }();
   return *base;
@@ -22,19 +22,23 @@ NameScope& base_scope() {
 
 }  // namespace
 
-NameScope::NameScope(std::string prefix) : prefix_(std::move(prefix)), outer_(innermost) { innermost = this; }
+NameScope::NameScope(std::string prefix) : prefix_(std::move(prefix)), outer_(innermost_names) {
+  innermost_names = this;
+}
 NameScope::~NameScope() {
-  if (innermost == this) innermost = outer_;
+  if (innermost_names == this) innermost_names = outer_;
 }
 
 std::string NameScope::node_name(std::string_view given, std::string_view hint) {
-  return (innermost ? *innermost : base_scope()).name(given, hint);
+  return (innermost_names ? *innermost_names : base_scope()).name(given, hint);
 }
 
-const std::string& NameScope::current_prefix() { return (innermost ? *innermost : base_scope()).prefix_; }
+const std::string& NameScope::current_prefix() {
+  return (innermost_names ? *innermost_names : base_scope()).prefix_;
+}
 
 std::string NameScope::outer_prefix() {
-  return innermost && innermost->outer_ ? innermost->outer_->prefix_ : std::string();
+  return innermost_names && innermost_names->outer_ ? innermost_names->outer_->prefix_ : std::string();
 }
 
 std::string NameScope::name(std::string_view given, std::string_view hint) {

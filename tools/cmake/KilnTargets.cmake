@@ -10,6 +10,10 @@ target_compile_options(kiln_flags INTERFACE -Wall -Wextra -Wno-unused-parameter 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(kiln_flags INTERFACE -Wno-restrict)
 endif()
+# GCC takes every file that a unity build includes for a header, whose classes need linkage.
+if(KILN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(kiln_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(KILN_WERROR)
   target_compile_options(kiln_flags INTERFACE -Werror)
 endif()
@@ -29,11 +33,13 @@ target_include_directories(
 
 set_property(GLOBAL PROPERTY kiln_layers "")
 
-# kiln_layer(NAME [MLIR] SOURCES files...): the sources of one folder, compiled once. MLIR: they may include LLVM's and MLIR's
-# headers.
+# kiln_layer(NAME [MLIR] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they may include
+# LLVM's and MLIR's headers. ALONE: sources that share names of their own with others, so that each is compiled by itself.
 function(kiln_layer name)
-  cmake_parse_arguments(arg "MLIR" "" "SOURCES" ${ARGN})
-  add_library(kiln_${name} OBJECT ${arg_SOURCES})
+  cmake_parse_arguments(arg "MLIR" "" "SOURCES;ALONE" ${ARGN})
+  add_library(kiln_${name} OBJECT ${arg_SOURCES} ${arg_ALONE})
+  set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD "${KILN_UNITY}" UNITY_BUILD_BATCH_SIZE 8)
+  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(kiln_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(kiln_${name} PRIVATE kiln_flags fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
   if(arg_MLIR)

@@ -4,6 +4,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
+#include "frontend/tensor/text.h"
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/naming.h"
 #include "runtime/fail.h"
@@ -54,12 +55,6 @@ bool waits_for_shape(const ParameterDict& params) {
   return std::any_of(params.begin(), params.end(), [](const Parameter& p) { return p.is_deferred(); });
 }
 
-std::string shapes_of(const Tensors& inputs) {
-  std::string out;
-  for (const Tensor& t : inputs) out += (out.empty() ? "" : ", ") + t.shape().str();
-  return out;
-}
-
 /// A call with a number of tensors for which the block has no hybrid_forward: no shape would help.
 class NoForm final : public Error {
  public:
@@ -80,7 +75,8 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user || dynamic_cast<const NoForm*>(&e)) throw;
       throw DeferredInitializationError("Deferred initialization of " + b.name() +
-                                        " failed for inputs of shape " + shapes_of(inputs) + ": " + e.what());
+                                        " failed for inputs of shape " + detail::shapes_of(inputs) + ": " +
+                                        e.what());
     }
   }
   std::optional<NameScope> names;

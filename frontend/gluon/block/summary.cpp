@@ -1,5 +1,6 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 
 #include <kiln/containers.h>
@@ -15,15 +16,9 @@ struct Layer {
   std::int64_t params = 0, trainable = 0, shared = 0;
 };
 
-std::string shapes_of(const Tensors& tensors) {
-  std::string out;
-  for (const Tensor& t : tensors) out += (out.empty() ? "" : ", ") + t.shape().str();
-  return out;
-}
-
 Layer describe(const Block& block, std::size_t number, const Tensors& outputs,
                std::unordered_set<const detail::ParameterState*>& seen) {
-  Layer layer{block.class_name() + "-" + std::to_string(number), shapes_of(outputs)};
+  Layer layer{block.class_name() + "-" + std::to_string(number), detail::shapes_of(outputs)};
   for (const Parameter& p : block.params()) {
     const std::int64_t n = p.data({}).size();
     layer.params += n;
@@ -59,7 +54,7 @@ void print(std::ostream& os, const std::vector<Layer>& layers) {
 }  // namespace
 
 void Block::summary(const Tensors& inputs, std::ostream& os) {
-  std::vector<Layer> layers{{"Input", shapes_of(inputs)}};
+  std::vector<Layer> layers{{"Input", detail::shapes_of(inputs)}};
   std::unordered_set<const detail::ParameterState*> seen;
   struct Hooks {
     std::vector<HookHandle> list;

@@ -29,13 +29,13 @@ using detail::TracedCall;
 
 namespace {
 
-struct Place {
+struct ArrayPlace {
   std::uint32_t array = 0;
   std::int64_t distance = 0;
 };
 
 /// Position of input i among the arrays of the call.
-Place place_of(std::span<const Tensor> inputs, std::size_t i) {
+ArrayPlace place_of(std::span<const Tensor> inputs, std::size_t i) {
   for (std::size_t j = 0; j < i; ++j)
     if (TensorAccess::array(inputs[j]) == TensorAccess::array(inputs[i]))
       return {static_cast<std::uint32_t>(j),
@@ -77,7 +77,7 @@ CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
       numpy(NumpyScope::program()),
       precision(precision_on(device)) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Place place = place_of(tensors, i);
+    const ArrayPlace place = place_of(tensors, i);
     inputs.push_back(
         {TensorAccess::dtype(tensors[i]), TensorAccess::shape(tensors[i]), place.array, place.distance});
   }
@@ -96,7 +96,7 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   if (tensors.empty()) return device == DeviceScope::current();
   if (tensors.size() == 1) return true;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Place place = place_of(tensors, i);
+    const ArrayPlace place = place_of(tensors, i);
     if (place.array != inputs[i].array || place.distance != inputs[i].distance) return false;
   }
   return true;

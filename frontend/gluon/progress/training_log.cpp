@@ -16,7 +16,7 @@
 namespace kiln {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view batch_event = "batch", epoch_event = "epoch";
 
@@ -75,7 +75,7 @@ std::optional<LogPlace> place_of_cells(std::string_view event, std::optional<std
 }
 
 std::optional<LogPlace> place_in_json(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const OrderedJson json = OrderedJson::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return {};
   const auto integer = [&](const char* name) -> std::optional<std::int64_t> {
     const auto found = json.find(name);
@@ -175,9 +175,9 @@ std::string TrainingLog::csv_line(const LogRow& row) {
 
 std::string TrainingLog::line_of(const LogRow& row) {
   if (form_ == Form::csv) return csv_line(row);
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   for (const auto& [name, value] : row) std::visit([&, &key = name](const auto& v) { json[key] = v; }, value);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // NaN and infinities are null
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);  // NaN and infinities are null
 }
 
 void TrainingLog::append(const LogPlace& place, const LogRow& cells) {

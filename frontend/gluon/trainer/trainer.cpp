@@ -26,7 +26,7 @@ using detail::UpdateChoice;
 namespace {
 
 /// Codes for more choices of parameters than these are compiled again: a program alternates between a few.
-constexpr std::size_t max_compiled = 16;
+constexpr std::size_t most_updates = 16;
 
 void check_kvstore(const std::string& name) {
   constexpr std::string_view one_device[] = {
@@ -86,7 +86,7 @@ CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::s
   made->executable = compile(made->update.graph, on_device(default_options(), choice.device));
   made->frame.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
-  if (state.compiled.size() > max_compiled) state.compiled.pop_back();
+  if (state.compiled.size() > most_updates) state.compiled.pop_back();
   return *state.compiled.front();
 }
 
@@ -98,9 +98,9 @@ const Tensor& gradient_of(const detail::TrainedParameter& p) {
 }
 
 /// Sets the arguments of a frame in order.
-class Arguments {
+class UpdateArguments {
  public:
-  explicit Arguments(CallFrame& frame) : frame_(frame) {}
+  explicit UpdateArguments(CallFrame& frame) : frame_(frame) {}
   void add(const Tensor& t) {
     frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
   }
@@ -121,7 +121,7 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
   const Tensor all =
       TensorAccess::empty({static_cast<std::int64_t>(chosen.size())}, DType::f32, code.choice.device);
   CallFrame frame(*code.all_finite);
-  Arguments arguments(frame);
+  UpdateArguments arguments(frame);
   for (const std::size_t i : chosen) arguments.add(gradient_of(state.parameters[i]));
   frame.set_result(0, TensorAccess::data(all));
   frame.run(reserve_random);
@@ -137,7 +137,7 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
 
 /// Runs the update that is prepared.
 void run(const TrainerState& state, CompiledUpdate& code) {
-  Arguments arguments(*code.frame);
+  UpdateArguments arguments(*code.frame);
   for (const std::size_t i : code.choice.chosen) arguments.add(weight_of(state.parameters[i]));
   for (const std::size_t i : code.choice.chosen) arguments.add(gradient_of(state.parameters[i]));
   state.set_arguments(*code.frame, arguments.count(), code.choice, code.next, code.update.captured);
