@@ -551,10 +551,10 @@ def WinogradOp : Kiln_Op<"winograd"> {
 def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let summary = "one kernel";
   let description = [{
-    The body holds at most one `reduce` or packed contraction (the root); the `pack` of B of a `packed_dot`; pointwise producers of a
-    `reduce`; a pointwise epilogue of any root; and view operations (chains of broadcast, transpose, slice, reverse, reshape that
-    strides can express) of arguments. All yielded values have the shape of the root's result, or of the pointwise operations if there
-    is no root. A yielded value may pass through a `pad`: the kernel writes the interior of the padded array. Or through an `insert`
+    The body holds at most one packed contraction, or any number of `reduce` over the same axes of values of one type (the roots); the
+    `pack` of B of a `packed_dot`; pointwise producers of a `reduce`, none of which reads the result of another; a pointwise epilogue of
+    any root; and view operations (chains of broadcast, transpose, slice, reverse, reshape that strides can express) of arguments. All
+    yielded values have the shape of a root's result, or of the pointwise operations if there is no root. A yielded value may pass through a `pad`: the kernel writes the interior of the padded array. Or through an `insert`
     into an argument: the result aliases that argument, and the kernel overwrites elements of it.
   }];
   let arguments = (ins Variadic<Kiln_Tensor>:$operands);

@@ -59,10 +59,23 @@ mlir::LogicalResult FusionOp::verify() {
     return emitOpError("needs a body argument for each operand, of its type");
   auto yield = llvm::dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes()) return emitOpError("must yield its results");
-  int roots = 0;
+  ReduceOp first_reduction;
+  llvm::SmallPtrSet<mlir::Operation*, 8> reduced;  // reductions, and what reads their results
+  int reductions = 0, contractions = 0;
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp>(op) || is_product(&op);
-    roots += root;
+    contractions += is_product(&op);
+    const bool reads_reduced =
+        llvm::any_of(op.getOperands(), [&](mlir::Value v) { return reduced.contains(v.getDefiningOp()); });
+    auto reduce = llvm::dyn_cast<ReduceOp>(op);
+    if (reduce || reads_reduced) reduced.insert(&op);
+    if (reduce) {
+      if (reads_reduced) return emitOpError("reduces what it computes from the result of another reduction");
+      if (reductions++ == 0) first_reduction = reduce;
+      if (reduce.getX().getType() != first_reduction.getX().getType() ||
+          reduce.getAxes() != first_reduction.getAxes())
+        return emitOpError("reduces values of different types, or different axes");
+    }
     if (root && llvm::any_of(op.getUsers(), is_view_op) && !pooled_windows(&op))
       return emitOpError() << "moves the result of its " << op.getName()
                            << ", and not as the windows of a pooling";
@@ -81,7 +94,8 @@ mlir::LogicalResult FusionOp::verify() {
       return emitOpError() << "cannot hold " << op.getName();
     }
   }
-  if (roots > 1) return emitOpError("contains more than one reduction or contraction");
+  if (contractions > 1 || (contractions > 0 && reductions > 0))
+    return emitOpError("contains more than one contraction, or one and a reduction");
   return mlir::success();
 }
 

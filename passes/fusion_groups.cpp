@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t max_operands = 24;
 constexpr std::size_t max_results = 8;
 constexpr std::size_t max_ops = 64;
+constexpr std::size_t max_reductions = 4;  // each has partial results in registers
 
 bool is_root(mlir::Operation* op) { return llvm::isa<ir::ReduceOp>(op) || ir::is_product(op); }
 /// Whether a kernel without a root may compute it for other members.
@@ -94,6 +95,27 @@ class FusionPlanner {
       if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
   }
 
+  /// Reductions over the same axes that read an array in common share a kernel, which reads it once: the sums
+  /// of a gradient and of its product with what was normalized. One that is `prepackable` joins none that is
+  /// not: it need not run in every call.
+  void join_reductions(const llvm::DenseSet<mlir::Operation*>& prepackable) {
+    // By an array and axes: the last reduction that reads all of the array.
+    llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, std::size_t> latest;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      auto reduce = llvm::dyn_cast<ir::ReduceOp>(nodes_[i].op);
+      if (!reduce) continue;
+      bool joined = false;
+      for (mlir::Value v : inputs_of(before(group_of_[i]))) {
+        const mlir::Value array = view_analysis_.base(v);
+        if (ir::ranked(array).getNumElements() != ir::ranked(reduce.getX()).getNumElements()) continue;
+        const auto [other, is_first] = latest.try_emplace({array, reduce.getAxesAttr()}, i);
+        const bool alike = prepackable.contains(nodes_[other->second].op) == prepackable.contains(reduce);
+        joined = joined || (!is_first && alike && join(other->second, i));
+        other->second = i;
+      }
+    }
+  }
+
   /// Pointwise producers of an epilogue's side operands join the root if its kernel has all their users. One
   /// that is `prepackable` stays outside: it need not run in every call.
   void grow_side_operands(const llvm::DenseSet<mlir::Operation*>& prepackable) {
@@ -159,7 +181,7 @@ class FusionPlanner {
   };
   struct Group {
     Members members;
-    std::vector<std::string> missed;
+    std::vector<std::pair<std::size_t, std::string>> missed;  // a node that did not join, and why
   };
 
   /// Whether the operation belongs to a group: no view, and not rematerialized by all of its users.
@@ -271,7 +293,7 @@ class FusionPlanner {
   }
 
   void remark(std::size_t group, std::size_t node, llvm::StringRef why) {
-    groups_[group].missed.push_back(describe(nodes_[node].op) + ": " + why.str());
+    groups_[group].missed.emplace_back(node, why.str());
   }
 
   /// Remarks on the users of node `i` and of its pads.
@@ -348,12 +370,56 @@ class FusionPlanner {
     order_->split(group, rejected);
   }
 
+  using Operations = llvm::SmallVector<mlir::Operation*>;
+
+  /// The reductions of a group and its members that compute their elements.
+  Operations before(std::size_t group) const {
+    Operations found;
+    for (std::size_t i : groups_[group].members)
+      if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) found.push_back(nodes_[i].op);
+    for (std::size_t next = 0; next < found.size(); ++next)
+      for (mlir::Value v : found[next]->getOperands()) {
+        const auto def = index_.find(v.getDefiningOp());
+        if (def != index_.end() && group_of_[def->second] == group && !llvm::is_contained(found, def->first))
+          found.push_back(def->first);
+      }
+    return found;
+  }
+
+  std::size_t reductions_of(std::size_t group) const {
+    return static_cast<std::size_t>(llvm::count_if(
+        groups_[group].members, [&](std::size_t i) { return llvm::isa<ir::ReduceOp>(nodes_[i].op); }));
+  }
+
+  /// Merges the groups of two reductions, and what both alone read; false if they must not share a kernel.
+  bool join(std::size_t first, std::size_t second) {
+    const std::size_t into = group_of_[first], from = group_of_[second];
+    auto a = llvm::cast<ir::ReduceOp>(nodes_[first].op), b = llvm::cast<ir::ReduceOp>(nodes_[second].op);
+    if (into == from || a.getX().getType() != b.getX().getType() || a.getAxes() != b.getAxes()) return false;
+    if (reductions_of(into) + reductions_of(from) > max_reductions) return false;
+    Members both = groups_[into].members;
+    both.append(groups_[from].members);
+    Operations elements = before(into);
+    elements.append(before(from));
+    const auto inputs = inputs_of(elements);
+    const auto is_computed_here = [&](mlir::Value v) {
+      const auto def = index_.find(view_analysis_.base(v).getDefiningOp());
+      return def != index_.end() && (group_of_[def->second] == into || group_of_[def->second] == from);
+    };
+    if (llvm::any_of(inputs, is_computed_here) || !reduces_one_axis(a, inputs, view_analysis_) ||
+        reason_against(into, from, both))
+      return false;
+    merge(from, into);
+    grow_reduction(first);
+    return true;
+  }
+
   /// Merges pointwise producers into a reduction's group, the last in program order first, if the group has
   /// all their users.
   void grow_reduction(std::size_t root) {
     std::size_t group = group_of_[root];
     auto reduce = llvm::cast<ir::ReduceOp>(nodes_[root].op);
-    llvm::SmallVector<mlir::Operation*> fused{reduce};
+    Operations fused = before(group);
     llvm::SmallSet<std::size_t, 8> tried;
     while (true) {
       std::size_t next = 0;
@@ -372,7 +438,7 @@ class FusionPlanner {
       mlir::Operation* op = nodes_[next].op;
       Members both = groups_[group].members;
       both.push_back(next);
-      llvm::SmallVector<mlir::Operation*> longer = fused;
+      Operations longer = fused;
       longer.push_back(op);
       if (!llvm::all_of(op->getUsers(),
                         [&](mlir::Operation* user) { return llvm::is_contained(fused, user); })) {
@@ -401,9 +467,10 @@ class FusionPlanner {
             seen.insert(j).second)
           candidates.push(j);
     };
-    // Members before a reduction are its own operands (grow_reduction).
+    // What computes the elements of reductions is theirs (grow_reduction).
+    const Operations elements = before(group);
     for (std::size_t i : Members(groups_[group].members))
-      if (i > root) add_producers(i);
+      if (i > root && !llvm::is_contained(elements, nodes_[i].op)) add_producers(i);
     while (!candidates.empty()) {
       const std::size_t next = candidates.top();
       candidates.pop();
@@ -437,7 +504,8 @@ class FusionPlanner {
     llvm::sort(members);
     for (std::size_t i : members) group.ops.push_back(nodes_[i].op);
     for (std::size_t i : escaping(members)) group.results.push_back(nodes_[i].op);
-    group.missed = groups_[g].missed;
+    for (const auto& [node, why] : groups_[g].missed)
+      if (group_of_[node] != g) group.missed.push_back(describe(nodes_[node].op) + ": " + why);
     llvm::sort(group.missed);
     group.missed.erase(llvm::unique(group.missed), group.missed.end());
     return group;
@@ -464,6 +532,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const ViewAnalysis& vie
     planner.grow_epilogues();
     planner.take_packs(prepackable);
     planner.grow_reductions();
+    planner.join_reductions(prepackable);
     planner.grow_side_operands(prepackable);
     planner.join_pointwise();
     planner.explain();

@@ -5,7 +5,7 @@ namespace kiln::codegen {
 
 Launch launch_gpu_fusion(ir::FusionOp fusion, const CpuTarget& code) {
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, reduce, code);
+    if (llvm::isa<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, code);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, code);
     if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) return launch_gpu_mma(fusion, dot);
     if (llvm::isa<ir::PackedConvolutionOp, ir::WeightsProductOp, ir::WinogradOp>(op))

@@ -15,6 +15,6 @@ Launch launch_gpu_pointwise(ir::FusionOp fusion);
 Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& code);
 /// Of a dot by tensor_cores.
 Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root);
-Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& code);
+Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code);
 
 }  // namespace kiln::codegen

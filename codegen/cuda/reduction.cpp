@@ -16,124 +16,121 @@ class TeamReduction : ReductionEmitter {
 
   TeamReduction(KernelBuilder& e, const Reduction& red, Value params, Team team)
       : ReductionEmitter(e, red, params), team_(team), lane_(team_.lane()) {
-    if (shares(red, team)) shared_ = team_.shared(red.dtype, partials);
+    if (shares(red, team))
+      for (std::size_t i = 0; i < count(); ++i) shared_.push_back(team_.shared(red.dtype, partials));
   }
 
   /// Whether all warps of the team have a part of each result; else each warp has results of its own.
   static bool shares(const Reduction& red, const Team& team) { return team.warps() > 1 && red.levels > 1; }
 
-  /// The result at a point, in lane 0 of each warp that reduces it.
-  Value reduce(LoopPoint& at) {
+  /// The results at a point, in lane 0 of each warp that reduces it.
+  Values reduce(LoopPoint& at) {
     const Value zero = e_.index(0);
     return red_.levels == 1 ? block(at, zero, extent_) : block_of_results(at, red_.levels, zero, extent_);
   }
 
  private:
-  /// Partial results j and j + 32 of lane j.
-  using Pair = llvm::SmallVector<Value>;
-  Pair identities() { return Pair(2, identity_of(e_, red_.kind, red_.dtype, 1)); }
+  /// Partial results j and j + 32 of lane j, of all reductions.
+  static constexpr std::size_t halves = 2;
 
   /// p[j] op p[j + 32], p[j + 16] and so on.
-  Value tree(const mlir::ValueRange& p) {
-    Value v = combine(p[0], p[1]);
+  Values tree(mlir::ValueRange p) {
+    Values v = combine(group(p, 0), group(p, 1));
     for (int apart = static_cast<int>(Team::warp) / 2; apart > 0; apart /= 2)
-      v = combine(v, team_.from_further(v, apart));
+      v = combine(v, each_of(v, [&](Value own) { return team_.from_further(own, apart); }));
     return v;
   }
 
-  Value if_else(Value condition, const std::function<Value()>& then, Value otherwise) {
-    auto branch = mlir::scf::IfOp::create(
-        e_.b, e_.loc, condition,
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, then()); },
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, otherwise); });
-    return branch.getResult(0);
-  }
-
   /// The elements [begin, end) of a block of elements, by the warp.
-  Value block(LoopPoint& at, Value begin, Value end) {
+  Values block(LoopPoint& at, Value begin, Value end) {
     // Loads of several stripes are in flight at once.
     const int stripes = is_light(red_.before) ? 4 : 1;
     const Value step = e_.index(stripes * partials), stripe = e_.index(partials);
     const Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
     const mlir::ValueRange most =
-        e_.loop(begin, whole, step, identities(), [&](Value r, mlir::ValueRange carried) -> Pair {
-          Pair x;
+        e_.loop(begin, whole, step, identities(1, halves), [&](Value r, mlir::ValueRange carried) {
+          llvm::SmallVector<Values> x;
           for (int i = 0; i < 2 * stripes; ++i)
             x.push_back(element(at, {e_.add(e_.add(r, lane_), e_.index(i * Team::warp)), 1}));
-          Pair p(carried);
-          for (std::size_t i = 0; i < x.size(); ++i) p[i % 2] = accumulate(p[i % 2], x[i]);
-          return p;
+          Values p[] = {Values(group(carried, 0)), Values(group(carried, 1))};
+          for (std::size_t i = 0; i < x.size(); ++i) p[i % halves] = accumulate(p[i % halves], x[i]);
+          return llvm::to_vector(llvm::concat<Value>(p[0], p[1]));
         });
-    return tree(e_.loop(whole, end, stripe, most, [&](Value r, mlir::ValueRange carried) -> Pair {
-      Pair p(carried);
-      for (std::int64_t i = 0; i < 2; ++i) {
-        const Value own = e_.add(e_.add(r, lane_), e_.index(i * Team::warp));
-        const Value old = p[static_cast<std::size_t>(i)];
-        p[static_cast<std::size_t>(i)] = if_else(
+    return tree(e_.loop(whole, end, stripe, most, [&](Value r, mlir::ValueRange carried) {
+      return of_halves([&](std::size_t half, Value place) {
+        const Value own = e_.add(r, place);
+        const mlir::ValueRange old = group(carried, half);
+        return if_else(
             e_.less(own, end),
             [&] {
               return accumulate(old, element(at, {own, 1}));
             },
             old);
-      }
-      return p;
+      });
     }));
   }
 
+  /// `body(half, number)` for both partial results of this lane.
+  Values of_halves(llvm::function_ref<Values(std::size_t, Value)> body) {
+    Values all;
+    for (std::size_t half = 0; half < halves; ++half)
+      all.append(body(half, e_.add(lane_, e_.index(static_cast<std::int64_t>(half) * Team::warp))));
+    return all;
+  }
+
   /// A block of results of the level below. All lanes of all warps that reduce it go through the same loops.
-  Value block_of_results(LoopPoint& at, int level, Value begin, Value end) {
+  Values block_of_results(LoopPoint& at, int level, Value begin, Value end) {
     const Value one = e_.index(1), length = e_.index(elements_of(level)), all = e_.index(partials);
-    const Value count = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
+    const Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
     const auto result = [&](Value i) {
       const Value from = e_.add(begin, e_.mul(i, length)), to = e_.min(e_.add(from, length), end);
       return level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
     };
-    return tree(e_.loop(e_.index(0), count, all, identities(), [&](Value first, mlir::ValueRange p) -> Pair {
-      const Value last = e_.min(e_.add(first, all), count);
-      return shared_ && level == 2 ? by_warps(first, last, p, result) : in_turn(first, last, p, result);
-    }));
+    return tree(
+        e_.loop(e_.index(0), results, all, identities(1, halves), [&](Value first, mlir::ValueRange p) {
+          const Value last = e_.min(e_.add(first, all), results);
+          return !shared_.empty() && level == 2 ? by_warps(first, last, p, result)
+                                                : in_turn(first, last, p, result);
+        }));
   }
 
-  using Result = llvm::function_ref<Value(Value)>;
+  using Result = llvm::function_ref<Values(Value)>;
 
   /// Adds the results [first, last) of 64 to the partial results; warp w computes w, w + 8 and so on.
-  Pair by_warps(Value first, Value last, mlir::ValueRange p, Result result) {
+  Values by_warps(Value first, Value last, mlir::ValueRange p, Result result) {
     e_.loop(e_.add(first, team_.warp_number()), last, e_.index(team_.warps()), [&](Value i) {
-      const Value r = result(i);
+      const Values r = result(i);
       e_.when(e_.less(lane_, e_.index(1)), [&] {
-        e_.store_scalar(r, team_.shared_element(shared_, e_.sub(i, first), red_.dtype), red_.dtype);
+        for (auto [value, array] : llvm::zip(r, shared_))
+          e_.store_scalar(value, team_.shared_element(array, e_.sub(i, first), red_.dtype), red_.dtype);
       });
     });
     team_.barrier();
-    Pair next;
-    for (std::int64_t i = 0; i < 2; ++i) {
-      const Value own = e_.add(lane_, e_.index(i * Team::warp));
-      const Value old = p[static_cast<unsigned>(i)];
-      next.push_back(if_else(
-          e_.less(e_.add(first, own), last),
-          [&] {
-            return combine(old, e_.load_scalar(team_.shared_element(shared_, own, red_.dtype), red_.dtype));
-          },
-          old));
-    }
+    const Values next = of_halves([&](std::size_t half, Value own) {
+      const mlir::ValueRange old = group(p, half);
+      const auto load = [&](Value array) {
+        return e_.load_scalar(team_.shared_element(array, own, red_.dtype), red_.dtype);
+      };
+      return if_else(
+          e_.less(e_.add(first, own), last), [&] { return combine(old, each_of(shared_, load)); }, old);
+    });
     team_.barrier();
     return next;
   }
 
   /// The same, one after the other, by each warp.
-  Pair in_turn(Value first, Value last, mlir::ValueRange p, Result result) {
-    const mlir::ValueRange sums =
-        e_.loop(first, last, e_.index(1), p, [&](Value i, mlir::ValueRange carried) -> Pair {
-          const Value r = team_.from_first(result(i));
-          Pair next;
-          for (std::int64_t half = 0; half < 2; ++half) {
-            const Value old = carried[static_cast<unsigned>(half)];
-            const Value own = e_.add(first, e_.add(lane_, e_.index(half * Team::warp)));
-            next.push_back(e_.select(equal(own, i), combine(old, r), old));
-          }
-          return next;
-        });
-    return Pair(sums);
+  Values in_turn(Value first, Value last, mlir::ValueRange p, Result result) {
+    return Values(e_.loop(first, last, e_.index(1), p, [&](Value i, mlir::ValueRange carried) {
+      const Values r = each_of(result(i), [&](Value v) { return team_.from_first(v); });
+      return of_halves([&](std::size_t half, Value own) {
+        const mlir::ValueRange old = group(carried, half);
+        const Value is_own = equal(e_.add(first, own), i);
+        Values next;
+        for (auto [sum, before] : llvm::zip(combine(old, r), old))
+          next.push_back(e_.select(is_own, sum, before));
+        return next;
+      });
+    }));
   }
 
   Value equal(Value x, Value y) {
@@ -141,7 +138,8 @@ class TeamReduction : ReductionEmitter {
   }
 
   Team team_;
-  Value lane_, shared_;
+  Value lane_;
+  Values shared_;  // an array of partial results of each reduction, if warps share results
 };
 
 /// One result of chained512 by a thread.
@@ -150,35 +148,32 @@ class Chains : ReductionEmitter {
   using Value = mlir::Value;
   Chains(KernelBuilder& e, const Reduction& red, Value params) : ReductionEmitter(e, red, params) {}
 
-  Value reduce(LoopPoint& at) {
+  Values reduce(LoopPoint& at) {
     const Value length = e_.index(chain_length), zero = e_.index(0);
     // The first chain is the total that the others are added to.
-    const Value first = chain(at, zero, e_.min(length, extent_));
-    return e_.loop(length, extent_, length, {first},
-                   [&](Value begin, mlir::ValueRange total) -> llvm::SmallVector<Value> {
-                     const Value end = e_.min(e_.add(begin, length), extent_);
-                     return {combine(total[0], chain(at, begin, end))};
-                   })[0];
+    const Values first = chain(at, zero, e_.min(length, extent_));
+    return Values(e_.loop(length, extent_, length, first, [&](Value begin, mlir::ValueRange total) {
+      return combine(total, chain(at, begin, e_.min(e_.add(begin, length), extent_)));
+    }));
   }
 
  private:
   /// Elements are loaded four at a time, so that their loads are in flight at once.
-  Value chain(LoopPoint& at, Value begin, Value end) {
+  Values chain(LoopPoint& at, Value begin, Value end) {
     const int together = is_light(red_.before) ? 4 : 1;
     const Value step = e_.index(together), one = e_.index(1);
     const Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
     const auto add = [&](int count) {
-      return [&, count](Value r, mlir::ValueRange sum) -> llvm::SmallVector<Value> {
-        llvm::SmallVector<Value> x;
+      return [&, count](Value r, mlir::ValueRange sum) {
+        llvm::SmallVector<Values> x;
         for (int i = 0; i < count; ++i) x.push_back(element(at, {e_.add(r, e_.index(i)), 1}));
-        Value next = sum[0];
-        for (const Value v : x) next = accumulate(next, v);
-        return {next};
+        Values next(sum);
+        for (const Values& v : x) next = accumulate(next, v);
+        return next;
       };
     };
-    const Value none = identity_of(e_, red_.kind, red_.dtype, 1);
-    const mlir::ValueRange most = e_.loop(begin, whole, step, {none}, add(together));
-    return together == 1 ? most[0] : e_.loop(whole, end, one, most, add(1))[0];
+    const mlir::ValueRange most = e_.loop(begin, whole, step, identities(1), add(together));
+    return Values(together == 1 ? most : e_.loop(whole, end, one, most, add(1)));
   }
 };
 
@@ -197,9 +192,9 @@ void emit_by_teams(KernelBuilder& e, const Reduction& red, const Division& divis
   const bool shares = TeamReduction::shares(red, team);
   TeamReduction reduction(e, red, args.params, team);
   const auto result = [&](LoopPoint& at) {
-    const mlir::Value value = reduction.reduce(at);
+    const Values results = reduction.reduce(at);
     const mlir::Value number = shares ? team.thread() : team.lane();
-    e.when(e.less(number, e.index(1)), [&] { emit_epilogue(e, red, at, value); });
+    e.when(e.less(number, e.index(1)), [&] { emit_epilogue(e, red, at, results); });
   };
   if (!division.by_rows()) return division.emit_single(e, args, result);
   // Without a part in each result, each warp has results of its own.
@@ -216,8 +211,8 @@ unsigned team_for(const Reduction& red) {
 
 }  // namespace
 
-Launch launch_gpu_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& code) {
-  Reduction red = plan_reduction(fusion, root, code);
+Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code) {
+  Reduction red = plan_reduction(fusion, code);
   const bool by_teams = red.interleaved64 && !red.register_tree;
   red.along_reduced = by_teams;
   const auto rows = Rows::of(fusion);

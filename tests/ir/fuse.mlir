@@ -464,3 +464,53 @@ func.func @tensor_cores(%x: tensor<16x20xf16>, %v: tensor<30x20xf16>) -> tensor<
   %2 = kiln.cast %1 : tensor<16x30xf32> -> tensor<16x30xf16>
   return %2 : tensor<16x30xf16>
 }
+
+// Sums over the same axes that read one array share a kernel, as in the gradient of a normalisation: with what computes
+// their elements, and with an epilogue that reads both.
+// CHECK-LABEL: func.func @siblings
+// CHECK-NEXT: %[[F:.*]]:2 = kiln.fusion (%{{.*}} = %arg0, %{{.*}} = %arg1)
+// CHECK-NEXT:   kiln.reduce sum
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.reduce sum
+// CHECK-NEXT:   kiln.binary div
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return %[[F]]#0, %[[F]]#1
+// ALONE-LABEL: func.func @siblings
+// ALONE-COUNT-4: kiln.fusion
+func.func @siblings(%dy: tensor<8x100xf32>, %x: tensor<8x100xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = kiln.reduce sum %dy [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %1 = kiln.binary mul %dy, %x : tensor<8x100xf32>
+  %2 = kiln.reduce sum %1 [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %3 = kiln.binary div %2, %0 : tensor<8xf32>
+  return %0, %3 : tensor<8xf32>, tensor<8xf32>
+}
+
+// What two reductions alone read is computed in their kernel, once.
+// CHECK-LABEL: func.func @siblings_of_one_value
+// CHECK-NEXT: kiln.fusion
+// CHECK-NEXT:   kiln.unary exp
+// CHECK-NEXT:   kiln.reduce sum
+// CHECK-NEXT:   kiln.reduce max
+// CHECK-NEXT:   kiln.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @siblings_of_one_value(%x: tensor<8x100xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = kiln.unary exp %x : tensor<8x100xf32>
+  %1 = kiln.reduce sum %0 [1] : tensor<8x100xf32> -> tensor<8xf32>
+  %2 = kiln.reduce max %0 [1] : tensor<8x100xf32> -> tensor<8xf32>
+  return %1, %2 : tensor<8xf32>, tensor<8xf32>
+}
+
+// Not over different axes, nor if one needs the result of the other.
+// CHECK-LABEL: func.func @no_siblings
+// CHECK-COUNT-3: kiln.fusion
+// CHECK: return
+func.func @no_siblings(%x: tensor<100x100xf32>) -> (tensor<100xf32>, tensor<100xf32>, tensor<100xf32>) {
+  %0 = kiln.reduce sum %x [1] : tensor<100x100xf32> -> tensor<100xf32>
+  %1 = kiln.reduce sum %x [0] : tensor<100x100xf32> -> tensor<100xf32>
+  %2 = kiln.broadcast %0 [0] : tensor<100xf32> -> tensor<100x100xf32>
+  %3 = kiln.binary sub %x, %2 : tensor<100x100xf32>
+  %4 = kiln.reduce sum %3 [1] : tensor<100x100xf32> -> tensor<100xf32>
+  return %0, %1, %4 : tensor<100xf32>, tensor<100xf32>, tensor<100xf32>
+}

@@ -250,11 +250,35 @@ func.func @fusion_pack(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @fusion_roots(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{contains more than one reduction or contraction}}
+  // expected-error @+1 {{reduces what it computes from the result of another reduction}}
   %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<f32> {
     %1 = kiln.reduce sum %a [1] : tensor<4x4xf32> -> tensor<4xf32>
     %2 = kiln.reduce sum %1 [0] : tensor<4xf32> -> tensor<f32>
     kiln.yield %2 : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_axes(%x: tensor<4x4xf32>) {
+  // expected-error @+1 {{reduces values of different types, or different axes}}
+  %0:2 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %1 = kiln.reduce sum %a [1] : tensor<4x4xf32> -> tensor<4xf32>
+    %2 = kiln.reduce sum %a [0] : tensor<4x4xf32> -> tensor<4xf32>
+    kiln.yield %1, %2 : tensor<4xf32>, tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_contractions(%x: tensor<2x12xf32>, %w: tensor<1x12x16xf32>) {
+  // expected-error @+1 {{contains more than one contraction, or one and a reduction}}
+  %0:2 = kiln.fusion (%a = %x, %b = %w) : (tensor<2x12xf32>, tensor<1x12x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+    %1 = kiln.packed_dot %a, %b : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+    %2 = kiln.packed_dot %a, %b : tensor<2x12xf32>, tensor<1x12x16xf32> -> tensor<2x16xf32>
+    kiln.yield %1, %2 : tensor<2x16xf32>, tensor<2x16xf32>
   }
   return
 }

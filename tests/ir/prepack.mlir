@@ -53,21 +53,34 @@ func.func @chains(%x: tensor<20xf32>, %g: tensor<10xf32> {kiln.parameter}, %b: t
 // CHECK: kiln.fusion (%{{.*}} = %arg1) : (tensor<10xf32>) -> tensor<200000x10xf32>
 // CHECK: kiln.fusion {{.*}}attributes {kiln.prepacked} : (tensor<2000x300xf32>) -> tensor<2000xf32>
 // CHECK: kiln.fusion {{.*}}attributes {kiln.prepacked} : (tensor<2000x300xf32>, tensor<2000xf32>) -> tensor<2000x300xf32>
-func.func @growth(%x: tensor<2000x300xf32>, %g: tensor<10xf32> {kiln.parameter}, %w: tensor<2000x300xf32> {kiln.parameter}) -> (tensor<200000xf32>, tensor<2000xf32>) {
+func.func @growth(%x: tensor<2000x300xf32>, %g: tensor<10xf32> {kiln.parameter}, %w: tensor<2000x300xf32> {kiln.parameter}) -> (tensor<200000xf32>, tensor<10xf32>, tensor<2000xf32>, tensor<300xf32>) {
   %0 = kiln.broadcast %g [1] : tensor<10xf32> -> tensor<200000x10xf32>
   %1 = kiln.unary exp %0 : tensor<200000x10xf32>
   %2 = kiln.reduce max %1 [1] : tensor<200000x10xf32> -> tensor<200000xf32>
-  %3 = kiln.reduce sum %1 [1] : tensor<200000x10xf32> -> tensor<200000xf32>
-  %4 = kiln.binary add %2, %3 : tensor<200000xf32>
+  %3 = kiln.reduce sum %1 [0] : tensor<200000x10xf32> -> tensor<10xf32>
   %5 = kiln.reduce sum_squares %w [1] : tensor<2000x300xf32> -> tensor<2000xf32>
   %6 = kiln.broadcast %5 [0] : tensor<2000xf32> -> tensor<2000x300xf32>
   %7 = kiln.binary div %w, %6 : tensor<2000x300xf32>
   %8 = kiln.reduce max %7 [1] : tensor<2000x300xf32> -> tensor<2000xf32>
-  %9 = kiln.reduce sum %7 [1] : tensor<2000x300xf32> -> tensor<2000xf32>
+  %9 = kiln.reduce sum %7 [0] : tensor<2000x300xf32> -> tensor<300xf32>
   %10 = kiln.reduce sum %x [1] : tensor<2000x300xf32> -> tensor<2000xf32>
-  %11 = kiln.binary add %8, %9 : tensor<2000xf32>
-  %12 = kiln.binary add %10, %11 : tensor<2000xf32>
-  return %4, %12 : tensor<200000xf32>, tensor<2000xf32>
+  %11 = kiln.reduce sum %x [0] : tensor<2000x300xf32> -> tensor<300xf32>
+  %12 = kiln.binary add %8, %10 : tensor<2000xf32>
+  %13 = kiln.binary add %9, %11 : tensor<300xf32>
+  return %2, %3, %12, %13 : tensor<200000xf32>, tensor<10xf32>, tensor<2000xf32>, tensor<300xf32>
+}
+
+// A reduction of parameters does not join one that each call computes.
+// CHECK-LABEL: func.func @reductions_of_parameters
+// CHECK-NEXT: kiln.fusion {{.*}}attributes {kiln.prepacked} : (tensor<20x30xf32>) -> tensor<20xf32>
+// CHECK: kiln.fusion
+// CHECK: kiln.binary div
+func.func @reductions_of_parameters(%x: tensor<20x30xf32>, %w: tensor<20x30xf32> {kiln.parameter}) -> tensor<20xf32> {
+  %0 = kiln.reduce sum %w [1] : tensor<20x30xf32> -> tensor<20xf32>
+  %1 = kiln.binary mul %w, %x : tensor<20x30xf32>
+  %2 = kiln.reduce sum %1 [1] : tensor<20x30xf32> -> tensor<20xf32>
+  %3 = kiln.binary div %2, %0 : tensor<20xf32>
+  return %3 : tensor<20xf32>
 }
 
 // A kernel that also computes for the call is not kept, nor is whatever uses it.

@@ -8,7 +8,7 @@ namespace kiln::codegen {
 
 Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target) {
   for (mlir::Operation& op : fusion.getBody().front()) {
-    if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op)) return launch_reduce(fusion, reduce, target);
+    if (llvm::isa<ir::ReduceOp>(op)) return launch_reduce(fusion, target);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
     if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
       return launch_convolution(fusion, conv, target);

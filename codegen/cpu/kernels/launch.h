@@ -23,7 +23,7 @@ Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target);
 
 // The families that launch_fusion chooses from.
 Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target);
-Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target);
+Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
 Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, const CpuTarget& target);
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target);

@@ -113,14 +113,22 @@ std::int64_t least_piece(const Reduction& red) {
 
 }  // namespace
 
-Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target) {
+Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   const auto outputs = outputs_of(fusion);
+  llvm::SmallVector<ir::ReduceKind> kinds;
+  llvm::SmallVector<mlir::Value> operands, results;
+  for (auto reduce : fusion.getBody().getOps<ir::ReduceOp>()) {
+    kinds.push_back(reduce.getKind());
+    operands.push_back(reduce.getX());
+    results.push_back(reduce.getResult());
+  }
+  ir::ReduceOp root = *fusion.getBody().getOps<ir::ReduceOp>().begin();  // the others have its type and axes
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
   llvm::SmallVector<bool> reduced(shape.size(), false);
   for (const std::int64_t axis : root.getAxes()) reduced[static_cast<std::size_t>(axis)] = true;
 
-  ScalarExpr before(llvm::ArrayRef<mlir::Value>(root.getX()));
-  ScalarExpr after(values_of(outputs), root.getResult());
+  ScalarExpr before(operands);
+  ScalarExpr after(values_of(outputs), results);
   Accesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
   const auto [kept, inner, kept_after] = Axes(shape, reduced, accesses.strides);
   for (std::size_t s = 0; s < accesses.all.size(); ++s) accesses.all[s].strides = kept.strides[s];
@@ -136,7 +144,7 @@ Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget
       (kept.extents.empty() || !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes));
   const std::int64_t extent = inner.extents.empty() ? 1 : inner.extents[0];
   const bool register_tree = interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
-                             root.getKind() != ir::ReduceKind::max_nnan && is_light(before);
+                             !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before);
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along_reduced && lanes > 1) lanes *= registers;
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
@@ -144,7 +152,7 @@ Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget
   if (register_tree) registers = lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
   const bool prefetches =
       along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > tuning::private_cache_bytes;
-  return {.kind = root.getKind(),
+  return {.kinds = std::move(kinds),
           .dtype = dtype,
           .before = std::move(before),
           .after = std::move(after),
@@ -164,14 +172,15 @@ Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget
 bool is_light(const ScalarExpr& expr) { return expr.operations() <= 4 && expr.registers_at_once() == 1; }
 
 std::string Reduction::key() const {
-  std::string key =
-      fmt::format("reduce {} {} order={}{} {} lanes={} steps=", ir::stringifyReduceKind(kind).str(),
-                  name_of(dtype), interleaved64 ? 1 : 2, levels > 1 ? fmt::format("x{}", levels) : "",
-                  register_tree    ? fmt::format("across={}", extent)
-                  : !along_reduced ? std::string("across")
-                  : prefetches     ? "along far"
-                                   : "along",
-                  lanes);
+  std::string key = "reduce";
+  for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
+  key += fmt::format(" {} order={}{} {} lanes={} steps=", name_of(dtype), interleaved64 ? 1 : 2,
+                     levels > 1 ? fmt::format("x{}", levels) : "",
+                     register_tree    ? fmt::format("across={}", extent)
+                     : !along_reduced ? std::string("across")
+                     : prefetches     ? "along far"
+                                      : "along",
+                     lanes);
   for (std::int64_t s : steps)
     key += register_tree ? fmt::format(",{}", s) : std::to_string(along_reduced ? stride_class(s) : 2);
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
@@ -183,8 +192,8 @@ void append_params(std::vector<std::int64_t>& params, const Reduction& red) {
   for (const std::int64_t step : red.steps) ReduceLeafParams::append(params, {{"reduced_stride", step}});
 }
 
-Launch launch_reduce(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target) {
-  const Reduction red = plan_reduction(fusion, root, target);
+Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target) {
+  const Reduction red = plan_reduction(fusion, target);
   Launch launch{{name_of_location(fusion.getLoc()), red.key(), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;
   append_params(launch.params, red);

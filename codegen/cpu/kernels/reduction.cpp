@@ -23,65 +23,70 @@ class AlongReduced : ReductionEmitter {
  public:
   AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params)
       : ReductionEmitter(e, red, params) {
-    for (int level = 2; level <= red.levels; ++level) parts_.push_back(e.stack(red.dtype, partials));
+    for (int level = 2; level <= red.levels; ++level) {
+      parts_.emplace_back();
+      for (std::size_t i = 0; i < count(); ++i) parts_.back().push_back(e.stack(red.dtype, partials));
+    }
   }
 
-  mlir::Value reduce(LoopPoint& at) {
+  Values reduce(LoopPoint& at) {
     const mlir::Value zero = e_.index(0);
     if (red_.levels > 1) return block_of_results(at, red_.levels, zero, extent_);
     // One iteration, or none if there are no elements.
-    const mlir::Value none = identity_of(e_, red_.kind, red_.dtype, 1);
     const mlir::Value length = e_.index(block_length);
-    return e_.loop(zero, extent_, length, {none},
-                   [&](mlir::Value begin, mlir::ValueRange) -> llvm::SmallVector<mlir::Value> {
-                     return {block(at, begin, e_.min(e_.add(begin, length), extent_))};
-                   })[0];
+    return Values(e_.loop(zero, extent_, length, identities(1), [&](mlir::Value begin, mlir::ValueRange) {
+      return block(at, begin, e_.min(e_.add(begin, length), extent_));
+    }));
   }
 
  private:
   /// The block of the elements [begin, end): 64 interleaved partials, combined pairwise.
-  mlir::Value block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
+  Values block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
     const int lanes = red_.lanes, vectors = partials / lanes;
     const mlir::Value stripe = e_.index(partials);
     const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
     load_invariant(at);
-    llvm::SmallVector<mlir::Value> partial(static_cast<std::size_t>(vectors),
-                                           identity_of(e_, red_.kind, red_.dtype, lanes));
-    auto stripes = e_.loop(begin, whole, stripe, partial, [&](mlir::Value r, mlir::ValueRange carried) {
-      llvm::SmallVector<mlir::Value> next;
-      for (int v = 0; v < vectors; ++v)
-        next.push_back(accumulate(carried[static_cast<unsigned>(v)],
-                                  element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
-      return next;
-    });
-    partial.assign(stripes.begin(), stripes.end());
+    const Values none = identities(lanes, static_cast<std::size_t>(vectors));
+    const mlir::ValueRange partial =
+        e_.loop(begin, whole, stripe, none, [&](mlir::Value r, mlir::ValueRange carried) {
+          Values next;
+          for (int v = 0; v < vectors; ++v)
+            next.append(accumulate(group(carried, static_cast<std::size_t>(v)),
+                                   element(at, {e_.add(r, e_.index(v * lanes)), lanes, {}, v * lanes})));
+          return next;
+        });
     return halve(rest(at, partial, whole, end));
   }
 
   /// A block of results of the level below, which are computed one by one: partial results are in memory.
   /// Partial results without an element are omitted, as in RegisterTree.
-  mlir::Value block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
-    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 2)], one = e_.index(1),
-                      length = e_.index(elements_of(level)), all = e_.index(partials);
-    const auto place = [&](mlir::Value j) { return e_.element(parts, j, red_.dtype); };
-    const auto add = [&](mlir::Value to, mlir::Value x) {
-      e_.store(combine(e_.load(to, red_.dtype, 1), x), to, red_.dtype, 1);
+  Values block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
+    const Values& parts = parts_[static_cast<std::size_t>(level - 2)];
+    const mlir::Value one = e_.index(1), length = e_.index(elements_of(level)), all = e_.index(partials);
+    const auto load = [&](mlir::Value j) {
+      return each_of(parts,
+                     [&](mlir::Value p) { return e_.load(e_.element(p, j, red_.dtype), red_.dtype, 1); });
     };
+    const auto store = [&](mlir::ValueRange values, mlir::Value j) {
+      for (auto [p, value] : llvm::zip(parts, values))
+        e_.store(value, e_.element(p, j, red_.dtype), red_.dtype, 1);
+    };
+    const auto add = [&](mlir::Value j, mlir::ValueRange x) { store(combine(load(j), x), j); };
     const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
-    const mlir::Value used = red_.kind == ir::ReduceKind::max_nnan ? all : e_.min(results, all);
-    const mlir::Value start = identity_of(e_, red_.kind, red_.dtype, 1);
-    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { e_.store(start, place(j), red_.dtype, 1); });
+    const mlir::Value used = red_.has(ir::ReduceKind::max_nnan) ? all : e_.min(results, all);
+    const Values start = identities(1);
+    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { store(start, j); });
     e_.loop(begin, end, length, [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, length), end);
-      const mlir::Value result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
-      add(place(e_.rem(e_.div(e_.sub(from, begin), length), all)), result);
+      const Values result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
+      add(e_.rem(e_.div(e_.sub(from, begin), length), all), result);
     });
     for (int half = partials / 2; half > 0; half /= 2) {
       const mlir::Value apart = e_.index(half);
       e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
-              [&](mlir::Value j) { add(place(j), e_.load(place(e_.add(j, apart)), red_.dtype, 1)); });
+              [&](mlir::Value j) { add(j, load(e_.add(j, apart))); });
     }
-    return e_.load(parts, red_.dtype, 1);
+    return load(e_.index(0));
   }
 
   /// Loads the leaves that do not change along the reduced axis, once per block: a block has elements, so
@@ -94,60 +99,45 @@ class AlongReduced : ReductionEmitter {
   }
 
   /// The last, incomplete stripe of a block: partial j accumulates element whole + j if there is one.
-  llvm::SmallVector<mlir::Value> rest(LoopPoint& at, llvm::SmallVector<mlir::Value> partial,
-                                      mlir::Value whole, mlir::Value end) {
-    llvm::SmallVector<mlir::Type> types;
-    for (mlir::Value p : partial) types.push_back(p.getType());
-    int lanes = red_.lanes;
-    auto branch = mlir::scf::IfOp::create(
-        e_.b, e_.loc, e_.less(whole, end),
-        [&](mlir::OpBuilder&, mlir::Location) {
-          llvm::SmallVector<mlir::Value> next;
-          for (int v = 0; v < static_cast<int>(partial.size()); ++v) {
-            mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
-            mlir::Value old = partial[static_cast<std::size_t>(v)];
-            if (lanes == 1) {
-              next.push_back(scalar_or(
-                  e_.less(e_.index(0), remaining),
-                  [&] {
-                    return accumulate(old, element(at, {r, 1}));
-                  },
-                  old));
+  Values rest(LoopPoint& at, mlir::ValueRange partial, mlir::Value whole, mlir::Value end) {
+    const int lanes = red_.lanes;
+    return if_else(
+        e_.less(whole, end),
+        [&] {
+          Values next;
+          for (int v = 0; v < partials / lanes; ++v) {
+            const mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
+            const mlir::ValueRange old = group(partial, static_cast<std::size_t>(v));
+            if (lanes == 1) {  // a missing element must not be read
+              const auto one_more = [&] { return accumulate(old, element(at, {r, 1})); };
+              next.append(if_else(e_.less(e_.index(0), remaining), one_more, old));
               continue;
             }
-            mlir::Value mask = e_.mask_below(remaining, lanes);
-            next.push_back(e_.select(mask, accumulate(old, element(at, {r, lanes, mask})), old));
+            const mlir::Value mask = e_.mask_below(remaining, lanes);
+            for (auto [sum, before] : llvm::zip(accumulate(old, element(at, {r, lanes, mask})), old))
+              next.push_back(e_.select(mask, sum, before));
           }
-          mlir::scf::YieldOp::create(e_.b, e_.loc, next);
+          return next;
         },
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, partial); });
-    return {branch.getResults().begin(), branch.getResults().end()};
-  }
-
-  /// For one lane: `then()` only where `condition` holds, since a missing element must not be read.
-  mlir::Value scalar_or(mlir::Value condition, const std::function<mlir::Value()>& then,
-                        mlir::Value otherwise) {
-    auto branch = mlir::scf::IfOp::create(
-        e_.b, e_.loc, condition,
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, then()); },
-        [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, otherwise); });
-    return branch.getResult(0);
+        partial);
   }
 
   /// p[j] op p[j + n/2] for j below n/2, down to one.
-  mlir::Value halve(llvm::SmallVector<mlir::Value> p) {
-    while (p.size() > 1) {
-      std::size_t half = p.size() / 2;
-      for (std::size_t i = 0; i < half; ++i) p[i] = combine(p[i], p[i + half]);
-      p.resize(half);
+  Values halve(Values p) {
+    while (p.size() > count()) {
+      const mlir::ValueRange all = p;
+      p = combine(all.take_front(p.size() / 2), all.drop_front(p.size() / 2));
     }
-    mlir::Value v = p[0];
-    for (int lanes = red_.lanes; lanes > 1; lanes /= 2)
-      v = combine(e_.sub_vector(v, 0, lanes / 2), e_.sub_vector(v, lanes / 2, lanes / 2));
-    return v;
+    for (int lanes = red_.lanes; lanes > 1; lanes /= 2) {
+      const auto half = [&](int first) {
+        return each_of(p, [&](mlir::Value v) { return e_.sub_vector(v, first, lanes / 2); });
+      };
+      p = combine(half(0), half(lanes / 2));
+    }
+    return p;
   }
 
-  llvm::SmallVector<mlir::Value> parts_;  // partial results of the levels from the second on
+  llvm::SmallVector<Values> parts_;  // partial results of the levels from the second on
 };
 
 /// Lanes along a kept axis, a block of at most width() columns at a time. Partial sums are arrays of columns
@@ -155,12 +145,12 @@ class AlongReduced : ReductionEmitter {
 class AlongKept : ReductionEmitter {
  public:
   AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : ReductionEmitter(e, red, params) {
-    if (!red.interleaved64) totals_ = e.stack(red.dtype, width());
+    if (!red.interleaved64) totals_ = arrays(width());
     for (int level = 1; level <= red.levels; ++level)
-      parts_.push_back(e.stack(red.dtype, red.interleaved64 ? partials * width() : width()));
+      parts_.push_back(arrays(red.interleaved64 ? partials * width() : width()));
   }
 
-  using Result = std::function<void(LoopPoint&, mlir::Value)>;
+  using Result = std::function<void(LoopPoint&, mlir::ValueRange)>;
   /// Emits the results of a row.
   void reduce(const LoopNest::Row& row, const Result& result) {
     e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
@@ -170,7 +160,7 @@ class AlongKept : ReductionEmitter {
       const mlir::Value lanes = e_.index(red_.lanes);
       stride_ = e_.mul(e_.div(e_.add(columns_, e_.index(red_.lanes - 1)), lanes), lanes);
       const auto each = [&](const LoopNest::PointBody& body) { row.each(from, to, body); };
-      const mlir::Value totals =
+      const Values totals =
           red_.interleaved64 ? block(each, red_.levels, e_.index(0), extent_) : chains(each);
       each([&](LoopPoint& at) { result(at, load(totals, column(at), at.lanes())); });
     });
@@ -179,32 +169,42 @@ class AlongKept : ReductionEmitter {
  private:
   using Each = llvm::function_ref<void(const LoopNest::PointBody&)>;
 
-  std::int64_t width() const { return red_.interleaved64 ? tuning::partial_columns : tuning::chain_columns; }
-  mlir::Value at_offset(mlir::Value sums, mlir::Value elements) {
-    return e_.element(sums, elements, red_.dtype);
+  /// Columns of a block: the partial results of all reductions stay in the caches.
+  std::int64_t width() const {
+    const std::int64_t columns = red_.interleaved64 ? tuning::partial_columns : tuning::chain_columns;
+    return columns / static_cast<std::int64_t>(llvm::PowerOf2Ceil(count()));
+  }
+  /// An array on the stack for each reduction.
+  Values arrays(std::int64_t elements) {
+    Values all;
+    for (std::size_t i = 0; i < count(); ++i) all.push_back(e_.stack(red_.dtype, elements));
+    return all;
+  }
+  Values at_offset(mlir::ValueRange sums, mlir::Value elements) {
+    return each_of(sums, [&](mlir::Value array) { return e_.element(array, elements, red_.dtype); });
   }
   mlir::Value column(LoopPoint& at) { return e_.sub(at.position(), first_column_); }
-  mlir::Value load(mlir::Value sums, mlir::Value i, int lanes) {
-    return e_.load(at_offset(sums, i), red_.dtype, lanes);
+  Values load(mlir::ValueRange sums, mlir::Value i, int lanes) {
+    return each_of(at_offset(sums, i), [&](mlir::Value place) { return e_.load(place, red_.dtype, lanes); });
   }
-  void store(mlir::Value value, mlir::Value sums, mlir::Value i, int lanes) {
-    e_.store(value, at_offset(sums, i), red_.dtype, lanes);
+  void store(mlir::ValueRange values, mlir::ValueRange sums, mlir::Value i, int lanes) {
+    for (auto [value, place] : llvm::zip(values, at_offset(sums, i)))
+      e_.store(value, place, red_.dtype, lanes);
   }
-  void fill(mlir::Value sums, mlir::Value elements) {
-    e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
-      store(identity_of(e_, red_.kind, red_.dtype, red_.lanes), sums, i, red_.lanes);
-    });
+  void fill(mlir::ValueRange sums, mlir::Value elements) {
+    e_.loop(e_.index(0), elements, e_.index(red_.lanes),
+            [&](mlir::Value i) { store(identities(red_.lanes), sums, i, red_.lanes); });
   }
   /// to = to op from, element by element.
-  void add_arrays(mlir::Value to, mlir::Value from, mlir::Value elements) {
+  void add_arrays(mlir::ValueRange to, mlir::ValueRange from, mlir::Value elements) {
     e_.loop(e_.index(0), elements, e_.index(red_.lanes), [&](mlir::Value i) {
       store(combine(load(to, i, red_.lanes), load(from, i, red_.lanes)), to, i, red_.lanes);
     });
   }
   /// sums = sums op elements r, r + 1, ... of `rows`, in this order.
-  void add_rows(Each each, mlir::Value sums, mlir::Value r, int rows) {
+  void add_rows(Each each, mlir::ValueRange sums, mlir::Value r, int rows) {
     each([&](LoopPoint& at) {
-      mlir::Value sum = load(sums, column(at), at.lanes());
+      Values sum = load(sums, column(at), at.lanes());
       for (int i = 0; i < rows; ++i)
         sum = accumulate(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
       store(sum, sums, column(at), at.lanes());
@@ -213,17 +213,18 @@ class AlongKept : ReductionEmitter {
 
   /// Of the rows from `begin` on, r, r + 1, ... to a partial result each: those of number r - begin, ...,
   /// modulo 64.
-  void add_to_partials(Each each, mlir::Value parts, mlir::Value begin, mlir::Value r, int rows) {
-    const mlir::Value first = own_partial(parts, e_.sub(r, begin));
+  void add_to_partials(Each each, mlir::ValueRange parts, mlir::Value begin, mlir::Value r, int rows) {
+    const Values first = own_partial(parts, e_.sub(r, begin));
     each([&](LoopPoint& at) {
       for (int i = 0; i < rows; ++i) {
-        const mlir::Value own = at_offset(first, e_.mul(stride_, e_.index(i))), row = e_.add(r, e_.index(i));
-        const mlir::Value sum = load(own, column(at), at.lanes());
+        const Values own = at_offset(first, e_.mul(stride_, e_.index(i)));
+        const mlir::Value row = e_.add(r, e_.index(i));
+        const Values sum = load(own, column(at), at.lanes());
         store(accumulate(sum, element(at, {row, at.lanes(), at.mask()})), own, column(at), at.lanes());
       }
     });
   }
-  mlir::Value own_partial(mlir::Value parts, mlir::Value number) {
+  Values own_partial(mlir::ValueRange parts, mlir::Value number) {
     return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
   }
 
@@ -243,7 +244,7 @@ class AlongKept : ReductionEmitter {
   }
 
   /// The order chained512.
-  mlir::Value chains(Each each) {
+  Values chains(Each each) {
     const mlir::Value length = e_.index(chain_length);
     fill(totals_, columns_);
     e_.loop(e_.index(0), extent_, length,
@@ -253,8 +254,10 @@ class AlongKept : ReductionEmitter {
 
   /// The elements [begin, end) of a chain. The first chain accumulates into the totals directly.
   void chain(Each each, mlir::Value begin, mlir::Value end) {
-    const mlir::Value later = e_.less(e_.index(0), begin), parts = parts_.front();
-    const mlir::Value sums = e_.select(later, parts, totals_);
+    const mlir::Value later = e_.less(e_.index(0), begin);
+    const Values& parts = parts_.front();
+    Values sums;
+    for (auto [part, total] : llvm::zip(parts, totals_)) sums.push_back(e_.select(later, part, total));
     e_.when(later, [&] { fill(parts, columns_); });
     each_rows(begin, end, [&](mlir::Value r, int rows) { add_rows(each, sums, r, rows); });
     e_.when(later, [&] { add_arrays(totals_, parts, columns_); });
@@ -262,9 +265,9 @@ class AlongKept : ReductionEmitter {
 
   /// The order interleaved64: the elements [begin, end) of a block of a level. Its 64 partial results are
   /// arrays of width() columns, one after the other; the first receives the block's result.
-  mlir::Value block(Each each, int level, mlir::Value begin, mlir::Value end) {
-    const mlir::Value parts = parts_[static_cast<std::size_t>(level - 1)],
-                      length = e_.index(elements_of(level));
+  Values block(Each each, int level, mlir::Value begin, mlir::Value end) {
+    const Values& parts = parts_[static_cast<std::size_t>(level - 1)];
+    const mlir::Value length = e_.index(elements_of(level));
     fill(parts, e_.mul(stride_, e_.index(partials)));
     if (level == 1) {
       each_rows(begin, end, [&](mlir::Value r, int rows) { add_to_partials(each, parts, begin, r, rows); });
@@ -282,16 +285,16 @@ class AlongKept : ReductionEmitter {
     return parts;
   }
 
-  mlir::Value totals_;
-  llvm::SmallVector<mlir::Value> parts_;  // of each level
-  mlir::Value first_column_, columns_;    // of the column block
-  mlir::Value stride_;                    // between its partial results: whole registers
+  Values totals_;
+  llvm::SmallVector<Values> parts_;     // of each level
+  mlir::Value first_column_, columns_;  // of the column block
+  mlir::Value stride_;                  // between its partial results: whole registers
 };
 
 }  // namespace
 
 void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& args) {
-  const auto epilogue = [&](LoopPoint& at, mlir::Value result) { emit_epilogue(e, red, at, result); };
+  const auto epilogue = [&](LoopPoint& at, mlir::ValueRange results) { emit_epilogue(e, red, at, results); };
   const auto point_by_point = [&](auto reduction) {
     red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
   };

@@ -10,14 +10,15 @@ inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements
 inline constexpr std::int64_t chain_length = 512;   ///< chained512: elements of a chain
 inline constexpr int partials = 64;                 ///< interleaved64: partial results of a block
 
-/// Everything that the code and the parameters of a reduction depend on.
+/// Everything that the code and the parameters of a kernel of reductions depend on: one, or several over the
+/// same axes of arrays of one type, whose elements are computed together.
 struct Reduction {
-  ir::ReduceKind kind;
+  llvm::SmallVector<ir::ReduceKind> kinds;
   DType dtype;
-  ScalarExpr before, after;
-  LoopNest nest;        // over the kept axes
-  std::int64_t extent;  // of the reduced axis
-  Dims steps;           // strides of the leaves of `before` along it
+  ScalarExpr before, after;  // a result of `before` for each kind, which is reduced to the root of `after`
+  LoopNest nest;             // over the kept axes
+  std::int64_t extent;       // of the reduced axis
+  Dims steps;                // strides of the leaves of `before` along it
   int lanes;
   bool interleaved64;
   int levels;          // interleaved64: of blocks of elements, of blocks of their results, and so on
@@ -29,6 +30,7 @@ struct Reduction {
   std::size_t first_output;               // access
 
   std::string key() const;
+  bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
 
@@ -41,7 +43,7 @@ inline constexpr ParamNames reduce_leaf_names{"reduced_stride"};
 using ReduceParams = KernelParams<reduce_names>;
 using ReduceLeafParams = KernelParams<reduce_leaf_names>;
 
-Reduction plan_reduction(ir::FusionOp fusion, ir::ReduceOp root, const CpuTarget& target);
+Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target);
 /// The parameters of a kernel.
 void append_params(std::vector<std::int64_t>& params, const Reduction& reduction);
 /// Emits the kernel.

@@ -7,6 +7,10 @@
 
 namespace kiln::codegen {
 
+std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
+
+namespace {
+
 mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
   const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
   if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
@@ -14,10 +18,6 @@ mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lane
       mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
   return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
 }
-
-std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
-
-namespace {
 
 /// Prefetches for later loads, once per cache line.
 void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,
@@ -68,21 +68,53 @@ ReductionEmitter::ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir:
     steps_.push_back(own.group<ReduceLeafParams>(i)["reduced_stride"]);
 }
 
-mlir::Value ReductionEmitter::accumulate(mlir::Value partial, mlir::Value x) {
-  return red_.kind == ir::ReduceKind::sum_squares
-             ? emit_fma(e_.b, e_.loc, red_.dtype, x, x, partial, e_.target.isa)
-             : combine(partial, x);
+Values ReductionEmitter::identities(int lanes, std::size_t groups) {
+  Values all;
+  for (std::size_t i = 0; i < groups; ++i)
+    for (const ir::ReduceKind kind : red_.kinds) all.push_back(identity_of(e_, kind, red_.dtype, lanes));
+  return all;
 }
 
-mlir::Value ReductionEmitter::combine(mlir::Value x, mlir::Value y) {
-  return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(red_.kind)), red_.dtype, x, y,
+Values ReductionEmitter::accumulate(mlir::ValueRange partial, mlir::ValueRange x) {
+  Values sums;
+  for (const auto [i, sum, value] : llvm::enumerate(partial, x)) {
+    const ir::ReduceKind kind = red_.kinds[i % count()];
+    sums.push_back(kind == ir::ReduceKind::sum_squares
+                       ? emit_fma(e_.b, e_.loc, red_.dtype, value, value, sum, e_.target.isa)
+                       : combined(kind, sum, value));
+  }
+  return sums;
+}
+
+Values ReductionEmitter::combine(mlir::ValueRange x, mlir::ValueRange y) {
+  Values sums;
+  for (const auto [i, left, right] : llvm::enumerate(x, y))
+    sums.push_back(combined(red_.kinds[i % count()], left, right));
+  return sums;
+}
+
+mlir::Value ReductionEmitter::combined(ir::ReduceKind kind, mlir::Value x, mlir::Value y) {
+  return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(kind)), red_.dtype, x, y,
                      e_.target.isa);
 }
 
-mlir::Value ReductionEmitter::element(LoopPoint& at, const Position& position) {
+Values ReductionEmitter::element(LoopPoint& at, const Position& position) {
   return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
     return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
-  })[0];
+  });
+}
+
+Values ReductionEmitter::each_of(mlir::ValueRange values, llvm::function_ref<mlir::Value(mlir::Value)> body) {
+  return llvm::map_to_vector(values, body);
+}
+
+Values ReductionEmitter::if_else(mlir::Value condition, llvm::function_ref<Values()> then,
+                                 mlir::ValueRange otherwise) {
+  auto branch = mlir::scf::IfOp::create(
+      e_.b, e_.loc, condition,
+      [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, then()); },
+      [&](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e_.b, e_.loc, otherwise); });
+  return Values(branch.getResults());
 }
 
 RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params)
@@ -90,17 +122,18 @@ RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value p
   for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
 }
 
-mlir::Value RegisterTree::partial(LoopPoint& at, int j, int step) {
+Values RegisterTree::partial(LoopPoint& at, int j, int step) {
   if (step == partials)
-    return accumulate(identity_of(e_, red_.kind, red_.dtype, at.lanes()),
-                      element(at, {e_.index(j), at.lanes(), at.mask()}));
-  const mlir::Value own = partial(at, j, 2 * step);
+    return accumulate(identities(at.lanes()), element(at, {e_.index(j), at.lanes(), at.mask()}));
+  const Values own = partial(at, j, 2 * step);
   return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
 }
 
-void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::Value result) {
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results) {
   auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
-    return red.after.leaves()[i].kind == Leaf::Kind::root ? result : at.load(red.after_access[i]);
+    const Leaf& leaf = red.after.leaves()[i];
+    return leaf.kind == Leaf::Kind::root ? results[static_cast<std::size_t>(leaf.root)]
+                                         : at.load(red.after_access[i]);
   });
   for (std::size_t i = 0; i < values.size(); ++i) at.store(red.first_output + i, values[i]);
 }

@@ -3,8 +3,6 @@
 
 namespace kiln::codegen {
 
-mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes);
-
 /// interleaved64: elements of the operand per element of a level.
 std::int64_t elements_of(int level);
 
@@ -16,15 +14,29 @@ struct Position {
   int offset_in_stripe = 0;  // of r, in elements; a stripe is 64 elements
 };
 
+/// One value for each reduction of a kernel, or several such groups, one after the other.
+using Values = llvm::SmallVector<mlir::Value>;
+
 /// What all ways to reduce have in common, whatever loops lead to the elements.
 class ReductionEmitter {
  protected:
   ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir::Value params);
 
+  /// The number of reductions.
+  std::size_t count() const { return red_.kinds.size(); }
+  Values identities(int lanes, std::size_t groups = 1);
   /// partial op x, x being one more element.
-  mlir::Value accumulate(mlir::Value partial, mlir::Value x);
-  mlir::Value combine(mlir::Value x, mlir::Value y);
-  mlir::Value element(LoopPoint& at, const Position& position);
+  Values accumulate(mlir::ValueRange partial, mlir::ValueRange x);
+  Values combine(mlir::ValueRange x, mlir::ValueRange y);
+  Values element(LoopPoint& at, const Position& position);
+  /// `body` of each value.
+  static Values each_of(mlir::ValueRange values, llvm::function_ref<mlir::Value(mlir::Value)> body);
+  /// `condition` ? then : otherwise, `then` computed only where it holds.
+  Values if_else(mlir::Value condition, llvm::function_ref<Values()> then, mlir::ValueRange otherwise);
+  mlir::Value combined(ir::ReduceKind kind, mlir::Value x, mlir::Value y);
+  mlir::ValueRange group(mlir::ValueRange all, std::size_t i) const {
+    return all.slice(i * count(), count());
+  }
 
   KernelBuilder& e_;
   const Reduction& red_;
@@ -43,14 +55,14 @@ class RegisterTree : ReductionEmitter {
  public:
   RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params);
 
-  mlir::Value reduce(LoopPoint& at) { return partial(at, 0, 1); }
+  Values reduce(LoopPoint& at) { return partial(at, 0, 1); }
 
  private:
   /// p[j] as it is when `step` partial results are left.
-  mlir::Value partial(LoopPoint& at, int j, int step);
+  Values partial(LoopPoint& at, int j, int step);
 };
 
-/// Stores the fusion's outputs at a point, whose reduction gave `result`.
-void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::Value result);
+/// Stores the fusion's outputs at a point, whose reductions gave `results`.
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results);
 
 }  // namespace kiln::codegen

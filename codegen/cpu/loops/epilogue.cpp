@@ -106,7 +106,7 @@ void Epilogue::store(KernelBuilder& e, llvm::ArrayRef<mlir::Value> sums, mlir::V
     return e.element(bases_[s], index, accesses_[s].dtype);
   };
   auto values = expr_.emit(e, lanes, [&](std::size_t leaf) -> mlir::Value {
-    if (leaf_access_[leaf] < 0) return sums[static_cast<std::size_t>(expr_.leaves()[leaf].point)];
+    if (leaf_access_[leaf] < 0) return sums[static_cast<std::size_t>(expr_.leaves()[leaf].root)];
     auto s = static_cast<std::size_t>(leaf_access_[leaf]);
     switch (stride_class(accesses_[s].column_stride)) {
       case 0:

@@ -53,8 +53,8 @@ llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {
   return llvm::map_to_vector(outputs, [](const Output& o) { return o.value; });
 }
 
-ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root)
-    : root_(root), outputs_(outputs.begin(), outputs.end()) {
+ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, llvm::ArrayRef<mlir::Value> roots)
+    : roots_(roots), outputs_(outputs.begin(), outputs.end()) {
   for (mlir::Value v : outputs) visit(v);
   key_ += " ->";
   for (mlir::Value v : outputs) key_ += fmt::format(" %{}", number_[v]);
@@ -79,12 +79,15 @@ void ScalarExpr::visit(mlir::Value v) {
     key_ += fmt::format(" %{}=leaf{}:{}:{};", number_[v], leaves_.size(), text, name_of(leaf.dtype));
     leaves_.push_back(std::move(leaf));
   };
-  if (v == root_) return add_leaf({Leaf::Kind::root, v, {}, 0, {}}, "root");
-  if (auto slice = llvm::dyn_cast_if_present<ir::SliceOp>(op); slice && slice.getX() == root_) {
+  const auto add_root = [&](std::int64_t number) {
     Leaf leaf{Leaf::Kind::root, v, {}, 0, {}};
-    leaf.point = ir::windows_over(root_)->point_of(slice);
-    return add_leaf(leaf, fmt::format("root{}", leaf.point));
-  }
+    leaf.root = number;
+    add_leaf(leaf, fmt::format("root{}", number));
+  };
+  if (const auto root = llvm::find(roots_, v); root != roots_.end()) return add_root(root - roots_.begin());
+  if (auto slice = llvm::dyn_cast_if_present<ir::SliceOp>(op);
+      slice && llvm::is_contained(roots_, slice.getX()))
+    return add_root(ir::windows_over(slice.getX())->point_of(slice));
   if (op && (ir::is_pointwise(op) || llvm::isa<ir::ConstantOp>(op))) {
     for (mlir::Value operand : op->getOperands()) visit(operand);
     note_type(v);

@@ -11,7 +11,7 @@
 namespace kiln::codegen {
 
 /// An input of a scalar expression: an element read from memory (through a view of an argument), an index
-/// (iota), a random number, a gathered element, or the root's result.
+/// (iota), a random number, a gathered element, or the result of a root.
 struct Leaf {
   enum class Kind { memory, iota, random, gather, root };
   Kind kind;
@@ -22,14 +22,14 @@ struct Leaf {
   std::int64_t axis = 0;           ///< iota
   std::size_t counter_offset = 0;  ///< random: index into ScalarExpr::counter_offsets()
   int word = 0;                    ///< random
-  std::int64_t point = 0;          ///< root: which point of the pooling window
+  std::int64_t root = 0;           ///< root: which of the roots, or which point of its pooling window
 };
 
 /// The pointwise computation of a fusion for one point of its box, from leaves to outputs.
 class ScalarExpr {
  public:
-  /// `outputs` are values of the fusion's body. `root`, if any, becomes a leaf.
-  ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, mlir::Value root = {});
+  /// `outputs` are values of the fusion's body. Each of `roots` becomes a leaf if it is used.
+  ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, llvm::ArrayRef<mlir::Value> roots = {});
 
   const std::vector<Leaf>& leaves() const { return leaves_; }
   /// The distinct random counters of the leaves; all words of one counter are computed together.
@@ -53,8 +53,7 @@ class ScalarExpr {
   void visit(mlir::Value v);
   void note_type(mlir::Value v);
 
-  mlir::Value root_;
-  llvm::SmallVector<mlir::Value> outputs_;
+  llvm::SmallVector<mlir::Value> roots_, outputs_;
   std::vector<Leaf> leaves_;
   std::vector<std::int64_t> counter_offsets_;
   std::vector<mlir::Operation*> order_;  // pointwise operations and constants, operands first
