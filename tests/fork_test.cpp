@@ -52,7 +52,7 @@ class Load {
   std::vector<std::thread> threads_;
 };
 
-Tensor ramp(std::int64_t rows) { return arange(static_cast<double>(rows * 64)).reshape({rows, 64}); }
+[[maybe_unused]] Tensor ramp(std::int64_t rows) { return arange(static_cast<double>(rows * 64)).reshape({rows, 64}); }
 
 struct Mlp : HybridBlock {
   Child<nn::Dense> a{this, "a"}, b{this, "b"};
@@ -74,6 +74,9 @@ TEST_CASE("a child that was forked before its parent had workers has its own", "
         }) == 0);
 }
 
+// The address sanitizer's malloc, as of GCC 12, is not safe across fork(): the child of a process whose other
+// threads allocate waits for a lock that nobody holds.
+#ifndef KILN_SANITIZE_ADDRESS
 TEST_CASE("children of a process whose threads compute, compile and allocate", "[fork]") {
   set_num_threads(4);
   Mlp net;
@@ -106,6 +109,7 @@ TEST_CASE("children of a process whose threads compute, compile and allocate", "
     CHECK(WEXITSTATUS(status) == 0);
   }
 }
+#endif
 
 TEST_CASE("a child may fork and use threads of its own", "[fork]") {
   set_num_threads(4);
