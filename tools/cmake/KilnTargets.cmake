@@ -41,6 +41,8 @@ function(kiln_layer name)
   set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD "${KILN_UNITY}" UNITY_BUILD_BATCH_SIZE 8)
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(kiln_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # As Clang does by default: nobody replaces functions of Kiln by others, so GCC may inline them where they are visible.
+  target_compile_options(kiln_${name} PRIVATE -fno-semantic-interposition)
   target_link_libraries(kiln_${name} PRIVATE kiln_flags fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
   if(arg_MLIR)
     target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
