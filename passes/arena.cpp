@@ -24,10 +24,10 @@ std::vector<std::int64_t> live_sums(std::span<const Lifetime> blocks) {
   return sums;
 }
 
-using Placement = std::vector<std::size_t>;
+using PlacementOrder = std::vector<std::size_t>;
 
-Placement by_size(std::span<const Lifetime> blocks) {
-  Placement order(blocks.size());
+PlacementOrder by_size(std::span<const Lifetime> blocks) {
+  PlacementOrder order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
@@ -56,11 +56,11 @@ class RangeMaxima {
 };
 
 /// Orders blocks by their fullest step, fullest step first; within a step by size.
-Placement by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64_t>& live) {
+PlacementOrder by_live_sum(std::span<const Lifetime> blocks, const std::vector<std::int64_t>& live) {
   const RangeMaxima maxima(live);
   std::vector<std::int64_t> fullest;
   for (const Lifetime& b : blocks) fullest.push_back(maxima.of(b.begin, b.end));
-  Placement order = by_size(blocks);
+  PlacementOrder order = by_size(blocks);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return fullest[a] > fullest[b]; });
   return order;
@@ -150,7 +150,7 @@ class Taken {
 
 /// Best fit: places each block in the smallest gap between placed blocks of overlapping life, else after
 /// them. The end of the saved part ends a gap.
-ArenaPlan place(std::span<const Lifetime> blocks, const Placement& order, std::size_t steps,
+ArenaPlan place(std::span<const Lifetime> blocks, const PlacementOrder& order, std::size_t steps,
                 std::int64_t saved_bytes) {
   ArenaPlan plan;
   plan.offsets.assign(blocks.size(), 0);
@@ -194,7 +194,7 @@ ArenaPlan place(std::span<const Lifetime> blocks, const Placement& order, std::s
 /// Moves the block with the highest end to the front of the order: it found no gap because others were placed
 /// before it.
 void promote_highest(std::span<const Lifetime> blocks, const ArenaPlan& plan, std::int64_t saved_bytes,
-                     Placement& order) {
+                     PlacementOrder& order) {
   const auto highest = std::find_if(order.begin(), order.end(), [&](std::size_t i) {
     return plan.offsets[i] + aligned_bytes(blocks[i].bytes) == saved_bytes + plan.bytes;
   });
@@ -211,7 +211,7 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks, std::int64_t saved_bytes)
   const std::int64_t lower_bound =
       std::max<std::int64_t>(*std::max_element(live.begin(), live.end()) - saved_bytes, 0);
   ArenaPlan best{.bytes = std::numeric_limits<std::int64_t>::max(), .lower_bound = lower_bound};
-  const auto improve = [&](Placement order) {
+  const auto improve = [&](PlacementOrder order) {
     for (int round = 0; round < rounds && best.bytes > lower_bound; ++round) {
       ArenaPlan plan = place(blocks, order, live.size(), saved_bytes);
       if (plan.bytes > lower_bound) promote_highest(blocks, plan, saved_bytes, order);

@@ -98,6 +98,7 @@ void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
     fail("{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast)", what,
          name_of(p.dtype(a)), name_of(p.dtype(b)));
 }
+std::size_t inputs_with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 std::int64_t count_of(const Attrs& a, std::string_view name) {
   const std::int64_t count = a.integer(name);
   if (count < 1) fail("{} must be 1 or more, not {}", name, count);

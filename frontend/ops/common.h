@@ -90,6 +90,8 @@ AttrSpec context_attr();               ///< "ctx"
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
 /// An integer attribute that must be positive. Throws otherwise, naming it.
 std::int64_t count_of(const Attrs& a, std::string_view name);
+/// The number of inputs of an operator of data, weight and bias: 2 with `no_bias`.
+std::size_t inputs_with_bias(const Attrs& a);
 
 inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

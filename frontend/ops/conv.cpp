@@ -7,8 +7,6 @@
 namespace kiln::ops {
 namespace {
 
-std::size_t inputs_of_convolution(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
-
 Values convolution(Primitives& p, Args in, const Attrs& a) {
   require_channels_first(a);
   const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
@@ -162,7 +160,7 @@ std::span<const OpDef> conv_ops() {
        .aliases = {"_npx_convolution"},
        .summary = "Cross-correlation with a bias, in one to three dimensions.",
        .inputs = {"data", "weight", "bias"},
-       .active_inputs = inputs_of_convolution,
+       .active_inputs = inputs_with_bias,
        .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
                  tuple_attr("pad"), required("num_filter", AttrKind::integer), int_attr("num_group", 1),
                  library_hint(int_attr("workspace", 1024)), bool_attr("no_bias", false),
@@ -174,7 +172,7 @@ std::span<const OpDef> conv_ops() {
        .aliases = {"_npx_deconvolution"},
        .summary = "The transposed convolution, with a bias, in one to three dimensions.",
        .inputs = {"data", "weight", "bias"},
-       .active_inputs = inputs_of_convolution,
+       .active_inputs = inputs_with_bias,
        .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
                  tuple_attr("pad"), tuple_attr("adj"), tuple_attr("target_shape"),
                  required("num_filter", AttrKind::integer), int_attr("num_group", 1),

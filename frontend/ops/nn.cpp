@@ -9,8 +9,6 @@ namespace {
 
 // FullyConnected.
 
-std::size_t inputs_of_dense(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
-
 Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
   std::int64_t hidden = count_of(a, "num_hidden");
@@ -206,7 +204,7 @@ std::span<const OpDef> nn_ops() {
        .aliases = {"_npx_fully_connected"},
        .summary = "data . weight^T + bias",
        .inputs = {"data", "weight", "bias"},
-       .active_inputs = inputs_of_dense,
+       .active_inputs = inputs_with_bias,
        .attrs = {required("num_hidden", AttrKind::integer), bool_attr("no_bias", false),
                  bool_attr("flatten", true)},
        .compose = fully_connected,

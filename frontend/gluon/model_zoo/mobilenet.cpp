@@ -14,14 +14,14 @@ class RELU6 : public HybridBlock {
   }
 };
 
-struct ChannelGroups {
+struct GroupedConvSize {
   std::int64_t channels;
   int kernel = 1, stride = 1;
   std::int64_t groups = 1;
 };
 
 /// A convolution without bias that keeps the spatial extents at stride 1, and BatchNorm.
-void add_conv(nn::HybridSequential& out, const ChannelGroups& c) {
+void add_conv(nn::HybridSequential& out, const GroupedConvSize& c) {
   out.add(nn::Conv2D(c.channels, {.kernel_size = c.kernel,
                                   .strides = c.stride,
                                   .padding = c.kernel / 2,
