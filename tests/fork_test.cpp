@@ -52,7 +52,9 @@ class Load {
   std::vector<std::thread> threads_;
 };
 
-[[maybe_unused]] Tensor ramp(std::int64_t rows) { return arange(static_cast<double>(rows * 64)).reshape({rows, 64}); }
+[[maybe_unused]] Tensor ramp(std::int64_t rows) {
+  return arange(static_cast<double>(rows * 64)).reshape({rows, 64});
+}
 
 struct Mlp : HybridBlock {
   Child<nn::Dense> a{this, "a"}, b{this, "b"};

@@ -1,7 +1,6 @@
 // cbrt and hypot in f64.
 #include "codegen/math/functions.h"
 
-
 namespace kiln::codegen {
 
 Num cbrt(Num x, Digits digits) {
