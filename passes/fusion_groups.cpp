@@ -391,11 +391,12 @@ class FusionPlanner {
         groups_[group].members, [&](std::size_t i) { return llvm::isa<ir::ReduceOp>(nodes_[i].op); }));
   }
 
-  /// Merges the groups of two reductions, and what both alone read; false if they must not share a kernel.
+  /// Merges the groups of two reductions over the same axes, and what both alone read; false if they must not
+  /// share a kernel.
   bool join(std::size_t first, std::size_t second) {
     const std::size_t into = group_of_[first], from = group_of_[second];
     auto a = llvm::cast<ir::ReduceOp>(nodes_[first].op), b = llvm::cast<ir::ReduceOp>(nodes_[second].op);
-    if (into == from || a.getX().getType() != b.getX().getType() || a.getAxes() != b.getAxes()) return false;
+    if (into == from || a.getX().getType() != b.getX().getType()) return false;
     if (reductions_of(into) + reductions_of(from) > max_reductions) return false;
     Members both = groups_[into].members;
     both.append(groups_[from].members);

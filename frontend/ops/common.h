@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/ops/families.h"
+#include "ir/at.h"
 #include "runtime/fail.h"
 
 #include <string_view>
@@ -9,6 +10,7 @@
 namespace kiln::ops {
 
 using ir::Args;
+using ir::at;
 using ir::AttrKind;
 using ir::Attrs;
 using ir::AttrSpec;
@@ -92,7 +94,5 @@ void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
 std::int64_t count_of(const Attrs& a, std::string_view name);
 /// The number of inputs of an operator of data, weight and bias: 2 with `no_bias`.
 std::size_t inputs_with_bias(const Attrs& a);
-
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace kiln::ops

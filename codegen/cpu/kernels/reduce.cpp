@@ -115,20 +115,16 @@ std::int64_t least_piece(const Reduction& red) {
 
 Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   const auto outputs = outputs_of(fusion);
-  llvm::SmallVector<ir::ReduceKind> kinds;
-  llvm::SmallVector<mlir::Value> operands, results;
-  for (auto reduce : fusion.getBody().getOps<ir::ReduceOp>()) {
-    kinds.push_back(reduce.getKind());
-    operands.push_back(reduce.getX());
-    results.push_back(reduce.getResult());
-  }
-  ir::ReduceOp root = *fusion.getBody().getOps<ir::ReduceOp>().begin();  // the others have its type and axes
+  const auto roots = llvm::to_vector(fusion.getBody().getOps<ir::ReduceOp>());
+  auto kinds = llvm::map_to_vector(roots, [](ir::ReduceOp r) { return r.getKind(); });
+  ir::ReduceOp root = roots.front();  // the others have its type and axes
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(root.getX()).getShape();
   llvm::SmallVector<bool> reduced(shape.size(), false);
   for (const std::int64_t axis : root.getAxes()) reduced[static_cast<std::size_t>(axis)] = true;
 
-  ScalarExpr before(operands);
-  ScalarExpr after(values_of(outputs), results);
+  ScalarExpr before(llvm::map_to_vector(roots, [](ir::ReduceOp r) -> mlir::Value { return r.getX(); }));
+  ScalarExpr after(values_of(outputs),
+                   llvm::map_to_vector(roots, [](ir::ReduceOp r) -> mlir::Value { return r.getResult(); }));
   Accesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
   const auto [kept, inner, kept_after] = Axes(shape, reduced, accesses.strides);
   for (std::size_t s = 0; s < accesses.all.size(); ++s) accesses.all[s].strides = kept.strides[s];

@@ -23,10 +23,7 @@ class AlongReduced : ReductionEmitter {
  public:
   AlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params)
       : ReductionEmitter(e, red, params) {
-    for (int level = 2; level <= red.levels; ++level) {
-      parts_.emplace_back();
-      for (std::size_t i = 0; i < count(); ++i) parts_.back().push_back(e.stack(red.dtype, partials));
-    }
+    for (int level = 2; level <= red.levels; ++level) parts_.push_back(stacks(partials));
   }
 
   Values reduce(LoopPoint& at) {
@@ -63,19 +60,13 @@ class AlongReduced : ReductionEmitter {
   Values block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
     const Values& parts = parts_[static_cast<std::size_t>(level - 2)];
     const mlir::Value one = e_.index(1), length = e_.index(elements_of(level)), all = e_.index(partials);
-    const auto load = [&](mlir::Value j) {
-      return each_of(parts,
-                     [&](mlir::Value p) { return e_.load(e_.element(p, j, red_.dtype), red_.dtype, 1); });
+    const auto add = [&](mlir::Value j, mlir::ValueRange x) {
+      store(combine(load(parts, j, 1), x), parts, j, 1);
     };
-    const auto store = [&](mlir::ValueRange values, mlir::Value j) {
-      for (auto [p, value] : llvm::zip(parts, values))
-        e_.store(value, e_.element(p, j, red_.dtype), red_.dtype, 1);
-    };
-    const auto add = [&](mlir::Value j, mlir::ValueRange x) { store(combine(load(j), x), j); };
     const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
     const mlir::Value used = red_.has(ir::ReduceKind::max_nnan) ? all : e_.min(results, all);
     const Values start = identities(1);
-    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { store(start, j); });
+    e_.loop(e_.index(0), used, one, [&](mlir::Value j) { store(start, parts, j, 1); });
     e_.loop(begin, end, length, [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, length), end);
       const Values result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
@@ -84,9 +75,9 @@ class AlongReduced : ReductionEmitter {
     for (int half = partials / 2; half > 0; half /= 2) {
       const mlir::Value apart = e_.index(half);
       e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
-              [&](mlir::Value j) { add(j, load(e_.add(j, apart))); });
+              [&](mlir::Value j) { add(j, load(parts, e_.add(j, apart), 1)); });
     }
-    return load(e_.index(0));
+    return load(parts, e_.index(0), 1);
   }
 
   /// Loads the leaves that do not change along the reduced axis, once per block: a block has elements, so
@@ -145,9 +136,9 @@ class AlongReduced : ReductionEmitter {
 class AlongKept : ReductionEmitter {
  public:
   AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : ReductionEmitter(e, red, params) {
-    if (!red.interleaved64) totals_ = arrays(width());
+    if (!red.interleaved64) totals_ = stacks(width());
     for (int level = 1; level <= red.levels; ++level)
-      parts_.push_back(arrays(red.interleaved64 ? partials * width() : width()));
+      parts_.push_back(stacks(red.interleaved64 ? partials * width() : width()));
   }
 
   using Result = std::function<void(LoopPoint&, mlir::ValueRange)>;
@@ -174,23 +165,7 @@ class AlongKept : ReductionEmitter {
     const std::int64_t columns = red_.interleaved64 ? tuning::partial_columns : tuning::chain_columns;
     return columns / static_cast<std::int64_t>(llvm::PowerOf2Ceil(count()));
   }
-  /// An array on the stack for each reduction.
-  Values arrays(std::int64_t elements) {
-    Values all;
-    for (std::size_t i = 0; i < count(); ++i) all.push_back(e_.stack(red_.dtype, elements));
-    return all;
-  }
-  Values at_offset(mlir::ValueRange sums, mlir::Value elements) {
-    return each_of(sums, [&](mlir::Value array) { return e_.element(array, elements, red_.dtype); });
-  }
   mlir::Value column(LoopPoint& at) { return e_.sub(at.position(), first_column_); }
-  Values load(mlir::ValueRange sums, mlir::Value i, int lanes) {
-    return each_of(at_offset(sums, i), [&](mlir::Value place) { return e_.load(place, red_.dtype, lanes); });
-  }
-  void store(mlir::ValueRange values, mlir::ValueRange sums, mlir::Value i, int lanes) {
-    for (auto [value, place] : llvm::zip(values, at_offset(sums, i)))
-      e_.store(value, place, red_.dtype, lanes);
-  }
   void fill(mlir::ValueRange sums, mlir::Value elements) {
     e_.loop(e_.index(0), elements, e_.index(red_.lanes),
             [&](mlir::Value i) { store(identities(red_.lanes), sums, i, red_.lanes); });

@@ -117,6 +117,25 @@ Values ReductionEmitter::if_else(mlir::Value condition, llvm::function_ref<Value
   return Values(branch.getResults());
 }
 
+Values ReductionEmitter::stacks(std::int64_t elements) {
+  Values arrays;
+  for (std::size_t i = 0; i < count(); ++i) arrays.push_back(e_.stack(red_.dtype, elements));
+  return arrays;
+}
+
+Values ReductionEmitter::at_offset(mlir::ValueRange arrays, mlir::Value elements) {
+  return each_of(arrays, [&](mlir::Value array) { return e_.element(array, elements, red_.dtype); });
+}
+
+Values ReductionEmitter::load(mlir::ValueRange arrays, mlir::Value i, int lanes) {
+  return each_of(at_offset(arrays, i), [&](mlir::Value place) { return e_.load(place, red_.dtype, lanes); });
+}
+
+void ReductionEmitter::store(mlir::ValueRange values, mlir::ValueRange arrays, mlir::Value i, int lanes) {
+  for (auto [value, place] : llvm::zip(values, at_offset(arrays, i)))
+    e_.store(value, place, red_.dtype, lanes);
+}
+
 RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params)
     : ReductionEmitter(e, red, params) {
   for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);

@@ -33,6 +33,11 @@ class ReductionEmitter {
   static Values each_of(mlir::ValueRange values, llvm::function_ref<mlir::Value(mlir::Value)> body);
   /// `condition` ? then : otherwise, `then` computed only where it holds.
   Values if_else(mlir::Value condition, llvm::function_ref<Values()> then, mlir::ValueRange otherwise);
+  // An array for each reduction.
+  Values stacks(std::int64_t elements);
+  Values at_offset(mlir::ValueRange arrays, mlir::Value elements);
+  Values load(mlir::ValueRange arrays, mlir::Value i, int lanes);
+  void store(mlir::ValueRange values, mlir::ValueRange arrays, mlir::Value i, int lanes);
   mlir::Value combined(ir::ReduceKind kind, mlir::Value x, mlir::Value y);
   mlir::ValueRange group(mlir::ValueRange all, std::size_t i) const {
     return all.slice(i * count(), count());
