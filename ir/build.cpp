@@ -220,6 +220,7 @@ class DialectBuilder final : public Primitives {
       }
       case Kind::alias:
       case Kind::control_flow:
+      case Kind::transposed_convolution:
         fail_internal("a primitive that is not emitted as one");
     }
   }

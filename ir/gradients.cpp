@@ -451,6 +451,8 @@ std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const W
       return convolution_gradients(p, t, g, wanted);
     case Kind::convolution_weights:
       return convolution_weights_gradients(p, t, g, wanted);
+    case Kind::transposed_convolution:
+      return transposed_convolution_gradients(p, t, g, wanted);
     case Kind::reduce_window:
       return {reduce_window_gradient(p, t, g)};
     case Kind::cumulative:

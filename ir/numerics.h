@@ -8,6 +8,8 @@ namespace kiln::ir {
 /// * 3: transposed convolutions, which gradients of convolutions are, have chains without the taps between
 ///   elements.
 /// * 4: gradients of the weights of convolutions are sums over the places of all images, in their order.
-inline constexpr int numerics_version = 4;
+/// * 5: transposed convolutions of one element are products of matrices; gradients of the others are a
+///   convolution and its weights' gradient.
+inline constexpr int numerics_version = 5;
 
 }  // namespace kiln::ir

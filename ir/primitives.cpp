@@ -72,6 +72,17 @@ void Primitives::tape(Taped primitive) {
   if (tape_scopes_.back().bodies == bodies_.size()) tape_.push_back(std::move(primitive));
 }
 
+Value Primitives::taped_as(Kind kind, std::span<const Value> operands, const Params& params,
+                           const std::function<Value()>& compose) {
+  const std::size_t before = tape_.size();
+  const Value result = compose();
+  if (!tape_scopes_.empty()) {
+    tape_.resize(before);
+    tape({kind, {operands.begin(), operands.end()}, params, {result}});
+  }
+  return result;
+}
+
 void Primitives::tape_control_flow(std::vector<Value> operands, std::size_t bodies,
                                    std::span<const Value> results) {
   for (; bodies > 0; --bodies) {

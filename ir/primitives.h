@@ -261,15 +261,20 @@ class Primitives {
     cumulative,
     alias,
     control_flow,
+    transposed_convolution,
   };
-  /// A composed primitive. Of a loop or branch one entry tells all values that its bodies use from outside
-  /// and all results; their bodies are not on the tape.
+  /// A composed primitive, or what taped_as() composed. Of a loop or branch one entry tells all values that
+  /// its bodies use from outside and all results; their bodies are not on the tape.
   struct Taped {
     Kind kind;
     std::vector<Value> operands;
     Params params;
     std::vector<Value> results;
   };
+  /// The value that `compose` returns. On the tape it is one entry instead of those that `compose` appended:
+  /// a composition whose gradients are simpler than those of its primitives.
+  Value taped_as(Kind kind, std::span<const Value> operands, const Params& params,
+                 const std::function<Value()>& compose);
   /// Another name of x: the same value, whose uses are told apart from those of x.
   Value alias(Value x);
   /// Until the matching end_tape(), primitives outside of bodies that are opened later are appended to one

@@ -161,6 +161,39 @@ Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups,
   return first_outputs(p, p.reshape(p.transpose(p.reshape(y, apart), woven), whole), axes);
 }
 
+/// Of one element: output dilate * k - low is its product with tap k, low being what lies before the outputs.
+/// So all are one product of matrices, (N, C) by (C, taps * F), with the taps that have an output. Nothing
+/// if none has.
+std::optional<Value> of_one_element(Primitives& p, Value g, Value weight,
+                                    const std::vector<SpatialAxis>& axes) {
+  const Shape given = p.shape(weight), data = p.shape(g);
+  const int rank = given.rank();
+  Shape from = zeros(2), limit(given.dims().first(2)), before, after, dilate, order{0}, taps{data[0]},
+        back{0, rank - 1};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const SpatialAxis& a = axes[i];
+    const std::int64_t low = a.dilate * (a.taps - 1) - a.low;
+    const std::int64_t first = std::max<std::int64_t>(ceil_div(low, a.dilate), 0),
+                       end = std::min(ceil_div(low + a.outputs, a.dilate), a.taps);
+    if (a.elements != 1 || first >= end) return {};
+    from.push_back(first);
+    limit.push_back(end);
+    before.push_back(a.dilate * first - low);
+    after.push_back(a.outputs - (a.dilate * (end - 1) - low) - 1);
+    dilate.push_back(a.dilate);
+    order.push_back(static_cast<std::int64_t>(i) + 2);
+    taps.push_back(end - first);
+    back.push_back(static_cast<std::int64_t>(i) + 1);
+  }
+  order.push_back(1);
+  taps.push_back(given[1]);
+  // Filters last, as everything around convolutions is kept.
+  const Value filters = p.transpose(p.slice(weight, from, limit, ones(rank)), order);
+  const Shape matrix{given[0], p.shape(filters).elements() / given[0]};
+  const Value y = p.dot(p.reshape(g, {data[0], data[1]}), p.reshape(filters, matrix), {});
+  return resized(p, spread(p, p.transpose(p.reshape(y, taps), back), dilate), 0, before, after);
+}
+
 /// The weight (C, F / groups, kernel...) as (F, C / groups, kernel...), turned by half a circle.
 Value turned_weight(Primitives& p, Value weight, std::int64_t groups) {
   const Shape given = p.shape(weight);
@@ -175,15 +208,30 @@ Value turned_weight(Primitives& p, Value weight, std::int64_t groups) {
   return p.reverse(p.reshape(p.transpose(p.reshape(weight, split), order), exchanged), axes);
 }
 
+Value by_convolutions(Primitives& p, Value g, Value weight, const ConvSpec& spec,
+                      const std::vector<SpatialAxis>& axes) {
+  const Window& w = spec.window;
+  const Value turned = turned_weight(p, weight, spec.groups);
+  if (w.stride != ones(w.stride.rank())) {
+    if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
+    if (w.dilate == ones(w.dilate.rank())) return at_once(p, g, turned, spec.groups, axes);
+  }
+  Shape shift, outputs;
+  for (const SpatialAxis& a : axes) {
+    shift.push_back(-a.low);
+    outputs.push_back(a.outputs);
+  }
+  return convolve(p, spread(p, g, w.stride), turned, w.dilate, spec.groups, shift, outputs);
+}
+
 }  // namespace
 
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec,
                              const Shape& adjust) {
   const Window& w = spec.window;
   const Shape data = p.shape(g);
-  const int spatial = w.kernel.rank();
   std::vector<SpatialAxis> axes;
-  for (int i = 0; i < spatial; ++i) {
+  for (int i = 0; i < w.kernel.rank(); ++i) {
     const std::int64_t elements = data[at(i + 2)], reach = reach_of(w, i);
     if (elements < 1) fail("a transposed convolution needs pixels, got {}", data.str());
     const std::int64_t outputs = times(w.stride[at(i)], elements - 1) + 1 + reach - w.pad_low[at(i)] -
@@ -194,17 +242,12 @@ Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpe
     axes.push_back(
         {w.kernel[at(i)], w.stride[at(i)], w.dilate[at(i)], reach - w.pad_low[at(i)], elements, outputs});
   }
-  const Value turned = turned_weight(p, weight, spec.groups);
-  if (w.stride != ones(spatial)) {
-    if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
-    if (w.dilate == ones(spatial)) return at_once(p, g, turned, spec.groups, axes);
-  }
-  Shape shift, outputs;
-  for (const SpatialAxis& a : axes) {
-    shift.push_back(-a.low);
-    outputs.push_back(a.outputs);
-  }
-  return convolve(p, spread(p, g, w.stride), turned, w.dilate, spec.groups, shift, outputs);
+  if (spec.groups == 1)
+    if (const auto y = of_one_element(p, g, weight, axes)) return *y;
+  Primitives::Params params;
+  params.convolution = spec;
+  return p.taped_as(Primitives::Kind::transposed_convolution, {{g, weight}}, params,
+                    [&] { return by_convolutions(p, g, weight, spec, axes); });
 }
 
 }  // namespace kiln::ir

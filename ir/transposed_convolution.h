@@ -10,7 +10,9 @@ namespace kiln::ir {
 /// With strides, most taps of an output would multiply zeros between the elements of g. The outputs at one
 /// distance from the next multiple of the stride, a phase, have their taps in common: each phase is a
 /// convolution of g with these taps alone. With many phases, as in upsampling by 8, all are one convolution
-/// whose filters are those of each phase, with a tap more than most of them have.
+/// whose filters are those of each phase, with a tap more than most of them have. Of images of one element
+/// each output has one tap: these are a product of matrices. Its gradients are a convolution and its weights'
+/// gradient, not the sums of those of the phases (ir/window_gradients.h).
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
 
 }  // namespace kiln::ir

@@ -258,6 +258,30 @@ std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped&
   return out;
 }
 
+std::vector<Value> transposed_convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
+                                                    const std::vector<bool>& wanted) {
+  // It is the data gradient of a convolution, whose data its result is: linear in both, it exchanges the two.
+  const Value data = t.operands[0], w = t.operands[1];
+  ConvSpec spec = t.params.convolution;
+  Window& window = spec.window;
+  Shape cut;  // what no element of the data reaches
+  bool reaches = true;
+  for (int i = 0; i < window.kernel.rank(); ++i) {
+    const std::int64_t last =
+        window.stride[at(i)] * (p.shape(data)[at(i + 2)] - 1) + reach_of(window, i) - window.pad_low[at(i)];
+    const std::int64_t high = last - (p.shape(g)[at(i + 2)] - 1);
+    window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
+    cut.push_back(std::min<std::int64_t>(high, 0));
+    reaches = reaches && last >= 0;
+  }
+  if (!reaches) return {p.like(data, 0), p.like(w, 0)};
+  g = resized(p, g, 0, zeros(cut.rank()), cut);
+  std::vector<Value> out(2);
+  if (wanted[0]) out[0] = p.convolution(g, w, spec);
+  if (wanted[1]) out[1] = weight_gradient(p, g, w, data, spec);
+  return out;
+}
+
 std::vector<Value> convolution_weights_gradients(Primitives& p, const Primitives::Taped& t, Value g,
                                                  const std::vector<bool>& wanted) {
   // The weights w = convolution_weights(x, places) and its gradient g give <w, g> = <places, convolution(x,

@@ -11,6 +11,9 @@ namespace kiln::ir {
 /// convolution.
 std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
                                          const std::vector<bool>& wanted);
+/// Of data and weight of a transposed_convolution.
+std::vector<Value> transposed_convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
+                                                    const std::vector<bool>& wanted);
 /// Of x and g of a convolution_weights.
 std::vector<Value> convolution_weights_gradients(Primitives& p, const Primitives::Taped& t, Value g,
                                                  const std::vector<bool>& wanted);

@@ -1,6 +1,7 @@
 """What the peers' training steps share: the command line, the timing and the printed rows.
 
-A workload is a function without arguments that returns a step; a step returns when its loss is computed.
+A workload is a function without arguments that returns a step; a step returns when its loss and the updates of
+its parameters are computed; where calls are asynchronous, it waits for all of them.
 """
 import json
 import os

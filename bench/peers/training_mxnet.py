@@ -41,6 +41,7 @@ def step_of(net, optimizer, options, loss, *data):
             value = loss(net, *data)
         value.backward()
         trainer.step(data[0].shape[0])
+        nd.waitall()
         return value.asnumpy()
     return step
 
@@ -146,6 +147,7 @@ def dcgan():
             value = loss(judge(make(noise)), yes)
         value.backward()
         maker.step(32)
+        nd.waitall()
         return value.asnumpy()
     return step
 
