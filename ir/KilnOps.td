@@ -498,10 +498,9 @@ def PackOp : Kiln_Op<"pack"> {
   let description = [{
     A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
     of a `convolution` become (groups, panels, k, panel) with k in the order of the contraction, and for `winograd` the transformed
-    kernels (panels, 16, c, panel). With `order`, of a `convolution` of one group, the weights are x with its axes in that order, as
-    of a transpose. Packed parameters are prepacked constants.
+    kernels (panels, 16, c, panel). Packed parameters are prepacked constants.
   }];
-  let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups, OptionalAttr<DenseI64ArrayAttr>:$order);
+  let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;

@@ -92,6 +92,10 @@ bool is_depthwise(PackedConvolutionOp op) {
   return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
 }
 
+bool packs_weights(PackOp op) {
+  return op.getKind() == PackKind::convolution || op.getKind() == PackKind::winograd;
+}
+
 bool is_on_tensor_cores(mlir::Operation* op) {
   auto dot = llvm::dyn_cast<DotOp>(op);
   return dot && dot.getAlgorithm() == Algorithm::tensor_cores;
@@ -355,13 +359,6 @@ mlir::LogicalResult ReduceWindowOp::verify() {
 mlir::LogicalResult PackOp::verify() {
   llvm::SmallVector<std::int64_t> x(ranked(getX()).getShape());
   auto panel = static_cast<std::int64_t>(getPanel()), groups = static_cast<std::int64_t>(getGroups());
-  if (const auto order = getOrder()) {
-    if (getKind() != PackKind::convolution || groups != 1 || order->size() != x.size() ||
-        !mlir::isPermutationVector(*order))
-      return emitOpError(
-          "has an order, which only weights of a convolution of one group have, for their axes");
-    x = mlir::applyPermutation(x, *order);
-  }
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
     return emitOpError("needs kernels of 3x3");

@@ -79,6 +79,8 @@ bool sorts_packed(mlir::Value x);
 BinaryKind combiner(ReduceKind kind);
 /// The identity of that operation: the start of a reduction, and its result over no elements.
 mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
+/// Whether a pack is of a convolution's weights, which it reads through any view; else it is B of a dot.
+bool packs_weights(PackOp op);
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);

@@ -53,6 +53,13 @@ mlir::ParseResult FusionOp::parse(mlir::OpAsmParser& parser, mlir::OperationStat
   return parser.parseRegion(*result.addRegion(), arguments);
 }
 
+/// Whether the pack, of a view of an operand, is all that its fusion computes.
+static bool packs_alone(PackOp pack) {
+  const auto others = pack->getBlock()->without_terminator();
+  return llvm::all_of(others, [&](mlir::Operation& op) { return &op == pack || is_view_op(&op); }) &&
+         pack->hasOneUse() && llvm::isa<YieldOp>(*pack->user_begin());
+}
+
 mlir::LogicalResult FusionOp::verify() {
   mlir::Block& block = getBody().front();
   if (block.getArgumentTypes() != getOperandTypes())
@@ -85,10 +92,11 @@ mlir::LogicalResult FusionOp::verify() {
       if (auto insert = llvm::dyn_cast<InsertOp>(op);
           insert && (!llvm::isa<mlir::BlockArgument>(insert.getX()) || !insert.getX().hasOneUse()))
         return emitOpError("inserts into a value that it computes or reads");
-    } else if (llvm::isa<PackOp>(op)) {
-      if (!op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
-          !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
-        return emitOpError("may pack an operand for its own packed_dot, and no other");
+    } else if (auto pack = llvm::dyn_cast<PackOp>(op)) {
+      if (packs_weights(pack) ? !packs_alone(pack)
+                              : !op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
+                                    !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
+        return emitOpError("may pack weights and do nothing else, or an operand for its own packed_dot");
     } else if (!root && !is_pointwise(&op) && !is_view_op(&op) &&
                !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
       return emitOpError() << "cannot hold " << op.getName();

@@ -31,7 +31,7 @@ class Emitter {
     mlir::Operation* only = group.ops.size() == 1 ? group.ops.front() : nullptr;
     if (only == terminator_) {
       for (mlir::OpOperand& use : only->getOpOperands()) use.set(buffer(use.get()));
-    } else if (only && stays(only) && !is_nullary(only)) {
+    } else if (only && stays(only) && !is_nullary(only) && !packs_view(only)) {
       for (mlir::Value v : only->getOperands()) buffer(v);
       mark_prepacked(builder_.clone(*only, buffers_), group);
     } else {
@@ -40,6 +40,12 @@ class Emitter {
   }
 
  private:
+  /// Whether the operation packs weights that lie in memory in another order. The kernel then has the view.
+  bool packs_view(mlir::Operation* op) const {
+    auto pack = llvm::dyn_cast<ir::PackOp>(op);
+    return pack && ir::packs_weights(pack) && !view_analysis_.view(pack.getX()).is_contiguous();
+  }
+
   /// A kernel that also computes non-prepacked values is no longer prepacked; nor are values that derive from
   /// it.
   void mark_prepacked(mlir::Operation* op, const FusionGroup& group) {

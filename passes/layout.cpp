@@ -174,7 +174,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     auto type = mlir::RankedTensorType::get(ir::packed_shape(kind, from.getShape(), panel, groups),
                                             from.getElementType());
     return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(panel),
-                              static_cast<std::uint64_t>(groups), /*order=*/mlir::DenseI64ArrayAttr());
+                              static_cast<std::uint64_t>(groups));
   }
 
   static mlir::RankedTensorType channels_last(mlir::Value v) {

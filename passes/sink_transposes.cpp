@@ -58,7 +58,6 @@ class SinkTransposes final
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
     if (auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op)) return sink_repeats(broadcast);
     if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) return sink_split(reshape);
-    if (auto pack = llvm::dyn_cast<ir::PackOp>(op)) return read_through(pack);
     if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp, ir::InsertOp>(op))
       return;
     // If more operands have the other order, the transposes stay before the operation.
@@ -132,16 +131,6 @@ class SinkTransposes final
     const mlir::RankedTensorType type = type_in(op.getResult(), channels_last_order(op.getType().getRank()));
     replace_by_channels_first(builder, op,
                               ir::ReshapeOp::create(builder, op.getLoc(), type, transpose.getX()));
-  }
-
-  /// A pack moves all elements anyway: it reads those before a transpose. The weights of a 1x1 convolution
-  /// are packed for the gradient of its data so.
-  static void read_through(ir::PackOp op) {
-    auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
-    if (!transpose || op.getKind() != ir::PackKind::convolution || op.getGroups() != 1 || op.getOrder())
-      return;
-    op.setOrder(transpose.getPermutation());
-    op.getXMutable().assign(transpose.getX());
   }
 
   using Lifted = llvm::SmallPtrSet<mlir::Operation*, 16>;

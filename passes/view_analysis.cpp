@@ -18,6 +18,7 @@ bool takes_elements(mlir::Operation* op) { return ir::is_pointwise(op) || llvm::
 
 bool takes_view(mlir::OpOperand& use) {
   mlir::Operation* op = use.getOwner();
+  if (auto pack = llvm::dyn_cast<ir::PackOp>(op)) return ir::packs_weights(pack);
   if (ir::is_product(op)) return use.getOperandNumber() == 0 || ir::is_on_tensor_cores(op);
   return takes_elements(op);
 }

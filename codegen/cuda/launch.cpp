@@ -8,7 +8,9 @@ Launch launch_gpu_fusion(ir::FusionOp fusion, const CpuTarget& code) {
     if (llvm::isa<ir::ReduceOp>(op)) return launch_gpu_reduce(fusion, code);
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_gpu_dot(fusion, dot, code);
     if (auto dot = llvm::dyn_cast<ir::DotOp>(op)) return launch_gpu_mma(fusion, dot);
-    if (llvm::isa<ir::PackedConvolutionOp, ir::WeightsProductOp, ir::WinogradOp>(op))
+    auto pack = llvm::dyn_cast<ir::PackOp>(op);
+    if (llvm::isa<ir::PackedConvolutionOp, ir::WeightsProductOp, ir::WinogradOp>(op) ||
+        (pack && ir::packs_weights(pack)))
       return launch_fusion(fusion, code);
   }
   return launch_gpu_pointwise(fusion);

@@ -157,6 +157,22 @@ func.func @pack(%x: tensor<2x12xf32>, %y: tensor<12x16xf32>) -> tensor<2x16xf32>
   return %2 : tensor<2x16xf32>
 }
 
+// A pack of weights moves all elements anyway: it reads a phase of them, turned, as they lie in memory.
+// CHECK-LABEL: func.func @pack_of_view
+// CHECK-NEXT: kiln.fusion ({{.*}} = %arg0)
+// CHECK-NEXT:   %[[T:.*]] = kiln.transpose
+// CHECK-NEXT:   %[[R:.*]] = kiln.reverse %[[T]]
+// CHECK-NEXT:   %[[S:.*]] = kiln.slice %[[R]]
+// CHECK-NEXT:   kiln.pack convolution %[[S]]
+func.func @pack_of_view(%w: tensor<2x8x4x4xf32>) -> tensor<1x1x8x8xf32> {
+  %0 = kiln.transpose %w [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %1 = kiln.reverse %0 [2, 3] : tensor<8x2x4x4xf32>
+  %2 = kiln.slice %1 [0, 0, 0, 1] to [8, 2, 3, 4] by [1, 1, 2, 2] : tensor<8x2x4x4xf32> -> tensor<8x2x2x2xf32>
+  %3 = kiln.pack convolution %2 {groups = 1 : i64, panel = 8 : i64} : tensor<8x2x2x2xf32> -> tensor<1x1x8x8xf32>
+  return %3 : tensor<1x1x8x8xf32>
+}
+
+
 // CHECK-LABEL: func.func @pack_of_parameter
 // CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1
 // CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]])

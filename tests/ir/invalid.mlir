@@ -209,14 +209,6 @@ func.func @pack(%w: tensor<20x10xf32>) {
 
 // -----
 
-func.func @pack_order(%w: tensor<20x10x1xf32>) {
-  // expected-error @+1 {{has an order, which only weights of a convolution of one group have, for their axes}}
-  %p = kiln.pack convolution %w {groups = 1 : i64, order = array<i64: 0, 0, 1>, panel = 16 : i64} : tensor<20x10x1xf32> -> tensor<1x2x10x16xf32>
-  return
-}
-
-// -----
-
 func.func @fusion_yield(%x: tensor<4xf32>) {
   // expected-error @+1 {{must yield its results}}
   %0 = kiln.fusion (%a = %x) : (tensor<4xf32>) -> tensor<5xf32> {
@@ -239,10 +231,22 @@ func.func @fusion_content(%x: tensor<4xf32>) {
 // -----
 
 func.func @fusion_pack(%x: tensor<4x4xf32>) {
-  // expected-error@+1 {{may pack an operand for its own packed_dot, and no other}}
+  // expected-error@+1 {{may pack weights and do nothing else, or an operand for its own packed_dot}}
   %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<1x4x16xf32> {
     %1 = kiln.pack matrix %a {groups = 1, panel = 16} : tensor<4x4xf32> -> tensor<1x4x16xf32>
     kiln.yield %1 : tensor<1x4x16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_pack_weights(%w: tensor<8x2x1x1xf32>) {
+  // expected-error@+1 {{may pack weights and do nothing else, or an operand for its own packed_dot}}
+  %0 = kiln.fusion (%a = %w) : (tensor<8x2x1x1xf32>) -> tensor<1x1x2x8xf32> {
+    %1 = kiln.unary neg %a : tensor<8x2x1x1xf32>
+    %2 = kiln.pack convolution %1 {groups = 1 : i64, panel = 8 : i64} : tensor<8x2x1x1xf32> -> tensor<1x1x2x8xf32>
+    kiln.yield %2 : tensor<1x1x2x8xf32>
   }
   return
 }

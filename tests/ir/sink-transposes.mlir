@@ -118,27 +118,6 @@ func.func @joined_channels(%y: tensor<1x3x3x64xf32>) -> tensor<1x192x3xf32> {
   return %1 : tensor<1x192x3xf32>
 }
 
-// A pack of weights reads them as they lie before a transpose.
-// CHECK-LABEL: func.func @packed
-// CHECK-NEXT: %[[P:.*]] = kiln.pack convolution %arg0 {groups = 1 : i64, order = array<i64: 3, 0, 1, 2>, panel = 8 : i64}
-// CHECK-NEXT: return %[[P]]
-func.func @packed(%g: tensor<2x4x4x8xf32>) -> tensor<1x1x32x8xf32> {
-  %0 = kiln.transpose %g [0, 3, 1, 2] : tensor<2x4x4x8xf32> -> tensor<2x8x4x4xf32>
-  %1 = kiln.transpose %0 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
-  %2 = kiln.pack convolution %1 {groups = 1 : i64, panel = 8 : i64} : tensor<8x2x4x4xf32> -> tensor<1x1x32x8xf32>
-  return %2 : tensor<1x1x32x8xf32>
-}
-
-// Of several groups the columns of a panel are not one axis.
-// CHECK-LABEL: func.func @packed_groups
-// CHECK: %[[T:.*]] = kiln.transpose
-// CHECK-NEXT: kiln.pack convolution %[[T]] {groups = 2
-func.func @packed_groups(%g: tensor<2x4x4x8xf32>) -> tensor<2x1x32x8xf32> {
-  %0 = kiln.transpose %g [3, 0, 1, 2] : tensor<2x4x4x8xf32> -> tensor<8x2x4x4xf32>
-  %1 = kiln.pack convolution %0 {groups = 2 : i64, panel = 8 : i64} : tensor<8x2x4x4xf32> -> tensor<2x1x32x8xf32>
-  return %1 : tensor<2x1x32x8xf32>
-}
-
 // Phases of a transposed convolution, put together.
 // CHECK-LABEL: func.func @phases
 // CHECK: %[[A:.*]] = kiln.insert %arg0 into %{{.*}} [0, 1, 0, 0] by [1, 2, 2, 1] : tensor<1x4x3x8xf32> into tensor<1x8x6x8xf32>

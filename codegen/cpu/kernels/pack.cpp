@@ -15,7 +15,7 @@ namespace kiln::codegen {
 namespace {
 
 constexpr ParamNames names{"columns",        "k_extent",      "panels",   "panel_columns", "task_panels",
-                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride"};
+                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride",  "offset"};
 using Params = KernelParams<names>;
 
 }  // namespace
@@ -137,20 +137,16 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
 
   // Element (b, k, n) of the operand lies at b * outer_stride + k * k_stride (or the table's entry) + n *
   // n_stride.
-  std::int64_t n, n_stride, k_stride = 0, outer_stride;
+  std::int64_t n, n_stride, k_stride = 0, outer_stride, offset = 0;
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
   if (pack.getKind() == ir::PackKind::convolution) {
-    // Of the weights' axes.
-    Dims extents(from), strides = ir::View::whole(pack.getX()).strides;
-    if (const auto order = pack.getOrder()) {
-      extents = mlir::applyPermutation(extents, *order);
-      strides = mlir::applyPermutation(strides, *order);
-    }
-    n = extents[0] / static_cast<std::int64_t>(pack.getGroups());
-    n_stride = strides[0];
+    const ir::View weights = ir::view_of(pack.getX());
+    n = from[0] / static_cast<std::int64_t>(pack.getGroups());
+    n_stride = weights.strides[0];
     outer_stride = n * n_stride;
-    launch.table = window_offsets(extents[1], llvm::ArrayRef(extents).drop_front(2), strides[1],
-                                  llvm::ArrayRef(strides).drop_front(2));
+    offset = weights.offset;
+    launch.table = window_offsets(from[1], from.drop_front(2), weights.strides[1],
+                                  llvm::ArrayRef(weights.strides).drop_front(2));
   } else {
     bool transposed = pack.getKind() == ir::PackKind::transposed;
     n = from[from.size() - (transposed ? 2 : 1)];
@@ -175,7 +171,8 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
                                  {"tasks_of_batch", tasks},
                                  {"column_stride", n_stride},
                                  {"k_stride", k_stride},
-                                 {"batch_stride", outer_stride}});
+                                 {"batch_stride", outer_stride},
+                                 {"offset", offset}});
   launch.extent = outer * tasks;
   launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
@@ -187,8 +184,8 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
       const mlir::Value batch = e.div(task, params["tasks_of_batch"]),
                         first = e.mul(e.rem(task, params["tasks_of_batch"]), params["task_panels"]),
                         column = e.mul(first, width), number = e.add(e.mul(batch, params["panels"]), first);
-      const mlir::Value offset =
-          e.add(e.mul(batch, params["batch_stride"]), e.mul(column, params["column_stride"]));
+      const mlir::Value offset = e.add(params["offset"], e.add(e.mul(batch, params["batch_stride"]),
+                                                               e.mul(column, params["column_stride"])));
       packer.emit(e, {.in = e.element(source, offset, dtype),
                       .out = e.element(result, e.mul(number, panel_stride), dtype),
                       .columns = e.sub(params["columns"], column),

@@ -352,7 +352,8 @@ class Emitter {
   Value x_, w_, scratch_, zeros_;
 };
 
-constexpr ParamNames pack_names{"columns", "channels", "panel_columns"};
+constexpr ParamNames pack_names{"columns",       "channels",       "panel_columns", "offset",
+                                "column_stride", "channel_stride", "row_stride",    "tap_stride"};
 using PackParams = KernelParams<pack_names>;
 
 }  // namespace
@@ -418,22 +419,30 @@ Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target) {
   const std::int64_t panel = to[3];
   const int lanes = Tile::lanes_of(target, DType::f32, panel);
   Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
-  PackParams::append(launch.params, {{"columns", from[0]}, {"channels", from[1]}, {"panel_columns", panel}});
+  const ir::View weights = ir::view_of(pack.getX());
+  PackParams::append(launch.params, {{"columns", from[0]},
+                                     {"channels", from[1]},
+                                     {"panel_columns", panel},
+                                     {"offset", weights.offset},
+                                     {"column_stride", weights.strides[0]},
+                                     {"channel_stride", weights.strides[1]},
+                                     {"row_stride", weights.strides[2]},
+                                     {"tap_stride", weights.strides[3]}});
   launch.extent = to[0] * from[1];
   launch.grain = grain_for(launch.extent, panel * 64);
   // A task is numbered (panel, channel).
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    constexpr std::int64_t taps = 9;
     const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
     const PackParams params(e, args.params);
     const Value width = params["panel_columns"], count = params["channels"];
-    const Value column_step = e.mul(count, e.index(taps)), position_step = e.mul(count, width);
+    const Value column_step = params["column_stride"], position_step = e.mul(count, width),
+                weights_begin = at(e.buffer(args.buffers, 0), params["offset"]);
     e.loop(args.begin, args.end, e.index(1), [&](Value task) {
       const Value panel = e.div(task, count), first = e.mul(panel, width), c = e.rem(task, count);
       e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
         const Value column = e.add(first, j), remaining = e.sub(params["columns"], column);
         const Value from_kernel =
-            at(at(e.buffer(args.buffers, 0), e.mul(column, column_step)), e.mul(c, e.index(taps)));
+            at(at(weights_begin, e.mul(column, column_step)), e.mul(c, params["channel_stride"]));
         const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
         Value place = at(at(e.buffer(args.buffers, 1), e.mul(row, width)), j);
         const auto each = [&](llvm::function_ref<Value(int)> value) {
@@ -442,9 +451,11 @@ Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target) {
         };
         const auto transform = [&] {
           Values g;
-          for (int tap = 0; tap < taps; ++tap) {
-            const Value v = e.gather(at(from_kernel, e.index(tap)), e.lane_offsets(column_step, lanes),
-                                     DType::f32, lanes, lanes > 1 ? e.mask_below(remaining, lanes) : Value());
+          for (int tap = 0; tap < 9; ++tap) {
+            const Value from_tap = at(from_kernel, e.add(e.mul(e.index(tap / 3), params["row_stride"]),
+                                                         e.mul(e.index(tap % 3), params["tap_stride"])));
+            const Value v = e.gather(from_tap, e.lane_offsets(column_step, lanes), DType::f32, lanes,
+                                     lanes > 1 ? e.mask_below(remaining, lanes) : Value());
             g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
           }
           const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
