@@ -53,11 +53,15 @@ mlir::ParseResult FusionOp::parse(mlir::OpAsmParser& parser, mlir::OperationStat
   return parser.parseRegion(*result.addRegion(), arguments);
 }
 
-/// Whether the pack, of a view of an operand, is all that its fusion computes.
+/// Whether the fusion of the pack computes packs of views of its one operand, and nothing else.
 static bool packs_alone(PackOp pack) {
-  const auto others = pack->getBlock()->without_terminator();
-  return llvm::all_of(others, [&](mlir::Operation& op) { return &op == pack || is_view_op(&op); }) &&
-         pack->hasOneUse() && llvm::isa<YieldOp>(*pack->user_begin());
+  const auto is_part = [](mlir::Operation& op) {
+    auto other = llvm::dyn_cast<PackOp>(op);
+    return is_view_op(&op) || (other && packs_weights(other));
+  };
+  return pack->getBlock()->getNumArguments() == 1 &&
+         llvm::all_of(pack->getBlock()->without_terminator(), is_part) && pack->hasOneUse() &&
+         llvm::isa<YieldOp>(*pack->user_begin());
 }
 
 mlir::LogicalResult FusionOp::verify() {
@@ -96,7 +100,8 @@ mlir::LogicalResult FusionOp::verify() {
       if (packs_weights(pack) ? !packs_alone(pack)
                               : !op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
                                     !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
-        return emitOpError("may pack weights and do nothing else, or an operand for its own packed_dot");
+        return emitOpError(
+            "may pack weights of one operand and do nothing else, or an operand for its own packed_dot");
     } else if (!root && !is_pointwise(&op) && !is_view_op(&op) &&
                !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
       return emitOpError() << "cannot hold " << op.getName();

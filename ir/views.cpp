@@ -138,6 +138,17 @@ View view_of(mlir::Value v) {
   return view;
 }
 
+std::optional<bool> exchanges_channels(const View& weights) {
+  const View whole = View::whole(weights.base);
+  if (whole.shape.size() < 3 || weights.shape.size() < 3) return {};
+  const auto is_axis = [&](std::size_t axis, std::size_t of_base) {
+    return weights.shape[axis] == whole.shape[of_base] && weights.strides[axis] == whole.strides[of_base];
+  };
+  if (is_axis(0, 0) && is_axis(1, 1)) return false;
+  if (is_axis(0, 1) && is_axis(1, 0)) return true;
+  return {};
+}
+
 View inner_of(PadOp pad) {
   View view = View::whole(pad.getResult());
   for (auto [low, stride] : llvm::zip(pad.getLow(), view.strides)) view.offset += low * stride;

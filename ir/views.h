@@ -28,6 +28,10 @@ struct View {
 /// max_view_chain. Any other value is a view of itself.
 View view_of(mlir::Value v);
 
+/// Of a view of weights (o, c, kernel...) that has all output and all input channels of its base, and some of
+/// its taps: whether it exchanges the two axes. Nothing of other views.
+std::optional<bool> exchanges_channels(const View& weights);
+
 /// The interior of a padded array (the operand's elements), and the slice that an insert replaces, as views
 /// of the result.
 View inner_of(PadOp pad);

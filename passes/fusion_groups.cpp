@@ -90,6 +90,24 @@ class FusionPlanner {
     }
   }
 
+  /// Packs of the same weights share a kernel, which reads them once. One that is `prepackable` joins none
+  /// that is not. A pack that joins is made before its turn, so it is small.
+  void join_packs(const llvm::DenseSet<mlir::Operation*>& prepackable) {
+    constexpr std::int64_t max_bytes = 4 << 20;
+    llvm::DenseMap<mlir::Value, std::size_t> first;  // by the weights
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      auto pack = llvm::dyn_cast<ir::PackOp>(nodes_[i].op);
+      if (!pack || !ir::packs_weights(pack) || pack.getGroups() != 1) continue;
+      const ir::View view = view_analysis_.view(pack.getX());
+      if (!ir::exchanges_channels(view)) continue;
+      const auto [other, is_first] = first.try_emplace(view.base, i);
+      const std::size_t into = group_of_[other->second];
+      if (!is_first && prepackable.contains(pack) == prepackable.contains(nodes_[other->second].op) &&
+          groups_[into].members.size() < ir::max_joint_packs && ir::bytes_of(pack.getResult()) <= max_bytes)
+        merge(group_of_[i], into);
+    }
+  }
+
   void grow_reductions() {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
@@ -532,6 +550,7 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const ViewAnalysis& vie
   if (fuse) {
     planner.grow_epilogues();
     planner.take_packs(prepackable);
+    planner.join_packs(prepackable);
     planner.grow_reductions();
     planner.join_reductions(prepackable);
     planner.grow_side_operands(prepackable);

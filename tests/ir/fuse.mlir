@@ -173,6 +173,35 @@ func.func @pack_of_view(%w: tensor<2x8x4x4xf32>) -> tensor<1x1x8x8xf32> {
 }
 
 
+// Packs of the same weights share a kernel: for the convolution, and turned for its gradient.
+// CHECK-LABEL: func.func @packs
+// CHECK-NEXT: %[[P:.*]]:2 = kiln.fusion (%[[W:.*]] = %arg0)
+// CHECK-NEXT:   %[[A:.*]] = kiln.pack winograd %[[W]]
+// CHECK-NEXT:   %[[T:.*]] = kiln.transpose %[[W]]
+// CHECK-NEXT:   %[[R:.*]] = kiln.reverse %[[T]]
+// CHECK-NEXT:   %[[B:.*]] = kiln.pack convolution %[[R]]
+// CHECK-NEXT:   kiln.yield %[[A]], %[[B]]
+// CHECK: return %[[P]]#0, %[[P]]#1
+func.func @packs(%w: tensor<16x24x3x3xf32>) -> (tensor<1x16x24x16xf32>, tensor<1x1x144x24xf32>) {
+  %0 = kiln.pack winograd %w {groups = 1 : i64, panel = 16 : i64} : tensor<16x24x3x3xf32> -> tensor<1x16x24x16xf32>
+  %1 = kiln.transpose %w [1, 0, 2, 3] : tensor<16x24x3x3xf32> -> tensor<24x16x3x3xf32>
+  %2 = kiln.reverse %1 [2, 3] : tensor<24x16x3x3xf32>
+  %3 = kiln.pack convolution %2 {groups = 1 : i64, panel = 24 : i64} : tensor<24x16x3x3xf32> -> tensor<1x1x144x24xf32>
+  return %0, %3 : tensor<1x16x24x16xf32>, tensor<1x1x144x24xf32>
+}
+
+// A pack of half of the channels does not take the tiles of the others.
+// CHECK-LABEL: func.func @packs_of_parts
+// CHECK-COUNT-2: kiln.fusion ({{.*}} = %arg0)
+func.func @packs_of_parts(%w: tensor<8x8x1x1xf32>) -> (tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) {
+  %0 = kiln.slice %w [0, 0, 0, 0] to [8, 4, 1, 1] by [1, 1, 1, 1] : tensor<8x8x1x1xf32> -> tensor<8x4x1x1xf32>
+  %1 = kiln.pack convolution %0 {groups = 1 : i64, panel = 8 : i64} : tensor<8x4x1x1xf32> -> tensor<1x1x4x8xf32>
+  %2 = kiln.slice %w [0, 4, 0, 0] to [8, 8, 1, 1] by [1, 1, 1, 1] : tensor<8x8x1x1xf32> -> tensor<8x4x1x1xf32>
+  %3 = kiln.pack convolution %2 {groups = 1 : i64, panel = 8 : i64} : tensor<8x4x1x1xf32> -> tensor<1x1x4x8xf32>
+  return %1, %3 : tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>
+}
+
+
 // CHECK-LABEL: func.func @pack_of_parameter
 // CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1
 // CHECK-NEXT: kiln.fusion ({{.*}} = %[[P]])

@@ -231,7 +231,7 @@ func.func @fusion_content(%x: tensor<4xf32>) {
 // -----
 
 func.func @fusion_pack(%x: tensor<4x4xf32>) {
-  // expected-error@+1 {{may pack weights and do nothing else, or an operand for its own packed_dot}}
+  // expected-error@+1 {{may pack weights of one operand and do nothing else, or an operand for its own packed_dot}}
   %0 = kiln.fusion (%a = %x) : (tensor<4x4xf32>) -> tensor<1x4x16xf32> {
     %1 = kiln.pack matrix %a {groups = 1, panel = 16} : tensor<4x4xf32> -> tensor<1x4x16xf32>
     kiln.yield %1 : tensor<1x4x16xf32>
@@ -242,7 +242,7 @@ func.func @fusion_pack(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @fusion_pack_weights(%w: tensor<8x2x1x1xf32>) {
-  // expected-error@+1 {{may pack weights and do nothing else, or an operand for its own packed_dot}}
+  // expected-error@+1 {{may pack weights of one operand and do nothing else, or an operand for its own packed_dot}}
   %0 = kiln.fusion (%a = %w) : (tensor<8x2x1x1xf32>) -> tensor<1x1x2x8xf32> {
     %1 = kiln.unary neg %a : tensor<8x2x1x1xf32>
     %2 = kiln.pack convolution %1 {groups = 1 : i64, panel = 8 : i64} : tensor<8x2x1x1xf32> -> tensor<1x1x2x8xf32>

@@ -31,7 +31,8 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
 
 /// A pack: operand 0 to operand 1.
 Launch launch_pack(ir::PackOp pack, const CpuTarget& target);
-Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target);
+/// Packs of views of the same weights: operand 0 to operands 1, 2, ...
+Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> packs, const CpuTarget& target);
 /// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
 Launch launch_sort(ir::SortOp sort, const CpuTarget& target);
 /// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).

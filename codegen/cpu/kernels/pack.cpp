@@ -1,21 +1,19 @@
-// Packs of B: panels of consecutive columns, so that a tile loads its columns as whole registers.
+// Packs of B of a dot: panels of consecutive columns, so that a tile loads its columns as whole registers.
 #include "codegen/cpu/kernels/pack.h"
 
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "codegen/cpu/loops/tile.h"
-#include "codegen/cpu/loops/window_order.h"
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
-#include <mlir/Dialect/Utils/IndexingUtils.h>
 
 namespace kiln::codegen {
 namespace {
 
 constexpr ParamNames names{"columns",        "k_extent",      "panels",   "panel_columns", "task_panels",
-                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride",  "offset"};
+                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride"};
 using Params = KernelParams<names>;
 
 }  // namespace
@@ -30,9 +28,13 @@ Packer::Column Packer::column(KernelBuilder& e, const Part& part, mlir::Value pa
           e.element(part.out, e.add(e.mul(panel, part.panel_stride), j), dtype), e.sub(part.columns, number)};
 }
 
+mlir::Value Packer::row_of(KernelBuilder& e, const Part& part, mlir::Value k) {
+  return part.places ? e.load_scalar(e.element(part.places, k, DType::i64), DType::i64) : e.sub(k, part.from);
+}
+
 void Packer::pack_row(KernelBuilder& e, const Part& part, const Column& column, bool whole,
                       mlir::Value k) const {
-  const mlir::Value out = e.element(column.out, e.mul(e.sub(k, part.from), part.panel_columns), dtype);
+  const mlir::Value out = e.element(column.out, e.mul(row_of(e, part, k), part.panel_columns), dtype);
   const auto row = [&](mlir::Value k) {
     return e.element(column.in,
                      part.table ? e.load_scalar(e.element(part.table, k, DType::i64), DType::i64)
@@ -64,7 +66,7 @@ void Packer::pack_square(KernelBuilder& e, const Part& part, const Column& colum
     square.push_back(e.load(e.element(column.in, first, dtype), dtype, lanes));
   }
   for (auto [i, row] : llvm::enumerate(e.transpose(square))) {
-    const mlir::Value number = e.sub(e.add(k, e.index(static_cast<std::int64_t>(i))), part.from);
+    const mlir::Value number = row_of(e, part, e.add(k, e.index(static_cast<std::int64_t>(i))));
     e.store(whole ? row : e.select(e.mask_below(column.columns, lanes), row, e.number(dtype, 0, lanes)),
             e.element(column.out, e.mul(number, part.panel_columns), dtype), dtype, lanes);
   }
@@ -109,56 +111,20 @@ void Packer::emit(KernelBuilder& e, const Part& part) const {
   });
 }
 
-std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
-                                         std::int64_t channel_stride,
-                                         llvm::ArrayRef<std::int64_t> tap_strides) {
-  constexpr std::int64_t block = 16;
-  std::vector<std::int64_t> offsets;
-  std::int64_t taps = 1;
-  for (std::int64_t k : kernel) taps *= k;
-  for (std::int64_t first = 0; first < channels; first += block)
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      std::int64_t offset = 0, rest = tap;
-      for (std::size_t i = kernel.size(); i-- > 0; rest /= kernel[i])
-        offset += rest % kernel[i] * tap_strides[i];
-      for (std::int64_t c = first; c < std::min(first + block, channels); ++c)
-        offsets.push_back(offset + c * channel_stride);
-    }
-  return offsets;
-}
-
 Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
-  if (pack.getKind() == ir::PackKind::winograd) return launch_winograd_pack(pack, target);
+  if (ir::packs_weights(pack)) return launch_weights_packs({pack}, target);
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   DType dtype = dtype_of_value(pack.getResult());
   std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];
   std::int64_t outer = 1;
   for (std::int64_t d : to.drop_back(3)) outer *= d;
-
-  // Element (b, k, n) of the operand lies at b * outer_stride + k * k_stride (or the table's entry) + n *
-  // n_stride.
-  std::int64_t n, n_stride, k_stride = 0, outer_stride, offset = 0;
+  const bool transposed = pack.getKind() == ir::PackKind::transposed;
+  const std::int64_t n = from[from.size() - (transposed ? 2 : 1)], n_stride = transposed ? k_extent : 1,
+                     k_stride = transposed ? 1 : n;
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
-  if (pack.getKind() == ir::PackKind::convolution) {
-    const ir::View weights = ir::view_of(pack.getX());
-    n = from[0] / static_cast<std::int64_t>(pack.getGroups());
-    n_stride = weights.strides[0];
-    outer_stride = n * n_stride;
-    offset = weights.offset;
-    launch.table = window_offsets(from[1], from.drop_front(2), weights.strides[1],
-                                  llvm::ArrayRef(weights.strides).drop_front(2));
-  } else {
-    bool transposed = pack.getKind() == ir::PackKind::transposed;
-    n = from[from.size() - (transposed ? 2 : 1)];
-    n_stride = transposed ? k_extent : 1;
-    k_stride = transposed ? 1 : n;
-    outer_stride = n * k_extent;
-  }
   const int lanes = Tile::lanes_of(target, dtype, panel);
-  const bool table = !launch.table.empty();
   const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
-  launch.request.key =
-      fmt::format("pack {} lanes={} {} table={}", name_of(dtype), lanes, packer.key(), table);
+  launch.request.key = fmt::format("pack {} lanes={} {}", name_of(dtype), lanes, packer.key());
   // A task is some consecutive panels.
   const bool reads = packer.neighbours == Packer::Neighbours::columns;
   const std::int64_t together = reads ? std::min<std::int64_t>(panels, tuning::panels_together) : 1,
@@ -171,8 +137,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
                                  {"tasks_of_batch", tasks},
                                  {"column_stride", n_stride},
                                  {"k_stride", k_stride},
-                                 {"batch_stride", outer_stride},
-                                 {"offset", offset}});
+                                 {"batch_stride", n * k_extent}});
   launch.extent = outer * tasks;
   launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
@@ -184,8 +149,8 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
       const mlir::Value batch = e.div(task, params["tasks_of_batch"]),
                         first = e.mul(e.rem(task, params["tasks_of_batch"]), params["task_panels"]),
                         column = e.mul(first, width), number = e.add(e.mul(batch, params["panels"]), first);
-      const mlir::Value offset = e.add(params["offset"], e.add(e.mul(batch, params["batch_stride"]),
-                                                               e.mul(column, params["column_stride"])));
+      const mlir::Value offset =
+          e.add(e.mul(batch, params["batch_stride"]), e.mul(column, params["column_stride"]));
       packer.emit(e, {.in = e.element(source, offset, dtype),
                       .out = e.element(result, e.mul(number, panel_stride), dtype),
                       .columns = e.sub(params["columns"], column),
@@ -196,7 +161,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
                       .from = e.index(0),
                       .to = params["k_extent"],
                       .k_stride = params["k_stride"],
-                      .table = table ? e.buffer(args.buffers, 2) : mlir::Value()});
+                      .table = {}});
     });
   };
   return launch;

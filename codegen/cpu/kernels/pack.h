@@ -25,12 +25,14 @@ struct Packer {
     mlir::Value column_stride;          ///< between columns of B
     mlir::Value from, to;               ///< k
     mlir::Value k_stride, table;        ///< of B: constant, or an offset for each k as i64
+    mlir::Value places = {};            ///< for each k the row of the panel, as i64; without: k - `from`
   };
   void emit(KernelBuilder& e, const Part& part) const;
   /// What the code depends on besides the dtype and the lanes.
   std::string_view key() const;
 
  private:
+  static mlir::Value row_of(KernelBuilder& e, const Part& part, mlir::Value k);
   struct Column {
     mlir::Value in, out;
     mlir::Value columns;  // from its first lane on

@@ -2,6 +2,8 @@
 // for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory:
 // its transformed inputs; then, for each panel of columns, 16 contractions, the output transform and the
 // epilogue.
+#include "codegen/cpu/kernels/winograd.h"
+
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -18,8 +20,7 @@ namespace {
 using Value = mlir::Value;
 using Values = llvm::SmallVector<Value, 16>;
 
-/// Positions in a tile of inputs, row by row.
-constexpr int positions = 16;
+constexpr int positions = winograd_positions;
 
 Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
 Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
@@ -352,10 +353,6 @@ class Emitter {
   Value x_, w_, scratch_, zeros_;
 };
 
-constexpr ParamNames pack_names{"columns",       "channels",       "panel_columns", "offset",
-                                "column_stride", "channel_stride", "row_stride",    "tap_stride"};
-using PackParams = KernelParams<pack_names>;
-
 }  // namespace
 
 Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target) {
@@ -414,65 +411,33 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
   return launch;
 }
 
-Launch launch_winograd_pack(ir::PackOp pack, const CpuTarget& target) {
-  const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
-  const std::int64_t panel = to[3];
-  const int lanes = Tile::lanes_of(target, DType::f32, panel);
-  Launch launch{{"pack", fmt::format("pack winograd lanes={}", lanes), pack.getLoc(), {}}, {}};
-  const ir::View weights = ir::view_of(pack.getX());
-  PackParams::append(launch.params, {{"columns", from[0]},
-                                     {"channels", from[1]},
-                                     {"panel_columns", panel},
-                                     {"offset", weights.offset},
-                                     {"column_stride", weights.strides[0]},
-                                     {"channel_stride", weights.strides[1]},
-                                     {"row_stride", weights.strides[2]},
-                                     {"tap_stride", weights.strides[3]}});
-  launch.extent = to[0] * from[1];
-  launch.grain = grain_for(launch.extent, panel * 64);
-  // A task is numbered (panel, channel).
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const auto at = [&](Value base, Value index) { return e.element(base, index, DType::f32); };
-    const PackParams params(e, args.params);
-    const Value width = params["panel_columns"], count = params["channels"];
-    const Value column_step = params["column_stride"], position_step = e.mul(count, width),
-                weights_begin = at(e.buffer(args.buffers, 0), params["offset"]);
-    e.loop(args.begin, args.end, e.index(1), [&](Value task) {
-      const Value panel = e.div(task, count), first = e.mul(panel, width), c = e.rem(task, count);
-      e.loop(e.index(0), width, e.index(lanes), [&](Value j) {
-        const Value column = e.add(first, j), remaining = e.sub(params["columns"], column);
-        const Value from_kernel =
-            at(at(weights_begin, e.mul(column, column_step)), e.mul(c, params["channel_stride"]));
-        const Value row = e.add(e.mul(e.mul(panel, e.index(positions)), count), c);
-        Value place = at(at(e.buffer(args.buffers, 1), e.mul(row, width)), j);
-        const auto each = [&](llvm::function_ref<Value(int)> value) {
-          for (int p = 0; p < positions; ++p, place = at(place, position_step))
-            e.store(value(p), place, DType::f32, lanes);
-        };
-        const auto transform = [&] {
-          Values g;
-          for (int tap = 0; tap < 9; ++tap) {
-            const Value from_tap = at(from_kernel, e.add(e.mul(e.index(tap / 3), params["row_stride"]),
-                                                         e.mul(e.index(tap % 3), params["tap_stride"])));
-            const Value v = e.gather(from_tap, e.lane_offsets(column_step, lanes), DType::f32, lanes,
-                                     lanes > 1 ? e.mask_below(remaining, lanes) : Value());
-            g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
-          }
-          const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
-          each([&](int p) {
-            return mlir::arith::TruncFOp::create(e.b, e.loc, e.lanes_of(e.b.getF32Type(), lanes),
-                                                 u[static_cast<std::size_t>(p)]);
-          });
-        };
-        if (lanes > 1) return transform();
-        const Value first_place = place;
-        each([&](int) { return e.number(DType::f32, 0, 1); });
-        place = first_place;
-        e.when(e.less(e.index(0), remaining), transform);
-      });
+void emit_transformed_kernels(KernelBuilder& e, const KernelColumns& columns, Value place,
+                              Value position_step) {
+  const int lanes = columns.lanes;
+  const auto each = [&](llvm::function_ref<Value(int)> value) {
+    Value to = place;
+    for (int p = 0; p < positions; ++p, to = e.element(to, position_step, DType::f32))
+      e.store(value(p), to, DType::f32, lanes);
+  };
+  const auto transform = [&] {
+    Values g;
+    for (int tap = 0; tap < 9; ++tap) {
+      const Value offset =
+          e.add(e.mul(e.index(tap / 3), columns.row_stride), e.mul(e.index(tap % 3), columns.tap_stride));
+      const Value v =
+          e.gather(e.element(columns.first, offset, DType::f32), e.lane_offsets(columns.column_stride, lanes),
+                   DType::f32, lanes, lanes > 1 ? e.mask_below(columns.count, lanes) : Value());
+      g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
+    }
+    const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
+    each([&](int p) {
+      return mlir::arith::TruncFOp::create(e.b, e.loc, e.lanes_of(e.b.getF32Type(), lanes),
+                                           u[static_cast<std::size_t>(p)]);
     });
   };
-  return launch;
+  if (lanes > 1) return transform();
+  each([&](int) { return e.number(DType::f32, 0, 1); });
+  e.when(e.less(e.index(0), columns.count), transform);
 }
 
 }  // namespace kiln::codegen
