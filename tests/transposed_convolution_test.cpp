@@ -192,6 +192,21 @@ TEST_CASE("other dtypes") {
   check({1, 2, 2, {2, 2}, {10, 10}, {5, 5}, {}, {3, 3}}, DType::bf16);
 }
 
+TEST_CASE("packed phases follow weights that change") {
+  random::seed(13);
+  nn::Conv2DTranspose layer(5, {.kernel_size = 4, .strides = 2, .padding = 1, .in_channels = 20});
+  layer.initialize();
+  const Tensor x = whole_numbers({2, 20, 3, 3});
+  Parameter weight = layer.collect_params().items().front();
+  for (int i = 0; i < 3; ++i) {
+    weight.set_data(whole_numbers(weight.shape()));
+    layer.hybridize(false);
+    const auto expected = layer(x).to_vector<float>();
+    layer.hybridize();
+    for (int again = 0; again < 2; ++again) CHECK(layer(x).to_vector<float>() == expected);
+  }
+}
+
 TEST_CASE("the gradients of convolutions with strides") {
   // A convolution's data gradient is the transposed convolution of its head.
   random::seed(12);
