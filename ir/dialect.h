@@ -81,8 +81,6 @@ BinaryKind combiner(ReduceKind kind);
 mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
 /// Whether a pack is of a convolution's weights, which it reads through any view; else it is B of a dot.
 bool packs_weights(PackOp op);
-/// The number of packs of the same weights that share a kernel, at most.
-inline constexpr std::size_t max_joint_packs = 8;
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);

@@ -103,7 +103,7 @@ class FusionPlanner {
       const auto [other, is_first] = first.try_emplace(view.base, i);
       const std::size_t into = group_of_[other->second];
       if (!is_first && prepackable.contains(pack) == prepackable.contains(nodes_[other->second].op) &&
-          groups_[into].members.size() < ir::max_joint_packs && ir::bytes_of(pack.getResult()) <= max_bytes)
+          groups_[into].members.size() < max_results && ir::bytes_of(pack.getResult()) <= max_bytes)
         merge(group_of_[i], into);
     }
   }

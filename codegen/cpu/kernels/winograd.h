@@ -10,7 +10,7 @@ inline constexpr int winograd_positions = 16;
 struct KernelColumns {
   mlir::Value first;  ///< address of the first tap of the first one
   mlir::Value column_stride, row_stride, tap_stride;
-  mlir::Value count;  ///< of columns there are, at most or more than the lanes; missing ones are zeros
+  mlir::Value count;  ///< columns from the first one on; lanes beyond them are zeros
   int lanes;
 };
 
