@@ -11,14 +11,19 @@
 namespace kiln::ir {
 namespace {
 
+/// How far the windows of `places` reach beyond the end of spatial axis i of `data`; negative if they do not
+/// reach it.
+std::int64_t beyond_end(const Window& w, const Shape& data, const Shape& places, int i) {
+  return w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - data[at(i + 2)] - w.pad_low[at(i)];
+}
+
 /// Of x in convolution(x, w, spec), which has the shape `data`.
 Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec) {
   const Window& window = spec.window;
   const Shape places = p.shape(g);
   Shape adjust;
   for (int i = 0; i < window.kernel.rank(); ++i)
-    adjust.push_back(data[at(i + 2)] + window.pad_low[at(i)] + window.pad_high[at(i)] - 1 -
-                     window.stride[at(i)] * (places[at(i + 2)] - 1) - reach_of(window, i));
+    adjust.push_back(window.pad_high[at(i)] - beyond_end(window, data, places, i));
   return transposed_convolution(p, g, w, spec, adjust);
 }
 
@@ -42,8 +47,7 @@ Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& 
     joined.push_back(extent);
     exchanged.push_back(i + 2);
     over_batch.window.kernel.push_back(count);
-    high.push_back(window.stride[at(i)] * (count - 1) + 1 + reach_of(window, i) - extent -
-                   window.pad_low[at(i)]);
+    high.push_back(beyond_end(window, data, places, i));
   }
   Value columns = p.reshape(p.transpose(p.reshape(x, split), order), joined);
   Shape cut = zeros(spatial);
@@ -76,9 +80,7 @@ Value of_sum(Primitives& p, const Window& w, Value x, Value g) {
 /// x with its windows complete, and that alone: what the windows do not reach is cut off.
 Value covered(Primitives& p, const Window& w, Value x, const Shape& places) {
   Shape high;
-  for (int i = 0; i < w.kernel.rank(); ++i)
-    high.push_back(w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - p.shape(x)[at(i + 2)] -
-                   w.pad_low[at(i)]);
+  for (int i = 0; i < w.kernel.rank(); ++i) high.push_back(beyond_end(w, p.shape(x), places, i));
   return resized(p, x, -std::numeric_limits<double>::infinity(), w.pad_low, high);
 }
 /// The gradient of x, given that of the covered x or of a larger array that begins as it does.
@@ -267,12 +269,10 @@ std::vector<Value> transposed_convolution_gradients(Primitives& p, const Primiti
   Shape cut;  // what no element of the data reaches
   bool reaches = true;
   for (int i = 0; i < window.kernel.rank(); ++i) {
-    const std::int64_t last =
-        window.stride[at(i)] * (p.shape(data)[at(i + 2)] - 1) + reach_of(window, i) - window.pad_low[at(i)];
-    const std::int64_t high = last - (p.shape(g)[at(i + 2)] - 1);
+    const std::int64_t high = beyond_end(window, p.shape(g), p.shape(data), i);
     window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
     cut.push_back(std::min<std::int64_t>(high, 0));
-    reaches = reaches && last >= 0;
+    reaches = reaches && -high < p.shape(g)[at(i + 2)];
   }
   if (!reaches) return {p.like(data, 0), p.like(w, 0)};
   g = resized(p, g, 0, zeros(cut.rank()), cut);

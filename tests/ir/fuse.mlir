@@ -172,6 +172,16 @@ func.func @pack_of_view(%w: tensor<2x8x4x4xf32>) -> tensor<1x1x8x8xf32> {
   return %3 : tensor<1x1x8x8xf32>
 }
 
+// Of gradients with the channels last that are packed as weights, also of several groups.
+// CHECK-LABEL: func.func @pack_of_groups
+// CHECK-NEXT: kiln.fusion ({{.*}} = %arg0)
+// CHECK-NEXT:   %[[T:.*]] = kiln.transpose
+// CHECK-NEXT:   kiln.pack convolution %[[T]] {groups = 2
+func.func @pack_of_groups(%g: tensor<2x4x4x8xf32>) -> tensor<2x1x32x8xf32> {
+  %0 = kiln.transpose %g [3, 0, 1, 2] : tensor<2x4x4x8xf32> -> tensor<8x2x4x4xf32>
+  %1 = kiln.pack convolution %0 {groups = 2 : i64, panel = 8 : i64} : tensor<8x2x4x4xf32> -> tensor<2x1x32x8xf32>
+  return %1 : tensor<2x1x32x8xf32>
+}
 
 // Packs of the same weights share a kernel: for the convolution, and turned for its gradient.
 // CHECK-LABEL: func.func @packs
@@ -200,7 +210,6 @@ func.func @packs_of_parts(%w: tensor<8x8x1x1xf32>) -> (tensor<1x1x4x8xf32>, tens
   %3 = kiln.pack convolution %2 {groups = 1 : i64, panel = 8 : i64} : tensor<8x4x1x1xf32> -> tensor<1x1x4x8xf32>
   return %1, %3 : tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>
 }
-
 
 // CHECK-LABEL: func.func @pack_of_parameter
 // CHECK-NEXT: %[[P:.*]] = kiln.pack matrix %arg1

@@ -29,9 +29,6 @@ constexpr ParamNames pack_names{"columns",        "channels",      "panels",    
 using Params = KernelParams<names>;
 using PackParams = KernelParams<pack_names>;
 
-/// Tiles have whole blocks of channels, in the order of the contracted index (window_offsets).
-constexpr std::int64_t channel_block = 16;
-
 struct Pack {
   bool transforms;  // by Winograd's algorithm
   /// The columns are the second axis of the weights in memory, the input channels the first.

@@ -3,7 +3,10 @@
 
 namespace kiln::codegen {
 
-/// The contracted index of a convolution, as kiln.convolution orders it: blocks of 16 channels, then the
+/// The channels that lie next to each other in the contracted index of a convolution.
+inline constexpr std::int64_t channel_block = 16;
+
+/// The contracted index of a convolution, as kiln.convolution orders it: blocks of channels, then the
 /// kernel's axes, then the channel within the block. Entry k is the offset of that channel and tap, given the
 /// strides of a channel and of a step along each axis.
 std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
