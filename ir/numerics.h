@@ -10,6 +10,7 @@ namespace kiln::ir {
 /// * 4: gradients of the weights of convolutions are sums over the places of all images, in their order.
 /// * 5: transposed convolutions of one element are products of matrices; gradients of the others are a
 ///   convolution and its weights' gradient.
-inline constexpr int numerics_version = 5;
+/// * 6: the statistics of a batch are sums of differences from an element of it.
+inline constexpr int numerics_version = 6;
 
 }  // namespace kiln::ir

@@ -113,6 +113,13 @@ class FusionPlanner {
       if (llvm::isa<ir::ReduceOp>(nodes_[i].op)) grow_reduction(i);
   }
 
+  /// Pointwise producers of an epilogue's side operands join the root if its kernel has all their users. One
+  /// that is `prepackable` stays outside: it need not run in every call.
+  void grow_side_operands(const llvm::DenseSet<mlir::Operation*>& prepackable) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (is_root(nodes_[i].op)) grow_side_operands(i, prepackable);
+  }
+
   /// Reductions over the same axes that read an array in common share a kernel, which reads it once: the sums
   /// of a gradient and of its product with what was normalized. One that is `prepackable` joins none that is
   /// not: it need not run in every call.
@@ -128,17 +135,10 @@ class FusionPlanner {
         if (ir::ranked(array).getNumElements() != ir::ranked(reduce.getX()).getNumElements()) continue;
         const auto [other, is_first] = latest.try_emplace({array, reduce.getAxesAttr()}, i);
         const bool alike = prepackable.contains(nodes_[other->second].op) == prepackable.contains(reduce);
-        joined = joined || (!is_first && alike && join(other->second, i));
+        joined = joined || (!is_first && alike && join(other->second, i, prepackable));
         other->second = i;
       }
     }
-  }
-
-  /// Pointwise producers of an epilogue's side operands join the root if its kernel has all their users. One
-  /// that is `prepackable` stays outside: it need not run in every call.
-  void grow_side_operands(const llvm::DenseSet<mlir::Operation*>& prepackable) {
-    for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (is_root(nodes_[i].op)) grow_side_operands(i, prepackable);
   }
 
   void join_pointwise() {
@@ -409,9 +409,9 @@ class FusionPlanner {
         groups_[group].members, [&](std::size_t i) { return llvm::isa<ir::ReduceOp>(nodes_[i].op); }));
   }
 
-  /// Merges the groups of two reductions over the same axes, and what both alone read; false if they must not
+  /// Merges the groups of two reductions over the same axes, and what they alone read; false if they must not
   /// share a kernel.
-  bool join(std::size_t first, std::size_t second) {
+  bool join(std::size_t first, std::size_t second, const llvm::DenseSet<mlir::Operation*>& prepackable) {
     const std::size_t into = group_of_[first], from = group_of_[second];
     auto a = llvm::cast<ir::ReduceOp>(nodes_[first].op), b = llvm::cast<ir::ReduceOp>(nodes_[second].op);
     if (into == from || a.getX().getType() != b.getX().getType()) return false;
@@ -430,6 +430,7 @@ class FusionPlanner {
       return false;
     merge(from, into);
     grow_reduction(first);
+    grow_side_operands(first, prepackable);
     return true;
   }
 
@@ -552,8 +553,8 @@ std::vector<FusionGroup> form_groups(mlir::Block& block, const ViewAnalysis& vie
     planner.take_packs(prepackable);
     planner.join_packs(prepackable);
     planner.grow_reductions();
-    planner.join_reductions(prepackable);
     planner.grow_side_operands(prepackable);
+    planner.join_reductions(prepackable);
     planner.join_pointwise();
     planner.explain();
   }

@@ -133,30 +133,54 @@ class SinkTransposes final
                               ir::ReshapeOp::create(builder, op.getLoc(), type, transpose.getX()));
   }
 
-  using Lifted = llvm::SmallPtrSet<mlir::Operation*, 16>;
+  /// Operations that are computed in another order of axes.
+  struct Lifted {
+    Permutation order, axes;  // of reductions of the transpose
+    llvm::SmallPtrSet<mlir::Operation*, 16> ops;
+    mlir::Value copied;  // the only array, if any, in which the axes are not one: its transpose is a copy
+  };
 
-  /// What a reduction alone uses is computed in the order of its operand's axes: its kernel then computes it,
-  /// instead of reading it from memory.
+  /// What reductions alone use is computed in the order of their operand's axes: their kernel then computes
+  /// it, instead of reading it from memory.
   static void lift(ir::ReduceOp op) {
     auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
-    Lifted ops;
-    if (transpose && collect(transpose.getX(), transpose.getPermutation(), op.getAxes(), ops))
-      op.getXMutable().assign(lifted(transpose.getX(), transpose, ops));
+    if (!transpose) return;
+    Lifted all{transpose.getPermutation(), op.getAxes(), {}, {}};
+    if (collect(transpose.getX(), all)) op.getXMutable().assign(lifted(transpose.getX(), transpose, all.ops));
   }
 
-  /// Adds to `ops` what computes `v` for a reduction of `axes` of its transpose in `order`, and for nothing
-  /// else, from arrays in each of which these axes are one. False if `v` is not computed so.
-  static bool collect(mlir::Value v, Permutation order, Permutation axes, Lifted& ops) {
+  /// Adds to `all` what computes `v` for such reductions, and for nothing else, from arrays in each of which
+  /// the axes are one. One array may be copied for several reductions, which else would copy `v`. False if
+  /// `v` is not computed so.
+  static bool collect(mlir::Value v, Lifted& all) {
     constexpr std::size_t most = 16;
     mlir::Operation* op = v.getDefiningOp();
-    if (!op || !ir::is_pointwise(op) || !op->hasOneUse() || ops.size() == most) return false;
-    ops.insert(op);
+    if (!op || !ir::is_pointwise(op) || all.ops.size() == most) return false;
+    const bool first = all.ops.empty(), many = !op->hasOneUse();
+    if (many && !(first && llvm::all_of(op->getUsers(),
+                                        [&](mlir::Operation* user) { return is_reduced_alike(user, all); })))
+      return false;
+    const auto is_copied = [&](mlir::Value operand) {
+      if (!all.copied && many) all.copied = operand;
+      return all.copied == operand;
+    };
+    all.ops.insert(op);
     if (llvm::all_of(op->getOperands(), [&](mlir::Value operand) {
-          return collect(operand, order, axes, ops) || joins(operand, order, axes);
+          return collect(operand, all) || joins(operand, all.order, all.axes) || is_copied(operand);
         }))
       return true;
-    ops.erase(op);
+    all.ops.erase(op);
     return false;
+  }
+
+  /// Whether `op` is a transpose in the order of `all` that only reductions over the same axes use.
+  static bool is_reduced_alike(mlir::Operation* op, const Lifted& all) {
+    auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
+    return transpose && transpose.getPermutation() == all.order &&
+           llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
+             auto reduce = llvm::dyn_cast<ir::ReduceOp>(user);
+             return reduce && reduce.getAxes() == all.axes;
+           });
   }
 
   /// Whether `axes` are one axis of the transpose of `v` in `order`.
@@ -179,7 +203,8 @@ class SinkTransposes final
   }
 
   /// The transpose of `v` as `model` transposes, computed by clones of `ops`.
-  static mlir::Value lifted(mlir::Value v, ir::TransposeOp model, const Lifted& ops) {
+  static mlir::Value lifted(mlir::Value v, ir::TransposeOp model,
+                            const llvm::SmallPtrSetImpl<mlir::Operation*>& ops) {
     const Dims order(model.getPermutation()), back = mlir::invertPermutationVector(order);
     mlir::OpBuilder builder(model);
     mlir::Operation* op = v.getDefiningOp();

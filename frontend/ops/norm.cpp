@@ -61,7 +61,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
            p.shape(in[i]).str());
   bool batch = takes_batch_statistics(p, a);
   DType inner = p.dtype(x);
-  Statistics s = batch ? statistics(p, x, other_axes({axis}, shape.rank()))
+  Statistics s = batch ? statistics_in_one_pass(p, x, other_axes({axis}, shape.rank()))
                        : Statistics{convert(p, moving_mean, inner), convert(p, moving_var, inner)};
   Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
   Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);

@@ -28,8 +28,8 @@ Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head)
   const Value x = widen(p, in[0]), g = convert(p, head, p.dtype(x));
   const DType inner = p.dtype(x);
   const bool of_batch = takes_batch_statistics(p, a);
-  const Statistics s =
-      of_batch ? statistics(p, x, axes) : Statistics{convert(p, in[3], inner), convert(p, in[4], inner)};
+  const Statistics s = of_batch ? statistics_in_one_pass(p, x, axes)
+                                : Statistics{convert(p, in[3], inner), convert(p, in[4], inner)};
   const Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
   const auto along = [&](Value v) { return p.broadcast_along(v, shape, axis); };
   const Value away = p.sub(x, along(s.mean));

@@ -24,6 +24,44 @@ Statistics statistics(Primitives& p, Value x, const Shape& axes) {
   return {mean, average(Reduce::sum_squares, away)};
 }
 
+namespace {
+
+/// For each result over `axes` an element that is no outlier: the median of three. None is at the border of
+/// an image, where elements differ most from the others. The axes are kept.
+Value typical(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  const auto element = [&](std::int64_t quarter) {
+    Shape start = Shape::filled(shape.rank(), 0), limit = shape;
+    for (const std::int64_t axis : axes) {
+      start[at(axis)] = shape[at(axis)] / 4 * quarter + shape[at(axis)] % 4 * quarter / 4;
+      limit[at(axis)] = start[at(axis)] + 1;
+    }
+    return p.slice(x, start, limit, Shape::filled(shape.rank(), 1));
+  };
+  const Value a = element(1), b = element(2), c = element(3);
+  const auto least = [&](Value v, Value w) { return p.binary(Binary::min, v, w); };
+  const auto greatest = [&](Value v, Value w) { return p.binary(Binary::max, v, w); };
+  return greatest(least(a, b), least(greatest(a, b), c));
+}
+
+}  // namespace
+
+Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  const std::int64_t n = count_along(shape, axes);
+  if (n == 0) return statistics(p, x, axes);
+  // Mean and variance do not depend on k, so to their gradients it is a constant.
+  const Value k = p.taped_as(Primitives::Kind::constant, {}, {}, [&] { return typical(p, x, axes); });
+  const Value away = p.sub(x, p.broadcast_to(k, shape));
+  const auto average = [&](Reduce sum_of) {
+    const Value sum = p.reduce(sum_of, away, axes);
+    return p.div(sum, p.like(sum, static_cast<double>(n)));
+  };
+  const Value mean = average(Reduce::sum), square = average(Reduce::sum_squares);
+  const Value variance = p.fma(p.unary(Unary::neg, mean), mean, square);
+  return {p.add(p.reshape(k, p.shape(mean)), mean), p.binary(Binary::max, variance, p.like(variance, 0))};
+}
+
 Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count) {
   const Shape shape = p.shape(x);
   const Value sum = p.reduce(Reduce::sum, x, axes);

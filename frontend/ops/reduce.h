@@ -11,6 +11,10 @@ struct Statistics {
   Value mean, variance;
 };
 Statistics statistics(Primitives& p, Value x, const Shape& axes);
+/// The same in one pass over x, for arrays that no cache holds: from the sums of x - k and of its square,
+/// where k is the median of three elements. The variance cancels where k is far from the mean: its relative
+/// error is that of the sums times 1 + (mean - k)^2 / variance.
+Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes);
 /// 2 (x - mean) head / count, the gradient of a variance over axes that is divided by `count`. Without the
 /// sum over x - mean that the rules of the primitives would add, which is 0 but for rounding; the mean
 /// depends on x.

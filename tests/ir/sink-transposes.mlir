@@ -69,6 +69,42 @@ func.func @statistics(%y: tensor<2x4x4x8xf32>, %mean: tensor<8xf32>) -> tensor<8
   return %4 : tensor<8xf32>
 }
 
+// Several reductions compute it each, from one copy of the only array in which their axes are not one.
+// CHECK-LABEL: func.func @two_sums
+// CHECK-DAG: %[[X:.*]] = kiln.transpose %arg0 [1, 0, 2, 3]
+// CHECK-DAG: %[[M:.*]] = kiln.broadcast %arg1 [0] : tensor<8xf32> -> tensor<8x2x4x4xf32>
+// CHECK: %[[D:.*]] = kiln.binary sub %[[X]], %[[M]]
+// CHECK: kiln.reduce sum %[[D]] [1, 2, 3]
+// CHECK: %[[E:.*]] = kiln.binary sub
+// CHECK: kiln.reduce sum_squares %[[E]] [1, 2, 3]
+func.func @two_sums(%x: tensor<2x8x4x4xf32>, %mean: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %1 = kiln.broadcast %mean [1] : tensor<8xf32> -> tensor<2x8x4x4xf32>
+  %2 = kiln.binary sub %x, %1 : tensor<2x8x4x4xf32>
+  %3 = kiln.transpose %2 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %4 = kiln.reduce sum %3 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  %5 = kiln.transpose %2 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %6 = kiln.reduce sum_squares %5 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  return %4, %6 : tensor<8xf32>, tensor<8xf32>
+}
+
+// Not from two such arrays, and not over different axes.
+// CHECK-LABEL: func.func @two_arrays
+// CHECK: %[[D:.*]] = kiln.binary sub %arg0, %arg1
+// CHECK: kiln.transpose %[[D]] [1, 0, 2, 3]
+// CHECK: %[[E:.*]] = kiln.unary abs %arg0
+// CHECK: kiln.transpose %[[E]] [1, 0, 2, 3]
+func.func @two_arrays(%x: tensor<2x8x4x4xf32>, %y: tensor<2x8x4x4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x4xf32>) {
+  %2 = kiln.binary sub %x, %y : tensor<2x8x4x4xf32>
+  %3 = kiln.transpose %2 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %4 = kiln.reduce sum %3 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  %5 = kiln.reduce sum_squares %3 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  %6 = kiln.unary abs %x : tensor<2x8x4x4xf32>
+  %7 = kiln.transpose %6 [1, 0, 2, 3] : tensor<2x8x4x4xf32> -> tensor<8x2x4x4xf32>
+  %8 = kiln.reduce sum %7 [1, 2, 3] : tensor<8x2x4x4xf32> -> tensor<8xf32>
+  %9 = kiln.reduce sum %7 [1, 2] : tensor<8x2x4x4xf32> -> tensor<8x4xf32>
+  return %4, %5, %8, %9 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x4xf32>
+}
+
 // Not if the reduced axes are several of an array, or there are other users.
 // CHECK-LABEL: func.func @not_one_axis
 // CHECK: %[[D:.*]] = kiln.binary sub
