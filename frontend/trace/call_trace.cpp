@@ -46,6 +46,12 @@ void CallTrace::compute_other_values(std::string_view reason) {
   other_values_ = true;
 }
 
+void CallTrace::needs_mode(bool train) {
+  if (train != train_)
+    compute_other_values(
+        "an operator of it depends on training mode, and runs in a scope that changes the mode");
+}
+
 void CallTrace::check_escapes(std::span<const Tensor> results) {
   if (possible_aliases().empty()) return;
   std::vector<Tensor> seen;
@@ -63,7 +69,7 @@ void CallTrace::check_escapes(std::span<const Tensor> results) {
 
 ir::Graph CallTrace::finish(std::span<const Tensor> results) {
   ir::Graph graph;
-  graph.train = is_training();
+  graph.train = train_;
   for (const Tensor& result : results) {
     if (!result.defined())
       fail("hybrid_forward returned an undefined Tensor (made by Tensor() and never assigned)");

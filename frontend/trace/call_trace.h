@@ -69,12 +69,16 @@ class CallTrace final : public Trace {
   /// another child.
   bool enter_block() { return std::exchange(entered_, true) && child_block_ == 0; }
 
+  /// An operator is called whose result depends on the training mode: a graph has one mode.
+  void needs_mode(bool train);
+
   CallTrace* call() override { return this; }
 
  private:
   /// Rejects the recording if a result may alias another array of the caller.
   void check_escapes(std::span<const Tensor> results);
 
+  const bool train_ = is_training();
   NameScope names_{""};
   std::vector<TracedVariable> inputs_;
   Captures captures_;

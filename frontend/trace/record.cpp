@@ -2,8 +2,8 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
+#include "frontend/trace/call_trace.h"
 #include "frontend/trace/naming.h"
-#include "frontend/trace/trace.h"
 #include "ir/graph.h"
 
 #include <algorithm>
@@ -60,6 +60,8 @@ bool infer(const ir::NodePtr& node) {
 
 std::vector<Tensor> record_node(const OpCall& call) {
   Trace* const trace = Trace::current();
+  if (CallTrace* const whole = trace ? trace->call() : nullptr; whole && call.op.train_sensitive)
+    whole->needs_mode(is_training());
   const ir::Attrs given = given_attrs(call);
   auto node = std::make_shared<ir::Node>();
   node->op = &call.op;
