@@ -10,7 +10,8 @@ namespace kiln::ir {
 /// * 4: gradients of the weights of convolutions are sums over the places of all images, in their order.
 /// * 5: transposed convolutions of one element are products of matrices; gradients of the others are a
 ///   convolution and its weights' gradient.
-/// * 6: the statistics of a batch are sums of differences from an element of it.
+/// * 6: the statistics of a batch are sums of differences from an element of it; transposed convolutions
+///   with strides to few filters are sums of the products of taps.
 inline constexpr int numerics_version = 6;
 
 }  // namespace kiln::ir

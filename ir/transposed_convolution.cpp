@@ -22,7 +22,7 @@ struct SpatialAxis {
 };
 
 /// What the outputs phase, phase + stride, ... of an axis read: the q-th of them element
-/// q + shift + dilate * j of g by tap first + step * j.
+/// q + shift + dilate * j of g by tap first + step * j of the turned weight.
 struct Phase {
   std::int64_t first, step, taps, shift, dilate;
 };
@@ -76,46 +76,142 @@ Value first_outputs(Primitives& p, Value y, const std::vector<SpatialAxis>& axes
   return resized(p, y, 0, zeros(cut.rank()), cut);
 }
 
-/// A convolution for each phase, whose result is every stride-th output along each axis.
-Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
-                const std::vector<SpatialAxis>& axes) {
-  const int spatial = static_cast<int>(axes.size());
-  const Shape weight = p.shape(turned);
-  Shape whole{p.shape(g)[0], weight[0]}, step = ones(2), strides, outputs;
-  Shape low, high;  // what the phases read beyond the ends of g
-  for (const SpatialAxis& a : axes) {
-    whole.push_back(a.stride * steps_of(a));
-    step.push_back(a.stride);
-    strides.push_back(a.stride);
-    outputs.push_back(steps_of(a));
-    low.push_back(0);
-    high.push_back(0);
-    for (std::int64_t r = 0; r < a.stride; ++r) {
-      const auto phase = phase_of(a, r);
-      if (!phase) continue;
-      low[low.size() - 1] = std::max(low.back(), -phase->shift);
-      high[high.size() - 1] = std::max(high.back(), last_of(a, *phase) - (a.elements - 1));
+Shape joined(Shape first, const Shape& second) {
+  for (const std::int64_t extent : second) first.push_back(extent);
+  return first;
+}
+
+/// The phases of all axes, with what their outputs read.
+class OutputPhases {
+ public:
+  explicit OutputPhases(const std::vector<SpatialAxis>& axes) : axes_(axes) {
+    for (const SpatialAxis& a : axes) {
+      strides_.push_back(a.stride);
+      outputs_.push_back(steps_of(a));
+      low_.push_back(0);
+      high_.push_back(0);
+      for (std::int64_t r = 0; r < a.stride; ++r) {
+        const auto phase = phase_of(a, r);
+        if (!phase) continue;
+        low_[low_.rank() - 1] = std::max(low_.back(), -phase->shift);
+        high_[high_.rank() - 1] = std::max(high_.back(), last_of(a, *phase) - (a.elements - 1));
+      }
     }
   }
-  const Value wide = resized(p, g, 0, low, high);
-  Value y = p.full({p.dtype(g), whole}, 0);
-  for_each_index(strides, [&](const Shape& phases) {
-    Shape start = zeros(2), from = zeros(2), limit(weight.dims().first(2)), each = ones(2), shift, dilate;
-    for (int i = 0; i < spatial; ++i) {
-      const auto phase = phase_of(axes[at(i)], phases[at(i)]);
-      if (!phase) break;
-      start.push_back(phases[at(i)]);
-      from.push_back(phase->first);
-      limit.push_back(phase->first + phase->step * (phase->taps - 1) + 1);
-      each.push_back(phase->step);
-      shift.push_back(phase->shift + low[at(i)]);
-      dilate.push_back(phase->dilate);
+  /// Of one phase.
+  const Shape& outputs() const { return outputs_; }
+  /// g with zeros where phases read beyond its ends.
+  Value widened(Primitives& p, Value g) const { return resized(p, g, 0, low_, high_); }
+
+  /// (N, F, spatial...): the outputs of each phase are `part`, which gets its phases along the axes, with
+  /// shifts into the widened g. Outputs that no element of g reaches are zeros.
+  template <class Part>
+  Value woven(Primitives& p, TensorType of_one, Part part) const {
+    Shape whole = of_one.shape, step = ones(2);
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      whole[i + 2] *= axes_[i].stride;
+      step.push_back(axes_[i].stride);
     }
-    if (shift.rank() < spatial) return;  // zeros
-    const Value part = convolve(p, wide, p.slice(turned, from, limit, each), dilate, groups, shift, outputs);
-    y = p.insert(y, part, start, step);
+    Value y = p.full({of_one.dtype, whole}, 0);
+    for_each_index(strides_, [&](const Shape& index) {
+      std::vector<Phase> phases;
+      Shape start = zeros(2);
+      for (std::size_t i = 0; i < axes_.size(); ++i) {
+        auto phase = phase_of(axes_[i], index[i]);
+        if (!phase) return;
+        phase->shift += low_[i];
+        phases.push_back(*phase);
+        start.push_back(index[i]);
+      }
+      y = p.insert(y, part(phases), start, step);
+    });
+    return first_outputs(p, y, axes_);
+  }
+
+ private:
+  const std::vector<SpatialAxis>& axes_;
+  Shape strides_, outputs_, low_, high_;
+};
+
+/// A convolution for each phase.
+Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
+                const std::vector<SpatialAxis>& axes) {
+  const OutputPhases all(axes);
+  const Shape weight = p.shape(turned);
+  const Value wide = all.widened(p, g);
+  const Shape part = joined({p.shape(g)[0], weight[0]}, all.outputs());
+  return all.woven(p, {p.dtype(g), part}, [&](const std::vector<Phase>& phases) {
+    Shape from = zeros(2), limit(weight.dims().first(2)), each = ones(2), shift, dilate;
+    for (const Phase& phase : phases) {
+      from.push_back(phase.first);
+      limit.push_back(phase.first + phase.step * (phase.taps - 1) + 1);
+      each.push_back(phase.step);
+      shift.push_back(phase.shift);
+      dilate.push_back(phase.dilate);
+    }
+    return convolve(p, wide, p.slice(turned, from, limit, each), dilate, groups, shift, all.outputs());
   });
-  return first_outputs(p, y, axes);
+}
+
+/// Whether by_taps() is faster: filters fill only a part of a register, and products with all taps together
+/// fill whole ones. They take memory.
+bool suits_taps(const Shape& g, const Shape& turned) {
+  constexpr std::int64_t most_filters = 4, least_channels = 8, most_products = 1 << 24;
+  const std::int64_t filters = turned[0], taps = Shape(turned.dims().subspan(2)).elements();
+  const std::int64_t elements = times(g[0], Shape(g.dims().subspan(2)).elements());
+  return filters <= most_filters && turned[1] >= least_channels &&
+         times(times(filters, taps), elements) <= most_products;
+}
+
+/// Products of all elements of g with all taps are one product of matrices, (F * taps, C) by (C, elements).
+/// An output is the sum of those of its taps, in the order of the turned weight.
+Value by_taps(Primitives& p, Value g, Value turned, const std::vector<SpatialAxis>& axes) {
+  const OutputPhases all(axes);
+  const Shape weight = p.shape(turned);
+  const int spatial = static_cast<int>(axes.size());
+  const Value wide = all.widened(p, g);
+  const Shape data = p.shape(wide);
+  // Products as (F, taps..., N, spatial...), of which (N, F, taps..., spatial...) is a view.
+  Shape channels_last{0}, computed{weight[0]}, order{spatial + 1, 0}, products{data[0], weight[0]};
+  for (int i = 0; i < spatial; ++i) {
+    channels_last.push_back(i + 2);
+    computed.push_back(weight[at(i + 2)]);
+    order.push_back(i + 1);
+    products.push_back(weight[at(i + 2)]);
+  }
+  channels_last.push_back(1);
+  const std::int64_t rows = computed.elements();
+  computed.push_back(data[0]);
+  for (int i = 0; i < spatial; ++i) {
+    computed.push_back(data[at(i + 2)]);
+    order.push_back(spatial + 2 + i);
+    products.push_back(data[at(i + 2)]);
+  }
+  const Value filters = p.transpose(turned, channels_last), elements = p.transpose(wide, channels_last);
+  const auto matrix = [&](Value v, std::int64_t of) { return p.reshape(v, {of, weight[1]}); };
+  const Value y =
+      p.dot(matrix(filters, rows), matrix(elements, computed.elements() / rows), {.transpose_rhs = true});
+  const Value of_taps = p.transpose(p.reshape(y, computed), order);
+  const Shape part = joined({data[0], weight[0]}, all.outputs());
+  return all.woven(p, {p.dtype(g), part}, [&](const std::vector<Phase>& phases) {
+    Shape taps;
+    for (const Phase& phase : phases) taps.push_back(phase.taps);
+    Value sum;
+    for_each_index(taps, [&](const Shape& j) {
+      Shape start = zeros(products.rank()), limit = products;
+      for (int i = 0; i < spatial; ++i) {
+        const Phase& phase = phases[at(i)];
+        const std::size_t tap = at(2 + i), element = at(2 + spatial + i);
+        start[tap] = phase.first + phase.step * j[at(i)];
+        limit[tap] = start[tap] + 1;
+        start[element] = phase.shift + phase.dilate * j[at(i)];
+        limit[element] = start[element] + all.outputs()[at(i)];
+      }
+      const Value of_tap = p.reshape(p.slice(of_taps, start, limit, ones(products.rank())), part);
+      sum = sum.valid() ? p.add(sum, of_tap) : of_tap;
+    });
+    return sum;
+  });
 }
 
 /// One convolution with the filters of all phases; no axis is dilated. Tap stride * j + stride - 1 - phase of
@@ -213,6 +309,8 @@ Value by_convolutions(Primitives& p, Value g, Value weight, const ConvSpec& spec
   const Window& w = spec.window;
   const Value turned = turned_weight(p, weight, spec.groups);
   if (w.stride != ones(w.stride.rank())) {
+    if (spec.groups == 1 && w.stride.elements() <= most_phases && suits_taps(p.shape(g), p.shape(turned)))
+      return by_taps(p, g, turned, axes);
     if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
     if (w.dilate == ones(w.dilate.rank())) return at_once(p, g, turned, spec.groups, axes);
   }

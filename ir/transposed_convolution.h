@@ -10,9 +10,11 @@ namespace kiln::ir {
 /// With strides, most taps of an output would multiply zeros between the elements of g. The outputs at one
 /// distance from the next multiple of the stride, a phase, have their taps in common: each phase is a
 /// convolution of g with these taps alone. With many phases, as in upsampling by 8, all are one convolution
-/// whose filters are those of each phase, with a tap more than most of them have. Of images of one element
-/// each output has one tap: these are a product of matrices. Its gradients are a convolution and its weights'
-/// gradient, not the sums of those of the phases (ir/window_gradients.h).
+/// whose filters are those of each phase, with a tap more than most of them have. Few filters, as of an image
+/// of three colours, would leave most lanes of a register empty: there an output is the sum of its taps'
+/// products, all of which are one product of matrices. Of images of one element each output has one tap:
+/// these are a product of matrices, too. Its gradients are a convolution and its weights' gradient, not the
+/// sums of those of the phases (ir/window_gradients.h).
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
 
 }  // namespace kiln::ir

@@ -171,6 +171,27 @@ TEST_CASE("of images of one element only the taps that have an output") {
   check({2, 4, 6, {1, 1}, {3, 3}, {}, {}, {1, 0}, {}, 2});
 }
 
+TEST_CASE("few filters are sums of the products of taps") {
+  for (const std::int64_t filters : {1, 3, 4, 5})
+    for (const std::int64_t channels : {7, 8, 33}) {
+      check({2, channels, filters, {5, 6}, {4, 4}, {2, 2}, {}, {1, 1}});
+      check({1, channels, filters, {3, 1}, {3, 2}, {2, 3}, {}, {1, 0}, {1, 2}});
+    }
+  check({2, 9, 3, {5, 6}, {3, 3}, {2, 2}, {}, {1, 1}, {1, 1}});
+  check({1, 9, 3, {3, 4}, {1, 1}, {2, 2}});                          // phases that no tap reaches
+  check({1, 9, 3, {3, 4}, {3, 2}, {3, 4}, {2, 3}, {2, 1}, {2, 3}});  // dilated
+  check({1, 9, 2, {2, 3}, {7, 7}, {2, 2}, {}, {3, 3}});              // borders that cut
+  check({1, 9, 2, {4, 4}, {9, 9}, {4, 4}, {}, {9, 10}});
+  check({3, 9, 1, {1, 2}, {2, 2}, {2, 2}, {}, {}, {1, 1}});  // of one line
+  check({1, 600, 2, {2, 3}, {3, 3}, {2, 2}, {}, {1, 1}});    // chunks
+  check({2, 9, 2, {7}, {4}, {2}, {}, {1}});
+  check({1, 9, 2, {3, 2, 3}, {3, 2, 3}, {2, 2, 2}, {}, {1, 0, 1}});
+  check({2, 18, 4, {4, 3}, {3, 3}, {2, 2}, {}, {1, 1}, {}, 2});  // groups are phases
+  check({1, 9, 3, {5, 4}, {4, 4}, {2, 2}, {}, {1, 1}}, DType::f64);
+  check({1, 9, 3, {5, 4}, {4, 4}, {2, 2}, {}, {1, 1}}, DType::f16);
+  check({1, 9, 3, {5, 4}, {4, 4}, {2, 2}, {}, {1, 1}}, DType::bf16);
+}
+
 TEST_CASE("groups, and a filter of its own for each channel") {
   check({2, 4, 6, {4, 3}, {3, 3}, {2, 2}, {}, {1, 1}, {}, 2});
   check({1, 40, 40, {4, 4}, {4, 4}, {2, 2}, {}, {1, 1}, {}, 40});

@@ -244,8 +244,8 @@ struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;
   /// False if such calls run eagerly, because a recording would differ (hybrid_forward writes to an array
-  /// that aliases another argument, or values decide which array it writes to) or needs values (it computes
-  /// gradients).
+  /// that aliases another argument, values decide which array it writes to, or an operator runs in another
+  /// training mode than the call) or needs values (it computes gradients).
   bool compiled = true;
   std::string eager_because;    ///< the reason if it is not compiled
   std::size_t kernels = 0;      ///< kernel launches per call
