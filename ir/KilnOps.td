@@ -307,13 +307,14 @@ def ScatterOp : Kiln_Op<"scatter", [AllTypesMatch<["x", "result"]>]> {
 //===----------------------------------------------------------------------===//
 
 def SortOp : Kiln_Op<"sort"> {
-  let summary = "the stable argsort along the last axis, as i64 indices";
+  let summary = "the stable argsort along the last axis, or the first of it, as i64 indices";
   let description = [{
     Ascending, or greatest first with `descending`. In both directions NaNs (of either sign) are last, -0 and +0 are equal, and equal
-    elements keep the order of their indices: the result is unique.
+    elements keep the order of their indices: the result is unique. The last extent of the result may be `count`, the first elements
+    of each row alone, if 2 * count + 64 < extent.
 
     `scratch` is workspace of the kernel with unspecified contents: (rows, extent) of i64, or (rows, 3 * extent) if elements have more
-    than 32 bits or a row has 2^31 elements or more.
+    than 32 bits or a row has 2^31 elements or more. For the first elements alone (rows, 2 * (2 * count + 64)), or (rows, 4 * ...).
   }];
   let arguments = (ins Kiln_Tensor:$x, UnitAttr:$descending);
   let results = (outs Kiln_Tensor:$order, Kiln_Tensor:$scratch);

@@ -192,7 +192,8 @@ class DialectBuilder final : public Primitives {
         return make(ScatterOp::create(b, loc_, type, static_cast<ScatterKind>(p.scatter), in(0), in(1), in(2),
                                       static_cast<std::uint64_t>(p.axis)));
       case Kind::sort:
-        return make(SortOp::create(b, loc_, type, sort_scratch(in(0)), in(0), p.integer != 0));
+        return make(SortOp::create(b, loc_, type, sort_scratch(in(0), ranked(in(0)).getShape().back()), in(0),
+                                   p.integer != 0));
       case Kind::cumulative:
         return make(CumulativeOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),
                                          static_cast<std::uint64_t>(p.axis)));

@@ -163,12 +163,18 @@ bool sorts_packed(mlir::Value x) {
   return ranked(x).getElementTypeBitWidth() <= 32 && ranked(x).getShape().back() < (std::int64_t{1} << 31);
 }
 
-mlir::RankedTensorType sort_scratch(mlir::Value x) {
+mlir::RankedTensorType sort_scratch(mlir::Value x, std::int64_t count) {
   auto type = ranked(x);
   std::int64_t extent = type.getShape().back(),
                rows = mlir::ShapedType::getNumElements(type.getShape().drop_back());
-  return mlir::RankedTensorType::get({rows, sorts_packed(x) ? extent : 3 * extent},
-                                     mlir::IntegerType::get(type.getContext(), 64));
+  const bool packed = sorts_packed(x);
+  const std::int64_t of_row =
+      count < extent ? (packed ? 2 : 4) * sort_candidates(count) : (packed ? 1 : 3) * extent;
+  return mlir::RankedTensorType::get({rows, of_row}, mlir::IntegerType::get(type.getContext(), 64));
+}
+
+bool sorts_part(SortOp op) {
+  return ranked(op.getOrder()).getShape().back() < ranked(op.getX()).getShape().back();
 }
 
 static Shape to_shape(llvm::ArrayRef<std::int64_t> v) { return Shape(std::span(v.data(), v.size())); }
@@ -300,10 +306,17 @@ mlir::LogicalResult ScatterOp::verify() {
 }
 
 mlir::LogicalResult SortOp::verify() {
-  const mlir::LogicalResult order = verify_type(*this, [&] { return sort_type(type_of(getX())); });
-  if (mlir::succeeded(order) && getScratch().getType() != sort_scratch(getX()))
-    return emitOpError() << "must have the scratch memory " << sort_scratch(getX());
-  return order;
+  const mlir::RankedTensorType x = ranked(getX()), order = ranked(getOrder());
+  if (x.getRank() == 0) return emitOpError("needs an axis");
+  const std::int64_t extent = x.getShape().back(), count = order.getRank() == 0 ? 0 : order.getShape().back();
+  const bool part = count > 0 && sort_candidates(count) < extent;
+  llvm::SmallVector<std::int64_t> shape(x.getShape());
+  if (part) shape.back() = count;
+  const auto expected = mlir::RankedTensorType::get(shape, mlir::IntegerType::get(getContext(), 64));
+  if (order != expected) return emitOpError() << "must give " << expected << ", not " << order;
+  const mlir::RankedTensorType scratch = sort_scratch(getX(), shape.back());
+  if (getScratch().getType() != scratch) return emitOpError() << "must have the scratch memory " << scratch;
+  return mlir::success();
 }
 
 mlir::LogicalResult CumulativeOp::verify() {

@@ -70,8 +70,13 @@ bool is_pointwise(mlir::Operation* op);
 /// A view (layout) operation: broadcast, transpose, slice, reverse or reshape.
 bool is_view_op(mlir::Operation* op);
 
-/// The type of `scratch`, the second result of a sort of x.
-mlir::RankedTensorType sort_scratch(mlir::Value x);
+/// The type of `scratch`, the second result of a sort of x for the first `count` of each row.
+mlir::RankedTensorType sort_scratch(mlir::Value x, std::int64_t count);
+/// Whether a sort gives the first elements of each row only. Its kernel keeps sort_candidates() of them at a
+/// time, among which there is room for a group of others; rows are longer.
+bool sorts_part(SortOp op);
+inline constexpr std::int64_t sort_group = 64;
+inline std::int64_t sort_candidates(std::int64_t count) { return 2 * count + sort_group; }
 /// Whether a sort of x packs key and index into one i64: elements of at most 32 bits, rows of less than 2^31
 /// elements.
 bool sorts_packed(mlir::Value x);

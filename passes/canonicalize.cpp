@@ -40,6 +40,24 @@ bool move_iota(mlir::Operation* op) {
   return true;
 }
 
+/// The first elements of sorted rows, which no other operation reads, need no sort of whole rows.
+bool sort_less(mlir::Operation* op) {
+  auto slice = llvm::dyn_cast<ir::SliceOp>(op);
+  auto sort = slice ? slice.getX().getDefiningOp<ir::SortOp>() : nullptr;
+  if (!sort || slice.getX() != sort.getOrder() || !slice.getX().hasOneUse()) return false;
+  const auto all = ir::ranked(slice.getX()).getShape(), part = slice.getType().getShape();
+  const std::int64_t count = part.back();
+  if (all.drop_back() != part.drop_back() || count == 0 || ir::sort_candidates(count) >= all.back())
+    return false;
+  if (llvm::any_of(slice.getStart(), [](std::int64_t i) { return i != 0; }) || slice.getStep().back() != 1)
+    return false;
+  mlir::OpBuilder builder(op);
+  auto partial = ir::SortOp::create(builder, sort.getLoc(), slice.getType(),
+                                    ir::sort_scratch(sort.getX(), count), sort.getX(), sort.getDescending());
+  slice.replaceAllUsesWith(partial.getOrder());
+  return true;
+}
+
 /// Runs the operation's folder until nothing changes. Returns whether the operation's uses were replaced.
 bool fold_away(mlir::Operation* op) {
   llvm::SmallVector<mlir::OpFoldResult, 1> results;
@@ -75,7 +93,7 @@ class Canonicalize final : public mlir::PassWrapper<Canonicalize, mlir::Operatio
       for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
         if (op.getNumResults() != 1 || op.getNumRegions() != 0 || llvm::isa<ir::ConstantOp>(op)) continue;
         move_constant_right(&op);
-        if (!move_iota(&op)) fold_away(&op);
+        if (!move_iota(&op) && !sort_less(&op)) fold_away(&op);
       }
     });
     for_each_block(getOperation(), erase_dead);

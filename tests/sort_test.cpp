@@ -122,6 +122,71 @@ TEST_CASE("a long row and many rows sort alike on all threads", "[sort]") {
   CHECK(y[0].to_vector<std::int64_t>() == order_of(shifted.data(), shifted.size(), true));
 }
 
+TEST_CASE("the first of long rows for every dtype, length and count", "[sort]") {
+  const DType dtype =
+      GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i32, DType::i64);
+  for (const std::int64_t n : {66, 67, 129, 200, 1000, 3001})
+    for (const std::int64_t k : {1, 2, 5, 31, 67, 468})
+      for (const bool ascend : {true, false}) {
+        if (k > n) continue;
+        INFO(name_of(dtype) << " " << k << " of " << n << (ascend ? " up" : " down"));
+        const Tensor x = with_ties({2, n}, dtype, static_cast<unsigned>(n));
+        const Tensor first = nd::topk(x, {.k = k, .is_ascend = ascend, .dtype = DType::i64});
+        const Doubles values = x.to_vector<double>();
+        Ints expected;
+        for (std::size_t row = 0; row < 2; ++row) {
+          const auto length = static_cast<std::size_t>(n);
+          const Ints order = order_of(values.data() + row * length, length, ascend);
+          expected.insert(expected.end(), order.begin(), order.begin() + k);
+        }
+        CHECK(first.to_vector<std::int64_t>() == expected);
+      }
+}
+
+TEST_CASE("the first of rows whose order fills the candidates again and again", "[sort]") {
+  constexpr std::size_t n = 5000;
+  Doubles rising(n), falling(n), equal(n, 3), few(n, NAN), waves(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    rising[i] = static_cast<double>(i);
+    falling[i] = -static_cast<double>(i);
+    waves[i] = std::sin(static_cast<double>(i) * 0.01) * static_cast<double>(i);
+    if (i % 997 == 5) few[i] = static_cast<double>(i % 7);
+  }
+  for (const Doubles& x : {rising, falling, equal, few, waves})
+    for (const std::int64_t k : {1, 17, 300, 2000})
+      for (const bool ascend : {true, false}) {
+        INFO(k << " " << x[0] << " " << x[n - 1]);
+        const Tensor row(x, {static_cast<std::int64_t>(n)});
+        Ints order = order_of(x.data(), n, ascend);
+        order.resize(static_cast<std::size_t>(k));
+        for (const DType dtype : {DType::f64, DType::f32}) {
+          const Tensors y = everywhere(
+              [&](F& F, const Tensors& in) {
+                return Tensors{F.topk(in[0], {.k = k, .is_ascend = ascend, .dtype = DType::i64})};
+              },
+              {row.astype(dtype)});
+          CHECK(y[0].to_vector<std::int64_t>() == order);
+        }
+      }
+}
+
+TEST_CASE("the first along an axis, of views and on all threads", "[sort]") {
+  const Tensor x = with_ties({300, 7, 40}, DType::f32, 9);
+  const Net::Body body = [](F& F, const Tensors& in) {
+    const Tensors both = F.topk_both(F.transpose(in[0], {.axes = Shape{2, 1, 0}}) * 2, {.axis = 2, .k = 9});
+    return Tensors{F.topk(in[0], {.axis = 0, .k = 3, .ret_typ = "mask"}),
+                   F.topk(in[0], {.axis = 0, .k = 20, .ret_typ = "value", .is_ascend = true}),
+                   F.topk(in[0], {.axis = std::nullopt, .k = 100}),
+                   F.slice_axis(F.argsort(in[0], {.axis = 0}), {.axis = 0, .begin = 0, .end = 4}),
+                   both[0],
+                   both[1]};
+  };
+  const Tensors y = everywhere(body, {x});
+  CHECK(F().sum(y[0]).item<float>() == 3 * 7 * 40);
+  CHECK(same_bits(y[1], F().slice_axis(nd::sort(x, {.axis = 0}), {.axis = 0, .begin = 0, .end = 20})));
+  CHECK(same_bits(y[3], nd::topk(x, {.axis = 0, .k = 4, .is_ascend = true})));
+}
+
 TEST_CASE("topk gives indices, values, both and masks", "[sort]") {
   const Tensor x{{1, 5, 5, 2}, {9, 0, 3, 9}};
   CHECK(nd::topk(x).to_vector<float>() == Floats{1, 0});
@@ -169,9 +234,11 @@ TEST_CASE("many updates of few rows come in their order on all threads", "[sort]
   for (std::size_t i = 0; i < n; ++i)
     std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(i * width), width,
                 expected.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(to[i]) * width));
-  const Tensors y =
-      everywhere([](F& F, const Tensors& in) { return Tensors{F.scatter_nd(in[0], in[1], {7, 19})}; },
-                 {Tensor(data, {5000, 19}), Tensor(to, {1, 5000})});
+  const Tensors y = everywhere(
+      [](F& F, const Tensors& in) {
+        return Tensors{F.scatter_nd(in[0], in[1], {7, 19})};
+      },
+      {Tensor(data, {5000, 19}), Tensor(to, {1, 5000})});
   CHECK(y[0].to_vector<float>() == expected);
 }
 

@@ -99,3 +99,30 @@ func.func @parts(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf32>, tensor
   %4 = kiln.slice %3 [2] to [6] by [1] : tensor<7xf32> -> tensor<4xf32>
   return %1, %2, %4 : tensor<4xf32>, tensor<2xf32>, tensor<4xf32>
 }
+
+// The first elements of long sorted rows need no sort of whole rows.
+// CHECK-LABEL: func.func @first_of_sorted
+// CHECK-NEXT: %[[ORDER:.*]], %{{.*}} = kiln.sort %arg0 {descending} : tensor<3x100xf32> -> tensor<3x5xi64>, tensor<3x148xi64>
+// CHECK-NEXT: return %[[ORDER]]
+func.func @first_of_sorted(%x: tensor<3x100xf32>) -> tensor<3x5xi64> {
+  %order, %scratch = kiln.sort %x {descending} : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %0 = kiln.slice %order [0, 0] to [3, 5] by [1, 1] : tensor<3x100xi64> -> tensor<3x5xi64>
+  return %0 : tensor<3x5xi64>
+}
+
+// Not for others than the first, many of them, some rows, or an order that something else reads.
+// CHECK-LABEL: func.func @not_the_first
+// CHECK-COUNT-5: kiln.sort {{.*}} -> tensor<3x100xi64>
+func.func @not_the_first(%x: tensor<3x100xf32>) -> (tensor<3x5xi64>, tensor<3x5xi64>, tensor<3x18xi64>, tensor<2x5xi64>, tensor<3x5xi64>, tensor<3x100xi64>) {
+  %a:2 = kiln.sort %x : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %0 = kiln.slice %a#0 [0, 1] to [3, 6] by [1, 1] : tensor<3x100xi64> -> tensor<3x5xi64>
+  %b:2 = kiln.sort %x : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %1 = kiln.slice %b#0 [0, 0] to [3, 10] by [1, 2] : tensor<3x100xi64> -> tensor<3x5xi64>
+  %c:2 = kiln.sort %x : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %2 = kiln.slice %c#0 [0, 0] to [3, 18] by [1, 1] : tensor<3x100xi64> -> tensor<3x18xi64>
+  %d:2 = kiln.sort %x : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %3 = kiln.slice %d#0 [0, 0] to [2, 5] by [1, 1] : tensor<3x100xi64> -> tensor<2x5xi64>
+  %e:2 = kiln.sort %x : tensor<3x100xf32> -> tensor<3x100xi64>, tensor<3x100xi64>
+  %4 = kiln.slice %e#0 [0, 0] to [3, 5] by [1, 1] : tensor<3x100xi64> -> tensor<3x5xi64>
+  return %0, %1, %2, %3, %4, %e#0 : tensor<3x5xi64>, tensor<3x5xi64>, tensor<3x18xi64>, tensor<2x5xi64>, tensor<3x5xi64>, tensor<3x100xi64>
+}

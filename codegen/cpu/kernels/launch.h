@@ -35,6 +35,8 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target);
 Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> packs, const CpuTarget& target);
 /// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
 Launch launch_sort(ir::SortOp sort, const CpuTarget& target);
+/// Of the first elements alone.
+Launch launch_partial_sort(ir::SortOp sort, const CpuTarget& target);
 /// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
 Launch launch_scatter(ir::ScatterOp scatter, const CpuTarget& target);
 /// Operand 0 to operand 1.

@@ -103,6 +103,25 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
   return gathered && kept_extents.back() >= lanes;
 }
 
+/// Whether rows are so short that several share a register better than each fills its own: of one element, or
+/// of at most 32 that are next to each other in the arrays that are not the same along the row.
+bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
+                    llvm::ArrayRef<StridedAccess> accesses, const Dims& kept_extents, std::int64_t extent,
+                    int lanes) {
+  constexpr std::int64_t most_elements = 32;
+  if (lanes == 1 || extent < 1 || extent > most_elements || kept_extents.empty() ||
+      kept_extents.back() < lanes || !is_light(before))
+    return false;
+  bool any = extent == 1;
+  for (auto [i, leaf] : llvm::enumerate(before.leaves())) {
+    if (steps[i] == 0) continue;
+    if (steps[i] != 1 || stride_class(accesses[i].strides.back()) != 2) return false;
+    if (!is_floating(leaf.dtype) && size_of(leaf.dtype) < 4) return false;
+    any = true;
+  }
+  return any;
+}
+
 /// Iterations of a thread's piece. Where they are columns, narrow pieces read every row of the operand in
 /// small parts, which takes longer than all of it in order.
 std::int64_t least_piece(const Reduction& red) {
@@ -135,17 +154,21 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   Dims steps;
   for (std::size_t i = 0; i < before.leaves().size(); ++i)
     steps.push_back(inner.extents.empty() ? 0 : inner.strides[i][0]);
-  const bool along_reduced =
-      interleaved64 &&
-      (kept.extents.empty() || !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes));
   const std::int64_t extent = inner.extents.empty() ? 1 : inner.extents[0];
-  const bool register_tree = interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
-                             !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before);
+  const bool short_rows =
+      interleaved64 && has_short_rows(before, steps, accesses.all, kept.extents, extent, lanes);
+  const bool along_reduced =
+      interleaved64 && !short_rows &&
+      (kept.extents.empty() || !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes));
+  // max_nnan of a row with a NaN depends on the partial results that are omitted, and is irrelevant.
+  const bool register_tree =
+      short_rows || (interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
+                     !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before));
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along_reduced && lanes > 1) lanes *= registers;
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
   // at a time, if registers hold its tree.
-  if (register_tree) registers = lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
+  if (register_tree) registers = !short_rows && lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
   const bool prefetches =
       along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > tuning::private_cache_bytes;
   return {.kinds = std::move(kinds),
@@ -160,6 +183,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
           .levels = interleaved64 ? levels_for(extent) : 1,
           .along_reduced = along_reduced,
           .register_tree = register_tree,
+          .short_rows = short_rows,
           .prefetches = prefetches,
           .after_access = std::move(accesses.after_access),
           .first_output = accesses.first_output};
@@ -172,7 +196,7 @@ std::string Reduction::key() const {
   for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
   key += fmt::format(" {} order={}{} {} lanes={} steps=", name_of(dtype), interleaved64 ? 1 : 2,
                      levels > 1 ? fmt::format("x{}", levels) : "",
-                     register_tree    ? fmt::format("across={}", extent)
+                     register_tree    ? fmt::format("{}={}", short_rows ? "rows" : "across", extent)
                      : !along_reduced ? std::string("across")
                      : prefetches     ? "along far"
                                       : "along",

@@ -24,6 +24,7 @@ struct Reduction {
   int levels;          // interleaved64: of blocks of elements, of blocks of their results, and so on
   bool along_reduced;  // lanes run along the reduced axis; else along the last kept axis
   bool register_tree;  // few elements: code without a loop
+  bool short_rows;     // whose elements are next to each other: squares of them are transposed in registers
   bool prefetches;     // software prefetch: the operand does not fit in a core's caches
 
   std::vector<std::size_t> after_access;  // per leaf of `after`

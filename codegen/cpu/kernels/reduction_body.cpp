@@ -141,9 +141,36 @@ RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value p
   for (auto [step, built_in] : llvm::zip(steps_, red.steps)) step = e.index(built_in);
 }
 
+void RegisterTree::load_rows(LoopPoint& at) {
+  const int lanes = at.lanes();
+  for (auto [i, leaf] : llvm::enumerate(red_.before.leaves())) {
+    if (red_.steps[i] != 1 || at.inner_stride_class(i) != 2) continue;
+    for (std::int64_t first = 0; first < red_.extent; first += lanes) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(lanes, red_.extent - first));
+      const mlir::Value mask = count < lanes ? e_.mask_below(count, lanes) : mlir::Value();
+      Values square;
+      for (int row = 0; row < lanes; ++row) {
+        mlir::Value offset = e_.mul(at.inner_stride(i), e_.index(row));
+        // Rows beyond the last one: the first again.
+        if (at.mask()) offset = e_.select(e_.extract(at.mask(), row), offset, e_.index(0));
+        const mlir::Value here = e_.element(at.address(i), e_.add(offset, e_.index(first)), leaf.dtype);
+        square.push_back(e_.load(here, leaf.dtype, lanes, mask));
+      }
+      square = e_.transpose(square);
+      columns_[i].append(square.begin(), square.begin() + count);
+    }
+  }
+}
+
 Values RegisterTree::partial(LoopPoint& at, int j, int step) {
-  if (step == partials)
-    return accumulate(identities(at.lanes()), element(at, {e_.index(j), at.lanes(), at.mask()}));
+  if (step == partials) {
+    const Position position{e_.index(j), at.lanes(), at.mask()};
+    const Values x = red_.before.emit(e_, at.lanes(), [&](std::size_t i) {
+      return columns_[i].empty() ? load_leaf(e_, red_, at, i, steps_[i], position, {})
+                                 : columns_[i][static_cast<std::size_t>(j)];
+    });
+    return accumulate(identities(at.lanes()), x);
+  }
   const Values own = partial(at, j, 2 * step);
   return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
 }

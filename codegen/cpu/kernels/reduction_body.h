@@ -60,11 +60,19 @@ class RegisterTree : ReductionEmitter {
  public:
   RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params);
 
-  Values reduce(LoopPoint& at) { return partial(at, 0, 1); }
+  Values reduce(LoopPoint& at) {
+    columns_.assign(red_.before.leaves().size(), {});
+    if (red_.short_rows) load_rows(at);
+    return partial(at, 0, 1);
+  }
 
  private:
+  /// Loads the leaves whose elements are next to each other, a row in a register, and transposes them.
+  void load_rows(LoopPoint& at);
   /// p[j] as it is when `step` partial results are left.
   Values partial(LoopPoint& at, int j, int step);
+
+  llvm::SmallVector<Values> columns_;  // of such a leaf: element j of each row
 };
 
 /// Stores the fusion's outputs at a point, whose reductions gave `results`.

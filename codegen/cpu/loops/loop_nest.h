@@ -41,6 +41,8 @@ class LoopPoint {
   mlir::Value address(std::size_t access);
   /// Element indices of the lanes, relative to address().
   mlir::Value lane_offsets(std::size_t access);
+  /// The innermost stride of an access, in elements.
+  mlir::Value inner_stride(std::size_t access) const { return inner_[access]; }
   /// The stride_class() of the innermost stride.
   int inner_stride_class(std::size_t access) const;
 

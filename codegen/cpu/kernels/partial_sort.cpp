@@ -1,0 +1,195 @@
+// The first elements of sorted rows: candidates, in scratch memory. An element becomes one if its key is less
+// than that of the last of the first `count` so far: later elements with an equal key come after it. A few
+// are kept in order, each new one moving those after it. Many are collected, with room for others; when it is
+// full they are sorted, and what follows the first `count` is discarded.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/kernels/sorter.h"
+#include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/scalar_expr.h"
+
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr ParamNames names{"extent", "count", "capacity", "merge_passes"};
+using Params = KernelParams<names>;
+/// Elements that are compared before the next look at the room for candidates.
+constexpr std::int64_t group = ir::sort_group;
+
+/// Emits the kernel.
+class Emitter {
+ public:
+  Emitter(KernelBuilder& e, const KernelArgs& args, DType dtype, bool descending, bool packed)
+      : e(e),
+        args_(args),
+        dtype_(dtype),
+        descending_(descending),
+        packed_(packed),
+        params_(e, args.params),
+        n_(params_["extent"]),
+        count_(params_["count"]),
+        capacity_(params_["capacity"]),
+        zero_(e.index(0)),
+        one_(e.index(1)),
+        sorter_(e, packed, capacity_),
+        filled_(e.stack(DType::i64, 1)),
+        limit_(e.stack(DType::i64, 1)) {}
+
+  void run(bool in_order) {
+    e.loop(args_.begin, args_.end, one_, [&](mlir::Value row) {
+      x_ = e.element(e.buffer(args_.buffers, 0), e.mul(row, n_), dtype_);
+      Parts first, second;
+      const std::int64_t arrays = packed_ ? 2 : 4;
+      for (std::int64_t i = 0; i < arrays; ++i) {
+        const mlir::Value number = e.add(e.mul(row, e.index(arrays)), e.index(i));
+        (i < arrays / 2 ? first : second)
+            .push_back(e.element(e.buffer(args_.buffers, 2), e.mul(number, capacity_), DType::i64));
+      }
+      const Parts sorted = in_order ? by_insertion(first) : by_merges(first, second);
+      const mlir::Value order = e.element(e.buffer(args_.buffers, 1), e.mul(row, count_), DType::i64);
+      e.loop(zero_, count_, one_, [&](mlir::Value i) {
+        store(sorter_.index(sorter_.load(sorted, i)), e.element(order, i, DType::i64));
+      });
+    });
+  }
+
+ private:
+  mlir::Value load(mlir::Value place) { return e.load_scalar(place, DType::i64); }
+  void store(mlir::Value v, mlir::Value place) { e.store_scalar(v, place, DType::i64); }
+  Num key(mlir::Value i, int lanes) {
+    return key_of(Num(e.b, e.loc, e.load(e.element(x_, i, dtype_), dtype_, lanes)), dtype_, descending_);
+  }
+  Parts element(mlir::Value i) { return sorter_.element(key(i, 1), Num(e.b, e.loc, i)); }
+  /// The limit of those to come.
+  void set_limit(const Parts& sorted) {
+    store(sorter_.key(sorter_.load(sorted, e.sub(count_, one_))), limit_);
+  }
+  /// Calls `body` with the first of each group from `from` on, and then with an index behind the row.
+  void each_group(mlir::Value from, const KernelBuilder::LoopBody& body) {
+    const mlir::Value length = e.index(group);
+    const mlir::Value groups = e.div(e.add(e.sub(n_, from), e.index(group - 1)), length);
+    e.loop(zero_, e.add(groups, one_), one_, [&](mlir::Value g) { body(e.add(from, e.mul(g, length))); });
+  }
+
+  Parts by_insertion(const Parts& kept) {
+    e.loop(zero_, count_, one_, [&](mlir::Value i) { sorter_.store(sorter_.greatest(), kept, i); });
+    e.loop(zero_, count_, one_, [&](mlir::Value i) { sorter_.insert(element(i), kept, count_); });
+    set_limit(kept);
+    each_group(count_, [&](mlir::Value first) {
+      collect(first, [&](const Parts& x) {
+        sorter_.insert(x, kept, count_);
+        set_limit(kept);
+      });
+    });
+    return kept;
+  }
+
+  Parts by_merges(const Parts& sorted, const Parts& other) {
+    const mlir::Value merges = params_["merge_passes"];
+    const auto arrays = sorter_.arrays(sorted, other, merges);
+    const Parts &candidates = arrays.first, &merged = arrays.second;
+    e.loop(zero_, capacity_, one_, [&](mlir::Value i) { sorter_.store(element(i), candidates, i); });
+    store(capacity_, filled_);
+    each_group(capacity_, [&](mlir::Value first) {
+      const mlir::Value full = e.less(e.sub(capacity_, e.index(group)), load(filled_)),
+                        ended = e.less(e.sub(n_, one_), first);
+      e.when(mlir::arith::OrIOp::create(e.b, e.loc, full, ended), [&] {
+        e.loop(load(filled_), capacity_, one_,
+               [&](mlir::Value i) { sorter_.store(sorter_.greatest(), candidates, i); });
+        sorter_.sort(candidates, merged, merges);
+        e.loop(zero_, count_, one_,
+               [&](mlir::Value i) { sorter_.store(sorter_.load(sorted, i), candidates, i); });
+        store(count_, filled_);
+        set_limit(sorted);
+      });
+      collect(first, [&](const Parts& x) {
+        const mlir::Value filled = load(filled_);
+        sorter_.store(x, candidates, filled);
+        store(e.add(filled, one_), filled_);
+      });
+    });
+    return candidates;
+  }
+
+  /// Calls `add` for each element of a group that is a candidate.
+  void collect(mlir::Value first, llvm::function_ref<void(const Parts&)> add) {
+    const mlir::Value end = e.min(e.add(first, e.index(group)), n_);
+    const auto one_by_one = [&](mlir::Value from, mlir::Value to) {
+      e.loop(from, to, one_, [&](mlir::Value i) {
+        const Parts x = element(i);
+        e.when(e.less(sorter_.key(x), load(limit_)), [&] { add(x); });
+      });
+    };
+    const int lanes = std::min<int>(e.target.lanes(static_cast<int>(size_of(dtype_))), group);
+    if (lanes == 1) return one_by_one(first, end);
+    // Few groups have one.
+    const auto here = [&](std::int64_t i) { return hits(e.add(first, e.index(i)), lanes); };
+    const mlir::Value is_whole = e.less(e.add(first, e.index(group - 1)), n_);
+    e.when(
+        is_whole,
+        [&] {
+          mlir::Value any = here(0);
+          for (std::int64_t i = lanes; i < group; i += lanes)
+            any = mlir::arith::OrIOp::create(e.b, e.loc, any, here(i));
+          e.when(is_any(any), [&] {
+            e.loop(first, end, e.index(lanes), [&](mlir::Value i) {
+              e.when(is_any(hits(i, lanes)), [&] { one_by_one(i, e.add(i, e.index(lanes))); });
+            });
+          });
+        },
+        [&] { one_by_one(first, end); });
+  }
+
+  /// Whether the keys of elements from i on are less than the limit.
+  mlir::Value hits(mlir::Value i, int lanes) {
+    const Num keys = key(i, lanes);
+    mlir::Value limit = load(limit_);
+    if (keys.width() < 64)
+      limit = mlir::arith::TruncIOp::create(e.b, e.loc, e.b.getIntegerType(keys.width()), limit);
+    return lt(keys, keys.make(e.splat(limit, lanes)));
+  }
+  mlir::Value is_any(mlir::Value mask) {
+    return mlir::vector::ReductionOp::create(e.b, e.loc, mlir::vector::CombiningKind::OR, mask);
+  }
+
+  KernelBuilder& e;
+  const KernelArgs& args_;
+  DType dtype_;
+  bool descending_, packed_;
+  const Params params_;
+  mlir::Value n_, count_, capacity_, zero_, one_;
+  Sorter sorter_;
+  mlir::Value filled_, limit_;  // the number of candidates; the key that theirs are less than
+  mlir::Value x_;
+};
+
+}  // namespace
+
+Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
+  constexpr std::int64_t most_in_order = 128;
+  const llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
+  const std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()),
+                     count = ir::ranked(op.getOrder()).getShape().back(),
+                     capacity = ir::sort_candidates(count), passes = Sorter::merge_passes(capacity);
+  const DType dtype = dtype_of_value(op.getX());
+  const bool packed = ir::sorts_packed(op.getX()), descending = op.getDescending(),
+             in_order = count <= most_in_order;
+  Launch launch{
+      {name_of_location(op.getLoc()),
+       fmt::format("partial_sort {} {} packed={} lanes={}{}", name_of(dtype), descending ? "down" : "up",
+                   packed, target.lanes(static_cast<int>(size_of(dtype))), in_order ? " in order" : ""),
+       op.getLoc(),
+       {}},
+      {}};
+  Params::append(launch.params,
+                 {{"extent", extent}, {"count", count}, {"capacity", capacity}, {"merge_passes", passes}});
+  launch.extent = rows;
+  launch.grain = grain_for(launch.extent, extent + capacity * (2 + passes) * 8);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    Emitter(e, args, dtype, descending, packed).run(in_order);
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen
