@@ -91,6 +91,37 @@ TEST_CASE("the last axis is reduced: 64 partial sums, also where its neighbours 
   }
 }
 
+TEST_CASE("rows of few elements, which share a register", "[reduce]") {
+  const auto sum = [](F& f, const Tensors& in) { return Tensors{f.sum(in[0], {.axis = 1})}; };
+  // Rows apart from each other, and rows that begin within a line.
+  const auto cut = [](F& f, const Tensors& in) {
+    const Tensor part = f.slice_axis(in[0], {.axis = 1, .begin = 1, .end = std::nullopt});
+    return Tensors{f.sum(f.square(part) * 0.5, {.axis = 1})};
+  };
+  const auto statistics = [](F& f, const Tensors& in) {
+    const Tensor away = f.broadcast_sub(in[0], f.max(in[0], {.axis = 1, .keepdims = true}));
+    return Tensors{f.sum(away, {.axis = 1}), f.min(in[0], {.axis = 1}), f.softmax(in[0]),
+                   f.log_softmax(in[0]), f.norm(in[0], {.axis = 1})};
+  };
+  for (const std::int64_t length : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33})
+    for (const std::int64_t rows : {1, 7, 15, 16, 17, 100, 1003}) {
+      INFO(rows << " of " << length);
+      const Tensor x = drawn({rows, length, 1});
+      const Tensor flat = x.reshape({rows, length});
+      CHECK(same_bits(everywhere(sum, {flat})[0], sums(x, first_order<>).reshape({rows})));
+      if (length > 1) everywhere(cut, {flat});
+      everywhere(statistics, {flat});
+      for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64, DType::i8})
+        everywhere(sum, {(flat * 9).astype(dtype)});
+    }
+  std::vector<float> special(160, 1);
+  special[3] = std::numeric_limits<float>::quiet_NaN();
+  special[27] = std::numeric_limits<float>::infinity();
+  special[95] = -std::numeric_limits<float>::infinity();
+  for (std::size_t i = 110; i < 120; ++i) special[i] = -std::numeric_limits<float>::infinity();
+  everywhere(statistics, {Tensor(special, {16, 10})});
+}
+
 TEST_CASE("blocks of blocks of blocks", "[reduce]") {
   for (const Shape& shape : kLongShapes) {
     INFO(shape.str());
