@@ -11,7 +11,7 @@ namespace kiln::ir {
 /// * 5: transposed convolutions of one element are products of matrices; gradients of the others are a
 ///   convolution and its weights' gradient.
 /// * 6: the statistics of a batch are sums of differences from an element of it; transposed convolutions
-///   with strides to few filters are sums of the products of taps.
+///   with strides to few filters are sums of the products of taps; sin and cos of f32 are computed in f32.
 inline constexpr int numerics_version = 6;
 
 }  // namespace kiln::ir

@@ -3,7 +3,8 @@
 
 #include <limits>
 
-/// The elementary functions, over vectors or scalars of f32 or f64, branch-free. Results for NaN, infinities,
+/// The elementary functions, over vectors or scalars of f32 or f64, branch-free but for repeat_while() and
+/// replace_rare(). Results for NaN, infinities,
 /// signed zeros, subnormals, poles and overflow are those of C's Annex F. Bounds are in units in the last
 /// place (ULP) of the result's type; tests/math_test.cpp holds them against a high-precision reference.
 ///
@@ -29,6 +30,8 @@ Num exp_moderate_f32(Num x);     ///< the same for |x| <= 88 and NaN only, and 0
 Num exp_nonpositive_f32(Num x);  ///< the same for x <= 88 and NaN
 Num exp2_f32(Num x);             ///< 0.8 ULP
 Num log_f32(Num x);              ///< 1 ULP
+Num sin_f32(Num x);              ///< 1.1 ULP
+Num cos_f32(Num x);              ///< 1.1 ULP
 Num tanh_f32(Num x);             ///< 1.5 ULP
 Num erf_f32(Num x);              ///< 1.25 ULP
 

@@ -74,9 +74,9 @@ Num f64_unary(Unary op, Num x, Digits digits) {
     case Unary::log1p:
       return log1p(x, digits);
     case Unary::sin:
-      return digits == Digits::single ? sin_of_f32(x) : sin(x);
+      return sin(x);
     case Unary::cos:
-      return digits == Digits::single ? cos_of_f32(x) : cos(x);
+      return cos(x);
     case Unary::tan:
       return digits == Digits::single ? tan_of_f32(x) : tan(x);
     case Unary::asin:
@@ -116,6 +116,10 @@ Num float_unary(Unary op, Num x) {
       return exp2_f32(x);
     case Unary::log:
       return log_f32(x);
+    case Unary::sin:
+      return sin_f32(x);
+    case Unary::cos:
+      return cos_f32(x);
     case Unary::tanh:
       return tanh_f32(x);
     case Unary::erf:
@@ -297,6 +301,8 @@ int registers_at_once(Unary op, DType dtype) {
     case Unary::tanh:
       return dtype == DType::f64 ? through_f64 : 4;
     case Unary::expm1:
+    case Unary::sin:
+    case Unary::cos:
       return dtype == DType::f64 ? through_f64 : 2;
     default:
       return through_f64;

@@ -162,12 +162,26 @@ Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f) {
   return shuffle(low, high, both);
 }
 
+/// Whether a condition holds in any lane.
+static Num any(Num lanes) {
+  if (!mlir::isa<mlir::VectorType>(lanes.value().getType())) return lanes;
+  return lanes.make(mlir::vector::ReductionOp::create(lanes.builder(), lanes.loc(),
+                                                      mlir::vector::CombiningKind::OR, lanes));
+}
+
+Num replace_rare(Num common, Num is_rare, Num x, llvm::function_ref<Num(Num)> rare) {
+  auto branch = mlir::scf::IfOp::create(
+      x.builder(), x.loc(), any(is_rare),
+      [&](mlir::OpBuilder& b, mlir::Location loc) {
+        const Num inside(b, loc, x, x.isa());
+        const Num both = select(Num(b, loc, is_rare), rare(inside), Num(b, loc, common));
+        mlir::scf::YieldOp::create(b, loc, both.value());
+      },
+      [&](mlir::OpBuilder& b, mlir::Location loc) { mlir::scf::YieldOp::create(b, loc, common.value()); });
+  return x.make(branch.getResult(0));
+}
+
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step) {
-  auto any = [](Num lanes) {
-    if (!mlir::isa<mlir::VectorType>(lanes.value().getType())) return lanes;
-    return lanes.make(mlir::vector::ReductionOp::create(lanes.builder(), lanes.loc(),
-                                                        mlir::vector::CombiningKind::OR, lanes));
-  };
   mlir::Type type = x.value().getType();
   auto loop = mlir::scf::WhileOp::create(
       x.builder(), x.loc(), mlir::TypeRange(type), mlir::ValueRange(x.value()),

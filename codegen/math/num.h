@@ -184,6 +184,10 @@ Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f);
 /// x = step(x) in the lanes where active(x) holds, until it holds in none.
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step);
 
+/// rare(x) in the lanes where `is_rare` holds, `common` in the others. It is computed only if there are such
+/// lanes.
+Num replace_rare(Num common, Num is_rare, Num x, llvm::function_ref<Num(Num)> rare);
+
 /// c[0] + c[1] x + c[2] x^2 + ..., Horner's scheme with fma. At least one coefficient.
 Num polynomial(Num x, std::initializer_list<double> c);
 

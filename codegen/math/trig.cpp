@@ -1,7 +1,7 @@
-// sin, cos and tan: x = (n + r) pi/2, |r| <= 1/2, for every finite x. The product x * 2/pi is formed with as
-// many bits of 2/pi as matter: for |x| in the k-th window, x = M 2^s, whole multiples of 4 drop out of 2^s *
-// 2/pi, and the rest stands in the table as a sum of short pieces (Payne and Hanek's method without a table
-// look-up per bit).
+// sin, cos and tan: x = (n + r) pi/2, |r| <= 1/2, for every finite x. In f32, for moderate x, by Cody and
+// Waite's method. In f64 the product x * 2/pi is formed with as many bits of 2/pi as matter: for |x| in the
+// k-th window, x = M 2^s, whole multiples of 4 drop out of 2^s * 2/pi, and the rest stands in the table as a
+// sum of short pieces (Payne and Hanek's method without a table look-up per bit).
 #include "codegen/math/functions.h"
 
 #include <cmath>
@@ -176,8 +176,51 @@ Num tan_of(Num x, const Reduced& a, Digits digits) {
   return select(tiny(x), x, select(swap, -c, s) / select(swap, s, c));
 }
 
+/// For |x| <= kMostInF32, in f32.
+Reduced reduce_f32(Num x) {
+  constexpr double kHigh = 0x1.921fb6p0, kMiddle = -0x1.777a5cp-25,
+                   kLow = -0x1.ee59dap-50;  // pi/2, their sum
+  const Num t = fma(x, 0x1.45f306p-1, 0x1.8p23), n = t - 0x1.8p23;
+  // Exact: a multiple of the last place of kHigh, or of x, below 1.
+  const Num high = fma(n, -kHigh, x);
+  const Num y = fma(n, -kMiddle, high);
+  // What rounding took from y. The difference, below 2^-12, is exact unless y is smaller; the rest of pi/2
+  // matters there.
+  const Num lost = fma(n, -kMiddle, high - y);
+  return {bits(t), y, select(gt(abs(y), 0x1p-13), lost, n * -kLow)};
+}
+constexpr double kMostInF32 = 8192;
+
+/// sin and cos of y + y_low in f32, |y| <= pi/4. Minimax fits: 2^-27.9 and 2^-33.
+Num sin_kernel_f32(const Reduced& a) {
+  const Num w = a.y * a.y;
+  const Num s = polynomial(w, {-0x1.555546p-3, 0x1.110730p-7, -0x1.994062p-13});
+  return a.y + fma(a.y * w, s, a.y_low);
+}
+Num cos_kernel_f32(const Reduced& a) {
+  const Num w = a.y * a.y;
+  const Num c = polynomial(w, {0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e86cp-16});
+  const Num half = w * 0.5, one = 1 - half;
+  const Num rest = (1 - one) - half;  // what rounding took from 1 - w/2
+  return one + (rest + fma(w * w, c, -(a.y * a.y_low)));
+}
+
+Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
+
 }  // namespace
 
+Num sin_f32(Num x) {
+  const Reduced a = reduce_f32(x);
+  const Num value = select(odd(a.quadrant), cos_kernel_f32(a), sin_kernel_f32(a));
+  const Num common = select(tiny(x), x, negate_if(ne(a.quadrant & 2, 0), value));
+  return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(sin_of_f32(to_f64(y))); });
+}
+Num cos_f32(Num x) {
+  const Reduced a = reduce_f32(x);
+  const Num value = select(odd(a.quadrant), sin_kernel_f32(a), cos_kernel_f32(a));
+  const Num common = negate_if(ne((a.quadrant + 1) & 2, 0), value);
+  return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(cos_of_f32(to_f64(y))); });
+}
 Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }
 Num cos_of_f32(Num x) { return cos_of(reduce_single(x), Digits::single); }
 Num tan_of_f32(Num x) { return tan_of(x, reduce_single(x), Digits::single); }
