@@ -113,3 +113,53 @@ TEST_CASE("kernels write their part of a concatenated array") {
   const Tensors rows{drawn({40, 30}), drawn({40, 30})};
   for (const Net::Body& body : bodies) everywhere(body, rows);
 }
+
+namespace {
+
+/// The element of an axis of n that is `i` elements behind its beginning.
+std::int64_t mirrored(std::int64_t i, std::int64_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
+std::int64_t nearest(std::int64_t i, std::int64_t n) { return std::clamp<std::int64_t>(i, 0, n - 1); }
+
+void check_pad(const Shape& shape, const std::vector<std::int64_t>& widths, const std::string& mode) {
+  CAPTURE(shape.str(), widths, mode);
+  const Tensor x = numbered(shape, DType::f32);
+  const auto padded = [&](F& f, const Tensors& in) {
+    return Tensors{f.pad(in[0], {.mode = mode, .pad_width = widths})};
+  };
+  const Tensor y = everywhere(padded, {x})[0];
+  const auto values = x.to_vector<float>();
+  const auto source = mode == "edge" ? nearest : mirrored;
+  std::vector<float> expected;
+  for (std::int64_t number = 0; number < y.shape().elements(); ++number) {
+    std::int64_t rest = number, offset = 0, step = 1;
+    for (int i = shape.rank() - 1; i >= 0; --i) {
+      const std::int64_t extent = y.shape()[static_cast<std::size_t>(i)],
+                         n = shape[static_cast<std::size_t>(i)];
+      offset += step * source(rest % extent - widths[static_cast<std::size_t>(2 * i)], n);
+      rest /= extent;
+      step *= n;
+    }
+    expected.push_back(values[static_cast<std::size_t>(offset)]);
+  }
+  CHECK(y.to_vector<float>() == expected);
+}
+
+}  // namespace
+
+TEST_CASE("reflections and edges, along one axis and several") {
+  for (const std::string mode : {"reflect", "edge"}) {
+    check_pad({2, 3, 5, 6}, {0, 0, 0, 0, 1, 2, 3, 4}, mode);
+    check_pad({2, 3, 5, 6}, {0, 0, 0, 0, 0, 2, 3, 0}, mode);
+    check_pad({2, 3, 5, 6}, {0, 0, 0, 0, 0, 0, 0, 0}, mode);
+    check_pad({2, 3, 1, 17}, {0, 0, 0, 0, 0, 0, 16, 9}, mode);
+    check_pad({1, 2, 4, 3, 20}, {0, 0, 0, 0, 2, 1, 1, 2, 3, 3}, mode);
+    check_pad({1, 20, 4, 2}, {0, 0, 0, 0, 3, 3, 1, 1}, mode);
+  }
+  check_pad({2, 3, 1, 1}, {0, 0, 0, 0, 3, 2, 0, 5}, "edge");
+  everywhere(
+      [](F& f, const Tensors& in) {
+        const Tensor turned = f.transpose(in[0], {.axes = {0, 3, 1, 2}}) * 2;
+        return Tensors{f.pad(turned, {.mode = "reflect", .pad_width = {0, 0, 0, 0, 2, 2, 1, 3}}) + 1};
+      },
+      {random::normal(0, 1, {2, 6, 7, 3})});
+}

@@ -51,7 +51,7 @@ Tensor with_attribute(const Tensor& x, std::string_view attr, T value, F::Where 
 CallAttributes<3> attributes(const PadOptions& o) {
   CallAttributes<3> given;
   given.set("mode", ir::AttrValue(o.mode));
-  given.set_tuple("pad_width", o.pad_width);
+  given.set("pad_width", ir::AttrValue(ir::OptionalInts(o.pad_width.begin(), o.pad_width.end())));
   given.set("constant_value", o.constant_value);
   return given;
 }

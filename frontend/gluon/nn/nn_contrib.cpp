@@ -17,7 +17,7 @@ ReflectionPad2D::ReflectionPad2D(const Shape& padding, const BlockOptions& optio
     if (p < 0) fail("ReflectionPad2D takes padding of 0 or more, not {}", padding.str());
 }
 Tensor ReflectionPad2D::hybrid_forward(F& F, const Tensor& x) {
-  return F.pad(x, {.mode = "reflect", .pad_width = padding_});
+  return F.pad(x, {.mode = "reflect", .pad_width = {padding_.begin(), padding_.end()}});
 }
 
 }  // namespace nn

@@ -317,7 +317,7 @@ struct EmbeddingOptions {
 
 struct PadOptions {
   std::string mode = {};
-  Shape pad_width = {};
+  std::vector<std::int64_t> pad_width = {};  ///< before and behind, for each axis
   std::optional<Number> constant_value = {};
   std::string name = {};
 };
