@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   bench::add_networks();
   bench::add_pointwise();
   bench::add_rows();
+  bench::add_operators();
   bench::add_contractions();
   bench::add_recurrent();
   bench::add_vision();

@@ -16,7 +16,7 @@ namespace kiln::passes {
 /// operand of an operation that a transpose passes is transposed inversely.
 ///
 /// Transposes before a reduction go the other way, before the pointwise operations that only the reduction uses,
-/// where its kernel can then compute these: statistics of BatchNorm and their gradients.
+/// or several that share a kernel, where it can then compute these: statistics of BatchNorm and their gradients.
 std::unique_ptr<mlir::Pass> create_sink_transposes_pass(const TargetModel& target);
 
 }  // namespace kiln::passes
