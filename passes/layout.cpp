@@ -62,12 +62,29 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       rhs = v;
       transpose_rhs = !transpose_rhs;
     }
+    // A single column would use one lane of a register: it is computed as a row. Not where the matrix is
+    // large and would be transposed for it, which takes longer than its elements one by one.
+    constexpr std::int64_t large_bytes = 2 << 20;
+    const llvm::ArrayRef<std::int64_t> result = op.getType().getShape();
+    const std::size_t rank = result.size();
+    const bool exchanged =
+        result[rank - 1] == 1 && result[rank - 2] > 1 && (transpose_lhs || ir::bytes_of(lhs) <= large_bytes);
+    llvm::SmallVector<std::int64_t> shape_of_product(result);
+    if (exchanged) {
+      std::swap(lhs, rhs);
+      std::swap(transpose_lhs, transpose_rhs);
+      transpose_lhs = !transpose_lhs;
+      transpose_rhs = !transpose_rhs;
+      std::swap(shape_of_product[rank - 1], shape_of_product[rank - 2]);
+    }
     const auto shape = ir::ranked(rhs).getShape();
     auto packed =
         make_pack(builder, op.getLoc(), transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs,
                   shape[shape.size() - (transpose_rhs ? 2 : 1)], 1);
-    auto product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), lhs, packed, transpose_lhs);
-    op.replaceAllUsesWith(product.getResult());
+    mlir::Value product = ir::PackedDotOp::create(
+        builder, op.getLoc(), ir::with_shape(op.getResult(), shape_of_product), lhs, packed, transpose_lhs);
+    if (exchanged) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
+    op.replaceAllUsesWith(product);
     op.erase();
   }
 

@@ -3,6 +3,7 @@
 #include "function_net.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace kiln;
 
@@ -97,6 +98,35 @@ TEST_CASE("products of doubles and of integers") {
                j = random::uniform(-9, 9, {530, 45}).astype(DType::i32);
   CHECK(same_bits(everywhere(body, {i, j})[0].astype(DType::f64),
                   dot<double>(i.astype(DType::f64), j.astype(DType::f64))));
+}
+
+TEST_CASE("a matrix times a vector, whole numbers") {
+  const auto whole = [](const Shape& shape, DType dtype) {
+    return F::random::randint(-4, 5, shape).astype(dtype);
+  };
+  random::seed(17);
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32})
+    for (const Shape& size : {Shape{2, 9}, Shape{16, 16}, Shape{17, 600}, Shape{300, 5}, Shape{1030, 520}}) {
+      CAPTURE(name_of(dtype), size.str());
+      const Tensor a = whole(size, dtype), turned = nd::transpose(a).copy(), x = whole({size[1]}, dtype);
+      const Tensor batch = whole({3, size[0], size[1]}, dtype), columns = whole({3, size[1], 1}, dtype);
+      const Tensors y = everywhere(
+          [](F& f, const Tensors& in) {
+            return Tensors{f.dot(in[0], in[2]), f.dot(in[1], in[2], {.transpose_a = true}),
+                           f.dot(in[0] * 2, in[2].reshape({-1, 1})) + 1, f.batch_dot(in[3], in[4])};
+          },
+          {a, turned, x, batch, columns});
+      const auto elements = a.to_vector<double>(), factors = x.to_vector<double>();
+      std::vector<double> expected;
+      for (std::size_t i = 0; i < elements.size(); i += factors.size())
+        expected.push_back(std::inner_product(factors.begin(), factors.end(), &elements[i], 0.0));
+      CHECK(y[0].to_vector<double>() == expected);
+      CHECK(y[1].to_vector<double>() == expected);
+      for (double& v : expected) v = 2 * v + 1;
+      if (dtype != DType::f16) CHECK(y[2].to_vector<double>() == expected);
+      for (int i = 0; i < 3; ++i)
+        CHECK(same_bits(y[3][i].reshape({-1}), nd::dot(batch[i], columns[i].reshape({-1}))));
+    }
 }
 
 TEST_CASE("an operand of several products") {

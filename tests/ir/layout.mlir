@@ -140,3 +140,24 @@ func.func @tensor_cores(%x: tensor<16x120xf16>, %w: tensor<84x120xf16>) -> tenso
   %0 = kiln.dot %x, %w by tensor_cores {transpose_rhs} : tensor<16x120xf16>, tensor<84x120xf16> -> tensor<16x84xf32>
   return %0 : tensor<16x84xf32>
 }
+
+// A single column is computed as a row, with the matrix as B.
+// CHECK-LABEL: func.func @matrix_times_vector
+// CHECK: %[[A:.*]] = kiln.pack transposed %arg0
+// CHECK-NEXT: %[[Y:.*]] = kiln.packed_dot %arg1, %[[A]] {transpose_lhs} : {{.*}} -> tensor<1x200xf32>
+// CHECK-NEXT: kiln.reshape %[[Y]] : tensor<1x200xf32> -> tensor<200x1xf32>
+// CHECK: %[[B:.*]] = kiln.pack matrix %arg2
+// CHECK-NEXT: kiln.packed_dot %arg1, %[[B]] {transpose_lhs} : {{.*}} -> tensor<1x900000xf32>
+func.func @matrix_times_vector(%a: tensor<200x30xf32>, %x: tensor<30x1xf32>, %b: tensor<30x900000xf32>) -> (tensor<200x1xf32>, tensor<900000x1xf32>) {
+  %0 = kiln.dot %a, %x : tensor<200x30xf32>, tensor<30x1xf32> -> tensor<200x1xf32>
+  %1 = kiln.dot %b, %x {transpose_lhs} : tensor<30x900000xf32>, tensor<30x1xf32> -> tensor<900000x1xf32>
+  return %0, %1 : tensor<200x1xf32>, tensor<900000x1xf32>
+}
+
+// But for a large matrix that would be transposed.
+// CHECK-LABEL: func.func @large_matrix_times_vector
+// CHECK: kiln.packed_dot %arg0, %{{.*}} -> tensor<20000x1xf32>
+func.func @large_matrix_times_vector(%a: tensor<20000x30xf32>, %x: tensor<30x1xf32>) -> tensor<20000x1xf32> {
+  %0 = kiln.dot %a, %x : tensor<20000x30xf32>, tensor<30x1xf32> -> tensor<20000x1xf32>
+  return %0 : tensor<20000x1xf32>
+}
