@@ -2,8 +2,6 @@
 // wanted, thin products, functions, padding, normalisations.
 #include "bench/workload.h"
 
-#include <cmath>
-
 using namespace kiln;
 
 namespace bench {

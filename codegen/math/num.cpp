@@ -162,8 +162,7 @@ Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f) {
   return shuffle(low, high, both);
 }
 
-/// Whether a condition holds in any lane.
-static Num any(Num lanes) {
+Num any(Num lanes) {
   if (!mlir::isa<mlir::VectorType>(lanes.value().getType())) return lanes;
   return lanes.make(mlir::vector::ReductionOp::create(lanes.builder(), lanes.loc(),
                                                       mlir::vector::CombiningKind::OR, lanes));

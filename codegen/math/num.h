@@ -181,6 +181,8 @@ Num broadcast(Num scalar, Num lanes);
 /// Applies f to each group of `lanes` consecutive lanes of a and b, for operations on single registers.
 Num by_registers(Num a, Num b, int lanes, llvm::function_ref<Num(Num, Num)> f);
 
+/// Whether a condition holds in any lane, as a scalar.
+Num any(Num condition);
 /// x = step(x) in the lanes where active(x) holds, until it holds in none.
 Num repeat_while(Num x, llvm::function_ref<Num(Num)> active, llvm::function_ref<Num(Num)> step);
 

@@ -142,6 +142,13 @@ Num sin_kernel(const Reduced& a, Digits digits) {
   Num cube = a.y * w * s;
   return digits == Digits::single ? a.y + cube : a.y + (cube + fma(w, a.y_low * -0.5, a.y_low));
 }
+/// 1 - w/2 + small.
+Num one_minus_half(Num w, Num small) {
+  Num half = w * 0.5;
+  Num one = 1 - half;
+  Num rest = (1 - one) - half;  // what rounding took from 1 - w/2
+  return one + (rest + small);
+}
 Num cos_kernel(const Reduced& a, Digits digits) {
   Num w = a.y * a.y;
   Num c = digits == Digits::single
@@ -150,10 +157,7 @@ Num cos_kernel(const Reduced& a, Digits digits) {
               : polynomial(w, {0.041666666666666602, -0.0013888888888874131, 2.4801587289486924e-05,
                                -2.7557314353652337e-07, 2.0875723446255197e-09, -1.1359656448348675e-11});
   if (digits == Digits::single) return fma(w * w, c, fma(w, -0.5, 1));
-  Num half = w * 0.5;
-  Num one = 1 - half;
-  Num rest = (1 - one) - half;  // what rounding took from 1 - w/2
-  return one + (rest + fma(w * w, c, -(a.y * a.y_low)));
+  return one_minus_half(w, fma(w * w, c, -(a.y * a.y_low)));
 }
 
 /// sin(x) = tan(x) = x to the last bit; keeps -0 and subnormals.
@@ -162,13 +166,18 @@ Num tiny(Num x) { return lt(abs(x), 0x1p-27); }
 Num odd(Num quadrant) { return ne(quadrant & 1, 0); }
 Num negate_if(Num condition, Num x) { return select(condition, -x, x); }
 
+/// Of x, from sin and cos of what is left of it in its quadrant.
+Num sin_of(Num x, Num quadrant, Num s, Num c) {
+  return select(tiny(x), x, negate_if(ne(quadrant & 2, 0), select(odd(quadrant), c, s)));
+}
+Num cos_of(Num quadrant, Num s, Num c) {
+  return negate_if(ne((quadrant + 1) & 2, 0), select(odd(quadrant), s, c));
+}
 Num sin_of(Num x, const Reduced& a, Digits digits) {
-  Num value = select(odd(a.quadrant), cos_kernel(a, digits), sin_kernel(a, digits));
-  return select(tiny(x), x, negate_if(ne(a.quadrant & 2, 0), value));
+  return sin_of(x, a.quadrant, sin_kernel(a, digits), cos_kernel(a, digits));
 }
 Num cos_of(const Reduced& a, Digits digits) {
-  Num value = select(odd(a.quadrant), sin_kernel(a, digits), cos_kernel(a, digits));
-  return negate_if(ne((a.quadrant + 1) & 2, 0), value);
+  return cos_of(a.quadrant, sin_kernel(a, digits), cos_kernel(a, digits));
 }
 Num tan_of(Num x, const Reduced& a, Digits digits) {
   Num s = sin_kernel(a, digits), c = cos_kernel(a, digits);
@@ -200,9 +209,7 @@ Num sin_kernel_f32(const Reduced& a) {
 Num cos_kernel_f32(const Reduced& a) {
   const Num w = a.y * a.y;
   const Num c = polynomial(w, {0x1.55554ap-5, -0x1.6c0c28p-10, 0x1.99e86cp-16});
-  const Num half = w * 0.5, one = 1 - half;
-  const Num rest = (1 - one) - half;  // what rounding took from 1 - w/2
-  return one + (rest + fma(w * w, c, -(a.y * a.y_low)));
+  return one_minus_half(w, fma(w * w, c, -(a.y * a.y_low)));
 }
 
 Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
@@ -211,14 +218,12 @@ Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
 
 Num sin_f32(Num x) {
   const Reduced a = reduce_f32(x);
-  const Num value = select(odd(a.quadrant), cos_kernel_f32(a), sin_kernel_f32(a));
-  const Num common = select(tiny(x), x, negate_if(ne(a.quadrant & 2, 0), value));
+  const Num common = sin_of(x, a.quadrant, sin_kernel_f32(a), cos_kernel_f32(a));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(sin_of_f32(to_f64(y))); });
 }
 Num cos_f32(Num x) {
   const Reduced a = reduce_f32(x);
-  const Num value = select(odd(a.quadrant), sin_kernel_f32(a), cos_kernel_f32(a));
-  const Num common = negate_if(ne((a.quadrant + 1) & 2, 0), value);
+  const Num common = cos_of(a.quadrant, sin_kernel_f32(a), cos_kernel_f32(a));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(cos_of_f32(to_f64(y))); });
 }
 Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }

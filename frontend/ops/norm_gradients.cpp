@@ -8,10 +8,6 @@
 namespace kiln::ops {
 namespace {
 
-Value divided(Primitives& p, Value sum, std::int64_t count) {
-  return p.div(sum, p.like(sum, static_cast<double>(count)));
-}
-
 /// The gradients of x, gamma and beta; with n elements in a channel, away = x - mean and
 /// inverse = 1 / sqrt(variance + eps):
 ///   dbeta = sum(g), dgamma = inverse sum(g away),

@@ -13,18 +13,15 @@ std::int64_t count_along(const Shape& shape, const Shape& axes) {
   return n;
 }
 
-Statistics statistics(Primitives& p, Value x, const Shape& axes) {
-  const Shape shape = p.shape(x);
-  auto average = [&](Reduce sum_of, Value v) {
-    Value sum = p.reduce(sum_of, v, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
-  };
-  Value mean = average(Reduce::sum, x);
-  Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
-  return {mean, average(Reduce::sum_squares, away)};
+Value divided(Primitives& p, Value sum, std::int64_t count) {
+  return p.div(sum, p.like(sum, static_cast<double>(count)));
 }
 
 namespace {
+
+Value average(Primitives& p, Reduce sum_of, Value x, const Shape& axes) {
+  return divided(p, p.reduce(sum_of, x, axes), count_along(p.shape(x), axes));
+}
 
 /// For each result over `axes` an element that is no outlier: the median of three. None is at the border of
 /// an image, where elements differ most from the others. The axes are kept.
@@ -46,27 +43,29 @@ Value typical(Primitives& p, Value x, const Shape& axes) {
 
 }  // namespace
 
+Statistics statistics(Primitives& p, Value x, const Shape& axes) {
+  const Shape shape = p.shape(x);
+  const Value mean = average(p, Reduce::sum, x, axes);
+  const Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
+  return {mean, average(p, Reduce::sum_squares, away, axes)};
+}
+
 Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
-  const std::int64_t n = count_along(shape, axes);
-  if (n == 0) return statistics(p, x, axes);
+  if (count_along(shape, axes) == 0) return statistics(p, x, axes);
   // Mean and variance do not depend on k, so to their gradients it is a constant.
   const Value k = p.taped_as(Primitives::Kind::constant, {}, {}, [&] { return typical(p, x, axes); });
   const Value away = p.sub(x, p.broadcast_to(k, shape));
-  const auto average = [&](Reduce sum_of) {
-    const Value sum = p.reduce(sum_of, away, axes);
-    return p.div(sum, p.like(sum, static_cast<double>(n)));
-  };
-  const Value mean = average(Reduce::sum), square = average(Reduce::sum_squares);
+  const Value mean = average(p, Reduce::sum, away, axes),
+              square = average(p, Reduce::sum_squares, away, axes);
   const Value variance = p.fma(p.unary(Unary::neg, mean), mean, square);
   return {p.add(p.reshape(k, p.shape(mean)), mean), p.binary(Binary::max, variance, p.like(variance, 0))};
 }
 
 Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count) {
   const Shape shape = p.shape(x);
-  const Value sum = p.reduce(Reduce::sum, x, axes);
-  const Value mean = p.div(sum, p.like(sum, static_cast<double>(count_along(shape, axes))));
-  const Value scale = p.div(p.mul(head, p.like(head, 2)), p.like(head, static_cast<double>(count)));
+  const Value mean = average(p, Reduce::sum, x, axes);
+  const Value scale = divided(p, p.mul(head, p.like(head, 2)), count);
   return p.mul(p.sub(x, spread(p, mean, shape, axes)), spread(p, scale, shape, axes));
 }
 
@@ -123,8 +122,7 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank());
   Value sum = reduce(p, Reduce::sum, x, axes, a.boolean("keepdims"));
-  return {convert(p, p.div(sum, p.like(sum, static_cast<double>(count_along(p.shape(x), axes)))),
-                  p.dtype(in[0]))};
+  return {convert(p, divided(p, sum, count_along(p.shape(x), axes)), p.dtype(in[0]))};
 }
 Values norm(Primitives& p, Args in, const Attrs& a) {
   std::int64_t order = a.integer("ord");

@@ -6,6 +6,8 @@ namespace kiln::ops {
 
 /// The number of elements per result.
 std::int64_t count_along(const Shape& shape, const Shape& axes);
+/// sum / count.
+Value divided(Primitives& p, Value sum, std::int64_t count);
 /// Mean and biased variance over axes, which are removed.
 struct Statistics {
   Value mean, variance;

@@ -7,8 +7,6 @@
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
 
-#include <mlir/Dialect/Vector/IR/VectorOps.h>
-
 namespace kiln::codegen {
 namespace {
 
@@ -129,12 +127,11 @@ class Emitter {
     e.when(
         is_whole,
         [&] {
-          mlir::Value any = here(0);
-          for (std::int64_t i = lanes; i < group; i += lanes)
-            any = mlir::arith::OrIOp::create(e.b, e.loc, any, here(i));
-          e.when(is_any(any), [&] {
+          Num found = here(0);
+          for (std::int64_t i = lanes; i < group; i += lanes) found = found | here(i);
+          e.when(any(found), [&] {
             e.loop(first, end, e.index(lanes), [&](mlir::Value i) {
-              e.when(is_any(hits(i, lanes)), [&] { one_by_one(i, e.add(i, e.index(lanes))); });
+              e.when(any(hits(i, lanes)), [&] { one_by_one(i, e.add(i, e.index(lanes))); });
             });
           });
         },
@@ -142,15 +139,12 @@ class Emitter {
   }
 
   /// Whether the keys of elements from i on are less than the limit.
-  mlir::Value hits(mlir::Value i, int lanes) {
+  Num hits(mlir::Value i, int lanes) {
     const Num keys = key(i, lanes);
     mlir::Value limit = load(limit_);
     if (keys.width() < 64)
       limit = mlir::arith::TruncIOp::create(e.b, e.loc, e.b.getIntegerType(keys.width()), limit);
     return lt(keys, keys.make(e.splat(limit, lanes)));
-  }
-  mlir::Value is_any(mlir::Value mask) {
-    return mlir::vector::ReductionOp::create(e.b, e.loc, mlir::vector::CombiningKind::OR, mask);
   }
 
   KernelBuilder& e;

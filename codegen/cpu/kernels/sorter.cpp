@@ -107,9 +107,7 @@ void Sorter::sort_runs(const Parts& array) {
     llvm::SmallVector<Parts> run;
     for (int i = 0; i < run_length; ++i) {
       mlir::Value here = at(whole, i);
-      Parts x = load(array, e_.min(here, last_));
-      for (mlir::Value& v : x) v = e_.select(e_.less(here, extent_), v, e_.index(INT64_MAX));
-      run.push_back(x);
+      run.push_back(choose(e_.less(here, extent_), load(array, e_.min(here, last_)), greatest()));
     }
     network(run);
     for (int i = 0; i < run_length; ++i) {
