@@ -5,6 +5,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/once.h"
 
 #include <cerrno>
 #include <charconv>
@@ -197,8 +198,7 @@ std::uint64_t DiskCache::evict(std::uint64_t above, std::uint64_t down_to) {
 }
 
 DiskCache& disk_cache() {
-  static DiskCache* cache = new DiskCache(DiskCacheOptions::from_environment());
-  return *cache;
+  return once<[] { return DiskCache(DiskCacheOptions::from_environment()); }>();
 }
 
 namespace cache {

@@ -41,10 +41,13 @@ void open_gate() {
 }
 
 void in_child() {
+  // Another thread may have been counted for the moment in which it saw that this one forks.
+  for (Count& count : counts) count.inside.store(0);
+  if (depth > 0) own_count().inside.store(1);
+  open_gate();
   memory::forget_other_threads();
   forget_readers();
   forget_workers();
-  open_gate();
 }
 
 [[maybe_unused]] const int registered = ::pthread_atfork(before_fork, open_gate, in_child);

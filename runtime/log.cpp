@@ -2,6 +2,7 @@
 
 #include "runtime/env.h"
 #include "runtime/fork_gate.h"
+#include "runtime/once.h"
 
 #include <array>
 #include <cstdio>
@@ -20,8 +21,7 @@ struct State {
 };
 /// Never destroyed: destructors of static objects may still log.
 State& state() {
-  static State* s = new State;
-  return *s;
+  return once<[] { return State(); }>();
 }
 
 void say(State& s, LogLevel level, const std::string& line) {
@@ -63,8 +63,7 @@ void set_log_sink(LogSink sink) {
 }
 
 bool log_enabled(LogCategory category) {
-  static const unsigned mask = read_categories();
-  return (mask >> static_cast<unsigned>(category) & 1) != 0;
+  return (once<read_categories>() >> static_cast<unsigned>(category) & 1) != 0;
 }
 
 void log_info(LogCategory category, const std::string& text) {

@@ -6,6 +6,7 @@
 #include "runtime/memory_classes.h"
 #include "runtime/memory_level.h"
 #include "runtime/memory_system.h"
+#include "runtime/once.h"
 
 #include <kiln/memory.h>
 
@@ -152,8 +153,7 @@ class Shared {
 
 /// Never destroyed: arrays in static variables are freed late.
 Shared& shared() {
-  static Shared* s = new Shared;
-  return *s;
+  return once<[] { return Shared(); }>();
 }
 
 struct ThreadCache {
@@ -203,8 +203,7 @@ struct CacheList {
   std::vector<ThreadCache*> caches;
 };
 CacheList& cache_list() {
-  static CacheList* l = new CacheList;
-  return *l;
+  return once<[] { return CacheList(); }>();
 }
 
 // Trivially destructible, so that it can be read at any time of a thread's life. Not of the TLS model

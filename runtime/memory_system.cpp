@@ -3,6 +3,7 @@
 #include "runtime/env.h"
 #include "runtime/log.h"
 #include "runtime/memory_classes.h"
+#include "runtime/once.h"
 
 #include <cstdlib>
 #include <sys/mman.h>
@@ -45,19 +46,22 @@ bool can_map(std::size_t bytes, std::size_t mappings) noexcept {
   return fits;
 }
 
-std::size_t pool_limit() noexcept {
-  static const std::size_t limit = [] {
-    if (const auto text = env("KILN_POOL_MAX_SIZE")) {
-      if (const auto size = parse_size(*text)) return *size;
-      warn_once("KILN_POOL_MAX_SIZE",
-                fmt::format("KILN_POOL_MAX_SIZE is \"{}\", not a size such as 500M; it is not used", *text));
-    }
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0) return std::size_t{1} << 30;
-    return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 4;
-  }();
-  return limit;
+namespace {
+
+std::size_t read_pool_limit() {
+  if (const auto text = env("KILN_POOL_MAX_SIZE")) {
+    if (const auto size = parse_size(*text)) return *size;
+    warn_once("KILN_POOL_MAX_SIZE",
+              fmt::format("KILN_POOL_MAX_SIZE is \"{}\", not a size such as 500M; it is not used", *text));
+  }
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::size_t{1} << 30;
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 4;
 }
+
+}  // namespace
+
+std::size_t pool_limit() noexcept { return once<read_pool_limit>(); }
 
 }  // namespace kiln::memory

@@ -1,5 +1,6 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <kiln/precision.h>
 
@@ -38,8 +39,7 @@ PrecisionScope::~PrecisionScope() { innermost = outer_; }
 
 Precision PrecisionScope::current() {
   if (innermost) return *innermost;
-  static const Precision of_process = from_environment();
-  return of_process;
+  return once<from_environment>();
 }
 
 }  // namespace kiln

@@ -1,5 +1,7 @@
 #include "codegen/cpu/machine.h"
 
+#include "runtime/once.h"
+
 #include <llvm/ADT/StringRef.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -73,15 +75,15 @@ Cache cache_of(const char* level, int size, int associativity, const Cache& othe
 }  // namespace
 
 const Machine& machine() {
-  static const Machine machine = [] {
+  constexpr auto find = [] {
     const std::string cpu = llvm::sys::getHostCPUName().str();
     const Row* row = rows;
     while (!llvm::StringRef(cpu).starts_with(row->cpu)) ++row;
     return Machine{cpu, cache_of("1", _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, row->l1),
                    cache_of("2", _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, row->l2),
                    row->prefetches_streams};
-  }();
-  return machine;
+  };
+  return once<find>();
 }
 
 }  // namespace kiln::codegen

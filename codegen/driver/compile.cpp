@@ -14,6 +14,7 @@
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/log.h"
+#include "runtime/once.h"
 #include "runtime/plan_io.h"
 
 #include <mlir/IR/AsmState.h>
@@ -25,8 +26,7 @@ namespace kiln {
 namespace codegen {
 
 Stats& stats() {
-  static Stats* s = new Stats;
-  return *s;
+  return once<[] { return Stats(); }>();
 }
 
 }  // namespace codegen
@@ -159,13 +159,13 @@ llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
 }
 
 const CompileOptions& default_options() {
-  static const CompileOptions options = [] {
+  constexpr auto read = [] {
     CompileOptions o;
     if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
     o.dump_passes = env_is_on("KILN_DUMP_PASSES");
     return o;
-  }();
-  return options;
+  };
+  return once<read>();
 }
 
 Precision precision_on(Device device) {

@@ -9,6 +9,7 @@
 #include "runtime/disk_cache.h"
 #include "runtime/env.h"
 #include "runtime/fork_gate.h"
+#include "runtime/once.h"
 #include "runtime/threads.h"
 
 #include <kiln/error.h>
@@ -114,8 +115,7 @@ class KernelTable {
   std::uint64_t clock_ = 0;
 };
 KernelTable& known() {
-  static auto& k = *new KernelTable;
-  return k;
+  return once<[] { return KernelTable(); }>();
 }
 
 /// Maps the code; that of a GPU stays text. Where linking fails, since threads that link at once took the

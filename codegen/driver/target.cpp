@@ -3,6 +3,7 @@
 #include "codegen/cpu/machine.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <kiln/version.h>
 
@@ -31,12 +32,11 @@ Isa isa_from_environment() {
 }
 
 std::atomic<Isa>& chosen() {
-  static std::atomic<Isa> isa = isa_from_environment();
-  return isa;
+  return once<[] { return std::atomic<Isa>(isa_from_environment()); }>();
 }
 
 bool host_has(std::initializer_list<const char*> features) {
-  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  const llvm::StringMap<bool>& host = once<[] { return llvm::sys::getHostCPUFeatures(); }>();
   for (const char* f : features)
     if (!host.lookup(f)) return false;
   return true;

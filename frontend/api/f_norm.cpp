@@ -35,12 +35,11 @@ Tensor F::LRN(const Tensor& x, const LRNOptions& o, Where where) {
 }
 
 F::Tensors F::moments(const Tensor& x, const MomentsOptions& o, Where where) {
-  static const ir::OpDef& op = find_op_or_throw("moments");
   CallAttributes<2> given;
   given.set("axes", o.axes);
   given.set("keepdims", o.keepdims);
   const Tensor* input = &x;
-  return invoke_all({.op = op,
+  return invoke_all({.op = op_named<"moments">(),
                      .inputs = {&input, 1},
                      .given = given.items(),
                      .where = where,

@@ -4,7 +4,7 @@
 #include "frontend/autograd/expand.h"
 #include "frontend/autograd/function_call.h"
 #include "frontend/eager/call_context.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/eager/op_named.h"
 #include "frontend/ops/gradient.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/view.h"
@@ -44,10 +44,7 @@ struct CallModes : autograd::detail::ModeScope {
       line_prefix(where));
 }
 
-const ir::OpDef& gradient_op() {
-  static const ir::OpDef& op = find_op_or_throw("_vjp");
-  return op;
-}
+const ir::OpDef& gradient_op() { return op_named<"_vjp">(); }
 
 /// Those of `read` that are saved. Gradients read a loop or branch as a whole, so those of some outputs may
 /// read more than those of all outputs, for which the call saved its values. They do not depend on it: what
@@ -179,7 +176,6 @@ class Pass {
   /// sum = before + (term, or the sum itself)
   void add_term(Tensor& sum, const Tensor& term, const Tensor& before) {
     const CallModes modes(options_.create_graph, is_training());
-    static const ir::OpDef& op = find_op_or_throw("elemwise_add");
     const Tensor last = term.defined() ? term : sum;
     if (!before.defined()) {
       sum = last;
@@ -187,7 +183,8 @@ class Pass {
     }
     const Tensor first = before;
     const Tensor* inputs[] = {&first, &last};
-    sum = invoke_one({.op = op, .inputs = inputs, .given = {}, .where = where_, .np_shape = true});
+    sum = invoke_one(
+        {.op = op_named<"elemwise_add">(), .inputs = inputs, .given = {}, .where = where_, .np_shape = true});
   }
 
   bool is_wanted(const TapeLink& of) const {

@@ -1,4 +1,6 @@
 #pragma once
+#include "runtime/fork_gate.h"
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -43,7 +45,7 @@ class GrowingList {
   }
 
   std::atomic<const Node*> first_{nullptr};
-  std::mutex mutex_;
+  Mutex mutex_;
 };
 
 }  // namespace kiln::detail

@@ -2,11 +2,11 @@
 #include "codegen/driver/joint.h"
 #include "frontend/autograd/gradient_code.h"
 #include "ir/graph.h"
+#include "runtime/fork_gate.h"
 
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -47,7 +47,7 @@ class JointCodes {
   ir::Graph graph_;
   Recompute policy_;
   CompileOptions options_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const JointCode> latest_;
   std::deque<Known> known_;
 };

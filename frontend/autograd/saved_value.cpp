@@ -7,8 +7,8 @@
 
 namespace kiln::detail {
 
-std::mutex& tape_mutex(const Array& array) {
-  static std::array<std::mutex, 64> mutexes;
+Mutex& tape_mutex(const Array& array) {
+  static constinit std::array<Mutex, 64> mutexes;
   return mutexes[reinterpret_cast<std::uintptr_t>(&array) / sizeof(Array) % mutexes.size()];
 }
 

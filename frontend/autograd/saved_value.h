@@ -1,8 +1,8 @@
 #pragma once
 #include "frontend/tensor/array.h"
+#include "runtime/fork_gate.h"
 
 #include <memory>
-#include <mutex>
 
 namespace kiln::detail {
 
@@ -27,7 +27,7 @@ class SavedValue {
   friend void end_tape(Array&, ArrayTape*);
   void keep(std::shared_ptr<Array> contents);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::weak_ptr<Array> array_;
   std::shared_ptr<Array> kept_;
 };

@@ -5,6 +5,7 @@
 #include "frontend/eager/call_context.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/random_state.h"
+#include "runtime/fork_gate.h"
 #include "runtime/small_array.h"
 
 #include <kiln/autograd.h>
@@ -123,7 +124,7 @@ ArrayTape& tape_of(Array& array);
 /// The last of `count` new numbers of entries, in program order.
 std::uint64_t take_numbers(std::uint64_t count);
 /// Guards the making of an ArrayTape, `saved` and `views`: threads may record reads of one array at once.
-std::mutex& tape_mutex(const Array& array);
+Mutex& tape_mutex(const Array& array);
 
 /// Whether calls of this thread are recorded: inside autograd::Record.
 inline bool is_recording() { return CallContext::current().recording; }

@@ -207,7 +207,7 @@ namespace {
 
 /// The header of a record, and where its bytes begin.
 std::pair<IRHeader, std::size_t> header_of(std::span<const std::byte> record) {
-  static const std::string name = "the header of a record";
+  const std::string name = "the header of a record";
   ByteReader in(record, name);
   IRHeader header;
   const auto labels = in.number<std::uint32_t>("the flag");

@@ -7,6 +7,7 @@
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
+#include "runtime/once.h"
 
 #include <algorithm>
 #include <array>
@@ -204,8 +205,7 @@ struct Part {
   }
 };
 std::array<Part, 16>& parts() {
-  static auto& all = *new std::array<Part, 16>;
-  return all;
+  return once<[] { return std::array<Part, 16>(); }>();
 }
 
 struct Recent {

@@ -1,5 +1,6 @@
 #include "frontend/ops/families.h"
 #include "ir/nearest_name.h"
+#include "runtime/once.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -44,23 +45,20 @@ std::vector<const OpDef*> collect() {
 }
 
 const std::unordered_map<std::string_view, const OpDef*>& by_name() {
-  static const auto names = [] {
+  constexpr auto make = [] {
     std::unordered_map<std::string_view, const OpDef*> map;
     for (const OpDef* op : all_ops()) {
       map.emplace(op->name, op);
       for (std::string_view alias : op->aliases) map.emplace(alias, op);
     }
     return map;
-  }();
-  return names;
+  };
+  return once<make>();
 }
 
 }  // namespace
 
-std::span<const OpDef* const> all_ops() {
-  static const std::vector<const OpDef*> all = collect();
-  return all;
-}
+std::span<const OpDef* const> all_ops() { return once<collect>(); }
 
 const OpDef* find_op(std::string_view name) {
   auto found = by_name().find(name);
@@ -68,12 +66,12 @@ const OpDef* find_op(std::string_view name) {
 }
 
 std::string_view nearest_op(std::string_view name) {
-  static const auto names = [] {
+  constexpr auto make = [] {
     std::vector<std::string_view> list;
     for (const auto& [known, op] : by_name()) list.push_back(known);
     return list;
-  }();
-  return nearest_name(name, names);
+  };
+  return nearest_name(name, once<make>());
 }
 
 }  // namespace kiln::ir

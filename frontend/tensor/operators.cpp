@@ -6,6 +6,7 @@
 #include "frontend/trace/trace.h"
 #include "ir/graph.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <kiln/f_numpy.h>
 
@@ -76,17 +77,15 @@ struct OpForms {
   const ir::OpDef* right_scalar = nullptr;
   const ir::OpDef* left_scalar = nullptr;
 };
-const OpForms& forms_of(Arithmetic op) {
-  static const std::array<OpForms, table_size> all = [] {
-    std::array<OpForms, table_size> out;
-    for (std::size_t i = 0; i < table_size; ++i) {
-      out[i] = {ir::find_op(table[i].same_shape), ir::find_op(table[i].broadcast),
-                ir::find_op(table[i].right_scalar), ir::find_op(table[i].left_scalar)};
-    }
-    return out;
-  }();
-  return all[static_cast<std::size_t>(op)];
+std::array<OpForms, table_size> find_forms() {
+  std::array<OpForms, table_size> out;
+  for (std::size_t i = 0; i < table_size; ++i) {
+    out[i] = {ir::find_op(table[i].same_shape), ir::find_op(table[i].broadcast),
+              ir::find_op(table[i].right_scalar), ir::find_op(table[i].left_scalar)};
+  }
+  return out;
 }
+const OpForms& forms_of(Arithmetic op) { return once<find_forms>()[static_cast<std::size_t>(op)]; }
 
 const ir::OpDef& existing(const ir::OpDef* op, const Names& names, std::source_location where) {
   if (!op) fail("{}operator {} is not available for these operands", line_prefix(where), names.symbol);

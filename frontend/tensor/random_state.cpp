@@ -2,6 +2,7 @@
 
 #include "frontend/eager/call_context.h"
 #include "runtime/fork_gate.h"
+#include "runtime/once.h"
 
 #include <kiln/random.h>
 
@@ -20,8 +21,7 @@ struct Streams {
 };
 
 Streams& all_streams() {
-  static Streams streams;
-  return streams;
+  return once<[] { return Streams(); }>();
 }
 
 RandomState take(RandomState& from, std::int64_t draws) {

@@ -104,8 +104,8 @@ Tensor whole(const Tensor& t) {
 }
 
 /// Locked for a concrete array, whose views several threads may record at once.
-std::unique_lock<std::mutex> lock_origins(const Array& array) {
-  return array.traced() ? std::unique_lock<std::mutex>() : std::unique_lock(detail::tape_mutex(array));
+std::unique_lock<Mutex> lock_origins(const Array& array) {
+  return array.traced() ? std::unique_lock<Mutex>() : std::unique_lock(detail::tape_mutex(array));
 }
 
 std::optional<Array::Origin> origin_of(const Tensor& t) {

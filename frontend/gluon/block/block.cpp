@@ -11,6 +11,7 @@
 #include "frontend/trace/naming.h"
 #include "frontend/trace/symbol_trace.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <algorithm>
 #include <functional>
@@ -44,10 +45,13 @@ std::string numbered(std::map<std::string, int, std::less<>>& counts, std::strin
 
 /// Outside of all scopes, block numbers are counted per process.
 std::string process_wide(std::string_view kind) {
-  static Mutex mutex;
-  static std::map<std::string, int, std::less<>> counts;
-  std::lock_guard lock(mutex);
-  return numbered(counts, kind);
+  struct Numbers {
+    Mutex mutex;
+    std::map<std::string, int, std::less<>> counts;
+  };
+  Numbers& numbers = once<[] { return Numbers(); }>();
+  std::lock_guard lock(numbers.mutex);
+  return numbered(numbers.counts, kind);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/once.h"
 #include "runtime/small_array.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
 }
 
 std::size_t max_recordings(const HybridizeOptions& options) {
-  static const std::size_t of_process = count_from_env("KILN_RECORDINGS_MAX_COUNT", 256);
+  const std::size_t of_process = once<[] { return count_from_env("KILN_RECORDINGS_MAX_COUNT", 256); }>();
   return options.max_recordings > 0 ? static_cast<std::size_t>(options.max_recordings) : of_process;
 }
 

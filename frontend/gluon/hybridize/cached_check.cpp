@@ -11,6 +11,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/once.h"
 
 #include <algorithm>
 #include <cstring>
@@ -242,25 +243,28 @@ CheckScope::CheckScope() : outer_(std::exchange(checking, true)) {}
 CheckScope::~CheckScope() { checking = outer_; }
 bool CheckScope::active() { return checking; }
 
-Check check_from_environment() {
-  static const Check checks = [] {
-    Check all = Check::none;
-    std::string_view rest = env("KILN_CHECK").value_or("");
-    while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-      if (word == "recording")
-        all = all | Check::recording;
-      else if (word == "bits")
-        all = all | Check::bits;
-      else if (!word.empty())
-        warn_once("KILN_CHECK",
-                  fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording and bits", word));
-    }
-    return all;
-  }();
-  return checks;
+namespace {
+
+Check read_checks() {
+  Check all = Check::none;
+  std::string_view rest = env("KILN_CHECK").value_or("");
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (word == "recording")
+      all = all | Check::recording;
+    else if (word == "bits")
+      all = all | Check::bits;
+    else if (!word.empty())
+      warn_once("KILN_CHECK",
+                fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording and bits", word));
+  }
+  return all;
 }
+
+}  // namespace
+
+Check check_from_environment() { return once<read_checks>(); }
 
 Tensors detail::run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
                             std::span<const Tensor> inputs) {

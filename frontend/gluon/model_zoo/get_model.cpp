@@ -1,5 +1,6 @@
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <kiln/model_zoo.h>
 
@@ -71,10 +72,7 @@ std::map<std::string, Make> make_table() {
   return table;
 }
 
-const std::map<std::string, Make>& models() {
-  static const std::map<std::string, Make> table = make_table();
-  return table;
-}
+const std::map<std::string, Make>& models() { return once<make_table>(); }
 
 /// An option of another family has no effect here: it is rejected as a probable mistake.
 void check_options(const std::string& name, const ModelOptions& o) {

@@ -29,7 +29,7 @@ Initializer::Initializer(const std::string& name, std::source_location where) {
     std::string_view name;
     Initializer (*make)();
   };
-  static const Named table[] = {
+  static constexpr Named table[] = {
       {"zeros", [] { return init::Zero(); }},
       {"zero", [] { return init::Zero(); }},
       {"ones", [] { return init::One(); }},
@@ -54,7 +54,7 @@ Initializer::Initializer(const std::string& name, std::source_location where) {
 }
 
 const std::string& Initializer::text() const {
-  static const std::string none;
+  static constinit const std::string none;
   return impl_ ? impl_->text : none;
 }
 

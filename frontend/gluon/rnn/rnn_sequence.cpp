@@ -1,5 +1,5 @@
 // Sequences as one tensor with a time axis or as a list of steps, and conversions between them.
-#include "frontend/api/f_call.h"
+#include "frontend/eager/op_named.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
@@ -37,13 +37,12 @@ bool shape_known(const Tensor& t) { return t.defined() && TensorAccess::array(t)
 
 /// In MXNet's files `squeeze_axis` is 1 or True, depending on the caller.
 Tensors split(const Tensor& x, std::int64_t parts, int axis, ir::AttrValue squeeze_axis) {
-  static const ir::OpDef& op = find_op_or_throw("split");
   CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{axis}));
   given.set("num_outputs", ir::AttrValue(parts));
   given.set("squeeze_axis", std::move(squeeze_axis));
   const Tensor* input = &x;
-  return invoke_all({.op = op,
+  return invoke_all({.op = op_named<"split">(),
                      .inputs = {&input, 1},
                      .given = given.items(),
                      .where = std::source_location::current(),

@@ -9,6 +9,7 @@
 #include "frontend/trace/trace.h"
 #include "runtime/call_frame.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 #include "runtime/small_array.h"
 
 #include <kiln/autograd.h>
@@ -165,7 +166,7 @@ struct TrainStep::State {
 
   /// The parameters that a step updates. Throws for one without values. None if a step must run line by line.
   static const UpdateChoice& choose(TrainerState& t, std::source_location where) {
-    static const UpdateChoice none;
+    const UpdateChoice& none = once<[] { return UpdateChoice(); }>();
     if (t.options.check_finite) return none;
     const UpdateChoice& choice = t.train(where);
     for (const std::size_t i : choice.chosen)
