@@ -62,13 +62,13 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       rhs = v;
       transpose_rhs = !transpose_rhs;
     }
-    // A single column would use one lane of a register: it is computed as a row. Not where the matrix is
-    // large and would be transposed for it, which takes longer than its elements one by one.
+    // A single column would use one lane of a register: it is computed as a row. Not where a large batch of
+    // matrices would be transposed for it, by a kernel of its own.
     constexpr std::int64_t large_bytes = 2 << 20;
     const llvm::ArrayRef<std::int64_t> result = op.getType().getShape();
     const std::size_t rank = result.size();
-    const bool exchanged =
-        result[rank - 1] == 1 && result[rank - 2] > 1 && (transpose_lhs || ir::bytes_of(lhs) <= large_bytes);
+    const bool exchanged = result[rank - 1] == 1 && result[rank - 2] > 1 &&
+                           (rank == 2 || transpose_lhs || ir::bytes_of(lhs) <= large_bytes);
     llvm::SmallVector<std::int64_t> shape_of_product(result);
     if (exchanged) {
       std::swap(lhs, rhs);

@@ -100,6 +100,31 @@ TEST_CASE("products of doubles and of integers") {
                   dot<double>(i.astype(DType::f64), j.astype(DType::f64))));
 }
 
+// B is read where it lies, in parts of registers and of squares at its ends. (Below 16 results the order is
+// that of a reduction.)
+TEST_CASE("products of few rows") {
+  const auto size =
+      GENERATE(Size{1, 600, 21}, Size{1, 1030, 300}, Size{2, 15, 33}, Size{3, 513, 64}, Size{4, 37, 17},
+               Size{6, 100, 100}, Size{14, 520, 70}, Size{300, 1041, 1}, Size{2, 0, 3});
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32);
+  CAPTURE(size.m, size.k, size.n, name_of(dtype));
+  const double range = dtype == DType::i32 ? 9 : 1;
+  const Tensor x = random::uniform(-range, range, {size.m, size.k}).astype(dtype),
+               y = random::uniform(-range, range, {size.k, size.n}).astype(dtype);
+  const bool in_f64 = dtype == DType::f64 || dtype == DType::i32;
+  const Tensor expected = (in_f64 ? dot<double>(x.astype(DType::f64), y.astype(DType::f64))
+                                  : dot<float>(x.astype(DType::f32), y.astype(DType::f32)))
+                              .astype(dtype);
+  const Tensors products = everywhere(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.dot(in[0], in[2]), f.dot(in[1], in[2], {.transpose_a = true}),
+                       f.dot(in[0], in[3], {.transpose_b = true}),
+                       f.dot(in[1], in[3], {.transpose_a = true, .transpose_b = true})};
+      },
+      {x, x.T().copy(), y, y.T().copy()});
+  for (const Tensor& product : products) CHECK(same_bits(product, expected));
+}
+
 TEST_CASE("a matrix times a vector, whole numbers") {
   const auto whole = [](const Shape& shape, DType dtype) {
     return F::random::randint(-4, 5, shape).astype(dtype);

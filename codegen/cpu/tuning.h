@@ -73,9 +73,14 @@ inline constexpr std::int64_t least_tasks = 8;
 /// smaller row blocks would give more tasks.
 inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packing = 192,
                               least_packing_tasks = 4;
-/// Where it packs A, too: for so many columns at least, and so many rows at a time, which stay in L3; in steps
-/// of k whose lines stay in L2, even where they map to the same sets.
+/// Where it packs A, too: for so many columns at least, and so many rows at a time, which stay in L3; in
+/// steps of k whose lines stay in L2, even where they map to the same sets.
 inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
+/// Products of few rows, which read B where it lies. Where columns are neighbours: registers of them in a
+/// tile, at most, and at least unless there are fewer; bytes ahead of which are prefetched. Where the
+/// elements of a column are: squares side by side, so that the chains of one hide the latency of the other.
+inline constexpr std::int64_t most_unpacked_vectors = 4, least_unpacked_vectors = 2,
+                              unpacked_prefetch_bytes = 2 * 1024, squares = 2;
 /// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
 inline constexpr std::int64_t least_accumulators = 8;
 /// Taller tiles make the code longer and not faster.

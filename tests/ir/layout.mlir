@@ -154,10 +154,10 @@ func.func @matrix_times_vector(%a: tensor<200x30xf32>, %x: tensor<30x1xf32>, %b:
   return %0, %1 : tensor<200x1xf32>, tensor<900000x1xf32>
 }
 
-// But for a large matrix that would be transposed.
-// CHECK-LABEL: func.func @large_matrix_times_vector
-// CHECK: kiln.packed_dot %arg0, %{{.*}} -> tensor<20000x1xf32>
-func.func @large_matrix_times_vector(%a: tensor<20000x30xf32>, %x: tensor<30x1xf32>) -> tensor<20000x1xf32> {
-  %0 = kiln.dot %a, %x : tensor<20000x30xf32>, tensor<30x1xf32> -> tensor<20000x1xf32>
-  return %0 : tensor<20000x1xf32>
+// But for a large batch of matrices that would be transposed.
+// CHECK-LABEL: func.func @large_matrices_times_vectors
+// CHECK: kiln.packed_dot %arg0, %{{.*}} -> tensor<2x20000x1xf32>
+func.func @large_matrices_times_vectors(%a: tensor<2x20000x30xf32>, %x: tensor<2x30x1xf32>) -> tensor<2x20000x1xf32> {
+  %0 = kiln.dot %a, %x : tensor<2x20000x30xf32>, tensor<2x30x1xf32> -> tensor<2x20000x1xf32>
+  return %0 : tensor<2x20000x1xf32>
 }

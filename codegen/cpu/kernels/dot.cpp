@@ -1,5 +1,6 @@
 // Matrix products as contractions: rows are the batch and the rows of A.
 #include "codegen/cpu/kernels/contraction.h"
+#include "codegen/cpu/kernels/few_rows_product.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -36,7 +37,9 @@ Contraction contraction_of(ir::PackedDotOp root) {
 }
 
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
-  return launch_contraction(fusion, root.getResult(), contraction_of(root), "dot", target);
+  const Contraction contraction = contraction_of(root);
+  if (auto launch = launch_few_rows(fusion, root.getResult(), contraction, target)) return *launch;
+  return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
 
 }  // namespace kiln::codegen

@@ -43,8 +43,14 @@ llvm::SmallVector<mlir::Value> Tile::emit(KernelBuilder& e, mlir::Value from, ml
 llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
     KernelBuilder& e, std::int64_t k_extent,
     llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
-  const mlir::Value begin = e.index(0), end = e.index(k_extent);
-  if (k_extent <= chunk) return over(begin, end);
+  return sum_over_chunks(e, e.index(k_extent), k_extent <= chunk, over);
+}
+
+llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
+    KernelBuilder& e, mlir::Value end, bool one_chunk,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)> over) const {
+  const mlir::Value begin = e.index(0);
+  if (one_chunk) return over(begin, end);
   const mlir::Value length = e.index(chunk);
   const llvm::SmallVector<mlir::Value> none(registers(), initial_total(e));
   return e.loop(begin, end, length, none, [&](mlir::Value from, mlir::ValueRange totals) {

@@ -52,6 +52,10 @@ struct Tile {
   llvm::SmallVector<mlir::Value> sum_over_chunks(
       KernelBuilder& e, std::int64_t k_extent,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
+  /// The same for an extent that is known at run time; `one_chunk`: it is at most a chunk.
+  llvm::SmallVector<mlir::Value> sum_over_chunks(
+      KernelBuilder& e, mlir::Value k_extent, bool one_chunk,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
   /// a * b + sum, in one rounding for floating-point types.
   mlir::Value multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
   /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing.
