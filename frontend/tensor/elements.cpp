@@ -16,6 +16,22 @@ namespace kiln {
 using detail::Array;
 using detail::TensorAccess;
 
+namespace {
+
+/// Elements per part of a loop over memory: long enough that a thread is worth waking.
+std::int64_t grain_of(std::size_t width) {
+  constexpr std::size_t bytes = std::size_t{1} << 18;
+  return static_cast<std::int64_t>(bytes / width);
+}
+
+}  // namespace
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  parallel_ranges(static_cast<std::int64_t>(bytes), grain_of(1), [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
 HostElements::HostElements(const Tensor& t) : data_(TensorAccess::data(t)) {
   const Device device = TensorAccess::device(t);
   if (device.is_cpu()) return;
@@ -44,12 +60,6 @@ void copy_elements(const Tensor& to, const Tensor& from) {
 }
 
 namespace {
-
-/// Elements per part of a loop over memory: long enough that a thread is worth waking.
-std::int64_t grain_of(std::size_t width) {
-  constexpr std::size_t bytes = std::size_t{1} << 18;
-  return static_cast<std::int64_t>(bytes / width);
-}
 
 template <std::size_t width>
 void repeat(std::byte* out, std::int64_t count, const std::byte* element) {

@@ -21,6 +21,7 @@ namespace kiln {
 using detail::HiddenAttrs;
 using detail::ParameterAccess;
 using detail::ParameterState;
+using detail::TensorAccess;
 
 bool detail::ParameterState::shape_known() const {
   // A parameter with values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
@@ -160,7 +161,13 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
         "true}}",
         s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
   s.shape = *shape;
-  if (!s.ready) publish(s, empty_values(s));
+  if (!s.ready) {
+    // An array just read, which the caller's list alone holds, becomes the parameter's without a copy.
+    const bool own = TensorAccess::is_array(values) && TensorAccess::array(values).use_count() == 1;
+    if (own && values.dtype() == s.options.dtype && values.device() == device_of(s))
+      return publish(s, values);
+    publish(s, empty_values(s));
+  }
   lock.unlock();
   p.state_->data.copy_from(HostElements(values).data(), values.dtype());
 }
