@@ -5,6 +5,7 @@
 #include "runtime/memory_classes.h"
 #include "runtime/once.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,10 +55,14 @@ std::size_t read_pool_limit() {
     warn_once("KILN_POOL_MAX_SIZE",
               fmt::format("KILN_POOL_MAX_SIZE is \"{}\", not a size such as 500M; it is not used", *text));
   }
+  // The pool saves page faults, of which the memory of one call's arrays has most; beyond that it takes
+  // memory from other programs. Most allocators keep what was freed in the last moments (jemalloc: 10 s,
+  // mimalloc: 10 ms), which needs a clock; a bound does not.
+  constexpr std::size_t most = std::size_t{1} << 30, share = 16;
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::size_t{1} << 30;
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 4;
+  if (pages <= 0 || page <= 0) return most;
+  return std::min(most, static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / share);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 /// Counts what the whole program allocates by operator new, the library included. It defines these operators,
 /// so one file of a program includes it.
 struct Allocations {
-  static inline std::atomic<std::size_t> made{0}, freed{0};
+  static inline std::atomic<std::size_t> made{0}, freed{0}, bytes{0};  // bytes: of all made
   static std::size_t alive() { return made - freed; }
 };
 
@@ -18,6 +18,7 @@ constexpr bool allocations_counted = false;
 constexpr bool allocations_counted = true;
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++Allocations::made;
+  Allocations::bytes += bytes;
   if (void* p = std::malloc(bytes)) return p;
   throw std::bad_alloc();
 }

@@ -1,3 +1,4 @@
+#include "counted_allocations.h"
 #include "temporary_folder.h"
 
 #include <kiln/kiln.h>
@@ -182,4 +183,38 @@ TEST_CASE("initial values from a file", "[initializer]") {
   large.get("weight", {3});
   CHECK_THROWS_WITH(large.initialize(init::Load(file)), Contains("(3,)") && Contains("(2,)"));
   CHECK_THROWS_WITH(init::Load(file + ".missing"), Contains("initializer_test.cpp") && Contains("missing"));
+}
+
+TEST_CASE("random initial values are made in their array, on any number of threads", "[initializer]") {
+  const std::int64_t n = 200'001;
+  for (const Initializer& init : {init::Uniform(1), init::Normal(1), init::Constant(0.5)}) {
+    INFO(init.text());
+    const auto drawn = [&](int threads, DType dtype = DType::f32) {
+      const ThreadLimit limit(threads);
+      random::seed(7);
+      Parameter p("p", {n}, {.dtype = dtype});
+      const std::size_t before = Allocations::bytes;
+      p.initialize(init);
+      if (allocations_counted) CHECK(Allocations::bytes - before < 100'000);
+      return p.data().to_vector<double>();
+    };
+    const std::vector<double> one = drawn(1);
+    CHECK(drawn(4) == one);
+    CHECK(drawn(4, DType::bf16) == drawn(1, DType::bf16));
+  }
+}
+
+TEST_CASE("a seed gives the same initial values in every version", "[initializer]") {
+  const auto some = [](const Initializer& init) {
+    random::seed(7);
+    const std::vector<double> all = values(init, {40001});
+    return std::vector<double>{all[0], all[1], all[2], all[16383], all[16384], all[40000]};
+  };
+  CHECK(some(init::Uniform(1)) == std::vector<double>{0x1.0e8a86p-3, -0x1.a8f0b8p-1, 0x1.b88506p-3,
+                                                      -0x1.67eab4p-2, -0x1.75a9c6p-1, 0x1.b6a16p-2});
+  // The last bits are those of the C library's logarithm and cosine.
+  const std::vector<double> normal = some(init::Normal(1));
+  const double expected[] = {0x1.1cb476p+0, 0x1.50d742p-1,  -0x1.59e65cp+0,
+                             0x1.261a82p-1, -0x1.8da2acp-4, 0x1.88d9f2p+0};
+  for (std::size_t i = 0; i < normal.size(); ++i) CHECK(normal[i] == Approx(expected[i]).epsilon(1e-6));
 }

@@ -61,6 +61,20 @@ TEST_CASE("freed blocks are used again", "[memory]") {
   release_pooled_memory();
   CHECK(memory_report().pooled_bytes == 0);
 }
+
+TEST_CASE("the pool keeps no more than a bound", "[memory]") {
+  // Blocks that are not written take addresses, but next to no memory.
+  constexpr std::size_t gib = std::size_t{1} << 30;
+  release_pooled_memory();
+  {
+    std::vector<Buffer> blocks;
+    for (int i = 0; i < 24; ++i) blocks.emplace_back(gib / 16);
+  }
+  const std::size_t kept = memory_report().pooled_bytes;
+  CHECK(kept >= gib / 16);
+  CHECK(kept <= gib);
+  release_pooled_memory();
+}
 #endif
 
 TEST_CASE("another thread may free, and threads may end with blocks in their lists", "[memory]") {

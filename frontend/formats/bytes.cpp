@@ -1,24 +1,57 @@
 #include "frontend/formats/bytes.h"
 
 #include "frontend/tensor/array.h"
+#include "frontend/tensor/elements.h"
 
 namespace kiln {
+namespace {
 
-std::span<const std::byte> ByteReader::elements(const Shape& shape, DType dtype) {
+/// A bool of Kiln is 0 or 1.
+void make_bools(std::span<std::byte> elements) {
+  for (std::byte& e : elements) e = std::byte{e != std::byte{0}};
+}
+
+}  // namespace
+
+void ByteReader::fetch(std::size_t at, std::size_t n) {
+  constexpr std::size_t ahead = std::size_t{1} << 16;
+  const std::size_t bytes = std::min(std::max(n, ahead), size_ - at);
+  if (room_.bytes() < bytes) room_ = Buffer(bytes);
+  window_ = {};
+  input_->read(at, {room_.data(), bytes});
+  window_ = {room_.data(), bytes};
+  window_at_ = at;
+}
+
+std::size_t ByteReader::bytes_of(const Shape& shape, DType dtype) const {
   const auto bytes = product_of(shape.dims(), static_cast<std::int64_t>(size_of(dtype)));
   if (!bytes || static_cast<std::uint64_t>(*bytes) > left())
     error("its shape {} of {} needs more than the {} bytes that are left in the file", shape.str(),
           name_of(dtype), left());
-  return take(static_cast<std::uint64_t>(*bytes), "the elements");
+  return static_cast<std::size_t>(*bytes);
+}
+
+Tensor ByteReader::array(const Shape& shape, DType dtype) {
+  if (!input_) return make_array(shape, dtype, elements(shape, dtype));
+  const std::size_t bytes = bytes_of(shape, dtype);
+  Tensor array = detail::TensorAccess::empty(shape, dtype);
+  const std::span<std::byte> out(detail::TensorAccess::array(array)->host_data(), bytes);
+  // What the window holds is not read again.
+  const std::size_t from = at_ - window_at_;
+  const std::size_t here =
+      at_ >= window_at_ && from < window_.size() ? std::min(window_.size() - from, bytes) : 0;
+  if (here > 0) std::memcpy(out.data(), window_.data() + from, here);
+  if (here < bytes) input_->read(at_ + here, out.subspan(here));
+  at_ += bytes;
+  if (dtype == DType::boolean) make_bools(out);
+  return array;
 }
 
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements) {
   Tensor array = detail::TensorAccess::empty(shape, dtype);
   std::byte* const data = detail::TensorAccess::array(array)->host_data();
-  if (!elements.empty()) std::memcpy(data, elements.data(), elements.size());
-  // A bool of Kiln is 0 or 1.
-  if (dtype == DType::boolean)
-    for (std::size_t i = 0; i < elements.size(); ++i) data[i] = std::byte{data[i] != std::byte{0}};
+  copy_bytes(data, elements.data(), elements.size());
+  if (dtype == DType::boolean) make_bools({data, elements.size()});
   return array;
 }
 

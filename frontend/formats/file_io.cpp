@@ -1,6 +1,7 @@
 #include "frontend/formats/file_io.h"
 
 #include "runtime/fail.h"
+#include "runtime/threads.h"
 
 #include <atomic>
 #include <cerrno>
@@ -22,8 +23,9 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
   bool close() {
-    const int fd = std::exchange(fd_, -1);
+    const int fd = release();
     return fd < 0 || ::close(fd) == 0;
   }
 
@@ -57,30 +59,63 @@ void flush_folder_of(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::string& path, std::string_view what) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) fail("{}: cannot open the {}: {}", path, what, std::strerror(errno));
+InputFile::InputFile(const std::string& path, std::string_view what)
+    : path_(path), what_(what), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  Descriptor opened(fd_);
+  if (!opened.valid()) fail("{}: cannot open the {}: {}", path, what, std::strerror(errno));
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+  if (::fstat(fd_, &info) != 0) error(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("{}: is a folder, not a {}", path, what);
   // Some devices are endless.
   if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) fail("{}: is a device, not a {}", path, what);
+  if (S_ISREG(info.st_mode) && info.st_size > 0) size_ = static_cast<std::size_t>(info.st_size);
+  opened.release();
+}
+
+InputFile::~InputFile() { ::close(fd_); }
+
+void InputFile::error(std::string_view problem) const {
+  fail("{}: cannot read the {}: {}", path_, what_, problem);
+}
+
+void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
+  constexpr std::int64_t grain = std::int64_t{1} << 20;
+  constexpr int cut = -1;
+  std::atomic<int> problem{0};
+  parallel_ranges(static_cast<std::int64_t>(out.size()), grain, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end && problem.load(std::memory_order_relaxed) == 0) {
+      const ssize_t n = ::pread(fd_, out.data() + begin, static_cast<std::size_t>(end - begin),
+                                static_cast<off_t>(offset) + begin);
+      if (n > 0) begin += n;
+      if (n == 0) problem = cut;
+      if (n < 0 && errno != EINTR) problem = errno;
+    }
+  });
+  if (problem == cut) error("it became shorter in the meantime");
+  if (problem != 0) error(std::strerror(problem));
+}
+
+std::vector<std::byte> InputFile::read_all() const {
   std::vector<std::byte> content;
   // One byte more than the file size, so that the first read detects the end.
   constexpr std::size_t piece = 1 << 16;
-  std::size_t room = S_ISREG(info.st_mode) ? static_cast<std::size_t>(info.st_size) + 1 : piece;
+  std::size_t room = size_ ? *size_ + 1 : piece;
   std::size_t have = 0;
   for (;;) {
     content.resize(have + room);
-    const ssize_t n = ::read(file.get(), content.data() + have, room);
+    const ssize_t n = ::read(fd_, content.data() + have, room);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("{}: cannot read the {}: {}", path, what, std::strerror(errno));
+    if (n < 0) error(std::strerror(errno));
     have += static_cast<std::size_t>(n);
     if (n == 0) break;
     room = piece;
   }
   content.resize(have);
   return content;
+}
+
+std::vector<std::byte> read_file(const std::string& path, std::string_view what) {
+  return InputFile(path, what).read_all();
 }
 
 void write_file(const std::string& path, std::span<const std::byte> content, std::string_view what) {

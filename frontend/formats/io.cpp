@@ -57,23 +57,33 @@ ArrayFormat array_format_of(std::string_view path) {
        extension_of(path), known);
 }
 
-std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name) {
-  const ArrayFormat by_name = format_by_name(name).value_or(ArrayFormat::params);
-  switch (format_by_content(bytes).value_or(by_name)) {
+namespace {
+
+std::vector<NamedArray> read_arrays(ByteReader in) {
+  const ArrayFormat by_name = format_by_name(in.file()).value_or(ArrayFormat::params);
+  constexpr std::size_t telling = 9;
+  switch (format_by_content(in.peek(telling)).value_or(by_name)) {
     case ArrayFormat::npy:
-      return parse_npy(bytes, name);
+      return parse_npy(in);
     case ArrayFormat::npz:
-      return parse_npz(bytes, name);
+      return parse_npz(in);
     case ArrayFormat::safetensors:
-      return parse_safetensors(bytes, name);
+      return parse_safetensors(in);
     case ArrayFormat::params:
       break;
   }
-  return parse_params(bytes, name);
+  return parse_params(in);
+}
+
+}  // namespace
+
+std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name) {
+  return read_arrays(ByteReader(bytes, name));
 }
 
 std::vector<NamedArray> load_arrays(const std::string& path) {
-  return parse_arrays(read_file(path, "file of arrays"), path);
+  const InputFile file(path, "file of arrays");
+  return file.size() ? read_arrays(ByteReader(file)) : parse_arrays(file.read_all(), path);
 }
 
 std::string format_arrays(std::span<const NamedArray> given, const SaveOptions& options) {

@@ -161,13 +161,16 @@ Tensor read_npy(ByteReader& in) {
                                           : in.number<std::uint32_t>("the header's length");
   const NpyHeader header = HeaderReader(in.text(length, "the header"), in).read();
   const DType dtype = dtype_of_descr(header.descr, in);
-  std::span<const std::byte> elements = in.elements(header.shape, dtype);
-  if (in.left() != 0) in.error("{} bytes follow the elements of the array", in.left());
+  const std::size_t bytes = in.bytes_of(header.shape, dtype);
+  if (in.left() != bytes) in.error("{} bytes follow the elements of the array", in.left() - bytes);
+  const bool reorder = header.fortran_order && header.shape.rank() > 1 && bytes > 0;
+  const bool swap = header.descr[0] == '>' && size_of(dtype) > 1;
+  if (!reorder && !swap) return in.array(header.shape, dtype);
 
+  std::span<const std::byte> elements = in.elements(header.shape, dtype);
   std::vector<std::byte> ordered;
-  if (header.fortran_order && header.shape.rank() > 1 && !elements.empty())
-    elements = ordered = from_fortran_order(elements, header.shape, size_of(dtype));
-  if (header.descr[0] == '>' && size_of(dtype) > 1) {
+  if (reorder) elements = ordered = from_fortran_order(elements, header.shape, size_of(dtype));
+  if (swap) {
     if (ordered.empty()) ordered.assign(elements.begin(), elements.end());
     const auto width = static_cast<std::ptrdiff_t>(size_of(dtype));
     for (auto e = ordered.begin(); e != ordered.end(); e += width) std::reverse(e, e + width);
@@ -193,10 +196,7 @@ std::string npy_header(const Tensor& array) {
   return out + text;
 }
 
-std::vector<NamedArray> parse_npy(std::span<const std::byte> bytes, const std::string& name) {
-  ByteReader in(bytes, name);
-  return {{"", read_npy(in)}};
-}
+std::vector<NamedArray> parse_npy(ByteReader& in) { return {{"", read_npy(in)}}; }
 
 std::string format_npy(const Tensor& array) {
   std::string out = npy_header(array);

@@ -12,8 +12,8 @@ constexpr std::string_view suffix = ".npy";
 
 }  // namespace
 
-std::vector<NamedArray> parse_npz(std::span<const std::byte> bytes, const std::string& name) {
-  ByteReader in(bytes, name);
+std::vector<NamedArray> parse_npz(ByteReader& in) {
+  in.fetch_all();
   std::vector<NamedArray> arrays;
   std::unordered_set<std::string> seen;
   std::vector<std::byte> room;
@@ -22,7 +22,7 @@ std::vector<NamedArray> parse_npz(std::span<const std::byte> bytes, const std::s
     if (!member.name.ends_with(suffix) || member.name == suffix)
       in.error("it is no array: members of a .npz file are called NAME.npy");
     if (!seen.insert(member.name).second) in.error("there are two of that name");
-    ByteReader content(read_zip_member(in, member, room), name);
+    ByteReader content(read_zip_member(in, member, room), in.file());
     content.set_part(fmt::format("member '{}'", member.name));
     arrays.push_back({member.name.substr(0, member.name.size() - suffix.size()), read_npy(content)});
     in.set_part("");

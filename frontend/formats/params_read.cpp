@@ -56,7 +56,7 @@ Tensor read_array(ByteReader& in) {
   const auto flag = in.number<std::int32_t>("the dtype");
   const std::optional<DType> dtype = dtype_from_flag(flag);
   if (!dtype) in.error("it has the unknown dtype flag {}", flag);
-  return make_array(*shape, *dtype, in.elements(*shape, *dtype));
+  return in.array(*shape, *dtype);
 }
 
 void read_names(ByteReader& in, std::vector<NamedArray>& arrays) {
@@ -73,9 +73,8 @@ void read_names(ByteReader& in, std::vector<NamedArray>& arrays) {
 
 }  // namespace
 
-std::vector<NamedArray> parse_params(std::span<const std::byte> bytes, const std::string& name) {
-  ByteReader in(bytes, name);
-  if (bytes.empty()) in.error("the file is empty, not a list of arrays (.params)");
+std::vector<NamedArray> parse_params(ByteReader& in) {
+  if (in.size() == 0) in.error("the file is empty, not a list of arrays (.params)");
   const auto magic = in.number<std::uint64_t>("the header");
   if (magic != list_magic) {
     in.error(

@@ -112,12 +112,11 @@ void check_cover(std::vector<const Entry*> entries, std::uint64_t size, const By
 
 }  // namespace
 
-std::vector<NamedArray> parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
-  ByteReader in(bytes, name);
+std::vector<NamedArray> parse_safetensors(ByteReader& in) {
   const auto length = in.number<std::uint64_t>("the header's length");
   if (length > longest_header)
     in.error("it declares a header of {} bytes; a safetensors file has at most {}", length, longest_header);
-  const std::vector<Entry> entries = read_header(in.text(length, "the header"), name);
+  const std::vector<Entry> entries = read_header(in.text(length, "the header"), in.file());
   const std::size_t data = in.at();
   std::vector<const Entry*> pointers;
   for (const Entry& e : entries) pointers.push_back(&e);
@@ -126,11 +125,11 @@ std::vector<NamedArray> parse_safetensors(std::span<const std::byte> bytes, cons
   for (const Entry& e : entries) {
     in.set_part(fmt::format("array '{}'", e.name));
     in.seek(data + e.begin, "it");
-    const std::span<const std::byte> elements = in.elements(e.shape, e.dtype);
-    if (elements.size() != e.end - e.begin)
+    const std::size_t needed = in.bytes_of(e.shape, e.dtype);
+    if (needed != e.end - e.begin)
       in.error("its shape {} of {} takes {} bytes, but data_offsets gives it {}", e.shape.str(),
-               name_of(e.dtype), elements.size(), e.end - e.begin);
-    arrays.push_back({e.name, make_array(e.shape, e.dtype, elements)});
+               name_of(e.dtype), needed, e.end - e.begin);
+    arrays.push_back({e.name, in.array(e.shape, e.dtype)});
   }
   return arrays;
 }

@@ -140,6 +140,11 @@ void convert_elements(const void* from, DType from_type, void* to, DType to_type
     std::memmove(to, from, n * size_of(from_type));
     return;
   }
+  if (from_type == DType::f64 && to_type == DType::f32) {
+    // The common case, without the choice of a type for each element.
+    for (std::size_t i = 0; i < n; ++i) store(to, i, static_cast<float>(load<double>(from, i)));
+    return;
+  }
   const bool real = is_floating(from_type);
   for (std::size_t i = 0; i < n; ++i) {
     if (real) {

@@ -5,7 +5,9 @@
 #include "frontend/trace/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/fail.h"
+#include "runtime/threads.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -13,6 +15,22 @@ namespace kiln {
 
 using detail::Array;
 using detail::TensorAccess;
+
+namespace {
+
+/// Elements per part of a loop over memory: long enough that a thread is worth waking.
+std::int64_t grain_of(std::size_t width) {
+  constexpr std::size_t bytes = std::size_t{1} << 18;
+  return static_cast<std::int64_t>(bytes / width);
+}
+
+}  // namespace
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  parallel_ranges(static_cast<std::int64_t>(bytes), grain_of(1), [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+  });
+}
 
 HostElements::HostElements(const Tensor& t) : data_(TensorAccess::data(t)) {
   const Device device = TensorAccess::device(t);
@@ -41,22 +59,49 @@ void copy_elements(const Tensor& to, const Tensor& from) {
               TensorAccess::data(from), TensorAccess::bytes(to));
 }
 
+namespace {
+
+template <std::size_t width>
+void repeat(std::byte* out, std::int64_t count, const std::byte* element) {
+  parallel_ranges(count, grain_of(width), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      std::memcpy(out + static_cast<std::size_t>(i) * width, element, width);
+  });
+}
+
+/// On all threads: of new memory, most of the time goes to the first touch of its pages.
+void repeat(std::byte* out, std::int64_t count, const std::byte* element, std::size_t width) {
+  switch (width) {
+    case 1:
+      return repeat<1>(out, count, element);
+    case 2:
+      return repeat<2>(out, count, element);
+    case 4:
+      return repeat<4>(out, count, element);
+    default:
+      return repeat<8>(out, count, element);
+  }
+}
+
+}  // namespace
+
 Tensor filled(const TensorType& type, double value, Device device) {
   Tensor out = TensorAccess::empty(type.shape, type.dtype, device);
-  const auto n = static_cast<std::size_t>(type.shape.elements());
-  const std::size_t width = size_of(type.dtype);
+  const std::size_t width = size_of(type.dtype), bytes = TensorAccess::bytes(out);
   std::byte element[8];
   convert_elements(&value, DType::f64, element, type.dtype, 1);
-  bool zero = true;
-  for (std::size_t i = 0; i < width; ++i) zero &= element[i] == std::byte{0};
-  if (zero) {
-    clear_bytes(accelerator_of(device), TensorAccess::data(out), n * width);
+  if (device.is_cpu()) {
+    repeat(TensorAccess::data(out), type.shape.elements(), element, width);
     return out;
   }
-  std::vector<std::byte> staged(device.is_cpu() ? 0 : n * width);
-  std::byte* const data = device.is_cpu() ? TensorAccess::data(out) : staged.data();
-  for (std::size_t i = 0; i < n; ++i) std::memcpy(data + i * width, element, width);
-  if (!device.is_cpu()) set_elements(out, data);
+  const bool zero = std::all_of(element, element + width, [](std::byte b) { return b == std::byte{0}; });
+  if (zero) {
+    clear_bytes(accelerator_of(device), TensorAccess::data(out), bytes);
+    return out;
+  }
+  const Buffer staged(bytes);
+  repeat(staged.data(), type.shape.elements(), element, width);
+  set_elements(out, staged.data());
   return out;
 }
 

@@ -23,6 +23,8 @@ class HostElements {
   const std::byte* data_;
 };
 
+/// Copies between places in memory that do not overlap, on all threads.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 /// Sets the elements to those at `from`, on the host. The caller increments the array's version.
 void set_elements(const Tensor& t, const void* from);
 /// The same for numbers, converted to the tensor's dtype.

@@ -11,6 +11,7 @@
 #include <kiln/function.h>
 
 #include <cstring>
+#include <functional>
 
 namespace kiln {
 
@@ -128,8 +129,14 @@ void Tensor::fill_vector(void* data, DType dtype, std::source_location where) co
 void Tensor::copy_from(const void* data, DType dtype, std::source_location where) {
   check_readable(*this, "copy_from()", where);
   prepare_write(*this, where);
-  if (device().is_cpu()) {
-    convert_elements(data, dtype, TensorAccess::data(*this), dtype_, count(*this));
+  std::byte* const to = TensorAccess::data(*this);
+  const auto* const from = static_cast<const std::byte*>(data);
+  const std::size_t bytes = TensorAccess::bytes(*this);
+  const bool disjoint = std::less_equal<>()(to + bytes, from) || std::less_equal<>()(from + bytes, to);
+  if (device().is_cpu() && dtype == dtype_ && disjoint) {
+    copy_bytes(to, from, bytes);
+  } else if (device().is_cpu()) {
+    convert_elements(data, dtype, to, dtype_, count(*this));
   } else {
     std::vector<std::byte> converted(TensorAccess::bytes(*this));
     convert_elements(data, dtype, converted.data(), dtype_, count(*this));

@@ -40,14 +40,14 @@ void Block::save_parameters(const std::string& path, std::source_location where)
 }
 
 void Block::load_parameters(const std::string& path, const LoadOptions& options) const {
-  const std::vector<NamedArray> loaded = load_arrays(path);
+  std::vector<NamedArray> loaded = load_arrays(path);
   std::vector<PathParameter> params;
   collect_paths(*this, "", params);
   if (loaded.empty() && params.empty()) return;
   const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
     return a.name.find('.') != std::string::npos;
   });
-  if (!has_paths) return collect_params().load(path, options, prefix());
+  if (!has_paths) return detail::load_by_name(collect_params(), std::move(loaded), path, options, prefix());
 
   std::vector<std::string> names;
   for (const NamedArray& a : loaded) names.push_back(a.name);

@@ -1,26 +1,21 @@
 #include "frontend/eager/invoke.h"
-#include "frontend/gluon/parameter/random_fill.h"
+#include "frontend/gluon/parameter/initializer_impl.h"
 #include "runtime/fail.h"
 
 #include <kiln/initializer.h>
 
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 namespace kiln {
 
-struct Initializer::Impl {
-  std::string text;
-  Fill fill;
-  Choose choose;  // instead of `fill`
-};
+using detail::InitializerAccess;
 
 Initializer::Initializer(std::string text, Fill fill)
-    : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill), {}})) {}
+    : impl_(std::make_shared<const Impl>(Impl{std::move(text), std::move(fill), {}, {}})) {}
 Initializer Initializer::choosing(std::string text, Choose choose) {
   Initializer out;
-  out.impl_ = std::make_shared<const Impl>(Impl{std::move(text), {}, std::move(choose)});
+  out.impl_ = std::make_shared<const Impl>(Impl{std::move(text), {}, std::move(choose), {}});
   return out;
 }
 
@@ -44,7 +39,9 @@ Initializer::Initializer(const std::string& name, std::source_location where) {
   };
   for (const Named& n : table) {
     if (n.name != name) continue;
-    impl_ = std::make_shared<const Impl>(Impl{name, n.make().impl_->fill, {}});
+    Impl impl = *n.make().impl_;
+    impl.text = name;
+    impl_ = std::make_shared<const Impl>(std::move(impl));
     return;
   }
   fail(
@@ -65,6 +62,7 @@ Initializer Initializer::of(const std::string& parameter, const Initializer& own
 
 void Initializer::fill(std::span<double> values, const Shape& shape,
                        const std::function<double()>& uniform) const {
+  if (impl_ && impl_->distribution) return init::fill(values, impl_->distribution(shape), uniform);
   if (!impl_ || !impl_->fill) fail("this initializer gives no values");
   impl_->fill(values, shape, uniform);
 }
@@ -76,27 +74,14 @@ bool Initializer::operator==(const Initializer& o) const {
 namespace init {
 namespace {
 
+Initializer of_values(std::string text, Distribution distribution) {
+  return InitializerAccess::make(std::move(text), [distribution](const Shape&) { return distribution; });
+}
 Initializer all(std::string text, double value) {
-  return Initializer(std::move(text),
-                     [value](std::span<double> out, const Shape&, const std::function<double()>&) {
-                       for (double& v : out) v = value;
-                     });
+  return of_values(std::move(text), {Distribution::Kind::constant, value});
 }
 
 }  // namespace
-
-void fill_uniform(std::span<double> out, double scale, const std::function<double()>& uniform) {
-  for (double& v : out) v = (2 * uniform() - 1) * scale;
-}
-
-void fill_normal(std::span<double> out, double sigma, const std::function<double()>& uniform) {
-  for (std::size_t i = 0; i < out.size(); i += 2) {
-    const double radius = sigma * std::sqrt(-2 * std::log(1 - uniform()));
-    const double angle = 2 * std::numbers::pi * uniform();
-    out[i] = radius * std::cos(angle);
-    if (i + 1 < out.size()) out[i + 1] = radius * std::sin(angle);
-  }
-}
 
 Initializer Zero() { return all("[\"zero\", {}]", 0); }
 Initializer One() { return all("[\"one\", {}]", 1); }
@@ -105,17 +90,13 @@ Initializer Constant(double value) {
 }
 
 Initializer Uniform(double scale) {
-  return Initializer(fmt::format("[\"uniform\", {{\"scale\": {}}}]", scale),
-                     [scale](std::span<double> out, const Shape&, const std::function<double()>& uniform) {
-                       fill_uniform(out, scale, uniform);
-                     });
+  return of_values(fmt::format("[\"uniform\", {{\"scale\": {}}}]", scale),
+                   {Distribution::Kind::uniform, scale});
 }
 
 Initializer Normal(double sigma) {
-  return Initializer(fmt::format("[\"normal\", {{\"sigma\": {}}}]", sigma),
-                     [sigma](std::span<double> out, const Shape&, const std::function<double()>& uniform) {
-                       fill_normal(out, sigma, uniform);
-                     });
+  return of_values(fmt::format("[\"normal\", {{\"sigma\": {}}}]", sigma),
+                   {Distribution::Kind::normal, sigma});
 }
 
 Initializer Xavier(const XavierOptions& o) {
@@ -124,8 +105,7 @@ Initializer Xavier(const XavierOptions& o) {
     fail("Unknown random type '{}' of Xavier; there are uniform and gaussian", o.rnd_type);
   if (o.factor_type != "avg" && o.factor_type != "in" && o.factor_type != "out")
     fail("Incorrect factor type '{}' of Xavier; there are avg, in and out", o.factor_type);
-  auto fill = [gaussian, o](std::span<double> out, const Shape& shape,
-                            const std::function<double()>& uniform) {
+  auto distribution = [gaussian, o](const Shape& shape) {
     if (shape.rank() < 2)
       fail(
           "Xavier takes its scale from two axes: choose another initializer, as in bias_initializer = "
@@ -138,23 +118,21 @@ Initializer Xavier(const XavierOptions& o) {
                           : o.factor_type == "in" ? fan_in
                                                   : fan_out;
     const double scale = std::sqrt(o.magnitude / factor);
-    gaussian ? fill_normal(out, scale, uniform) : fill_uniform(out, scale, uniform);
+    return Distribution{gaussian ? Distribution::Kind::normal : Distribution::Kind::uniform, scale};
   };
-  return Initializer(
+  return InitializerAccess::make(
       fmt::format("[\"xavier\", {{\"rnd_type\": \"{}\", \"factor_type\": \"{}\", \"magnitude\": {}}}]",
                   o.rnd_type, o.factor_type, o.magnitude),
-      std::move(fill));
+      std::move(distribution));
 }
 
 Initializer MSRAPrelu(const std::string& factor_type, double slope) {
   const double magnitude = 2 / (1 + slope * slope);
   const Initializer xavier =
       Xavier({.rnd_type = "gaussian", .factor_type = factor_type, .magnitude = magnitude});
-  return Initializer(
+  return InitializerAccess::make(
       fmt::format("[\"msraprelu\", {{\"factor_type\": \"{}\", \"slope\": {}}}]", factor_type, slope),
-      [xavier](std::span<double> out, const Shape& shape, const std::function<double()>& uniform) {
-        xavier.fill(out, shape, uniform);
-      });
+      *InitializerAccess::distribution(xavier));
 }
 
 }  // namespace init

@@ -2,13 +2,12 @@
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/parameter/initial_values.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
 #include "runtime/fail.h"
-#include "runtime/hash.h"
 #include "runtime/log.h"
 
 #include <kiln/autograd.h>
@@ -22,6 +21,7 @@ namespace kiln {
 using detail::HiddenAttrs;
 using detail::ParameterAccess;
 using detail::ParameterState;
+using detail::TensorAccess;
 
 bool detail::ParameterState::shape_known() const {
   // A parameter with values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
@@ -31,35 +31,15 @@ bool detail::ParameterState::shape_known() const {
 
 namespace {
 
-/// Counter-based random numbers in [0, 1) for one initialisation: splitmix64 (Steele, Lea, Flood 2014) of key
-/// and index.
-class InitializerStream {
- public:
-  InitializerStream() {
-    RandomStreamScope scope(RandomStream::initializer);
-    const RandomState taken = reserve_random(1);
-    key_ = scrambled(taken.seed) ^ scrambled(taken.counter + 0x632be59bd9b4e019ull);
-  }
-  double operator()() {
-    return static_cast<double>(scrambled(key_ + 0x9e3779b97f4a7c15ull * ++index_) >> 11) * 0x1p-53;
-  }
-
- private:
-  std::uint64_t key_;
-  std::uint64_t index_ = 0;
-};
+Device device_of(const ParameterState& p) { return p.device.value_or(DeviceScope::current()); }
 
 Tensor empty_values(const ParameterState& p) {
-  return detail::TensorAccess::empty(p.shape, p.options.dtype, p.device.value_or(DeviceScope::current()));
+  return detail::TensorAccess::empty(p.shape, p.options.dtype, device_of(p));
 }
 
 Tensor initial_values(const ParameterState& p, const Initializer& init) {
   try {
-    Tensor data = empty_values(p);
-    std::vector<double> values(static_cast<std::size_t>(p.shape.elements()));
-    init.fill(values, p.shape, InitializerStream());
-    set_elements(data, values);
-    return data;
+    return kiln::initial_values(init, {p.options.dtype, p.shape}, device_of(p));
   } catch (const Error& e) {
     fail("Parameter '{}' of shape {} cannot be initialized: {}", p.name, p.shape.str(), e.what());
   } catch (const std::bad_alloc&) {
@@ -181,7 +161,13 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
         "true}}",
         s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
   s.shape = *shape;
-  if (!s.ready) publish(s, empty_values(s));
+  if (!s.ready) {
+    // An array just read, which the caller's list alone holds, becomes the parameter's without a copy.
+    const bool own = TensorAccess::is_array(values) && TensorAccess::array(values).use_count() == 1;
+    if (own && values.dtype() == s.options.dtype && values.device() == device_of(s))
+      return publish(s, values);
+    publish(s, empty_values(s));
+  }
   lock.unlock();
   p.state_->data.copy_from(HostElements(values).data(), values.dtype());
 }

@@ -193,28 +193,33 @@ void ParameterDict::save(const std::string& path, const std::string& strip_prefi
 
 void ParameterDict::load(const std::string& path, const LoadOptions& options,
                          const std::string& restore_prefix) const {
-  std::vector<NamedArray> loaded = load_arrays(path);
+  detail::load_by_name(*this, load_arrays(path), path, options, restore_prefix);
+}
+
+void detail::load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
+                          const LoadOptions& options, const std::string& restore_prefix) {
+  const ParameterDictState& state = ParameterAccess::dict(dict);
   std::unordered_map<std::string, const Tensor*> by_name;
   std::vector<std::string> names;
   for (NamedArray& a : loaded) {
     if (a.name.starts_with("arg:") || a.name.starts_with("aux:")) a.name.erase(0, 4);
     // Full names in a file do not get the prefix a second time.
-    if (!state_->index.contains(a.name)) a.name = restore_prefix + a.name;
+    if (!state.index.contains(a.name)) a.name = restore_prefix + a.name;
     by_name[a.name] = &a.array;
     names.push_back(a.name);
   }
   if (!options.allow_missing)
-    for (const Parameter& p : items())
+    for (const Parameter& p : dict)
       if (!by_name.contains(p.name()))
         fail("{}: there are no values for parameter '{}', only for {}{}", path, p.name(),
              detail::brief_list(names), naming_advice);
   for (const NamedArray& a : loaded) {
-    const auto it = state_->index.find(a.name);
-    if (it != state_->index.end()) {
-      detail::ParameterAccess::load(state_->items[it->second], a.array, options.cast_dtype);
+    const auto it = state.index.find(a.name);
+    if (it != state.index.end()) {
+      detail::ParameterAccess::load(state.items[it->second], a.array, options.cast_dtype);
     } else if (!options.ignore_extra) {
       fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it{}", path,
-           a.name, detail::brief_list(keys()), naming_advice);
+           a.name, detail::brief_list(dict.keys()), naming_advice);
     }
   }
 }

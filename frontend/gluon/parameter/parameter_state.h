@@ -4,6 +4,7 @@
 #include "ir/graph.h"
 #include "runtime/fork_gate.h"
 
+#include <kiln/io.h>
 #include <kiln/parameter.h>
 
 #include <atomic>
@@ -59,6 +60,9 @@ struct ParameterAccess {
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };
 
+/// Sets the values that were read from the file at `path`; see ParameterDict::load().
+void load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
+                  const LoadOptions& options, const std::string& restore_prefix);
 /// Replaces the prefix `from` of a dictionary and of its parameters by `to`.
 void rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to);
 

@@ -66,9 +66,8 @@ Initializer Orthogonal(const OrthogonalOptions& o) {
     if (out.empty()) return;
     const auto rows = static_cast<std::size_t>(shape[0]);
     const std::size_t columns = out.size() / rows;
-    const auto draw = [&](std::span<double> row) {
-      normal ? fill_normal(row, 1, uniform) : fill_uniform(row, 1, uniform);
-    };
+    const Distribution drawn{normal ? Distribution::Kind::normal : Distribution::Kind::uniform, 1};
+    const auto draw = [&](std::span<double> row) { init::fill(row, drawn, uniform); };
     if (rows <= columns) {
       fill_orthogonal(out, columns, draw);
     } else {

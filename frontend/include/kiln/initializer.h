@@ -12,6 +12,10 @@
 
 namespace kiln {
 
+namespace detail {
+struct InitializerAccess;
+}  // namespace detail
+
 /// The initial values of a parameter. An immutable handle, cheap to copy. Random values come from a separate
 /// stream, restarted by random::seed: deferred initialisation does not shift the program's random numbers.
 class KILN_API Initializer {
@@ -47,6 +51,7 @@ class KILN_API Initializer {
   bool operator==(const Initializer& o) const;
 
  private:
+  friend struct detail::InitializerAccess;
   struct Impl;
   std::shared_ptr<const Impl> impl_;
 };

@@ -21,8 +21,8 @@ KILN_API MemoryReport memory_report(Device device = {});
 /// Sets the peak to the current level.
 KILN_API void reset_peak_memory(Device device = {});
 /// Returns freed blocks of the pool to the system: of the CPU all shared ones and those of this thread. The
-/// CPU's pool keeps at most a quarter of the machine's memory, or KILN_POOL_MAX_SIZE bytes (suffixes K, M,
-/// G).
+/// CPU's pool keeps at most 1 GiB, on small machines a sixteenth of the memory, or KILN_POOL_MAX_SIZE bytes
+/// (suffixes K, M, G).
 KILN_API void release_pooled_memory(Device device = {});
 /// The most that this process may use of a GPU's memory, freed blocks included; 0: all of it. An allocation
 /// beyond it throws as if the GPU had no more. Throws for the CPU, whose memory the system limits.

@@ -1,0 +1,12 @@
+#pragma once
+#include "runtime/tensor_type.h"
+
+#include <kiln/initializer.h>
+
+namespace kiln {
+
+/// A new array with the values of an initializer. Those of a distribution are made on all threads, with the
+/// same bits for any number of them. Takes one counter of the initializers' random stream.
+Tensor initial_values(const Initializer& initializer, const TensorType& type, Device device);
+
+}  // namespace kiln
