@@ -82,6 +82,7 @@ def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
 def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
 def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
+def Kiln_ExtendEnum : Kiln_Enum<"ExtendKind", ["edge", "reflect"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
 
 // The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
@@ -240,6 +241,18 @@ def PadOp : Kiln_Op<"pad"> {
   let arguments = (ins Kiln_Tensor:$x, TypedAttrInterface:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x $value $low $high attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def ExtendOp : Kiln_Op<"extend"> {
+  let summary = "x continued by `low` and `high` elements on each axis: its edges repeated, or itself reflected in them";
+  let description = [{
+    Along an axis of n elements, element i of the result is element s(i - low) of x. For `edge` s(j) = min(max(j, 0), n - 1). For
+    `reflect`, where `low` and `high` are below n, s(j) = last - |last - |j|| with last = n - 1.
+  }];
+  let arguments = (ins Kiln_ExtendEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$kind $x $low $high attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -178,6 +178,9 @@ class DialectBuilder final : public Primitives {
       case Kind::pad:
         return make(
             PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
+      case Kind::extend:
+        return make(
+            ExtendOp::create(b, loc_, type, static_cast<ExtendKind>(p.extend), in(0), ints(p.a), ints(p.b)));
       case Kind::concatenate: {
         return make(ConcatenateOp::create(b, loc_, type, unwrapped(operands), p.axis));
       }

@@ -28,6 +28,7 @@ static_assert(static_cast<int>(Compare::ge) == static_cast<int>(CompareKind::ge)
 static_assert(static_cast<int>(Binary::min) == static_cast<int>(BinaryKind::min));
 static_assert(static_cast<int>(Reduce::min) == static_cast<int>(ReduceKind::min));
 static_assert(static_cast<int>(Scatter::add) == static_cast<int>(ScatterKind::add));
+static_assert(static_cast<int>(Extend::reflect) == static_cast<int>(ExtendKind::reflect));
 
 void KilnDialect::initialize() {
   addOperations<
@@ -272,6 +273,13 @@ mlir::LogicalResult PadOp::verify() {
     return emitOpError("needs a value of its element type");
   return verify_type(*this,
                      [&] { return pad_type(type_of(getX()), to_shape(getLow()), to_shape(getHigh())); });
+}
+
+mlir::LogicalResult ExtendOp::verify() {
+  return verify_type(*this, [&] {
+    return extend_type(static_cast<Extend>(getKind()), type_of(getX()), to_shape(getLow()),
+                       to_shape(getHigh()));
+  });
 }
 
 mlir::LogicalResult ConcatenateOp::verify() {

@@ -399,6 +399,41 @@ Value clamped(Primitives& p, Value indices, std::int64_t extent) {
   return p.binary(Binary::min, p.binary(Binary::max, i, p.like(i, 0)), last);
 }
 
+/// Axis by axis, the last first: an element beside x has its gradient added to that of the element it is.
+Value of_extend(Primitives& p, const Taped& t, Value g) {
+  const Shape to = p.shape(t.operands[0]), &low = t.params.a, &high = t.params.b;
+  const bool reflects = t.params.extend == Extend::reflect;
+  for (int axis = to.rank(); axis-- > 0;) {
+    const std::int64_t n = to[at(axis)], l = low[at(axis)], h = high[at(axis)];
+    const auto part = [&](Value v, std::int64_t first, std::int64_t count) {
+      Shape start = Shape::filled(to.rank(), 0), limit = p.shape(v);
+      start[at(axis)] = first;
+      limit[at(axis)] = first + count;
+      return p.slice(v, start, limit, Shape::filled(to.rank(), 1));
+    };
+    Value sum = part(g, l, n);
+    const auto add = [&](Value beside, std::int64_t first) {
+      if (reflects) {
+        beside = p.reverse(beside, {axis});
+      } else {
+        TensorType edge = p.type(beside);
+        edge.shape[at(axis)] = 1;
+        Shape dims;
+        for (int i = 0; i < to.rank(); ++i) dims.push_back(i);
+        beside = sum_to(p, beside, edge, dims);
+      }
+      Shape start = Shape::filled(to.rank(), 0);
+      start[at(axis)] = first;
+      sum = p.insert(sum, p.add(part(sum, first, p.shape(beside)[at(axis)]), beside), start,
+                     Shape::filled(to.rank(), 1));
+    };
+    if (l > 0) add(part(g, 0, l), reflects ? 1 : 0);
+    if (h > 0) add(part(g, l + n, h), reflects ? n - 1 - h : n - 1);
+    g = sum;
+  }
+  return g;
+}
+
 std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
   const auto first = [&] { return t.operands[0]; };
   switch (t.kind) {
@@ -435,6 +470,8 @@ std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const W
       return {p.slice(g, low, limits(low, Shape::filled(low.rank(), 1), p.shape(first())),
                       Shape::filled(low.rank(), 1))};
     }
+    case Kind::extend:
+      return {of_extend(p, t, g)};
     case Kind::concatenate:
       return of_concatenate(p, t, g, wanted);
     case Kind::insert:

@@ -222,6 +222,13 @@ Value Primitives::pad(Value x, double value, const Shape& low, const Shape& high
   p.b = high;
   return record(Kind::pad, {{x}}, p, pad_type(type(x), low, high));
 }
+Value Primitives::extend(Extend how, Value x, const Shape& low, const Shape& high) {
+  Params p;
+  p.extend = how;
+  p.a = low;
+  p.b = high;
+  return record_unless_same(Kind::extend, x, p, extend_type(how, type(x), low, high));
+}
 Value Primitives::concatenate(std::span<const Value> parts, int axis) {
   std::vector<TensorType> types;
   for (Value v : parts) types.push_back(type(v));

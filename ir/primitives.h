@@ -75,6 +75,7 @@ enum class Binary {
 enum class Compare { eq, ne, lt, le, gt, ge };
 enum class Reduce { sum, sum_squares, prod, max, max_nnan, min };
 enum class Scatter { replace, add };
+enum class Extend { edge, reflect };
 
 /// A contraction of lhs (batch..., m, k) and rhs (batch..., k, n). Each operand may be stored with its last
 /// two axes transposed.
@@ -158,6 +159,8 @@ class Primitives {
   Value reverse(Value x, const Shape& axes);
   /// Pads with the constant `value`; low and high are per axis and not negative.
   Value pad(Value x, double value, const Shape& low, const Shape& high);
+  /// x continued beyond its ends by low and high elements per axis; x itself if there are none.
+  Value extend(Extend how, Value x, const Shape& low, const Shape& high);
   Value concatenate(std::span<const Value> parts, int axis);
   /// x with the slice start, start+step, ... (of update's extents) replaced by update.
   Value insert(Value x, Value update, const Shape& start, const Shape& step);
@@ -229,6 +232,7 @@ class Primitives {
     ConvSpec convolution;
     Window window;
     Scatter scatter{};
+    Extend extend{};
   };
   enum class Kind {
     unary,
@@ -247,6 +251,7 @@ class Primitives {
     slice,
     reverse,
     pad,
+    extend,
     concatenate,
     insert,
     gather,

@@ -210,6 +210,20 @@ ResultType pad_type(const TensorType& x, const Shape& low, const Shape& high) {
   }
   return TensorType{x.dtype, to};
 }
+ResultType extend_type(Extend how, const TensorType& x, const Shape& low, const Shape& high) {
+  ResultType to = pad_type(x, low, high);
+  if (to.mismatch()) return to;
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    // What a side needs: an edge is one element, a reflection does not repeat it.
+    const std::int64_t most = std::max(low[i], high[i]), needed = how == Extend::edge ? 1 : most + 1;
+    if (most > 0 && x.shape[i] < needed)
+      return Mismatch{
+          kiln::compose("cannot extend axis {} of {} by {} and {} elements", i, x.shape.str(), low[i],
+                        high[i]),
+          kiln::compose("axis {} of {} is too short to be extended by {} elements", i, x.shape.str(), most)};
+  }
+  return to;
+}
 ResultType concatenate_type(std::span<const TensorType> parts, std::int64_t axis) {
   if (parts.empty()) return Mismatch{"nothing to concatenate", "needs a part"};
   TensorType to = parts[0];

@@ -43,6 +43,7 @@ ResultType transpose_type(const TensorType& x, const Shape& permutation);
 ResultType slice_type(const TensorType& x, const Shape& start, const Shape& limit, const Shape& step);
 ResultType reverse_type(const TensorType& x, const Shape& axes);
 ResultType pad_type(const TensorType& x, const Shape& low, const Shape& high);
+ResultType extend_type(Extend how, const TensorType& x, const Shape& low, const Shape& high);
 ResultType concatenate_type(std::span<const TensorType> parts, std::int64_t axis);
 ResultType insert_type(const TensorType& x, const TensorType& update, const Shape& start, const Shape& step);
 ResultType gather_type(const TensorType& x, const TensorType& indices, std::int64_t axis);

@@ -13,8 +13,9 @@ namespace {
 
 /// Operations that code generation handles outside of fusions.
 bool stays(mlir::Operation* op) {
-  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::InsertOp, ir::ConstantOp, ir::ScatterOp,
-                   ir::SortOp, ir::CumulativeOp, ir::CheckBoundsOp, ir::RunLoopOp, ir::RunIfOp>(op);
+  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::ExtendOp, ir::InsertOp, ir::ConstantOp,
+                   ir::ScatterOp, ir::SortOp, ir::CumulativeOp, ir::CheckBoundsOp, ir::RunLoopOp,
+                   ir::RunIfOp>(op);
 }
 
 /// Emits the groups after the block's old operations, one new operation per group.

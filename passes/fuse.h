@@ -12,8 +12,8 @@ namespace kiln::passes {
 inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 
 /// Forms kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
-/// concatenate, pad, insert, scatter, sort, cumulative, loops and branches, constants that are not splats,
-/// and reshapes that only rename a buffer.
+/// concatenate, pad, extend, insert, scatter, sort, cumulative, loops and branches, constants that are not
+/// splats, and reshapes that only rename a buffer.
 ///
 /// * A contraction (packed_dot, packed_convolution) or a reduce takes its pointwise users as an epilogue, as
 ///   far as one value leaves the kernel.

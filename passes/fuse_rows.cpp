@@ -38,9 +38,9 @@ bool is_row_kernel(ir::FusionOp fusion) {
 bool stays_in_row(mlir::Value v, Shape rows) {
   const ir::View view = ir::view_of(v);
   const Shape base = ir::ranked(view.base).getShape();
-  if (view.offset != 0 || !begins_with(view.shape, rows) || !begins_with(base, rows)) return false;
+  if (view.offset < 0 || !begins_with(view.shape, rows) || !begins_with(base, rows)) return false;
   const std::int64_t row_elements = mlir::ShapedType::getNumElements(base.drop_front(rows.size()));
-  std::int64_t step = row_elements, last = 0;
+  std::int64_t step = row_elements, last = view.offset;  // of row 0
   for (std::size_t i = rows.size(); i-- > 0; step *= rows[i])
     if (rows[i] > 1 && view.strides[i] != step) return false;
   for (std::size_t i = rows.size(); i < view.shape.size(); ++i) {

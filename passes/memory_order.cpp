@@ -22,7 +22,8 @@ llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const
       return mlir::applyPermutation(mlir::invertPermutationVector(transpose.getPermutation()),
                                     source->second);
     }
-    if (!ir::is_pointwise(&op) && !llvm::isa<ir::ReduceWindowOp, ir::PadOp, ir::SliceOp, ir::ReverseOp>(op))
+    if (!ir::is_pointwise(&op) &&
+        !llvm::isa<ir::ReduceWindowOp, ir::PadOp, ir::ExtendOp, ir::SliceOp, ir::ReverseOp>(op))
       return {};
     for (mlir::Value v : op.getOperands())
       if (const auto known = orders.find(v); known != orders.end()) return known->second;

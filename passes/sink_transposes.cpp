@@ -58,7 +58,8 @@ class SinkTransposes final
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
     if (auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op)) return sink_repeats(broadcast);
     if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) return sink_split(reshape);
-    if (!ir::is_pointwise(op) && !llvm::isa<ir::PadOp, ir::SliceOp, ir::ConcatenateOp, ir::InsertOp>(op))
+    if (!ir::is_pointwise(op) &&
+        !llvm::isa<ir::PadOp, ir::ExtendOp, ir::SliceOp, ir::ConcatenateOp, ir::InsertOp>(op))
       return;
     // If more operands have the other order, the transposes stay before the operation.
     std::size_t moved = 0, in_memory = 0;
@@ -83,6 +84,9 @@ class SinkTransposes final
     if (auto pad = llvm::dyn_cast<ir::PadOp>(clone)) {
       pad.setLow(applyPermutation(pad.getLow(), back));
       pad.setHigh(applyPermutation(pad.getHigh(), back));
+    } else if (auto extend = llvm::dyn_cast<ir::ExtendOp>(clone)) {
+      extend.setLow(applyPermutation(extend.getLow(), back));
+      extend.setHigh(applyPermutation(extend.getHigh(), back));
     } else if (auto slice = llvm::dyn_cast<ir::SliceOp>(clone)) {
       slice.setStart(applyPermutation(slice.getStart(), back));
       slice.setLimit(applyPermutation(slice.getLimit(), back));

@@ -120,14 +120,15 @@ namespace {
 std::int64_t mirrored(std::int64_t i, std::int64_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 std::int64_t nearest(std::int64_t i, std::int64_t n) { return std::clamp<std::int64_t>(i, 0, n - 1); }
 
-void check_pad(const Shape& shape, const std::vector<std::int64_t>& widths, const std::string& mode) {
-  CAPTURE(shape.str(), widths, mode);
-  const Tensor x = numbered(shape, DType::f32);
+void check_pad(const Shape& shape, const std::vector<std::int64_t>& widths, const std::string& mode,
+               DType dtype = DType::f32) {
+  CAPTURE(shape.str(), widths, mode, name_of(dtype));
+  const Tensor x = numbered(shape, dtype);
   const auto padded = [&](F& f, const Tensors& in) {
     return Tensors{f.pad(in[0], {.mode = mode, .pad_width = widths})};
   };
   const Tensor y = everywhere(padded, {x})[0];
-  const auto values = x.to_vector<float>();
+  const auto values = x.astype(DType::f32).to_vector<float>();
   const auto source = mode == "edge" ? nearest : mirrored;
   std::vector<float> expected;
   for (std::int64_t number = 0; number < y.shape().elements(); ++number) {
@@ -141,7 +142,8 @@ void check_pad(const Shape& shape, const std::vector<std::int64_t>& widths, cons
     }
     expected.push_back(values[static_cast<std::size_t>(offset)]);
   }
-  CHECK(y.to_vector<float>() == expected);
+  CHECK(y.dtype() == dtype);
+  CHECK(y.astype(DType::f32).to_vector<float>() == expected);
 }
 
 }  // namespace
@@ -156,10 +158,58 @@ TEST_CASE("reflections and edges, along one axis and several") {
     check_pad({1, 20, 4, 2}, {0, 0, 0, 0, 3, 3, 1, 1}, mode);
   }
   check_pad({2, 3, 1, 1}, {0, 0, 0, 0, 3, 2, 0, 5}, "edge");
+  check_pad({2, 0, 3, 3}, {0, 0, 0, 0, 1, 1, 1, 1}, "edge");
   everywhere(
       [](F& f, const Tensors& in) {
         const Tensor turned = f.transpose(in[0], {.axes = {0, 3, 1, 2}}) * 2;
         return Tensors{f.pad(turned, {.mode = "reflect", .pad_width = {0, 0, 0, 0, 2, 2, 1, 3}}) + 1};
       },
       {random::normal(0, 1, {2, 6, 7, 3})});
+}
+
+TEST_CASE("extended rows of every form and type") {
+  const auto dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8,
+                              DType::i32, DType::i64, DType::boolean);
+  for (const std::string mode : {"reflect", "edge"}) {
+    check_pad({3, 75}, {0, 0, 70, 33}, mode, dtype);                  // lines, wider than registers
+    check_pad({4, 5, 6, 3}, {0, 0, 2, 1, 3, 2, 0, 0}, mode, dtype);   // blocks
+    check_pad({2, 4, 5, 66}, {1, 0, 2, 3, 1, 0, 0, 0}, mode, dtype);  // copies
+    check_pad({3, 3, 2, 3, 4, 2}, {1, 2, 0, 0, 1, 1, 0, 2, 0, 0, 1, 0}, mode, dtype);
+  }
+}
+
+TEST_CASE("gradients of elements beside an array are those of the elements they are") {
+  const auto dtype = GENERATE(DType::f32, DType::f16);
+  for (const std::string mode : {"reflect", "edge"})
+    for (const auto& widths : std::vector<std::vector<std::int64_t>>{
+             {0, 0, 0, 0, 3, 1, 4, 2}, {0, 0, 0, 0, 0, 2, 0, 0}, {0, 0, 0, 0, 2, 3, 5, 5}}) {
+      CAPTURE(mode, widths);
+      const Shape shape{2, 3, 4, 6};
+      const auto pad = [&](const Tensor& x) { return F::pad(x, {.mode = mode, .pad_width = widths}); };
+      // Small integers, whose sums are exact in any order.
+      const Tensor x = numbered(shape, DType::i64), place = pad(x);
+      std::vector<float> expected(static_cast<std::size_t>(shape.elements()));
+      std::vector<double> heads;
+      for (const std::int64_t i : place.to_vector<std::int64_t>()) {
+        heads.push_back(static_cast<double>(heads.size() % 7));
+        expected[static_cast<std::size_t>(i)] += static_cast<float>(heads.back());
+      }
+      Tensor at = x.astype(dtype);
+      at.attach_grad();
+      const Tensor y = autograd::record([&] { return pad(at); });
+      autograd::backward({y}, {Tensor(heads, place.shape()).astype(dtype)});
+      CHECK(at.grad().astype(DType::f32).to_vector<float>() == expected);
+    }
+}
+
+TEST_CASE("a reflection is one kernel of a CPU") {
+  for (const std::string mode : {"reflect", "edge"}) {
+    const Tensor x = drawn({2, 3, 5, 6});
+    const auto names = kernels_of(
+        [&](F& f, const Tensors& in) {
+          return Tensors{f.pad(in[0], {.mode = mode, .pad_width = {0, 0, 0, 0, 1, 2, 3, 4}})};
+        },
+        {x});
+    if (x.device().is_cpu()) CHECK(names.size() == 1);
+  }
 }

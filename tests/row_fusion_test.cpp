@@ -90,3 +90,13 @@ TEST_CASE("two results of a kernel that end in its row fusion have memory of the
     for (const Shape& shape : {Shape{2000, 7, 5}, Shape{301, 16, 17}, Shape{64, 1, 1031}})
       kernels_of(three, {drawn(shape).astype(dtype)});
 }
+
+TEST_CASE("a computed array is normalised group by group") {
+  const auto norm = [](F& f, const Tensors& in) {
+    return Tensors{f.GroupNorm(f.relu(in[0] + 1), in[1], in[2], {.num_groups = 8})};
+  };
+  const Tensors in{random::normal(0, 1, {2, 64, 56, 56}), random::normal(0, 1, {8}),
+                   random::normal(0, 1, {8})};
+  const auto names = kernels_of(norm, in);
+  if (in[0].device().is_cpu()) CHECK(names.size() == 1);
+}

@@ -160,6 +160,7 @@ class Scheduler {
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
+        .Case([&](ir::ExtendOp x) { schedule_extend(x); })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
         .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
         .Case([&](ir::RunIfOp i) { schedule_branch(i); })
@@ -312,6 +313,15 @@ class Scheduler {
   void schedule_pad(ir::PadOp pad) {
     add(launch_border(pad, target_.code()), {pad.getResult()}, pad);
     copy_into(pad.getX(), ir::inner_of(pad), pad);
+  }
+
+  /// On a GPU each part of the result is copied by itself: what lies before, in and behind x along each axis.
+  void schedule_extend(ir::ExtendOp extend) {
+    if (!target_.gpu())
+      return add(launch_extend(extend, target_.code()), {extend.getX(), extend.getResult()}, extend);
+    const DType dtype = ir::to_tensor_type(extend.getType()).dtype;
+    for (const StridedBox& part : parts_of(extend))
+      add(launch_gpu_copy(part, dtype, extend->getLoc()), {extend.getX(), extend.getResult()}, extend);
   }
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.

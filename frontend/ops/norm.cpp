@@ -152,7 +152,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
   Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
-  Statistics s = statistics(p, x, {2});
+  Statistics s = statistics_in_one_pass(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
   y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, p.reshape(y, shape), p.dtype(in[0])), convert(p, s.mean, p.dtype(in[0])),

@@ -208,50 +208,6 @@ void split_v2_shape(ShapeFacts& f, const Attrs& a) {
     f.sum(parts, {f.in[0], *axis});
 }
 
-/// What lies before, at or behind an array along an axis.
-enum class Side { before, itself, behind };
-
-/// The `count` elements beside x along an axis: the nearest one repeated, or the others mirrored in it.
-Value beside(Primitives& p, Value x, int axis, Side side, std::int64_t count, bool repeats) {
-  const std::int64_t n = p.shape(x)[at(axis)];
-  if (repeats) {
-    Shape to = p.shape(x);
-    to[at(axis)] = count;
-    const std::int64_t nearest = side == Side::before ? 0 : n - 1;
-    return p.broadcast_to(cut(p, x, axis, nearest, nearest + 1), to);
-  }
-  const std::int64_t first = side == Side::before ? 1 : n - 1 - count;
-  return p.reverse(cut(p, x, axis, first, first + count), {axis});
-}
-
-/// Each part of the result is copied once, from x: also those beside it along several axes.
-Value pad_from_itself(Primitives& p, Value x, const Shape& low, const Shape& high, bool repeats) {
-  const Shape shape = p.shape(x);
-  const int rank = shape.rank();
-  Shape whole = shape, sides;  // three of each axis
-  for (int i = 0; i < rank; ++i) {
-    whole[at(i)] += low[at(i)] + high[at(i)];
-    sides.push_back(3);
-  }
-  if (whole == shape) return x;
-  Value y = p.full({p.dtype(x), whole}, 0);
-  ir::for_each_index(sides, [&](const Shape& index) {
-    Value part = x;
-    Shape start = Shape::filled(rank, 0);
-    for (int i = 0; i < rank; ++i) {
-      const auto side = static_cast<Side>(index[at(i)]);
-      if (side != Side::before) start[at(i)] = low[at(i)];
-      if (side == Side::itself) continue;
-      const std::int64_t count = side == Side::before ? low[at(i)] : high[at(i)];
-      if (count == 0) return;
-      if (side == Side::behind) start[at(i)] += shape[at(i)];
-      part = beside(p, part, i, side, count, repeats);
-    }
-    y = p.insert(y, part, start, Shape::filled(rank, 1));
-  });
-  return y;
-}
-
 Values pad(Primitives& p, Args in, const Attrs& a) {
   const std::vector<std::int64_t> width = long_tuple(a, "pad_width");
   int rank = p.shape(in[0]).rank();
@@ -272,7 +228,7 @@ Values pad(Primitives& p, Args in, const Attrs& a) {
     if (!edge && (l >= n || h >= n) && (l != 0 || h != 0))
       fail("Pad cannot reflect {} and {} elements of axis {} with {}", l, h, i, n);
   }
-  return {pad_from_itself(p, in[0], low, high, edge)};
+  return {p.extend(edge ? ir::Extend::edge : ir::Extend::reflect, in[0], low, high)};
 }
 void pad_shape(ShapeFacts& f, const Attrs& a) {
   f.ranks(f.in[0], f.out[0]);

@@ -90,3 +90,15 @@ func.func @columns(%x: tensor<4x32x32x64xf32>, %s: tensor<64xf32>) -> tensor<64x
   %4 = kiln.binary mul %3, %s : tensor<64xf32>
   return %4 : tensor<64xf32>
 }
+
+// The second kernel also reads one element of each row of the first that does not begin the row.
+// CHECK-LABEL: func.func @element_of_row
+// CHECK-COUNT-2: kiln.row_fusion = array<i64: 0, 1024,
+func.func @element_of_row(%x: tensor<1024x256xf32>) -> (tensor<1024x256xf32>, tensor<1024xf32>) {
+  %0 = kiln.unary exp %x : tensor<1024x256xf32>
+  %1 = kiln.slice %0 [0, 100] to [1024, 101] by [1, 1] : tensor<1024x256xf32> -> tensor<1024x1xf32>
+  %2 = kiln.broadcast %1 [0, 1] : tensor<1024x1xf32> -> tensor<1024x256xf32>
+  %3 = kiln.binary sub %0, %2 : tensor<1024x256xf32>
+  %4 = kiln.reduce sum %3 [1] : tensor<1024x256xf32> -> tensor<1024xf32>
+  return %0, %4 : tensor<1024x256xf32>, tensor<1024xf32>
+}

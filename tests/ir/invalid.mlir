@@ -97,6 +97,22 @@ func.func @pad(%x: tensor<6xf32>) {
 
 // -----
 
+func.func @extend_too_far(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{axis 1 of (2, 3) is too short to be extended by 3 elements}}
+  %0 = kiln.extend reflect %x [1, 0] [0, 3] : tensor<2x3xf32> -> tensor<3x6xf32>
+  return
+}
+
+// -----
+
+func.func @extend_nothing(%x: tensor<0xf32>) {
+  // expected-error @+1 {{axis 0 of (0,) is too short to be extended by 1 elements}}
+  %0 = kiln.extend edge %x [0] [1] : tensor<0xf32> -> tensor<1xf32>
+  return
+}
+
+// -----
+
 func.func @pad_negative(%x: tensor<6xf32>) {
   // expected-error @+1 {{cannot cut: pads are not negative}}
   %0 = kiln.pad %x 0.0 : f32 [-1] [1] : tensor<6xf32> -> tensor<6xf32>

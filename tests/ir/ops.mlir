@@ -53,6 +53,8 @@ func.func @movement(%x: tensor<3xf32>, %i: tensor<2x2xi32>) -> tensor<2x2x2xf32>
   %7 = kiln.insert %3 into %6 [1, 0] by [1, 5] : tensor<2x2xf32> into tensor<3x6xf32>
   // CHECK: kiln.gather %2 %arg1 axis 1 : tensor<2x3xf32>, tensor<2x2xi32> -> tensor<2x2x2xf32>
   %8 = kiln.gather %2 %i axis 1 : tensor<2x3xf32>, tensor<2x2xi32> -> tensor<2x2x2xf32>
+  // CHECK: kiln.extend reflect %2 [1, 0] [0, 2] : tensor<2x3xf32> -> tensor<3x5xf32>
+  %9 = kiln.extend reflect %2 [1, 0] [0, 2] : tensor<2x3xf32> -> tensor<3x5xf32>
   return %8 : tensor<2x2x2xf32>
 }
 

@@ -45,12 +45,17 @@ Launch launch_cumulative(ir::CumulativeOp cumulative, const CpuTarget& target);
 /// The border that a pad puts around its operand, into operand 0.
 Launch launch_border(ir::PadOp pad, const CpuTarget& target);
 
+/// Operand 0 continued beyond its ends, to operand 1.
+Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target);
+
 /// A copy from one strided view to another: operand 0 to operand 1. Strides and offsets are in elements.
 struct StridedBox {
   llvm::SmallVector<std::int64_t, 6> shape;
   llvm::SmallVector<std::int64_t, 6> from_strides, to_strides;
   std::int64_t from_offset = 0, to_offset = 0;
 };
+/// The result of an extension as copies of boxes of its operand.
+std::vector<StridedBox> parts_of(ir::ExtendOp extend);
 Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, mlir::Location loc);
 
 /// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.

@@ -1,0 +1,246 @@
+// An array continued beyond its ends: every element of the result is written once, row by row.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/scalar_expr.h"
+#include "ir/views.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Value = mlir::Value;
+
+struct Axis {
+  std::int64_t extent = 1;  // of the result
+  std::int64_t low = 0;
+  std::int64_t inner = 1;   // of the operand
+  std::int64_t stride = 0;  // of the operand, in elements
+  bool is_extended() const { return inner != extent; }
+};
+
+/// What a row of the result is, contiguous in memory.
+enum class RowKind {
+  copy,    // of a row of the operand
+  line,    // of single elements along an extended axis
+  blocks,  // an extended axis of blocks, each contiguous in the operand
+};
+
+/// Blocks from this size on are rows of their own: the loops around a row are cheap beside it, and threads
+/// have more rows to divide.
+constexpr std::int64_t least_elements_of_copies = 64;
+
+/// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
+struct Rows {
+  llvm::SmallVector<Axis> outer;
+  Axis along;              // the extended axis of a line or of blocks
+  std::int64_t block = 1;  // elements, of a copy the whole row
+  std::int64_t count = 1;  // of rows
+  RowKind kind = RowKind::copy;
+
+  explicit Rows(ir::ExtendOp extend) {
+    const auto shape = extend.getType().getShape(), inner = ir::ranked(extend.getX()).getShape();
+    std::size_t last = shape.size();
+    while (last > 0 && shape[last - 1] == inner[last - 1]) block *= shape[--last];
+    const auto axis = [&](std::size_t i) {
+      return Axis{shape[i], extend.getLow()[i], inner[i],
+                  mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
+    };
+    if (last > 0 && block < least_elements_of_copies) {
+      along = axis(--last);
+      kind = block == 1 ? RowKind::line : RowKind::blocks;
+    }
+    for (std::size_t i = 0; i < last; ++i) {
+      count *= shape[i];
+      const Axis next = axis(i);
+      if (outer.empty() || outer.back().is_extended() || next.is_extended())
+        outer.push_back(next);
+      else
+        outer.back() = {outer.back().extent * next.extent, 0, outer.back().inner * next.inner, next.stride};
+    }
+  }
+  std::int64_t elements() const { return along.extent * block; }
+};
+
+constexpr ParamNames names{"block", "low", "inner", "extent"};
+constexpr ParamNames axis_names{"extent", "low", "inner", "stride"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+class Emitter {
+ public:
+  Emitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
+      : e(e), dtype_(dtype), reflects_(how == ir::ExtendKind::reflect), lanes_(lanes) {}
+
+  /// The index in an axis of `inner` elements of the one at `j`, which may be beyond its ends.
+  Value source(Value j, Value inner) {
+    const Value zero = e.index(0), last = e.sub(inner, e.index(1));
+    if (!reflects_) return e.min(e.max(j, zero), last);
+    const auto magnitude = [&](Value v) { return e.max(v, e.sub(zero, v)); };
+    return e.sub(last, magnitude(e.sub(last, magnitude(j))));
+  }
+
+  void copy(Value to, Value from, Value count) {
+    chunks(count, [&](Value i, int lanes, Value left) {
+      const Value mask = left ? e.mask_below(left, lanes) : Value();
+      store(e.load(element(from, i), dtype_, lanes, mask), to, i, lanes, mask);
+    });
+  }
+
+  /// `count` elements beside a line: those that lie from `nearest` on, in the order of memory or, if
+  /// `backwards`, against it; or that element repeated.
+  void side_of_line(Value to, Value nearest, Value count) {
+    if (!reflects_) {
+      const Value edge = e.load_scalar(nearest, dtype_);
+      return chunks(count, [&](Value i, int lanes, Value left) {
+        store(e.splat(edge, lanes), to, i, lanes, left ? e.mask_below(left, lanes) : Value());
+      });
+    }
+    chunks(count, [&](Value i, int lanes, Value left) {
+      // Lane 0 of the result is the last lane in memory.
+      const Value from = element(nearest, e.sub(e.index(1 - lanes), i));
+      if (lanes == 1) return store(e.load(from, dtype_, 1), to, i, 1, {});
+      Value mask, from_mask;
+      if (left) {
+        mask = e.mask_below(left, lanes);
+        from_mask = reversed(mask, lanes);
+      }
+      store(reversed(e.load(from, dtype_, lanes, from_mask), lanes), to, i, lanes, mask);
+    });
+  }
+
+ private:
+  using Chunk = std::function<void(Value i, int lanes, Value left)>;
+  /// Whole registers of `count` elements, then the `left` ones masked.
+  void chunks(Value count, const Chunk& chunk) {
+    const Value width = e.index(lanes_), whole = e.mul(e.div(count, width), width);
+    e.loop(e.index(0), whole, width, [&](Value i) { chunk(i, lanes_, {}); });
+    if (lanes_ > 1) e.when(e.less(whole, count), [&] { chunk(whole, lanes_, e.sub(count, whole)); });
+  }
+
+  Value reversed(Value v, int lanes) {
+    llvm::SmallVector<std::int32_t> order;
+    for (std::int32_t lane = lanes; lane-- > 0;) order.push_back(lane);
+    return e.shuffle(v, v, order);
+  }
+  Value element(Value base, Value i) { return e.element(base, i, dtype_); }
+  void store(Value v, Value to, Value i, int lanes, Value mask) {
+    e.store(v, element(to, i), dtype_, lanes, mask);
+  }
+
+  KernelBuilder& e;
+  DType dtype_;
+  bool reflects_;
+  int lanes_;
+};
+
+}  // namespace
+
+Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
+  const Rows rows(extend);
+  const DType dtype = dtype_of_value(extend.getResult());
+  const ir::ExtendKind how = extend.getKind();
+  const int lanes = target.lanes(size_of(dtype));
+  const RowKind kind = rows.kind;
+  const auto is_extended = llvm::map_to_vector(rows.outer, [](const Axis& a) { return a.is_extended(); });
+
+  std::string key =
+      fmt::format("extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
+                  kind == RowKind::copy   ? "copy"
+                  : kind == RowKind::line ? "line"
+                                          : "blocks");
+  for (const bool extended : is_extended) key += extended ? "+" : "-";
+  Launch launch{{name_of_location(extend.getLoc()), key, extend.getLoc(), {}}, {}};
+  Params::append(launch.params, {{"block", rows.block},
+                                 {"low", rows.along.low},
+                                 {"inner", rows.along.inner},
+                                 {"extent", rows.along.extent}});
+  for (const Axis& axis : rows.outer)
+    AxisParams::append(
+        launch.params,
+        {{"extent", axis.extent}, {"low", axis.low}, {"inner", axis.inner}, {"stride", axis.stride}});
+  launch.extent = extend.getType().getNumElements() == 0 ? 0 : rows.count;
+  launch.grain = grain_for(rows.count, rows.elements());
+
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    Emitter row(e, dtype, how, lanes);
+    const Value zero = e.index(0), one = e.index(1), block = params["block"], low = params["low"],
+                inner = params["inner"], extent = params["extent"], length = e.mul(extent, block),
+                inner_length = e.mul(inner, block), behind = e.add(low, inner);
+    const Value x = e.buffer(args.buffers, 0), y = e.buffer(args.buffers, 1);
+    const auto at = [&](Value base, Value i) { return e.element(base, i, dtype); };
+    const auto write = [&](Value to, Value from) {
+      if (kind == RowKind::copy) return row.copy(to, from, block);
+      row.copy(at(to, e.mul(low, block)), from, inner_length);
+      if (kind == RowKind::line) {
+        const bool reflects = how == ir::ExtendKind::reflect;
+        row.side_of_line(to, reflects ? at(from, low) : from, low);
+        row.side_of_line(at(to, behind), at(from, e.sub(inner, e.index(reflects ? 2 : 1))),
+                         e.sub(extent, behind));
+        return;
+      }
+      const auto side = [&](Value first, Value end) {
+        e.loop(first, end, one, [&](Value i) {
+          row.copy(at(to, e.mul(i, block)), at(from, e.mul(row.source(e.sub(i, low), inner), block)), block);
+        });
+      };
+      side(zero, low);
+      side(behind, extent);
+    };
+
+    const std::size_t rank = is_extended.size();
+    const auto axis = [&](std::size_t i) { return params.group<AxisParams>(i); };
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
+    // The index of a row along each axis counts up as the digits of a number do: a division costs more than
+    // the elements of a short row.
+    e.loop(args.begin, args.end, one, e.coordinates(args.begin, extents),
+           [&](Value r, mlir::ValueRange index) {
+             Value from = zero;
+             llvm::SmallVector<Value> next(index);
+             Value step = one;
+             for (std::size_t i = rank; i-- > 0;) {
+               const Value source =
+                   is_extended[i] ? row.source(e.sub(index[i], axis(i)["low"]), axis(i)["inner"]) : index[i];
+               from = e.add(from, e.mul(source, axis(i)["stride"]));
+               const Value moved = e.add(index[i], step);
+               const Value goes_on = e.less(moved, extents[i]);
+               next[i] = e.select(goes_on, moved, zero);
+               step = e.select(goes_on, zero, step);
+             }
+             write(at(y, e.mul(r, length)), at(x, from));
+             return next;
+           });
+  };
+  return launch;
+}
+
+std::vector<StridedBox> parts_of(ir::ExtendOp extend) {
+  const ir::View x = ir::View::whole(extend.getX()), y = ir::View::whole(extend.getResult());
+  const bool reflects = extend.getKind() == ir::ExtendKind::reflect;
+  std::vector<StridedBox> parts(1);
+  for (std::size_t i = 0; i < y.shape.size(); ++i) {
+    const std::int64_t low = extend.getLow()[i], n = x.shape[i], stride = x.strides[i];
+    std::vector<StridedBox> longer;
+    const auto add = [&](std::int64_t to, std::int64_t count, std::int64_t from, std::int64_t step) {
+      if (count == 0) return;
+      for (StridedBox part : parts) {
+        part.shape.push_back(count);
+        part.from_strides.push_back(step * stride);
+        part.to_strides.push_back(y.strides[i]);
+        part.from_offset += from * stride;
+        part.to_offset += to * y.strides[i];
+        longer.push_back(std::move(part));
+      }
+    };
+    const std::int64_t step = reflects ? -1 : 0;
+    add(0, low, reflects ? low : 0, step);
+    add(low, n, 0, 1);
+    add(low + n, y.shape[i] - low - n, reflects ? n - 2 : n - 1, step);
+    parts = std::move(longer);
+  }
+  return parts;
+}
+
+}  // namespace kiln::codegen
