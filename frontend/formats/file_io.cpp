@@ -79,7 +79,7 @@ void InputFile::error(std::string_view problem) const {
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
-  constexpr std::int64_t grain = std::int64_t{1} << 20;
+  constexpr std::int64_t grain = std::int64_t{4} << 20;
   constexpr int cut = -1;
   std::atomic<int> problem{0};
   parallel_ranges(static_cast<std::int64_t>(out.size()), grain, [&](std::int64_t begin, std::int64_t end) {

@@ -18,9 +18,10 @@ using detail::TensorAccess;
 
 namespace {
 
-/// Elements per part of a loop over memory: long enough that a thread is worth waking.
+/// Elements per part of a loop over memory: some huge pages. Smaller arrays start no workers, so that a child
+/// of fork() in a program that only made arrays may start its own (runtime/threads.h).
 std::int64_t grain_of(std::size_t width) {
-  constexpr std::size_t bytes = std::size_t{1} << 18;
+  constexpr std::size_t bytes = std::size_t{4} << 20;
   return static_cast<std::int64_t>(bytes / width);
 }
 
