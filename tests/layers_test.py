@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "runtime/cuda": ["runtime"],
     "ir": ["runtime"],
     "passes": ["ir", "runtime"],
-    "codegen/cpu": ["passes"],
+    "codegen/cpu": ["passes", "runtime"],
     "codegen/driver": [
         "codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "ir", "passes", "runtime"],
     "codegen/cuda": ["codegen/cpu/kernels", "codegen/cpu/loops", "ir", "passes", "runtime", "runtime/cuda"],
