@@ -128,7 +128,7 @@ const Function kFunctions[] = {
     {KILN_FUNCTION(log, std::log(x)), 1, 1, 0x43c221b8, 0xba5996f0},
     {KILN_FUNCTION(log2, std::log2(x)), 0.51, 2, 0xe4f3fb34, 0xd89324ed},
     {KILN_FUNCTION(log10, std::log10(x)), 0.51, 2, 0xbdf8b413, 0x9cc5c1cc},
-    {KILN_FUNCTION(log1p, std::log1p(x)), 0.51, 2, 0x42482745, 0x577401c4},
+    {KILN_FUNCTION(log1p, std::log1p(x)), 1.53, 2, 0xeb95d30e, 0x577401c4},
     {KILN_FUNCTION(sin, std::sin(x)), 1.1, 1, 0xf255861a, 0x04210b05},
     {KILN_FUNCTION(cos, std::cos(x)), 1.1, 1, 0x1a8a377e, 0xa8a3f021},
     {KILN_FUNCTION(tan, std::tan(x)), 0.51, 2.5, 0xe9b7a2a2, 0xc0cc7684},

@@ -44,18 +44,45 @@ Num log_small(Num f, Digits digits) {
   return half - s * fma(w, r, half);
 }
 
+/// The exponent e of y = 2^e (1 + f), f in [-1/3, 1/3), as an integer; y is positive and not subnormal.
+Num exponent_f32(Num y) { return (bits(y) - 0x3f2aaaab) >> 23; }
+Num rest_f32(Num y, Num e) { return from_bits(bits(y) - (e << 23)) - 1; }
+
+/// log(2^n (1 + f))
+Num log_of_parts_f32(Num n, Num f) {
+  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
+                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
+  return fma(n, 0x1.62e43p-1, fma(f * f, fma(p, f, -0.5), f));
+}
+
+/// 1 + x is `u` + `lost`, where u is rounded (Dekker 1971). For x > -1.
+struct OnePlus {
+  Num u, lost;
+};
+OnePlus one_plus(Num x) {
+  Num u = x + 1;
+  Num back = u - 1;
+  return {u, (1 - (u - back)) + (x - back)};
+}
+
 }  // namespace
 
 Num log_f32(Num x) {
   Num subnormal = lt(x, 0x1p-126);
   Num y = select(subnormal, x * 0x1p23, x);
-  Num e = (bits(y) - 0x3f2aaaab) >> 23;  // 1 + f in [2/3, 4/3)
-  Num f = from_bits(bits(y) - (e << 23)) - 1;
+  Num e = exponent_f32(y);
   Num n = float_from_signed(e, 32) + select(subnormal, -23.0, x.constant(0));
-  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
-                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
-  Num log_m = fma(f * f, fma(p, f, -0.5), f);
-  return with_limits(x, fma(n, 0x1.62e43p-1, log_m));
+  return with_limits(x, log_of_parts_f32(n, rest_f32(y, e)));
+}
+
+Num log1p_f32(Num x) {
+  auto [u, lost] = one_plus(x);  // u is 0 or at least 2^-24: not subnormal
+  Num e = exponent_f32(u);
+  // 1 + f is (u + lost) / 2^e: f is exactly x where e is 0.
+  Num power = from_bits(0x3f800000 - (e << 23));
+  Num f = rest_f32(u, e) + select(lt(u, 0x1p60), lost * power, 0);
+  Num y = with_limits(u, log_of_parts_f32(float_from_signed(e, 32), f));
+  return select(eq(x, 0), x, y);
 }
 
 Num log(Num x, Digits digits) {
@@ -80,9 +107,7 @@ Num log10(Num x, Digits digits) {
 }
 
 Num log1p(Num x, Digits digits) {
-  Num u = x + 1;
-  Num back = u - 1;
-  Num lost = (1 - (u - back)) + (x - back);  // what the rounding of u left out
+  auto [u, lost] = one_plus(x);
   Num correction = select(gt(u, 0) & lt(u, 0x1p60), lost / u, 0);
   // u is 0 or at least 2^-53: not subnormal.
   Num y = log(u, Digits::single == digits ? digits : Digits::full) + correction;

@@ -116,6 +116,8 @@ Num float_unary(Unary op, Num x) {
       return exp2_f32(x);
     case Unary::log:
       return log_f32(x);
+    case Unary::log1p:
+      return log1p_f32(x);
     case Unary::sin:
       return sin_f32(x);
     case Unary::cos:
