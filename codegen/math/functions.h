@@ -30,6 +30,9 @@ Num exp_moderate_f32(Num x);     ///< the same for |x| <= 88 and NaN only, and 0
 Num exp_nonpositive_f32(Num x);  ///< the same for x <= 88 and NaN
 Num exp2_f32(Num x);             ///< 0.8 ULP
 Num log_f32(Num x);              ///< 1 ULP
+Num log2_f32(Num x);             ///< 1 ULP
+Num log10_f32(Num x);            ///< 1 ULP
+Num log1p_f32(Num x);            ///< 1 ULP
 Num sin_f32(Num x);              ///< 1.1 ULP
 Num cos_f32(Num x);              ///< 1.1 ULP
 Num tanh_f32(Num x);             ///< 1.5 ULP

@@ -116,6 +116,12 @@ Num float_unary(Unary op, Num x) {
       return exp2_f32(x);
     case Unary::log:
       return log_f32(x);
+    case Unary::log2:
+      return log2_f32(x);
+    case Unary::log10:
+      return log10_f32(x);
+    case Unary::log1p:
+      return log1p_f32(x);
     case Unary::sin:
       return sin_f32(x);
     case Unary::cos:
@@ -297,6 +303,9 @@ int registers_at_once(Unary op, DType dtype) {
     case Unary::exp_nonpositive:
     case Unary::exp2:
     case Unary::log:
+    case Unary::log2:
+    case Unary::log10:
+    case Unary::log1p:
     case Unary::erf:
     case Unary::tanh:
       return dtype == DType::f64 ? through_f64 : 4;
