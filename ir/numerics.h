@@ -12,7 +12,7 @@ namespace kiln::ir {
 ///   convolution and its weights' gradient.
 /// * 6: the statistics of a batch are sums of differences from an element of it; transposed convolutions
 ///   with strides to few filters are sums of the products of taps; sin and cos of f32 are computed in f32.
-/// * 7: log2, log10 and log1p of f32 are computed in f32.
+/// * 7: log2, log10, log1p, tan, asin, acos and atan of f32 are computed in f32.
 inline constexpr int numerics_version = 7;
 
 }  // namespace kiln::ir

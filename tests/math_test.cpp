@@ -121,7 +121,7 @@ struct Function {
   std::uint32_t hash32, hash64;  // of the results on arguments()
 };
 #define KILN_FUNCTION(name, reference) \
-  #name, [](const Tensor& x) { return nd::name(x); }, [](long double x) { return reference; }
+#name, [](const Tensor& x) { return nd::name(x); }, [](long double x) { return reference; }
 const Function kFunctions[] = {
     {KILN_FUNCTION(exp, std::exp(x)), 1, 1, 0x863a0e2c, 0x3ffbde5d},
     {KILN_FUNCTION(expm1, std::expm1(x)), 0.51, 2.5, 0xb280463c, 0x1e367bd3},
@@ -131,10 +131,10 @@ const Function kFunctions[] = {
     {KILN_FUNCTION(log1p, std::log1p(x)), 1, 2, 0xcddff78b, 0x577401c4},
     {KILN_FUNCTION(sin, std::sin(x)), 1.1, 1, 0xf255861a, 0x04210b05},
     {KILN_FUNCTION(cos, std::cos(x)), 1.1, 1, 0x1a8a377e, 0xa8a3f021},
-    {KILN_FUNCTION(tan, std::tan(x)), 0.51, 2.5, 0xe9b7a2a2, 0xc0cc7684},
-    {KILN_FUNCTION(arcsin, std::asin(x)), 0.51, 2, 0x352e885e, 0x2cb037e1},
-    {KILN_FUNCTION(arccos, std::acos(x)), 0.51, 2, 0xb61b0b79, 0x22c40aca},
-    {KILN_FUNCTION(arctan, std::atan(x)), 0.51, 2, 0x40661b19, 0xbfda7363},
+    {KILN_FUNCTION(tan, std::tan(x)), 1.2, 2.5, 0x1b32394d, 0xc0cc7684},
+    {KILN_FUNCTION(arcsin, std::asin(x)), 0.8, 2, 0x867b00be, 0x2cb037e1},
+    {KILN_FUNCTION(arccos, std::acos(x)), 1, 2, 0x23310629, 0x22c40aca},
+    {KILN_FUNCTION(arctan, std::atan(x)), 1, 2, 0x0ffc717f, 0xbfda7363},
     {KILN_FUNCTION(sinh, std::sinh(x)), 0.51, 3, 0xfcbbc422, 0x23c4ff84},
     {KILN_FUNCTION(cosh, std::cosh(x)), 0.51, 2, 0x468ff65e, 0x15ba452d},
     {KILN_FUNCTION(tanh, std::tanh(x)), 1.5, 2.5, 0x65b82de2, 0x4e77abfd},
@@ -184,9 +184,11 @@ long double floor_mod(long double a, long double b) {
   long double r = std::fmod(a, b);
   return r != 0 && (r < 0) != (b < 0) && !std::isnan(b) ? r + b : r;
 }
-#define KILN_BINARY(name, reference)                                      \
-  #name, [](const Tensor& x, const Tensor& y) { return nd::name(x, y); }, \
-      [](long double x, long double y) -> long double { return reference; }
+#define KILN_BINARY(name, reference)                                    \
+#name, [](const Tensor& x,                                            \
+            const Tensor& y) { return nd::name(x, y); },                \
+                                                      [](long double x, \
+                                                         long double y) -> long double { return reference; }
 const Binary kBinaries[] = {
     {KILN_BINARY(power, std::pow(x, y)), 0.51, 3, 0x79fd7a07, 0xda56bce4},
     {KILN_BINARY(hypot, std::hypot(x, y)), 0.51, 1.5, 0x01a9caf1, 0x769d2740},

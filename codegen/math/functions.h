@@ -35,6 +35,10 @@ Num log10_f32(Num x);            ///< 1 ULP
 Num log1p_f32(Num x);            ///< 1 ULP
 Num sin_f32(Num x);              ///< 1.1 ULP
 Num cos_f32(Num x);              ///< 1.1 ULP
+Num tan_f32(Num x);              ///< 1.2 ULP
+Num asin_f32(Num x);             ///< 0.8 ULP
+Num acos_f32(Num x);             ///< 1 ULP
+Num atan_f32(Num x);             ///< 1 ULP
 Num tanh_f32(Num x);             ///< 1.5 ULP
 Num erf_f32(Num x);              ///< 1.25 ULP
 

@@ -126,6 +126,14 @@ Num float_unary(Unary op, Num x) {
       return sin_f32(x);
     case Unary::cos:
       return cos_f32(x);
+    case Unary::tan:
+      return tan_f32(x);
+    case Unary::asin:
+      return asin_f32(x);
+    case Unary::acos:
+      return acos_f32(x);
+    case Unary::atan:
+      return atan_f32(x);
     case Unary::tanh:
       return tanh_f32(x);
     case Unary::erf:
@@ -312,6 +320,10 @@ int registers_at_once(Unary op, DType dtype) {
     case Unary::expm1:
     case Unary::sin:
     case Unary::cos:
+    case Unary::tan:
+    case Unary::asin:
+    case Unary::acos:
+    case Unary::atan:
       return dtype == DType::f64 ? through_f64 : 2;
     default:
       return through_f64;
