@@ -73,6 +73,12 @@ void add_operators() {
   add_on("cos", [](F& f, const Tensors& in) { return f.cos(in[0]); }, {million});
   add_on("expm1", [](F& f, const Tensors& in) { return f.expm1(in[0]); }, {million});
   add_on("log1p", [](F& f, const Tensors& in) { return f.log1p(f.abs(in[0])); }, {million});
+  add_on("log2", [](F& f, const Tensors& in) { return f.log2(f.abs(in[0])); }, {million});
+  add_on("log10", [](F& f, const Tensors& in) { return f.log10(f.abs(in[0])); }, {million});
+  add_on("tan", [](F& f, const Tensors& in) { return f.tan(in[0]); }, {million});
+  add_on("arcsin", [](F& f, const Tensors& in) { return f.arcsin(f.clip(in[0], -1, 1)); }, {million});
+  add_on("arccos", [](F& f, const Tensors& in) { return f.arccos(f.clip(in[0], -1, 1)); }, {million});
+  add_on("arctan", [](F& f, const Tensors& in) { return f.arctan(in[0]); }, {million});
   const Shape images{8, 64, 56, 56}, channels{64};
   add_on("reflect3",
          [](F& f, const Tensors& in) {

@@ -13,8 +13,8 @@ namespace kiln::ir {
 /// * 6: the statistics of a batch are sums of differences from an element of it; transposed convolutions
 ///   with strides to few filters are sums of the products of taps; sin and cos of f32 are computed in f32.
 /// * 7: gradients of reflections and repeated edges are added axis by axis, the last axis first; the
-///   statistics of GroupNorm are sums of differences from an element of the group; log1p of f32 is computed in
-///   f32.
+///   statistics of GroupNorm are sums of differences from an element of the group; log2, log10, log1p,
+///   tan, asin, acos and atan of f32 are computed in f32.
 inline constexpr int numerics_version = 7;
 
 }  // namespace kiln::ir

@@ -44,7 +44,12 @@ for axis in (0, 1):
     add(f"cumsum{axis}", [(2000, 2000)], lambda x, axis=axis: x.cumsum(axis))
 for function in ("sin", "cos", "expm1"):
     add(function, [(1000000,)], getattr(torch, function))
-add("log1p", [(1000000,)], lambda x: x.abs().log1p())
+for function in ("log1p", "log2", "log10"):
+    add(function, [(1000000,)], lambda x, f=getattr(torch, function): f(x.abs()))
+add("tan", [(1000000,)], torch.tan)
+for function in ("arcsin", "arccos"):
+    add(function, [(1000000,)], lambda x, f=getattr(torch, function): f(x.clip(-1, 1)))
+add("arctan", [(1000000,)], torch.arctan)
 images = (8, 64, 56, 56)
 add("reflect3", [images], lambda x: F.pad(x, (3, 3, 3, 3), mode="reflect"))
 add("instancenorm", [images, (64,), (64,)], lambda x, g, b: F.instance_norm(x, weight=g, bias=b))

@@ -29,12 +29,18 @@ Num exp_f32(Num x);              ///< 1 ULP
 Num exp_moderate_f32(Num x);     ///< the same for |x| <= 88 and NaN only, and 0 for results below 2^-126.5
 Num exp_nonpositive_f32(Num x);  ///< the same for x <= 88 and NaN
 Num exp2_f32(Num x);             ///< 0.8 ULP
-Num log_f32(Num x);
-Num log1p_f32(Num x);  ///< 1.53 ULP              ///< 1 ULP
-Num sin_f32(Num x);    ///< 1.1 ULP
-Num cos_f32(Num x);    ///< 1.1 ULP
-Num tanh_f32(Num x);   ///< 1.5 ULP
-Num erf_f32(Num x);    ///< 1.25 ULP
+Num log_f32(Num x);              ///< 1 ULP
+Num log2_f32(Num x);             ///< 1 ULP
+Num log10_f32(Num x);            ///< 1 ULP
+Num log1p_f32(Num x);            ///< 1 ULP
+Num sin_f32(Num x);              ///< 1.1 ULP
+Num cos_f32(Num x);              ///< 1.1 ULP
+Num tan_f32(Num x);              ///< 1.2 ULP
+Num asin_f32(Num x);             ///< 0.8 ULP
+Num acos_f32(Num x);             ///< 1 ULP
+Num atan_f32(Num x);             ///< 1 ULP
+Num tanh_f32(Num x);             ///< 1.5 ULP
+Num erf_f32(Num x);              ///< 1.25 ULP
 
 Num exp(Num x);
 Num exp2(Num x);

@@ -1,4 +1,5 @@
-// asin, acos, atan in f64: odd polynomials (minimax fits, Remez) on a short interval, the rest by identities.
+// asin, acos, atan: odd polynomials (minimax fits, Remez; in f32 Lawson's method, each coefficient rounded
+// before the next ones are fitted) on a short interval, the rest by identities.
 #include "codegen/math/functions.h"
 
 namespace kiln::codegen {
@@ -28,7 +29,62 @@ Folded fold(Num x) {
   return {large, select(large, sqrt(w), size), w};
 }
 
+/// pi/2 in two words of f32.
+constexpr double kHalfPi32 = 0x1.921fb6p+0, kHalfPiLow32 = -0x1.777a5cp-25;
+
+/// The same tail in f32: 2^-27.6.
+Num asin_tail_f32(const Folded& a) {
+  return a.y * a.w * polynomial(a.w, {0.166667521, 0.0749530941, 0.0454691537, 0.0241847374, 0.0421584137});
+}
+/// About sqrt(w) - y, what the root's rounding took: (w - y^2) / 2y, with a tangent in place of 1 / 2y. That
+/// is near where y > 1/4, and too small below, where this word matters less.
+Num lost_by_root(const Folded& a) { return fma(-a.y, a.y, a.w) * fma(a.y, -3.4, 2.6); }
+
+/// high + low = a - b, for |a| >= |b|.
+Pair difference(double a, Num b) {
+  Num high = a - b;
+  return {high, (a - high) - b};
+}
+
 }  // namespace
+
+Num asin_f32(Num x) {
+  Folded a = fold(x);
+  Num tail = asin_tail_f32(a);
+  Pair rest = difference(kHalfPi32, a.y * 2);
+  Num outer = rest.high + (rest.low - fma(tail + lost_by_root(a), 2, -kHalfPiLow32));
+  return copysign(select(a.large, outer, a.y + tail), x);
+}
+
+Num acos_f32(Num x) {
+  Folded a = fold(x);
+  Num tail = asin_tail_f32(a);
+  Pair rest = difference(kHalfPi32, copysign(a.y, x));
+  Num inner = rest.high + (rest.low - (copysign(tail, x) - kHalfPiLow32));
+  Num twice = a.y * 2;
+  Num positive = fma(tail + lost_by_root(a), 2, twice);
+  Num negative = 2 * kHalfPi32 - (twice + fma(tail, 2, -2 * kHalfPiLow32));
+  return select(a.large, select(lt(x, 0), negative, positive), inner);
+}
+
+Num atan_f32(Num x) {
+  constexpr double kLarge = 0x1p30;  // pi/2 from here on
+  Num t = abs(x);
+  t = select(gt(t, kLarge), kLarge, t);
+  Num far = gt(t, 1);
+  Num z = select(far, -1 / t, t);
+  Num w = z * z;
+  Num p = polynomial(w, {-0.333332986, 0.19998531, -0.142640516, 0.109511741, -0.0840046927, 0.0579063557,
+                         -0.0311267059, 0.0108871358, -0.00178748043});  // 2^-28.5
+  // What the quotient's rounding took, -1/t - z, times the derivative of atan where it matters, for z from
+  // 0.6 to 1.
+  Num lost = fma(z, t, 1) * (z * 0.6);
+  Num low = select(far, lost + kHalfPiLow32, t.constant(0));
+  Num base = select(far, kHalfPi32, t.constant(0));
+  Num high = base + z;
+  Num rest = select(far, (base - high) + z, t.constant(0));
+  return copysign(high + (fma(z * w, p, low) + rest), x);
+}
 
 Num asin(Num x, Digits digits) {
   Folded a = fold(x);

@@ -1,6 +1,7 @@
 // Logarithms: x = 2^e m with m near 1. In f64 with s = f / (2 + f), f = m - 1, log(1 + f) = f - (f^2/2 - s
 // (f^2/2 + R(s^2))), the arrangement of fdlibm; in f32 a polynomial in f. Coefficients: minimax fits (Remez,
-// 140 bits).
+// 140 bits; of log2, log10 and log1p in f32 by Lawson's method, each coefficient rounded before the next ones
+// are fitted).
 #include "codegen/math/functions.h"
 
 namespace kiln::codegen {
@@ -44,45 +45,66 @@ Num log_small(Num f, Digits digits) {
   return half - s * fma(w, r, half);
 }
 
-/// The exponent e of y = 2^e (1 + f), f in [-1/3, 1/3), as an integer; y is positive and not subnormal.
-Num exponent_f32(Num y) { return (bits(y) - 0x3f2aaaab) >> 23; }
-Num rest_f32(Num y, Num e) { return from_bits(bits(y) - (e << 23)) - 1; }
-
-/// log(2^n (1 + f))
-Num log_of_parts_f32(Num n, Num f) {
-  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
-                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
-  return fma(n, 0x1.62e43p-1, fma(f * f, fma(p, f, -0.5), f));
+/// The same in f32, f in [-1/3, 1/3).
+Parts split_f32(Num x) {
+  Num subnormal = lt(x, 0x1p-126);
+  Num y = select(subnormal, x * 0x1p23, x);
+  Num e = (bits(y) - 0x3f2aaaab) >> 23;
+  Num f = from_bits(bits(y) - (e << 23)) - 1;
+  return {float_from_signed(e, 32) + select(subnormal, -23.0, x.constant(0)), f};
 }
 
-/// 1 + x is `u` + `lost`, where u is rounded (Dekker 1971). For x > -1.
-struct OnePlus {
-  Num u, lost;
-};
-OnePlus one_plus(Num x) {
-  Num u = x + 1;
-  Num back = u - 1;
-  return {u, (1 - (u - back)) + (x - back)};
+/// n + f k in two words. Where they nearly cancel, the first is exact.
+Pair sum_of_multiple(Num n, Num f, double k) {
+  Num high = fma(f, k, n);
+  return {high, fma(f, k, n - high)};
 }
 
 }  // namespace
 
 Num log_f32(Num x) {
-  Num subnormal = lt(x, 0x1p-126);
-  Num y = select(subnormal, x * 0x1p23, x);
-  Num e = exponent_f32(y);
-  Num n = float_from_signed(e, 32) + select(subnormal, -23.0, x.constant(0));
-  return with_limits(x, log_of_parts_f32(n, rest_f32(y, e)));
+  auto [n, f] = split_f32(x);
+  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
+                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
+  Num log_m = fma(f * f, fma(p, f, -0.5), f);
+  return with_limits(x, fma(n, 0x1.62e43p-1, log_m));
+}
+
+// log2(1 + f) and log10(1 + f) = f (k + t), k a number of few bits so near to log2(e), or log10(e), that t is
+// small and its rounding hardly matters.
+Num log2_f32(Num x) {
+  auto [n, f] = split_f32(x);
+  constexpr double kLog2E = 0x1.71547652b82fep+0, kNear = 1.4375;
+  Num q = polynomial(f, {-0.721347511, 0.480896711, -0.36067149, 0.288686544, -0.240633741, 0.20209761,
+                         -0.175922066, 0.201599464, -0.185514763});  // 2^-27.6
+  Num t = fma(f, q, kLog2E - kNear);
+  Pair sum = sum_of_multiple(n, f, kNear);
+  return with_limits(x, sum.high + fma(f, t, sum.low));
+}
+Num log10_f32(Num x) {
+  auto [n, f] = split_f32(x);
+  constexpr double kLog10E = 0x1.bcb7b1526e50ep-2, kNear = 0.4375;
+  constexpr double kLog10Of2 = 0x1.34413509f79ffp-2, kHigh = 0x1.344p-2;  // n times kHigh is exact
+  Num q = polynomial(f, {-0.217147246, 0.144764289, -0.108572409, 0.0869053751, -0.0724499449, 0.0608089417,
+                         -0.0528452918, 0.060810525, -0.0562221855});  // 2^-27.7
+  Num t = fma(f, q, kLog10E - kNear);
+  Pair sum = sum_of_multiple(n * kHigh, f, kNear);
+  return with_limits(x, sum.high + fma(f, t, fma(n, kLog10Of2 - kHigh, sum.low)));
 }
 
 Num log1p_f32(Num x) {
-  auto [u, lost] = one_plus(x);  // u is 0 or at least 2^-24: not subnormal
-  Num e = exponent_f32(u);
-  // 1 + f is (u + lost) / 2^e: f is exactly x where e is 0.
-  Num power = from_bits(0x3f800000 - (e << 23));
-  Num f = rest_f32(u, e) + select(lt(u, 0x1p60), lost * power, 0);
-  Num y = with_limits(u, log_of_parts_f32(float_from_signed(e, 32), f));
-  return select(eq(x, 0), x, y);
+  // 1 + x = 2^n (1 + f), f in [-1/4, 1/2] but for the rounding of u. f = x 2^-n + (2^-n - 1) is exact while
+  // n <= 24, and where n is not 0, x is at least 1/4: not subnormal.
+  Num u = x + 1;
+  Num e = (bits(u) - 0x3f400000) & -0x800000;  // n in the place of the exponent
+  // 2^(2 - n): 2^-n would be subnormal for the greatest n.
+  Num inverse = from_bits(0x40800000 - e);
+  Num f = from_bits(bits(x) - e) + fma(inverse, 0.25, -1);
+  Num p = polynomial(f, {0.333333403, -0.250001639, 0.199995786, -0.166553155, 0.142767996, -0.127284199,
+                         0.116970666, -0.0910654441, 0.0376053639});  // 2^-30
+  Num log_m = fma(f * f, fma(p, f, -0.5), f);
+  Num n = float_from_signed(e >> 23, 32);
+  return copysign(with_limits(u, fma(n, 0x1.62e43p-1, log_m)), x);
 }
 
 Num log(Num x, Digits digits) {
@@ -107,7 +129,9 @@ Num log10(Num x, Digits digits) {
 }
 
 Num log1p(Num x, Digits digits) {
-  auto [u, lost] = one_plus(x);
+  Num u = x + 1;
+  Num back = u - 1;
+  Num lost = (1 - (u - back)) + (x - back);  // what the rounding of u left out
   Num correction = select(gt(u, 0) & lt(u, 0x1p60), lost / u, 0);
   // u is 0 or at least 2^-53: not subnormal.
   Num y = log(u, Digits::single == digits ? digits : Digits::full) + correction;

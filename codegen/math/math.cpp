@@ -116,12 +116,24 @@ Num float_unary(Unary op, Num x) {
       return exp2_f32(x);
     case Unary::log:
       return log_f32(x);
+    case Unary::log2:
+      return log2_f32(x);
+    case Unary::log10:
+      return log10_f32(x);
     case Unary::log1p:
       return log1p_f32(x);
     case Unary::sin:
       return sin_f32(x);
     case Unary::cos:
       return cos_f32(x);
+    case Unary::tan:
+      return tan_f32(x);
+    case Unary::asin:
+      return asin_f32(x);
+    case Unary::acos:
+      return acos_f32(x);
+    case Unary::atan:
+      return atan_f32(x);
     case Unary::tanh:
       return tanh_f32(x);
     case Unary::erf:
@@ -299,12 +311,19 @@ int registers_at_once(Unary op, DType dtype) {
     case Unary::exp_nonpositive:
     case Unary::exp2:
     case Unary::log:
+    case Unary::log2:
+    case Unary::log10:
+    case Unary::log1p:
     case Unary::erf:
     case Unary::tanh:
       return dtype == DType::f64 ? through_f64 : 4;
     case Unary::expm1:
     case Unary::sin:
     case Unary::cos:
+    case Unary::tan:
+    case Unary::asin:
+    case Unary::acos:
+    case Unary::atan:
       return dtype == DType::f64 ? through_f64 : 2;
     default:
       return through_f64;

@@ -212,6 +212,20 @@ Num cos_kernel_f32(const Reduced& a) {
   return one_minus_half(w, fma(w * w, c, -(a.y * a.y_low)));
 }
 
+/// tan in f32 of y + y_low in an even quadrant, and -1/tan in an odd one.
+Num tan_kernel_f32(const Reduced& a) {
+  const Num w = a.y * a.y;
+  const Num p = polynomial(w, {0.333333492, 0.133326754, 0.054058902, 0.021286346, 0.0108268708,
+                               9.92302739e-05, 0.00437209522});  // 2^-29.5 (Lawson's method)
+  // The derivative is about 1 + 1.5 y^2.
+  const Num tail = fma(a.y * w, p, fma(w * a.y_low, 1.5, a.y_low));
+  const Num high = a.y + tail, low = (a.y - high) + tail;
+  const Num inverse = -1 / high;
+  // -1 / (high + low) = inverse (1 + error), to the first order.
+  const Num error = fma(inverse, low, fma(inverse, high, 1));
+  return select(odd(a.quadrant), fma(inverse, error, inverse), high);
+}
+
 Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
 
 }  // namespace
@@ -225,6 +239,10 @@ Num cos_f32(Num x) {
   const Reduced a = reduce_f32(x);
   const Num common = cos_of(a.quadrant, sin_kernel_f32(a), cos_kernel_f32(a));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(cos_of_f32(to_f64(y))); });
+}
+Num tan_f32(Num x) {
+  const Num common = select(tiny(x), x, tan_kernel_f32(reduce_f32(x)));
+  return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(tan_of_f32(to_f64(y))); });
 }
 Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }
 Num cos_of_f32(Num x) { return cos_of(reduce_single(x), Digits::single); }
