@@ -3,9 +3,9 @@
 #include "runtime/env.h"
 #include "runtime/log.h"
 #include "runtime/memory_classes.h"
-#include "runtime/once.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -67,6 +67,14 @@ std::size_t read_pool_limit() {
 
 }  // namespace
 
-std::size_t pool_limit() noexcept { return once<read_pool_limit>(); }
+std::size_t pool_limit() noexcept {
+  // Read at the first use, by any number of threads: without a lock, for the reason that once.h gives, and
+  // without the memory that once() allocates.
+  constexpr std::size_t unread = ~std::size_t{0};
+  static constinit std::atomic<std::size_t> limit{unread};
+  std::size_t bytes = limit.load(std::memory_order_relaxed);
+  if (bytes == unread) limit.store(bytes = read_pool_limit(), std::memory_order_relaxed);
+  return bytes;
+}
 
 }  // namespace kiln::memory

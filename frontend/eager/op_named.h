@@ -1,8 +1,8 @@
 #pragma once
 #include "frontend/eager/invoke.h"
-#include "runtime/once.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <string_view>
 
@@ -16,11 +16,17 @@ struct OpName {
   constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-/// The operator named `name`, looked up once per name.
+/// The operator named `name`, looked up once per name. Without the lock of a static variable's
+/// initialisation, for the reason that runtime/once.h gives.
 template <OpName name>
 const ir::OpDef& op_named() {
-  constexpr auto find = [] { return &find_op_or_throw(name.view()); };
-  return *once<find>();
+  static constinit std::atomic<const ir::OpDef*> found{nullptr};
+  const ir::OpDef* op = found.load(std::memory_order_acquire);
+  if (op == nullptr) {
+    op = &find_op_or_throw(name.view());
+    found.store(op, std::memory_order_release);
+  }
+  return *op;
 }
 
 }  // namespace kiln
