@@ -42,6 +42,9 @@ inline constexpr std::int64_t lhs_prefetch_elements = 1024;
 
 /// Smaller boxes with narrow rows share the code of general boxes.
 inline constexpr std::int64_t least_narrow_elements = 4096;
+/// Where an array is extended along an axis, blocks of so many elements are rows of their own: the loops
+/// around a row are cheap beside it, and threads have more rows to divide.
+inline constexpr std::int64_t least_copied_elements = 64;
 /// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
 /// stack. Columns by chained512: rows are read about a page at a time, and partial sums stay in L1. By
 /// interleaved64: the 64 partial sums take 32 KiB; narrower blocks, which read rows in parts, take longer.

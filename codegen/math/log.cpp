@@ -94,7 +94,8 @@ Num log10_f32(Num x) {
 
 Num log1p_f32(Num x) {
   // 1 + x = 2^n (1 + f), f in [-1/4, 1/2] but for the rounding of u. f = x 2^-n + (2^-n - 1) is exact while
-  // n <= 24, and where n is not 0, x is at least 1/4: not subnormal.
+  // n <= 24, except for x = 1/2 - 2^-25, where u is rounded up to 3/2. Where n is not 0, |x| is at least 1/4:
+  // not subnormal.
   Num u = x + 1;
   Num e = (bits(u) - 0x3f400000) & -0x800000;  // n in the place of the exponent
   // 2^(2 - n): 2^-n would be subnormal for the greatest n.

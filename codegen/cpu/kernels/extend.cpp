@@ -2,6 +2,7 @@
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
+#include "codegen/cpu/tuning.h"
 #include "ir/views.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -26,10 +27,6 @@ enum class RowKind {
   blocks,  // an extended axis of blocks, each contiguous in the operand
 };
 
-/// Blocks from this size on are rows of their own: the loops around a row are cheap beside it, and threads
-/// have more rows to divide.
-constexpr std::int64_t least_elements_of_copies = 64;
-
 /// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
 struct Rows {
   llvm::SmallVector<Axis> outer;
@@ -46,7 +43,7 @@ struct Rows {
       return Axis{shape[i], extend.getLow()[i], inner[i],
                   mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
     };
-    if (last > 0 && block < least_elements_of_copies) {
+    if (last > 0 && block < tuning::least_copied_elements) {
       along = axis(--last);
       kind = block == 1 ? RowKind::line : RowKind::blocks;
     }
@@ -87,8 +84,8 @@ class Emitter {
     });
   }
 
-  /// `count` elements beside a line: those that lie from `nearest` on, in the order of memory or, if
-  /// `backwards`, against it; or that element repeated.
+  /// The `count` elements on one side of a line: of a reflection those from `nearest` on in descending order
+  /// of addresses, of an edge the one at `nearest`, repeated.
   void side_of_line(Value to, Value nearest, Value count) {
     if (!reflects_) {
       const Value edge = e.load_scalar(nearest, dtype_);

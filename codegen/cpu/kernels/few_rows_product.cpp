@@ -104,9 +104,8 @@ class Emitter {
       Tile::Operands operands;
       const Value row = e.element(rhs_, e.mul(k, rhs_k_stride_), tile_.dtype);
       for (int v = 0; v < tile_.vectors; ++v)
-        operands.rhs.push_back(
-            e.load(e.element(row, e.mul(e.index(v * tile_.lanes), column_stride_), tile_.dtype), tile_.dtype,
-                   tile_.lanes, masks_[static_cast<std::size_t>(v)]));
+        operands.rhs.push_back(e.load(e.element(row, e.index(v * tile_.lanes), tile_.dtype), tile_.dtype,
+                                      tile_.lanes, masks_[static_cast<std::size_t>(v)]));
       e.prefetch(e.element(row, rhs_prefetch_, tile_.dtype),
                  tile_.width() * static_cast<std::int64_t>(size_of(tile_.dtype)));
       operands.lhs_address = [this, k](int r) { return lhs_at(r, k); };
@@ -203,7 +202,7 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
                   .transposes = transposes,
                   .lhs_k_class = stride_class(p.k_stride),
                   .one_chunk = p.k_extent <= Tile::chunk,
-                  .has_rest = p.k_extent % lanes != 0,
+                  .has_rest = transposes && p.k_extent % lanes != 0,
                   .last_tile = p.columns % tile.width() == 0 ? LastTile::whole
                                : p.columns > tile.width()    ? LastTile::part
                                                              : LastTile::only,

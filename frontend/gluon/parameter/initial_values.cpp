@@ -36,7 +36,7 @@ class InitializerStream {
 
 void fill_on_threads(std::byte* out, DType dtype, std::int64_t count, const init::Distribution& distribution,
                      const InitializerStream& stream) {
-  // A block is computed as doubles in the first-level cache. Its size is even: normal numbers come in pairs.
+  // A block of doubles stays in L1. Its size is even: normal numbers come in pairs.
   constexpr std::int64_t block = 1024, grain = 16 * block;
   const std::size_t width = size_of(dtype);
   parallel_ranges(count, grain, [&](std::int64_t begin, std::int64_t end) {
