@@ -213,6 +213,64 @@ TEST_CASE("convolutions") {
   CHECK(same_bits(result.reshape({c.columns, -1}), dot<float>(left, right).T().copy()));
 }
 
+TEST_CASE("arrays of all widths share the kernel of a product") {
+  const auto kernels = [] { return stats().kernels_compiled + stats().kernels_loaded; };
+  const auto run = [](std::int64_t m, std::int64_t k) {
+    nn::Dense dense(40, {.use_bias = false, .in_units = k});
+    dense.initialize(init::Uniform(1));
+    dense.hybridize();
+    const Tensor x = random::uniform(-1, 1, {m, k});
+    const Tensor expected = dot<float>(x, dense.weight.data().T().copy());
+    return same_bits(dense(x), expected);
+  };
+  // One chunk, then several; a result of one row, of some, and of two heights of tiles.
+  const std::int64_t k = GENERATE(300, 700), m = GENERATE(1, 5, 28, 33);
+  CAPTURE(m, k);
+  CHECK(run(m, k));
+  const std::uint64_t before = kernels();
+  CHECK(run(m, k + 12));
+  CHECK(run(m, k + 33));
+  CHECK(kernels() == before);
+}
+
+TEST_CASE("functions of a product") {
+  const auto body = [](F& f, const Tensors& in) {
+    const Tensor y = f.dot(in[0], in[1]);
+    return Tensors{f.tanh(y + in[2]) * f.sigmoid(y)};
+  };
+  const std::int64_t m = GENERATE(1, 4, 15, 29), k = GENERATE(3, 512, 513, 1100), n = GENERATE(8, 33, 70);
+  CAPTURE(m, k, n);
+  const Tensor x = random::uniform(-1, 1, {m, k}), w = random::uniform(-1, 1, {k, n}),
+               b = random::uniform(-1, 1, {m, n});
+  const Tensor y = F::dot(x, w);
+  CHECK(same_bits(everywhere(body, {x, w, b})[0], F::tanh(y + b) * F::sigmoid(y)));
+}
+
+TEST_CASE("functions of a convolution") {
+  struct Case {
+    std::int64_t channels, height, width, columns, kernel, padding;
+  };
+  // Rows of tiles that divide one axis, two, all rows of a short axis; in one chunk and several.
+  const auto c = GENERATE(Case{20, 9, 40, 33, 3, 0}, Case{300, 7, 7, 40, 3, 0}, Case{64, 5, 3, 20, 1, 1},
+                          Case{600, 6, 11, 18, 1, 0}, Case{1024, 4, 4, 16, 3, 1});
+  CAPTURE(c.channels, c.height, c.width, c.columns, c.kernel, c.padding);
+  const Tensor x = random::uniform(-1, 1, {2, c.channels, c.height, c.width}),
+               w = random::uniform(-1, 1, {c.columns, c.channels, c.kernel, c.kernel});
+  const auto convolution = [&](F& f, const Tensors& in) {
+    return f.Convolution(in[0], in[1],
+                         ConvolutionOptions{.kernel = {c.kernel, c.kernel},
+                                            .stride = {2, 2},
+                                            .pad = {c.padding, c.padding},
+                                            .num_filter = c.columns,
+                                            .no_bias = true});
+  };
+  const Tensor y =
+      everywhere([&](F& f, const Tensors& in) { return Tensors{convolution(f, in)}; }, {x, w})[0];
+  const Tensor z =
+      everywhere([&](F& f, const Tensors& in) { return Tensors{f.tanh(convolution(f, in))}; }, {x, w})[0];
+  CHECK(same_bits(z, F::tanh(y)));
+}
+
 TEST_CASE("what follows a product may overwrite what it reads") {
   const std::int64_t m = GENERATE(1, 29, 100);
   const Tensor x = random::uniform(-1, 1, {m, 600}), w = random::uniform(-1, 1, {600, 70}),

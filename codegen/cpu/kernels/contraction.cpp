@@ -6,18 +6,25 @@
 
 #include "codegen/cpu/kernels/contraction_plan.h"
 #include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/even_rows.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/tuning.h"
 
 namespace kiln::codegen {
 namespace {
 
+// clang-format off
 constexpr ParamNames names{
-    "k_extent",        "columns",           "tiles_of_axis",      "larger_tiles",  "row_tiles",
-    "block_row_tiles", "column_tiles",      "block_column_tiles", "column_blocks", "column_tiles_of_group",
-    "lhs_offset",      "lhs_group_stride",  "lhs_k_stride",       "panel_stride",  "rhs_group_stride",
-    "rhs_k_stride",    "rhs_column_stride",  // of a B that is not packed
+    "k_extent", "columns", "tiles_of_axis", "larger_tiles", "row_tiles", "block_row_tiles", "column_tiles",
+    "block_column_tiles", "column_blocks", "column_tiles_of_group",
+    "lhs_offset", "lhs_group_stride", "lhs_k_stride",
+    "lhs_row_stride",                      // of row groups
+    "lhs_rows_1", "lhs_rows_2", "lhs_rows_3", "lhs_rows_4", "lhs_rows_8", "lhs_rows_12",  // EvenRows
+    "lhs_prefetch",                        // distance
+    "panel_stride", "rhs_group_stride",
+    "rhs_k_stride", "rhs_column_stride",   // of a B that is not packed
     "epilogue_rows"};
+// clang-format on
 /// Of each outer axis, after those.
 constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
 using Params = KernelParams<names>;
@@ -37,7 +44,12 @@ class Emitter {
     if (plan_.table) k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     panel_stride_ = params_["panel_stride"];
     lhs_k_stride_ = params_["lhs_k_stride"];
+    lhs_row_stride_ = params_["lhs_row_stride"];
+    if (plan_.even_rows)
+      lhs_rows_ = EvenRows({params_["lhs_rows_1"], params_["lhs_rows_2"], params_["lhs_rows_3"],
+                            params_["lhs_rows_4"], params_["lhs_rows_8"], params_["lhs_rows_12"]});
     take_scratch();
+    if (plan_.one_chunk && plan_.rolls_epilogue) sums_ = e.stack(wide(), plan_.tile_elements());
     // Consecutive tasks of one column block reuse its packed B; where A is packed, too, those of one row
     // block its packed A.
     const Value column_blocks = params_["column_blocks"], one = e.index(1), none = e.index(-1);
@@ -190,8 +202,7 @@ class Emitter {
                const Value number = e.sub(e.add(first, row_tile), first_row_tile_);
                plan_.size.row_groups.emit(
                    e, row_tile, params_["larger_tiles"], [&](Value first_group, int row_groups) {
-                     body({number,
-                           e.element(lhs, e.mul(first_group, e.index(plan_.row_group_stride)), tile_.dtype),
+                     body({number, e.element(lhs, e.mul(first_group, lhs_row_stride_), tile_.dtype),
                            first_group, row_groups, row_groups * plan_.size.rows_per_group});
                    });
              });
@@ -241,12 +252,17 @@ class Emitter {
     return plan_.k_class == 1 ? k : e.mul(k, lhs_k_stride_);
   }
 
+  /// Its increment.
+  Value lhs_step() { return plan_.k_class == 1 ? e.index(1) : lhs_k_stride_; }
+
   /// Copies A's rows of a row tile.
   void copy(const RowTile& row_tile, Value from, Value to) {
     const Value own = e.element(copies_, e.mul(row_tile.number, e.index(plan_.copy_elements())), tile_.dtype);
     const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
     for (int r = 0; r < row_tile.rows; ++r) {
-      const Value row = e.element(row_tile.lhs, e.add(from, e.index(plan_.offset_in_lhs(r))), tile_.dtype);
+      const Value offset =
+          plan_.even_rows ? e.mul(e.index(r), lhs_row_stride_) : e.index(plan_.offset_in_lhs(r));
+      const Value row = e.element(row_tile.lhs, e.add(from, offset), tile_.dtype);
       e.loop(e.index(0), count, lanes, [&](Value k) {
         const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
         e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
@@ -258,23 +274,28 @@ class Emitter {
 
   void compute(const RowTile& row_tile, Value from, Value to) {
     const auto sums = sums_over(row_tile, from, to);
-    if (plan_.one_chunk) return store(row_tile, [&](std::size_t i) { return sums[i]; });
+    if (plan_.one_chunk && !plan_.rolls_epilogue) return store(row_tile, [&](int i) { return sums[i]; });
 
-    // Totals are in memory in the order in which tiles are computed.
-    const Value number = plan_.packer
-                             ? e.add(e.mul(row_tile.number, params_["block_column_tiles"]), tile_in_task_)
-                             : e.add(e.mul(tile_in_task_, params_["block_row_tiles"]), row_tile.number);
-    const Value own = e.element(totals_, e.mul(number, e.index(plan_.tile_elements())), wide());
+    const Value own = plan_.one_chunk ? sums_ : totals_of(row_tile);
     const auto place = [&](std::size_t i) {
       return e.element(own, e.index(static_cast<std::int64_t>(i) * tile_.lanes), wide());
     };
-    const auto total = [&](std::size_t i) {
-      return tile_.plus(e, e.load(place(i), wide(), tile_.lanes), sums[i]);
-    };
-    e.when(e.less(to, params_["k_extent"]), [&] {
-      for (std::size_t i = 0; i < sums.size(); ++i) e.store(total(i), place(i), wide(), tile_.lanes);
-    });
-    e.when(e.less(e.sub(params_["k_extent"], e.index(1)), to), [&] { store(row_tile, total); });
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const Value sum =
+          plan_.one_chunk ? sums[i] : tile_.plus(e, e.load(place(i), wide(), tile_.lanes), sums[i]);
+      e.store(sum, place(i), wide(), tile_.lanes);
+    }
+    const auto store_all = [&] { store_from(own, row_tile); };
+    if (plan_.one_chunk) return store_all();
+    e.when(e.less(e.sub(params_["k_extent"], e.index(1)), to), store_all);
+  }
+
+  /// Totals are in memory in the order in which tiles are computed.
+  Value totals_of(const RowTile& row_tile) {
+    const Value number = plan_.packer
+                             ? e.add(e.mul(row_tile.number, params_["block_column_tiles"]), tile_in_task_)
+                             : e.add(e.mul(tile_in_task_, params_["block_row_tiles"]), row_tile.number);
+    return e.element(totals_, e.mul(number, e.index(plan_.tile_elements())), wide());
   }
 
   llvm::SmallVector<Value> sums_over(const RowTile& row_tile, Value from, Value to) {
@@ -292,19 +313,41 @@ class Emitter {
       panels.push_back(e.element(panels.back(), panel_stride_, tile_.dtype));
     const auto slice =
         plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, rhs, from, to)) : std::nullopt;
-    return tile.emit(e, from, to, [&](Value k) {
-      const Value step = plan_.packs_lhs ? e.mul(k, e.index(row_tile.rows)) : lhs_offset(k);
+    Tile::Carried carried;
+    if (slice) carried.push_back(slice->begin(e));
+    const bool moves = plan_.even_rows && !plan_.copies_lhs;  // pointers to A, with k
+    if (moves)
+      llvm::append_range(
+          carried, lhs_rows_->pointers(e, e.element(base, lhs_offset(from), tile_.dtype), row_tile.rows));
+    return tile.emit(e, from, to, carried, [&](Value k, Tile::Carried& at) {
       Tile::Operands operands;
       const Value row_of_panel = e.mul(k, e.index(plan_.panel));
       for (const Value panel : panels)
         tile_.load_rhs(e, e.element(panel, row_of_panel, tile_.dtype), plan_.panel, operands.rhs);
-      if (slice) slice->prefetch(e, e.sub(k, from));
+      if (slice) at[0] = slice->prefetch(e, at[0]);
       prefetch_operands(row_tile, base, k);
-      operands.lhs_address = [this, here = e.element(base, step, tile_.dtype)](int r) {
-        return e.element(here, e.index(plan_.row_offset(r)), tile_.dtype);
-      };
+      if (moves) {
+        const llvm::MutableArrayRef<Value> moving = llvm::MutableArrayRef(at).drop_front(slice.has_value());
+        operands.lhs_address = [this, pointers = llvm::to_vector(moving)](int r) {
+          return lhs_rows_->address(e, pointers, r);
+        };
+        for (Value& pointer : moving) pointer = e.element(pointer, lhs_step(), tile_.dtype);
+      } else {
+        operands.lhs_address = rows_at(row_tile, base, k);
+      }
       return operands;
     });
+  }
+
+  /// A's rows at k, where their distances are constants.
+  std::function<Value(int)> rows_at(const RowTile& row_tile, Value base, Value k) {
+    const Value step = plan_.packs_lhs ? e.mul(k, e.index(row_tile.rows)) : lhs_offset(k);
+    return [this, here = e.element(base, step, tile_.dtype)](int r) {
+      const std::int64_t offset = plan_.packs_lhs    ? r
+                                  : plan_.copies_lhs ? r * ContractionPlan::copied_row_stride
+                                                     : plan_.offset_in_lhs(r);
+      return e.element(here, e.index(offset), tile_.dtype);
+    };
   }
 
   PrefetchSlice slice_of(Value number, Value rhs, Value from, Value to) {
@@ -323,23 +366,64 @@ class Emitter {
   /// Prefetches operands that do not stay in a core's caches, a part at each k.
   void prefetch_operands(const RowTile& row_tile, Value base, Value k) {
     if (plan_.prefetch_lhs) {  // a row tile's part of the rows some tiles later
-      const std::int64_t step = std::max<std::int64_t>(plan_.size.rows() * plan_.row_group_stride, 1),
-                         distance = (1 + tuning::lhs_prefetch_elements / step) * step;
       e.prefetch(
-          e.element(base, e.add(e.index(distance), e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
+          e.element(base, e.add(params_["lhs_prefetch"], e.mul(k, e.index(plan_.size.rows()))), tile_.dtype));
     }
     if (plan_.prefetch_epilogue)  // row by row, in time for the epilogue
       epilogue_.prefetch(e, e.add(row_tile.first, e.min(k, e.index(row_tile.row_groups - 1))),
                          e.add(group_column_, first_column_), tile_.width());
   }
 
-  using Sum = std::function<Value(std::size_t)>;
+  /// The sum in register i of a row group.
+  using Sum = std::function<Value(int i)>;
 
-  void store(const RowTile& row_tile, const Sum& sum) {
-    if (plan_.one_column_tile || !plan_.is_ragged()) return store(row_tile, plan_.last_columns, sum);
+  /// Calls `body` with the number of columns of the tile: once, or for two numbers.
+  void each_width(llvm::function_ref<void(int columns)> body) {
+    if (plan_.one_column_tile || !plan_.is_ragged()) return body(plan_.last_columns);
     e.when(
         e.less(e.add(first_column_, e.index(tile_.width())), params_["columns"]),
-        [&] { store(row_tile, tile_.width(), sum); }, [&] { store(row_tile, plan_.last_columns, sum); });
+        [&] { body(tile_.width()); }, [&] { body(plan_.last_columns); });
+  }
+
+  /// The epilogue of a tile whose sums are in registers.
+  void store(const RowTile& row_tile, const Sum& sum) {
+    each_width([&](int columns) {
+      Position at = first_position(row_tile);
+      for (int group = 0; group < row_tile.row_groups; ++group, at = next(at))
+        store_group(at, columns, [&](int i) { return sum(group * plan_.registers_of_group() + i); });
+    });
+  }
+
+  /// The same in a loop, with sums in memory.
+  void store_from(Value sums, const RowTile& row_tile) {
+    const Value elements = e.index(std::int64_t{plan_.registers_of_group()} * tile_.lanes);
+    each_width([&](int columns) {
+      e.loop(e.index(0), e.index(row_tile.row_groups), e.index(1), first_position(row_tile),
+             [&](Value group, mlir::ValueRange range) {
+               const Position at(range);
+               const Value own = e.element(sums, e.mul(group, elements), wide());
+               store_group(at, columns, [&](int i) {
+                 return e.load(e.element(own, e.index(std::int64_t{i} * tile_.lanes), wide()), wide(),
+                               tile_.lanes);
+               });
+               return next(at);
+             });
+    });
+  }
+
+  /// Of a row group in the epilogue's arrays: its row, after its last outer index where tiles divide both as
+  /// one axis.
+  using Position = llvm::SmallVector<Value>;
+  Position first_position(const RowTile& row_tile) {
+    if (!plan_.collapses_outer) return {row_tile.first};
+    const Value rows = params_["epilogue_rows"];
+    return {e.div(row_tile.first, rows), e.rem(row_tile.first, rows)};
+  }
+  Position next(const Position& at) {
+    const Value following = e.add(at.back(), e.index(1));
+    if (!plan_.collapses_outer) return {following};
+    const Value stays = e.less(following, params_["epilogue_rows"]);
+    return {e.select(stays, at[0], e.add(at[0], e.index(1))), e.select(stays, following, e.index(0))};
   }
 
   /// Whether the epilogue's base addresses are computed for each row group, not for each outer index.
@@ -350,40 +434,19 @@ class Emitter {
     epilogue_.prepare(e, args_, first_epilogue(), index);
   }
 
-  void store(const RowTile& row_tile, int columns, const Sum& sum) {
-    if (plan_.collapses_outer) return store_collapsed(row_tile, columns, sum);
-    for (int s = 0; s < row_tile.row_groups; ++s) {
-      const Value along = e.add(row_tile.first, e.index(s));
-      if (!plan_.row_groups_are_outer()) {
-        store_row(s * plan_.pooled_rows(), along, columns, sum);
-        continue;
-      }
-      prepare(along);
-      for (int r = 0; r < plan_.size.rows_per_group; ++r)
-        store_row(s * plan_.size.rows_per_group + r, e.index(r), columns, sum);
-    }
+  void store_group(const Position& at, int columns, const Sum& sum) {
+    if (prepares_each_group()) prepare(at[0]);
+    if (!plan_.row_groups_are_outer()) return store_row(0, at.back(), columns, sum);
+    for (int r = 0; r < plan_.size.rows_per_group; ++r) store_row(r, e.index(r), columns, sum);
   }
 
-  /// The rows of a tile that extends over several indices of the epilogue's last outer axis.
-  void store_collapsed(const RowTile& row_tile, int columns, const Sum& sum) {
-    const Value rows = params_["epilogue_rows"], one = e.index(1);
-    Value outer = e.div(row_tile.first, rows), row = e.rem(row_tile.first, rows);
-    for (int r = 0; r < row_tile.rows; ++r) {
-      prepare(outer);
-      store_row(r, row, columns, sum);
-      const Value next = e.add(row, one), stays = e.less(next, rows);
-      outer = e.select(stays, outer, e.add(outer, one));
-      row = e.select(stays, next, e.index(0));
-    }
-  }
-
-  /// Row `row` of the epilogue, made of row r of the tile, or, if it pools, of pooled_rows() rows from r on.
+  /// Row `row` of the epilogue, made of row r of the group, or, if it pools, of all its rows.
   void store_row(int r, Value row, int columns, const Sum& sum) {
     for (int v = 0; v < tile_.vectors && v * tile_.lanes < columns; ++v) {
       const int rest = columns - v * tile_.lanes;
       llvm::SmallVector<Value> sums;
       for (int i = r; i < r + plan_.pooled_rows(); ++i)
-        sums.push_back(tile_.value(e, sum(static_cast<std::size_t>(i * tile_.vectors + v))));
+        sums.push_back(tile_.value(e, sum(i * tile_.vectors + v)));
       epilogue_.store(e, sums, row, e.add(group_column_, e.add(first_column_, e.index(v * tile_.lanes))),
                       tile_.lanes, rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
     }
@@ -395,7 +458,9 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, copies_, packed_, strips_;
+  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, lhs_row_stride_, totals_, sums_, copies_,
+      packed_, strips_;
+  std::optional<EvenRows> lhs_rows_;
   // Of the task.
   Value is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
   // Of the column tile.
@@ -404,6 +469,12 @@ class Emitter {
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;
 };
+
+/// In elements: whole row tiles.
+std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const ContractionSizes& sizes) {
+  const std::int64_t row_tile = std::max<std::int64_t>(plan.size.rows() * sizes.lhs_strides.back(), 1);
+  return (1 + tuning::lhs_prefetch_elements / row_tile) * row_tile;
+}
 
 }  // namespace
 
@@ -416,8 +487,7 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
                          .lhs_strides = epilogue.extra_strides(0),
                          .rhs_strides = epilogue.extra_strides(1)};
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const ContractionPlan plan =
-      plan_contraction(p, dtype_of_value(root), epilogue.reads_rows(), operands, target, sizes);
+  const ContractionPlan plan = plan_contraction(p, dtype_of_value(root), epilogue, operands, target, sizes);
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
@@ -428,6 +498,8 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
   const std::int64_t panel_elements =
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
+  const std::int64_t row_bytes =
+      sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype));
   Params::append(launch.params, {{"k_extent", p.k_extent},
                                  {"columns", p.columns},
                                  {"tiles_of_axis", sizes.tiles_of_axis},
@@ -441,6 +513,14 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
                                  {"lhs_offset", p.lhs.offset},
                                  {"lhs_group_stride", p.lhs_group},
                                  {"lhs_k_stride", p.k_stride},
+                                 {"lhs_row_stride", sizes.lhs_strides.back()},
+                                 {"lhs_rows_1", row_bytes},
+                                 {"lhs_rows_2", 2 * row_bytes},
+                                 {"lhs_rows_3", 3 * row_bytes},
+                                 {"lhs_rows_4", 4 * row_bytes},
+                                 {"lhs_rows_8", 8 * row_bytes},
+                                 {"lhs_rows_12", 12 * row_bytes},
+                                 {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
                                  {"panel_stride", panel_elements},
                                  {"rhs_group_stride", p.panels * panel_elements},
                                  {"rhs_k_stride", unpacked.row_stride},

@@ -143,30 +143,32 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
 
 std::string ContractionPlan::key() const {
   return fmt::format(
-      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={},{}{} k={}{} outer={}{}{}{}{}{}",
+      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}",
       name_of(tile.dtype), size.row_groups.key(), size.rows_per_group, size.panels, vectors_per_panel,
       tile.lanes,
       !is_ragged()      ? ""
       : one_column_tile ? fmt::format("={}", last_columns)
                         : fmt::format("+{}", last_columns),
       lhs_operand, rhs_operand,
-      packer ? fmt::format(" packs-{}{}", packer->key(), packs_lhs ? "-both" : "") : "", row_group_stride,
-      row_stride, window_points.empty() ? "" : fmt::format(" points={}", fmt::join(window_points, ",")),
+      packer ? fmt::format(" packs-{}{}", packer->key(), packs_lhs ? "-both" : "") : "",
+      even_rows ? "even" : fmt::format("{},{}", row_group_stride, row_stride),
+      window_points.empty() ? "" : fmt::format(" points={}", fmt::join(window_points, ",")),
       table          ? "table"
       : k_class == 1 ? "1"
                      : "any",
       one_chunk    ? ""
       : copies_lhs ? "+copied"
                    : "+",
-      outer_count, collapses_outer ? " runs-on" : "", column_block_outer ? " by-block" : "",
-      prefetch_rhs ? " shares" : "", prefetch_lhs ? " streams" : "", prefetch_epilogue ? " end" : "");
+      one_chunk && rolls_epilogue ? " rolled" : "", outer_count, collapses_outer ? " runs-on" : "",
+      column_block_outer ? " by-block" : "", prefetch_rhs ? " shares" : "", prefetch_lhs ? " streams" : "",
+      prefetch_epilogue ? " end" : "");
 }
 
 std::int64_t ContractionSizes::tasks() const {
   return divideCeilSigned(row_tiles, block_row_tiles) * column_blocks;
 }
 
-ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogue_reads_rows, int operands,
+ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue, int operands,
                                  const CpuTarget& target, ContractionSizes& sizes) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
@@ -211,8 +213,8 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
   sizes.column_tiles = p.groups * p.panels / size.panels;
 
   const Tile tile{dtype, size.rows(), vectors_per_panel * size.panels, lanes};
-  const bool row_follows_row =
-      p.k_offsets.empty() && p.k_stride == 1 && row_stride == p.k_extent && size.rows_per_group == 1;
+  const bool even_rows = size.rows_per_group == 1 && !pools && !packs_lhs && p.k_offsets.empty(),
+             row_follows_row = even_rows && p.k_stride == 1 && row_stride == p.k_extent;
   ContractionPlan plan{
       .tile = tile,
       .size = size,
@@ -220,13 +222,15 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
       .one_column_tile = p.panels == size.panels,
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
-      .row_stride = row_stride,
-      .row_group_stride = sizes.lhs_strides.back(),
+      .even_rows = even_rows,
+      .row_stride = even_rows ? 0 : row_stride,
+      .row_group_stride = even_rows ? 0 : sizes.lhs_strides.back(),
       .window_points = p.window_points,
       .k_class = stride_class(p.k_stride),
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,
       .copies_lhs = copies_lhs,
+      .rolls_epilogue = !one_chunk || epilogue.has_functions(),
       .column_block_outer =
           p.unpacked ? !packs_lhs
                      : rhs_bytes > tuning::private_cache_bytes && rhs_bytes > p.lhs_elements * element_bytes,
@@ -235,8 +239,9 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, bool epilogu
                                                                             : tuning::l2_rhs_bytes),
       .prefetch_lhs = row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
                       p.lhs_elements * element_bytes > tuning::private_cache_bytes,
-      .prefetch_epilogue = epilogue_reads_rows && p.k_extent <= tuning::short_k && size.rows_per_group == 1 &&
-                           !collapses && all_rows * p.columns * element_bytes > tuning::private_cache_bytes,
+      .prefetch_epilogue = epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
+                           size.rows_per_group == 1 && !collapses &&
+                           all_rows * p.columns * element_bytes > tuning::private_cache_bytes,
       .collapses_outer = collapses,
       .outer_count = sizes.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),

@@ -1,13 +1,13 @@
 #pragma once
 #include "codegen/cpu/kernels/contraction.h"
 #include "codegen/cpu/kernels/pack.h"
+#include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/tile.h"
 
 namespace kiln::codegen {
 
-/// The rows of a tile, in row groups: rows of a group are `row_stride` apart, groups `row_group_stride`.
-/// Tiles divide the axis of row groups. A row group is a single row, or, where the epilogue pools, a window,
-/// or all rows of a short innermost axis.
+/// The rows of a tile, in row groups. Tiles divide the axis of row groups. A row group is a single row, or,
+/// where the epilogue pools, a window, or all rows of a short innermost axis.
 struct TileSize {
   TileRows row_groups;
   int rows_per_group, panels;
@@ -22,10 +22,16 @@ struct ContractionPlan {
   bool one_column_tile;   // the last tile of columns is the first
   int vectors_per_panel;  // registers
   std::int64_t panel;     // columns
+  /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
+  bool even_rows;
+  /// Otherwise A's distance between the rows of a group, and between groups.
   std::int64_t row_stride, row_group_stride;
   std::vector<std::int64_t> window_points;  // where a row group is a window: A's offset of each of its rows
   int k_class;
   bool table, one_chunk, copies_lhs;
+  // Whether the epilogue is a loop over the row groups of a tile, whose sums are in memory: where totals are
+  // anyway, and where functions would make the code long.
+  bool rolls_epilogue;
   bool column_block_outer;  // tasks are ordered by column block, then by row block; else the reverse
   // Software prefetch of packed B, of A, and of the epilogue's operands.
   bool prefetch_rhs, prefetch_lhs, prefetch_epilogue;
@@ -47,16 +53,14 @@ struct ContractionPlan {
   /// The last store may write a register; not a multiple of a page.
   std::int64_t strip_elements() const { return size.rows() * Tile::chunk + tile.lanes + 16; }
 
-  /// A's offset of row r of a tile, relative to the tile.
-  std::int64_t row_offset(int r) const {
-    return packs_lhs ? r : copies_lhs ? r * copied_row_stride : offset_in_lhs(r);
-  }
+  /// A's offset of row r of a tile, relative to the tile, unless rows are even.
   std::int64_t offset_in_lhs(int r) const {
     const int in_group = r % size.rows_per_group;
     return r / size.rows_per_group * row_group_stride +
            (window_points.empty() ? in_group * row_stride
                                   : window_points[static_cast<std::size_t>(in_group)]);
   }
+  int registers_of_group() const { return size.rows_per_group * tile.vectors; }
   /// Rows that the epilogue reduces to one.
   int pooled_rows() const { return window_points.empty() ? 1 : size.rows_per_group; }
   /// Whether the epilogue sees the axis of row groups as an outer axis.
@@ -78,9 +82,9 @@ struct ContractionSizes {
   std::int64_t tasks() const;
 };
 
-/// `sizes` comes with the axes of rows; the other members are computed. `epilogue_reads_rows`: the epilogue
-/// reads an array as large as the result. `operands`: of the fusion, results included.
-ContractionPlan plan_contraction(const Contraction& contraction, DType dtype, bool epilogue_reads_rows,
+/// `sizes` comes with the axes of rows; the other members are computed. `operands`: of the fusion, results
+/// included.
+ContractionPlan plan_contraction(const Contraction& contraction, DType dtype, const Epilogue& epilogue,
                                  int operands, const CpuTarget& target, ContractionSizes& sizes);
 
 }  // namespace kiln::codegen

@@ -39,6 +39,7 @@ class Epilogue {
   void store(KernelBuilder& e, llvm::ArrayRef<mlir::Value> sums, mlir::Value i, mlir::Value j, int lanes,
              mlir::Value mask);
 
+  bool has_functions() const { return expr_.has_functions(); }
   /// Whether it reads an operand as large as the result.
   bool reads_rows() const;
   /// Prefetches such operands for store() of row i, `count` columns from j on.

@@ -123,8 +123,8 @@ void ScalarExpr::visit(mlir::Value v) {
            fmt::format("arg{}", argument.getArgNumber()));
 }
 
-int ScalarExpr::registers_at_once() const {
-  int least = counter_offsets_.empty() ? 0 : 1;  // 0: none wants any number
+int ScalarExpr::least_registers() const {
+  int least = 0;
   for (mlir::Operation* op : order_) {
     int wanted = 0;
     if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
@@ -134,7 +134,7 @@ int ScalarExpr::registers_at_once() const {
       wanted = codegen::registers_at_once(static_cast<ir::Binary>(binary.getKind()));
     if (wanted > 0) least = least == 0 ? wanted : std::min(least, wanted);
   }
-  return std::max(1, least);
+  return least;
 }
 
 llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,

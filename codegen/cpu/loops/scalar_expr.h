@@ -40,7 +40,10 @@ class ScalarExpr {
   std::size_t widest() const { return widest_; }
 
   /// How many registers to interleave: the least that one of its functions leaves room for.
-  int registers_at_once() const;
+  int registers_at_once() const { return counter_offsets_.empty() ? std::max(1, least_registers()) : 1; }
+
+  /// Whether it has functions, whose code is long.
+  bool has_functions() const { return !counter_offsets_.empty() || least_registers() > 0; }
 
   /// The number of pointwise operations.
   std::size_t operations() const { return order_.size(); }
@@ -50,6 +53,7 @@ class ScalarExpr {
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;
 
  private:
+  int least_registers() const;  // 0: there are no functions
   void visit(mlir::Value v);
   void note_type(mlir::Value v);
 

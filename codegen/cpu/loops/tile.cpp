@@ -23,21 +23,26 @@ TileSplit::TileSplit(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m,
   rows = {static_cast<int>(rows_of_larger), larger == tiles};
 }
 
-llvm::SmallVector<mlir::Value> Tile::emit(KernelBuilder& e, mlir::Value from, mlir::Value to,
-                                          const std::function<Operands(mlir::Value)>& operands_at) const {
-  const llvm::SmallVector<mlir::Value> zeros(registers(), e.number(dtype, 0, lanes));
-  const mlir::ValueRange sums = e.loop(from, to, e.index(1), zeros, [&](mlir::Value k, mlir::ValueRange sum) {
-    const Operands operands = operands_at(k);
-    llvm::SmallVector<mlir::Value> next;
-    for (int r = 0; r < rows; ++r) {
-      const mlir::Value lhs = e.splat(e.load_scalar(operands.lhs_address(r), dtype), lanes);
-      for (int v = 0; v < vectors; ++v)
-        next.push_back(multiply_add(e, lhs, operands.rhs[static_cast<std::size_t>(v)],
-                                    sum[static_cast<unsigned>(next.size())]));
-    }
-    return next;
-  });
-  return {sums.begin(), sums.end()};
+llvm::SmallVector<mlir::Value> Tile::emit(
+    KernelBuilder& e, mlir::Value from, mlir::Value to, const Carried& carried,
+    const std::function<Operands(mlir::Value, Carried&)>& operands_at) const {
+  llvm::SmallVector<mlir::Value> initial(registers(), e.number(dtype, 0, lanes));
+  llvm::append_range(initial, carried);
+  const mlir::ValueRange last =
+      e.loop(from, to, e.index(1), initial, [&](mlir::Value k, mlir::ValueRange at) {
+        Carried moving(at.drop_front(registers()));
+        const Operands operands = operands_at(k, moving);
+        llvm::SmallVector<mlir::Value> next;
+        for (int r = 0; r < rows; ++r) {
+          const mlir::Value lhs = e.splat(e.load_scalar(operands.lhs_address(r), dtype), lanes);
+          for (int v = 0; v < vectors; ++v)
+            next.push_back(multiply_add(e, lhs, operands.rhs[static_cast<std::size_t>(v)],
+                                        at[static_cast<unsigned>(next.size())]));
+        }
+        llvm::append_range(next, moving);
+        return next;
+      });
+  return llvm::to_vector(last.take_front(registers()));
 }
 
 llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
@@ -108,8 +113,11 @@ PrefetchSlice::PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t by
       first_step_(e.mul(number, length)),
       bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
 
-void PrefetchSlice::prefetch(KernelBuilder& e, mlir::Value done) const {
-  e.prefetch(e.byte_offset(next_, e.div(e.mul(e.add(first_step_, done), bytes_of_step_), e.index(parts))));
+mlir::Value PrefetchSlice::begin(KernelBuilder& e) const { return e.mul(first_step_, bytes_of_step_); }
+
+mlir::Value PrefetchSlice::prefetch(KernelBuilder& e, mlir::Value position) const {
+  e.prefetch(e.byte_offset(next_, e.div(position, e.index(parts))));
+  return e.add(position, bytes_of_step_);
 }
 
 }  // namespace kiln::codegen

@@ -44,9 +44,16 @@ struct Tile {
     llvm::SmallVector<mlir::Value> rhs;
     std::function<mlir::Value(int row)> lhs_address;
   };
+  /// Values that change with k: `operands` replaces those at k by those at k + 1.
+  using Carried = llvm::SmallVector<mlir::Value>;
   /// The sums over k in [from, to), at most a chunk, row by row.
+  llvm::SmallVector<mlir::Value> emit(
+      KernelBuilder& e, mlir::Value from, mlir::Value to, const Carried& carried,
+      const std::function<Operands(mlir::Value k, Carried& carried)>& operands) const;
   llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, mlir::Value from, mlir::Value to,
-                                      const std::function<Operands(mlir::Value k)>& operands) const;
+                                      const std::function<Operands(mlir::Value k)>& operands) const {
+    return emit(e, from, to, {}, [&](mlir::Value k, Carried&) { return operands(k); });
+  }
   /// The sums over `k_extent` values of k; `over` gives those over a range within a chunk. Totals stay in
   /// registers from chunk to chunk.
   llvm::SmallVector<mlir::Value> sum_over_chunks(
@@ -88,8 +95,10 @@ class PrefetchSlice {
  public:
   PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length,
                 mlir::Value number, mlir::Value count);
-  /// Prefetches the line that is due after `done` values of k.
-  void prefetch(KernelBuilder& e, mlir::Value done) const;
+  /// The position of its first line, for Tile::Carried.
+  mlir::Value begin(KernelBuilder& e) const;
+  /// Prefetches the line at a position; returns the position at the next k.
+  mlir::Value prefetch(KernelBuilder& e, mlir::Value position) const;
 
  private:
   mlir::Value next_, first_step_, bytes_of_step_;
