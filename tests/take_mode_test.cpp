@@ -31,6 +31,23 @@ TEST_CASE("mode raise gives what clip gives while indices are in range", "[take]
   CHECK(everywhere(body, {table, nd::zeros({0})})[0].shape() == Shape{0, 2});
 }
 
+TEST_CASE("rows of all lengths, of every type, along every axis", "[take]") {
+  const std::int64_t length = GENERATE(1, 2, 7, 16, 33, 64, 130);
+  const int axis = GENERATE(0, 1, 2);
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i8, DType::i64, DType::boolean);
+  CAPTURE(length, axis, dtype);
+  const Tensor x = numbered({3, 5, length}, dtype), indices = of({1, 0, 2, 4, -3, 9}, {2, 3});
+  const auto along = [&](F& f, const Tensors& in) { return Tensors{f.take(in[0], in[1], {.axis = axis})}; };
+  const Tensor taken = everywhere(along, {x, indices})[0];
+  std::vector<Tensor> slices;
+  for (const float index : indices.to_vector<float>()) {
+    const auto last = static_cast<float>(x.shape()[axis] - 1);
+    const auto begin = static_cast<std::int64_t>(std::clamp(index, 0.0f, last));
+    slices.push_back(x.slice_axis({.axis = axis, .begin = begin, .end = begin + 1}));
+  }
+  CHECK(same_bits(taken.reshape(F::concat(slices, {.dim = axis}).shape()), F::concat(slices, {.dim = axis})));
+}
+
 TEST_CASE("an index out of range throws alike eagerly and compiled", "[take]") {
   for (const auto& [indices, wrong, place] : {std::tuple{of({0, 3, 7}, {3}), "3", "(1,)"},
                                               {of({2, 1, 0, -1}, {2, 2}), "-1", "(1, 1)"},

@@ -147,10 +147,18 @@ mlir::Value PointwiseEmitter::gather(const Leaf& leaf, LoopPoint& at, const Gath
       e, params_,
       static_cast<std::int64_t>(counters) + GatherParams::size * static_cast<std::int64_t>(g.number));
   const mlir::Value stride = params["gather_stride"], extent = params["gather_extent"];
-  mlir::Value index = emit_cast(e.b, e.loc, g.index_dtype, DType::i64, at.load(g.index_access), e.target.isa);
-  const mlir::Value last = e.splat(e.sub(extent, e.index(1)), at.lanes());
-  index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), at.lanes()));
-  const mlir::Value offsets = e.add(e.mul(index, e.splat(stride, at.lanes())), at.lane_offsets(g.x_access));
+  // Lanes that share an index read elements next to each other: all of a row of the table.
+  const bool shares_index = at.is_shared_by_lanes(g.index_access) && at.inner_stride_class(g.x_access) == 1;
+  const int lanes = shares_index ? 1 : at.lanes();
+  mlir::Value index = at.load(g.index_access);
+  if (shares_index && at.lanes() > 1) index = e.extract(index, 0);
+  index = emit_cast(e.b, e.loc, g.index_dtype, DType::i64, index, e.target.isa);
+  const mlir::Value last = e.splat(e.sub(extent, e.index(1)), lanes);
+  index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), lanes));
+  const mlir::Value distance = e.mul(index, e.splat(stride, lanes));
+  if (shares_index)
+    return e.load(e.element(at.address(g.x_access), distance, leaf.dtype), leaf.dtype, at.lanes(), at.mask());
+  const mlir::Value offsets = e.add(distance, at.lane_offsets(g.x_access));
   return e.gather(at.address(g.x_access), offsets, leaf.dtype, at.lanes(), at.mask());
 }
 

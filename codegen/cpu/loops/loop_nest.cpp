@@ -134,6 +134,10 @@ int LoopPoint::inner_stride_class(std::size_t access) const {
   return stride_class(nest_->accesses()[access].strides.back());
 }
 
+bool LoopPoint::is_shared_by_lanes(std::size_t access) const {
+  return inner_stride_class(access) == 0 && nest_->accesses()[access].cycle == 1;
+}
+
 mlir::Value LoopPoint::address(std::size_t access) {
   const StridedAccess& s = nest_->accesses()[access];
   switch (inner_stride_class(access)) {

@@ -45,6 +45,8 @@ class LoopPoint {
   mlir::Value inner_stride(std::size_t access) const { return inner_[access]; }
   /// The stride_class() of the innermost stride.
   int inner_stride_class(std::size_t access) const;
+  /// Whether all lanes access the same element.
+  bool is_shared_by_lanes(std::size_t access) const;
 
  private:
   friend class LoopNest;
