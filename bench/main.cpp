@@ -1,9 +1,14 @@
 // kiln-bench: workloads on Google Benchmark, through Kiln's public interface only.
+#include "bench/kinds.h"
 #include "bench/workload.h"
 
+#include <algorithm>
 #include <benchmark/benchmark.h>
+#include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -30,6 +35,7 @@ std::unique_ptr<benchmark::BenchmarkReporter> reporter(std::string_view format, 
   return std::make_unique<PlainNames<Console>>(color ? Console::OO_ColorTabular : Console::OO_Tabular);
 }
 
+/// The value of --NAME=VALUE, if it is given.
 std::string flag(int argc, char** argv, std::string_view name, std::string otherwise) {
   for (int i = 1; i < argc; ++i)
     if (const std::string_view a = argv[i];
@@ -38,12 +44,53 @@ std::string flag(int argc, char** argv, std::string_view name, std::string other
   return otherwise;
 }
 
+/// Takes an argument that Google Benchmark does not know.
+bool take(int& argc, char** argv, std::string_view argument) {
+  char** const end = argv + argc;
+  char** const kept = std::remove_if(argv + 1, end, [&](const char* a) { return a == argument; });
+  argc = static_cast<int>(kept - argv);
+  return kept != end;
+}
+
+std::uint64_t number(const std::string& text, std::string_view name) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto [stop, error] = std::from_chars(text.data(), end, value);
+      error != std::errc() || stop != end)
+    throw std::invalid_argument("kiln-bench: " + std::string(name) + "=" + text + " is not a number from 0");
+  return value;
+}
+
+void add_workloads() {
+  bench::add_networks();
+  bench::add_pointwise();
+  bench::add_rows();
+  bench::add_contractions();
+  bench::add_recurrent();
+  bench::add_vision();
+  bench::add_training();
+  bench::add_trainer();
+  bench::add_language();
+  bench::add_calls(std::filesystem::read_symlink("/proc/self/exe").string());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string seed = flag(argc, argv, "--kinds", "");
+  take(argc, argv, "--kinds=" + seed);
+  const bool shapes = take(argc, argv, "--shapes");
   try {
     if (const std::string what = flag(argc, argv, "--first-call", ""); !what.empty())
       return bench::run_first_call(what);
+    if (shapes) {
+      bench::print_shapes(number(seed, "--kinds"));
+      return 0;
+    }
+    if (seed.empty())
+      add_workloads();
+    else
+      bench::add_kinds(number(seed, "--kinds"));
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";
     return 1;
@@ -55,17 +102,6 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
 
-  bench::add_networks();
-  bench::add_pointwise();
-  bench::add_rows();
-  bench::add_operators();
-  bench::add_contractions();
-  bench::add_recurrent();
-  bench::add_vision();
-  bench::add_training();
-  bench::add_trainer();
-  bench::add_language();
-  bench::add_calls(std::filesystem::read_symlink("/proc/self/exe").string());
   const std::size_t run = benchmark::RunSpecifiedBenchmarks(display.get(), to_file ? file.get() : nullptr);
   benchmark::Shutdown();
   return run > 0 ? 0 : 1;

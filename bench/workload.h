@@ -41,7 +41,6 @@ void add_compiled(const std::string& name, Make make, const std::vector<int>& th
 void add_networks();
 void add_pointwise();
 void add_rows();
-void add_operators();
 void add_contractions();
 void add_recurrent();
 void add_vision();
