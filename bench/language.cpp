@@ -1,70 +1,19 @@
 // Steps of training of networks for text.
 #include "bench/training_step.h"
+#include "bench/transformer.h"
 
 using namespace kiln;
 
 namespace bench {
 namespace {
 
-constexpr int width = 768, heads = 12, inner = 3072;
 constexpr std::int64_t batch = 4, tokens = 128;
 
-/// A layer of 768 channels, 12 heads and 3,072 inner channels, as in BERT-base (normalized after each part,
-/// with dropout) or in GPT-2 (normalized before it, and causal).
-class TransformerLayer : public HybridBlock {
- public:
-  enum class Kind { bert, gpt };
-
-  explicit TransformerLayer(Kind kind) : kind_(kind) {
-    const auto scope = name_scope();
-    qkv = nn::Dense(3 * width, {.flatten = false, .in_units = width});
-    out = nn::Dense(width, {.flatten = false, .in_units = width});
-    up = nn::Dense(inner, {.flatten = false, .in_units = width});
-    down = nn::Dense(width, {.flatten = false, .in_units = inner});
-    norm1 = nn::LayerNorm({.in_channels = width});
-    norm2 = nn::LayerNorm({.in_channels = width});
-    dropout = nn::Dropout(kind == Kind::bert ? 0.1 : 0);
-    if (kind == Kind::gpt) {
-      std::vector<float> values;
-      for (std::int64_t i = 0; i < tokens * tokens; ++i)
-        values.push_back(i % tokens > i / tokens ? -1e9F : 0.0F);
-      mask_ = params().get_constant("mask", Tensor(values, {1, tokens, tokens}));
-    }
-  }
-
- protected:
-  Tensor hybrid_forward(F& F, const Tensor& x) override {
-    if (kind_ == Kind::gpt) {
-      const Tensor x1 = x + attention(F, norm1(x));
-      return x1 + perceptron(F, norm2(x1));
-    }
-    const Tensor x1 = norm1(x + attention(F, x));
-    return norm2(x1 + perceptron(F, x1));
-  }
-
- private:
-  Tensor attention(F& F, const Tensor& x) {
-    const auto split = [&](const Tensor& t) { return split_heads(F, t, heads); };
-    const Tensors parts = F.split(qkv(x), {.num_outputs = 3, .axis = 2});
-    Tensor scores = F.batch_dot(split(parts[0]), split(parts[1]), {.transpose_b = true}) * 0.125;
-    if (kind_ == Kind::gpt) scores = F.broadcast_add(scores, mask_);
-    const Tensor weights = dropout(F.softmax(scores, {.axis = -1}));
-    const Tensor mixed = F.batch_dot(weights, split(parts[2]));
-    return dropout(out(join_heads(F, mixed, heads)));
-  }
-  Tensor perceptron(F& F, const Tensor& x) { return dropout(down(F.LeakyReLU(up(x), {.act_type = "gelu"}))); }
-
-  Kind kind_;
-  Parameter mask_;
-  Child<nn::Dense> qkv{this, "qkv"}, out{this, "out"}, up{this, "up"}, down{this, "down"};
-  Child<nn::LayerNorm> norm1{this, "norm1"}, norm2{this, "norm2"};
-  Child<nn::Dropout> dropout{this, "dropout"};
-};
-
-Training layer(TransformerLayer::Kind kind) {
-  return {std::make_shared<TransformerLayer>(kind),
-          {randn({batch, tokens, width})},
-          uniform({batch, tokens, width}),
+Training layer(const TransformerOptions& options) {
+  const Shape shape{batch, tokens, options.width};
+  return {std::make_shared<TransformerLayer>(options),
+          {randn(shape)},
+          uniform(shape),
           std::make_shared<loss::L2Loss>(),
           "adamw",
           {.learning_rate = 0.0001, .wd = 0.01}};
@@ -132,8 +81,9 @@ Training skip_gram() {
 }  // namespace
 
 void add_language() {
-  add_training_step("train_bert_layer_b4", [] { return layer(TransformerLayer::Kind::bert); });
-  add_training_step("train_gpt_block_b4", [] { return layer(TransformerLayer::Kind::gpt); });
+  add_training_step("train_bert_layer_b4", [] { return layer({.dropout = 0.1}); });
+  add_training_step("train_gpt_block_b4",
+                    [] { return layer({.norm_first = true, .causal_tokens = tokens}); });
   add_training_step("train_lstm_lm_b32", [] {
     constexpr std::int64_t steps = 35, sentences = 32;
     return Training{std::make_shared<LanguageModel>(),

@@ -68,6 +68,9 @@ void add_workloads() {
   bench::add_contractions();
   bench::add_recurrent();
   bench::add_vision();
+  bench::add_mobile();
+  bench::add_images();
+  bench::add_transformers();
   bench::add_training();
   bench::add_trainer();
   bench::add_language();

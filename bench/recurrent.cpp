@@ -1,10 +1,12 @@
-// An LSTM cell, input 128 and hidden 256, unrolled over 35 steps.
+// Recurrent networks, input 128 and hidden 256, over 35 steps: an unrolled LSTM cell, and the layers.
 #include "bench/workload.h"
 
 using namespace kiln;
 
 namespace bench {
 namespace {
+
+constexpr std::int64_t hidden = 256;
 
 class UnrolledLSTM : public HybridBlock {
  public:
@@ -32,7 +34,6 @@ class UnrolledLSTM : public HybridBlock {
   }
 
  private:
-  static constexpr std::int64_t hidden = 256;
   Parameter wx, wh, bx, bh;
 };
 
@@ -45,6 +46,17 @@ void add_recurrent() {
                       {randn({35, batch, 128}), zeros({batch, 256}), zeros({batch, 256})},
                       /*many=*/true};
     });
+  for (const int batch : {1, 16}) {
+    const auto sequences = [=] { return randn({35, batch, 128}); };
+    add("bilstm2_b" + std::to_string(batch), [=] {
+      const rnn::LayerOptions options{.num_layers = 2, .bidirectional = true, .input_size = 128};
+      return Workload{std::make_shared<rnn::LSTM>(hidden, options), {sequences()}};
+    });
+    add("gru2_b" + std::to_string(batch), [=] {
+      const rnn::LayerOptions options{.num_layers = 2, .input_size = 128};
+      return Workload{std::make_shared<rnn::GRU>(hidden, options), {sequences()}};
+    });
+  }
 }
 
 }  // namespace bench

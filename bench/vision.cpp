@@ -1,5 +1,5 @@
 // Image networks at batch 1: the model zoo's, and torchvision's GoogLeNet (batch norm, 3x3 convolutions
-// instead of 5x5, no auxiliary heads).
+// instead of 5x5, no auxiliary heads) and ResNeXt-50.
 #include "bench/workload.h"
 
 using namespace kiln;
@@ -61,6 +61,60 @@ std::shared_ptr<HybridBlock> googlenet() {
   return net;
 }
 
+/// Xie et al., "Aggregated residual transformations" (2016): a bottleneck whose 3x3 convolution has 32
+/// groups.
+class Aggregated : public HybridBlock {
+ public:
+  Aggregated(std::int64_t in, std::int64_t inner, std::int64_t stride) {
+    const auto scope = name_scope();
+    const std::int64_t out = 2 * inner;
+    HybridSequential parts;
+    parts.add(convolution(in, inner, 1, 1, 1), nn::BatchNorm(), nn::Activation("relu"),
+              convolution(inner, inner, 3, stride, 32), nn::BatchNorm(), nn::Activation("relu"),
+              convolution(inner, out, 1, 1, 1), nn::BatchNorm());
+    body = parts;
+    if (in == out) return;
+    HybridSequential projection;
+    projection.add(convolution(in, out, 1, stride, 1), nn::BatchNorm());
+    shortcut = projection;
+  }
+
+ protected:
+  Tensor hybrid_forward(F& F, const Tensor& x) override {
+    return F.relu(body(x) + (shortcut.defined() ? shortcut(x) : x));
+  }
+
+ private:
+  static nn::Conv2D convolution(std::int64_t in, std::int64_t out, int kernel, std::int64_t stride,
+                                std::int64_t groups) {
+    return {out, nn::ConvOptions{.kernel_size = kernel,
+                                 .strides = static_cast<int>(stride),
+                                 .padding = kernel / 2,
+                                 .groups = groups,
+                                 .use_bias = false,
+                                 .in_channels = in}};
+  }
+  Child<HybridSequential> body{this, "body"}, shortcut{this, "shortcut"};
+};
+
+/// ResNeXt-50 of 32 groups with 4 channels in the first stage.
+std::shared_ptr<HybridBlock> resnext50() {
+  auto net = std::make_shared<HybridSequential>();
+  const auto scope = net->name_scope();
+  add_convolution(*net, 64, 7, 2);
+  net->add(nn::MaxPool2D(3, 2, 1));
+  std::int64_t in = 64, inner = 128;
+  for (const int blocks : {3, 4, 6, 3}) {
+    for (int i = 0; i < blocks; ++i) {
+      net->add(Aggregated(in, inner, i == 0 && inner > 128 ? 2 : 1));
+      in = 2 * inner;
+    }
+    inner *= 2;
+  }
+  net->add(nn::GlobalAvgPool2D(), nn::Flatten(), nn::Dense(1000, {.in_units = in}));
+  return net;
+}
+
 Tensor image() { return randn({1, 3, 224, 224}); }
 
 }  // namespace
@@ -70,13 +124,12 @@ Workload model(const std::string& name) {
 }
 
 void add_vision() {
-  const std::pair<const char*, const char*> zoo[] = {{"resnet18_v1", "resnet18_v1"},
-                                                     {"resnet50_v1", "resnet50_v1"},
-                                                     {"mobilenet_v2", "mobilenetv2_1.0"},
-                                                     {"squeezenet1.1", "squeezenet1.1"},
-                                                     {"densenet121", "densenet121"}};
+  const std::pair<const char*, const char*> zoo[] = {
+      {"resnet18_v1", "resnet18_v1"},     {"resnet50_v1", "resnet50_v1"}, {"mobilenet_v2", "mobilenetv2_1.0"},
+      {"squeezenet1.1", "squeezenet1.1"}, {"densenet121", "densenet121"}, {"vgg16", "vgg16"}};
   for (const auto& [name, of_zoo] : zoo) add(name, [of_zoo = of_zoo] { return model(of_zoo); }, {1, 2});
   add("googlenet", [] { return Workload{googlenet(), {image()}}; }, {1, 2});
+  add("resnext50", [] { return Workload{resnext50(), {image()}}; }, {1, 2});
 }
 
 }  // namespace bench

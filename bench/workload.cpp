@@ -9,6 +9,14 @@
 namespace bench {
 namespace {
 
+/// Of all parameters that have a gradient.
+double trained_elements(const kiln::Block& net) {
+  std::int64_t elements = 0;
+  for (const kiln::Parameter& p : net.collect_params())
+    if (p.grad_req() != kiln::GradReq::null) elements += p.shape().elements();
+  return static_cast<double>(elements);
+}
+
 Workload prepared(const Make& make, bool compiled) {
   Workload w = make();
   if (!w.program) w.net->initialize();
@@ -38,7 +46,9 @@ void run(benchmark::State& state, const std::string& name, const Make& make, boo
     const Workload& w = last_prepared(name, make, compiled);
     kiln::reset_peak_memory();
     const auto before = kiln::memory_report();
-    w.call();
+    const kiln::Tensor result = w.call();
+    state.counters["parameters"] = trained_elements(*w.net);
+    state.counters["elements"] = static_cast<double>(result.shape().elements());
     state.counters["peak_bytes"] = static_cast<double>(kiln::memory_report().peak_bytes - before.live_bytes);
     time_calls(state, [&] { return w.call(); });
   } catch (const std::exception& e) {

@@ -51,6 +51,16 @@ def minimum_us(step):
     return best * 1e6
 
 
+def counted(step):
+    """What compare checks, as far as the step tells: the elements of its (first) result, and of its parameters."""
+    result = step()
+    while isinstance(result, (tuple, list)):
+        result = result[0]
+    sizes = {"elements": result.numel() if hasattr(result, "numel") else getattr(result, "size", None),
+             "parameters": getattr(step, "parameters", None)}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
 def fail(message):
     sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
 
@@ -112,5 +122,7 @@ def run(peer, description=None):
             for row in kiln_rows(a.kiln, group, options) if a.kiln else []:
                 print(json.dumps(row), flush=True)
             for name in names:
-                row = {"workload": name, "peer": peer, "threads": THREADS, "min_us": minimum_us(workloads[name]())}
+                step = workloads[name]()
+                row = {"workload": name, "peer": peer, "threads": THREADS, "min_us": minimum_us(step)}
+                row.update(counted(step))
                 print(json.dumps(row), flush=True)

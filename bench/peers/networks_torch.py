@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The networks of bench/transformer.cpp, mobile.cpp, images.cpp, vision.cpp and recurrent.cpp by PyTorch, eager.
+
+    bench/peers/networks_torch.py --kiln build/kiln-bench > networks.jsonl      needs torch and torchvision
+    bench/compare networks.jsonl
+
+Prints JSON lines, as training_torch.py does. COMPILED=1 in the environment: by torch.compile.
+"""
+import os
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torchvision import models
+
+import steps
+
+COMPILED = os.environ.get("COMPILED") == "1"
+
+
+def forward(net, *inputs):
+    parameters = sum(p.numel() for p in net.parameters())
+    net = torch.compile(net.eval()) if COMPILED else net.eval()
+
+    def step():
+        with torch.inference_mode():
+            return net(*inputs)
+    step.parameters = parameters
+    return step
+
+
+class Layer(nn.Module):
+    """As TransformerLayer of bench/transformer.h."""
+
+    def __init__(self, width=768, heads=12, norm_first=False):
+        super().__init__()
+        self.heads, self.norm_first = heads, norm_first
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def attention(self, x, cache):
+        q, k, v = (t.unflatten(2, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, 2))
+        keys, values = (torch.cat(pair, 2) for pair in zip(cache, (k, v))) if cache else (k, v)
+        mixed = F.scaled_dot_product_attention(q, keys, values)
+        return self.out(mixed.transpose(1, 2).flatten(2)), k, v
+
+    def perceptron(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+    def forward(self, x, *cache):
+        if self.norm_first:
+            mixed, k, v = self.attention(self.norm1(x), cache)
+            x = x + mixed
+            x = x + self.perceptron(self.norm2(x))
+        else:
+            mixed, k, v = self.attention(x, cache)
+            x = self.norm1(x + mixed)
+            x = self.norm2(x + self.perceptron(x))
+        return (x, k, v) if cache else x
+
+
+class Bert(nn.Module):
+    def __init__(self, width=768):
+        super().__init__()
+        self.words, self.types, self.positions = (nn.Embedding(n, width) for n in (30_522, 2, 512))
+        self.norm = nn.LayerNorm(width)
+        self.layers = nn.Sequential(*(Layer() for _ in range(12)))
+        self.pooler = nn.Linear(width, width)
+
+    def forward(self, x, types):
+        x = self.words(x) + self.types(types) + self.positions.weight[:x.shape[1]]
+        return torch.tanh(self.pooler(self.layers(self.norm(x))[:, 0]))
+
+
+class Gpt2Step(nn.Module):
+    def __init__(self, width=768):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(50_257, width), nn.Embedding(1024, width)
+        self.layers = nn.ModuleList(Layer(norm_first=True) for _ in range(12))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, word, position, *caches):
+        x, new = self.words(word) + self.positions(position), []
+        for layer, keys, values in zip(self.layers, caches[::2], caches[1::2]):
+            x, k, v = layer(x, keys, values)
+            new += [k, v]
+        return F.linear(self.norm(x)[:, 0], self.words.weight), *new
+
+
+for batch, tokens in (1, 128), (1, 384), (8, 128):
+    @steps.workload(f"bert_base_b{batch}_s{tokens}")
+    def bert(batch=batch, tokens=tokens):
+        words = (torch.arange(batch * tokens) * 7919 % 30_522).reshape(batch, tokens)
+        return forward(Bert(), words, torch.zeros_like(words))
+
+
+@steps.workload("gpt2_step_512")
+def gpt2_step(cached=512):
+    caches = [torch.randn(1, 12, cached, 64) for _ in range(24)]
+    return forward(Gpt2Step(), torch.tensor([[17]]), torch.tensor([[cached]]), *caches)
+
+
+def last(x):
+    """Channels last in memory, which is the faster form on a CPU."""
+    return x.to(memory_format=torch.channels_last)
+
+
+def image():
+    return last(torch.randn(1, 3, 224, 224))
+
+
+@steps.workload("vit_s")
+def vit_s():
+    return forward(models.VisionTransformer(224, 16, 12, 6, 384, 1536), image())
+
+
+def stride_first(net):
+    """The first version of ResNet, Kiln's: the first 1x1 convolution of a bottleneck has the stride."""
+    for block in net.modules():
+        if isinstance(block, models.resnet.Bottleneck):
+            block.conv1.stride, block.conv2.stride = block.conv2.stride, (1, 1)
+    return net
+
+
+for name, make in {
+        "resnet18_v1": models.resnet18, "resnet50_v1": lambda: stride_first(models.resnet50()),
+        "mobilenet_v2": models.mobilenet_v2, "squeezenet1.1": models.squeezenet1_1,
+        "densenet121": models.densenet121, "vgg16": models.vgg16,
+        "googlenet": lambda: models.googlenet(aux_logits=False, init_weights=False),
+        "resnext50": models.resnext50_32x4d, "efficientnet_b0": models.efficientnet_b0,
+        "mobilenet_v3": models.mobilenet_v3_large}.items():
+    steps.workload(name)(lambda make=make: forward(last(make()), image()))
+
+
+def two_convolutions(channels, out):
+    return [part for c in (channels, out)
+            for part in (nn.Conv2d(c, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True))]
+
+
+class Level(nn.Module):
+    """As Level of bench/images.cpp."""
+
+    def __init__(self, channels, out, deepest):
+        super().__init__()
+        self.before = nn.Sequential(*two_convolutions(channels, out))
+        self.inner = out < deepest
+        if self.inner:
+            self.smaller = nn.Sequential(nn.MaxPool2d(2), Level(out, 2 * out, deepest),
+                                         nn.ConvTranspose2d(2 * out, out, 2, 2))
+            self.after = nn.Sequential(*two_convolutions(2 * out, out))
+
+    def forward(self, x):
+        x = self.before(x)
+        return self.after(torch.cat((x, self.smaller(x)), 1)) if self.inner else x
+
+
+@steps.workload("unet_224")
+def unet():
+    return forward(last(nn.Sequential(Level(3, 64, 1024), nn.Conv2d(64, 2, 1))), image())
+
+
+for batch in 1, 16:
+    @steps.workload(f"dcgan_generator_b{batch}")
+    def generator(batch=batch):
+        parts, channels = [], 100
+        for out in 512, 256, 128, 64:
+            stride, pad = (1, 0) if channels == 100 else (2, 1)
+            parts += [nn.ConvTranspose2d(channels, out, 4, stride, pad, bias=False), nn.BatchNorm2d(out), nn.ReLU()]
+            channels = out
+        net = nn.Sequential(*parts, nn.ConvTranspose2d(channels, 3, 4, 2, 1, bias=False), nn.Tanh())
+        return forward(last(net), torch.randn(batch, 100, 1, 1))
+
+    @steps.workload(f"bilstm2_b{batch}")
+    def bilstm(batch=batch):
+        return forward(nn.LSTM(128, 256, 2, bidirectional=True), torch.randn(35, batch, 128))
+
+    @steps.workload(f"gru2_b{batch}")
+    def gru(batch=batch):
+        return forward(nn.GRU(128, 256, 2), torch.randn(35, batch, 128))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(steps.THREADS)
+    steps.run("PyTorch, compiled" if COMPILED else "PyTorch", __doc__)
