@@ -1,41 +1,59 @@
 // The overhead of a call, and the time of the first call.
 #include "bench/samples.h"
+#include "bench/transformer.h"
 #include "bench/workload.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <sys/resource.h>
 
 using namespace kiln;
 
 namespace bench {
 namespace {
 
-/// Runs this program for one first call, with `environment` prepended. Returns its time in seconds, negative
-/// on failure.
-double in_new_process(const std::string& self, const std::string& name, const std::string& environment) {
+/// What a process tells of its first call.
+struct FirstCall {
+  double seconds = 0;
+  double peak_rss_mib = 0;  ///< of the whole process: its code, compiler, parameters and arrays
+};
+
+/// Runs this program for one first call, with `environment` prepended. Nothing on failure.
+std::optional<FirstCall> in_new_process(const std::string& self, const std::string& name,
+                                        const std::string& environment) {
   const std::string command = environment + " '" + self + "' --first-call=" + name;
   std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return -1;
-  double seconds = -1;
-  if (std::fscanf(pipe, "%lf", &seconds) != 1) seconds = -1;
-  return ::pclose(pipe) == 0 ? seconds : -1;
+  if (pipe == nullptr) return std::nullopt;
+  FirstCall call;
+  const bool read = std::fscanf(pipe, "%lf %lf", &call.seconds, &call.peak_rss_mib) == 2;
+  return ::pclose(pipe) == 0 && read ? std::optional(call) : std::nullopt;
 }
 
 struct Network {
   const char* name;
-  std::function<Workload()> make;
+  std::function<Workload(int batch)> make;
   int samples;
+  int batches = 1;  ///< calls with each batch size from 1
 };
+Network of_zoo(const char* name, const std::string& in_zoo, int samples) {
+  return {name, [=](int) { return model(in_zoo); }, samples};
+}
 const Network networks[] = {
-    {"mlp", [] { return mlp(1); }, 7},
-    {"resnet18", [] { return model("resnet18_v1"); }, 3},
-    {"mobilenet_v2", [] { return model("mobilenetv2_1.0"); }, 3},
+    {"mlp", mlp, 7},
+    {"mlp_200_batches", mlp, 1, 200},
+    {"lenet_200_batches", lenet, 1, 200},
+    of_zoo("resnet18", "resnet18_v1", 3),
+    of_zoo("resnet50", "resnet50_v1", 3),
+    of_zoo("mobilenet_v2", "mobilenetv2_1.0", 3),
+    of_zoo("densenet201", "densenet201", 1),
+    {"bert_base", [](int) { return bert_base(1, 128); }, 3},
 };
 
 /// Runs before the clock starts.
@@ -52,14 +70,19 @@ void add_first_call(const std::string& self, const std::string& name, const std:
         const std::string environment =
             disk_cache ? "KILN_CACHE=rw KILN_CACHE_DIR='" + folder + "'" : "KILN_CACHE=off";
         if (disk_cache) in_new_process(self, what, environment);
+        FirstCall least{.seconds = HUGE_VAL, .peak_rss_mib = HUGE_VAL};
         for (auto _ : state) {
-          const double seconds = in_new_process(self, what, environment);
-          if (seconds < 0) {
+          const auto call = in_new_process(self, what, environment);
+          if (!call) {
             state.SkipWithError("the process of the first call failed");
             break;
           }
-          state.SetIterationTime(seconds);
+          state.SetIterationTime(call->seconds);
+          least.seconds = std::min(least.seconds, call->seconds);
+          least.peak_rss_mib = std::min(least.peak_rss_mib, call->peak_rss_mib);
         }
+        state.counters["min_us"] = least.seconds * 1e6;
+        state.counters["peak_rss_mib"] = least.peak_rss_mib;
         std::error_code ignored;
         if (disk_cache) std::filesystem::remove_all(folder, ignored);
       })
@@ -107,14 +130,18 @@ int run_first_call(const std::string& what) {
   const auto network = std::find_if(std::begin(networks), std::end(networks),
                                     [&](const Network& n) { return n.name == name; });
   if (network == std::end(networks)) throw std::invalid_argument("there is no network " + name);
-  const Workload w = network->make();
+  const Workload w = network->make(1);
+  std::vector<Tensors> inputs;
+  for (int batch = 1; batch <= network->batches; ++batch) inputs.push_back(network->make(batch).inputs);
   w.net->initialize();
   if (eager) w.call();
   const auto begin = std::chrono::steady_clock::now();
   w.net->hybridize({.static_alloc = true, .static_shape = true});
-  w.call();
+  for (const Tensors& in : inputs) (*w.net)(in);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-  std::printf("%.9f\n", time.count());
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  std::printf("%.9f %.3f\n", time.count(), static_cast<double>(usage.ru_maxrss) / 1024);
   return 0;
 }
 
@@ -122,7 +149,7 @@ void add_calls(const std::string& self) {
   add("dispatch", add_one);
   add_bound_call();
   add_recorded_call();
-  for (const auto& [name, make, samples] : networks) {
+  for (const auto& [name, make, samples, batches] : networks) {
     const std::string network = name;
     add_first_call(self, "compile_" + network, after_eager + network, samples, false);
     add_first_call(self, "first_call_" + network, at_once + network, samples, false);

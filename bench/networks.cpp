@@ -37,10 +37,12 @@ Workload mlp(int batch) {
   return {net, {randn({batch, 512})}};
 }
 
+Workload lenet(int batch) { return {std::make_shared<LeNet>(), {randn({batch, 1, 28, 28})}}; }
+
 void add_networks() {
   add("mlp_b1", [] { return mlp(1); });
   add("mlp_b64", [] { return mlp(64); });
-  add("lenet_b16", [] { return Workload{std::make_shared<LeNet>(), {randn({16, 1, 28, 28})}}; }, {1, 2});
+  add("lenet_b16", [] { return lenet(16); }, {1, 2});
 }
 
 }  // namespace bench

@@ -84,6 +84,8 @@ inline Workload function(Function::Body body, kiln::Tensors inputs) {
 
 /// 512-256-128-2 with relu: the network of Gluon's hybridize tutorial.
 Workload mlp(int batch);
+/// Two 5x5 convolutions with pooling, three dense layers, on images of 28x28.
+Workload lenet(int batch);
 /// A network of the model zoo, on one image of 224x224.
 Workload model(const std::string& name);
 

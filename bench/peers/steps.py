@@ -61,6 +61,12 @@ def counted(step):
     return {name: size for name, size in sizes.items() if size is not None}
 
 
+def measured(name):
+    """The numbers of a workload's row."""
+    step = workloads[name]()
+    return {"min_us": minimum_us(step), **counted(step)}
+
+
 def fail(message):
     sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
 
@@ -82,8 +88,9 @@ def group_of(name):
 
 def kiln_rows(program, group, options):
     """What kiln-bench reports of the workloads of a group, eager and compiled."""
-    command = [program, *options, f"--benchmark_filter=^{re.escape(group)}/(.*/)?(eager|compiled)/threads:{THREADS}$",
-               f"--benchmark_min_time={SECONDS}", "--benchmark_format=json"]
+    wanted = f"^{re.escape(group)}/(.*/)?(eager|compiled)/threads:{THREADS}(/|$)"
+    command = [program, *options, f"--benchmark_filter={wanted}", f"--benchmark_min_time={SECONDS}",
+               "--benchmark_format=json"]
     output = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
     return json.loads(output)["benchmarks"] if output else []
 
@@ -98,7 +105,7 @@ def draw(program, seed):
             workloads[name] = lambda make=make, sizes=sizes: make(**sizes)
 
 
-def run(peer, description=None):
+def run(peer, description=None, measure=measured):
     a = arguments(description)
     options = []
     if kinds:
@@ -122,7 +129,5 @@ def run(peer, description=None):
             for row in kiln_rows(a.kiln, group, options) if a.kiln else []:
                 print(json.dumps(row), flush=True)
             for name in names:
-                step = workloads[name]()
-                row = {"workload": name, "peer": peer, "threads": THREADS, "min_us": minimum_us(step)}
-                row.update(counted(step))
+                row = {"workload": name, "peer": peer, "threads": THREADS, **measure(name)}
                 print(json.dumps(row), flush=True)
