@@ -52,13 +52,12 @@ bool take(int& argc, char** argv, std::string_view argument) {
   return kept != end;
 }
 
-std::uint64_t number(const std::string& text, std::string_view name) {
-  std::uint64_t value = 0;
+std::uint64_t seed_of(const std::string& text) {
+  std::uint64_t seed = 0;
   const char* const end = text.data() + text.size();
-  if (const auto [stop, error] = std::from_chars(text.data(), end, value);
-      error != std::errc() || stop != end)
-    throw std::invalid_argument("kiln-bench: " + std::string(name) + "=" + text + " is not a number from 0");
-  return value;
+  if (const auto [stop, error] = std::from_chars(text.data(), end, seed); error != std::errc() || stop != end)
+    throw std::invalid_argument("kiln-bench: --kinds=SEED takes a number from 0, not '" + text + "'");
+  return seed;
 }
 
 void add_workloads() {
@@ -87,13 +86,13 @@ int main(int argc, char** argv) {
     if (const std::string what = flag(argc, argv, "--first-call", ""); !what.empty())
       return bench::run_first_call(what);
     if (shapes) {
-      bench::print_shapes(number(seed, "--kinds"));
+      bench::print_shapes(seed_of(seed));
       return 0;
     }
     if (seed.empty())
       add_workloads();
     else
-      bench::add_kinds(number(seed, "--kinds"));
+      bench::add_kinds(seed_of(seed));
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";
     return 1;
