@@ -20,8 +20,8 @@ import torch
 import torch.nn as nn
 from torchvision import models
 
-import networks_torch
 import steps
+from transformer_torch import Bert
 
 
 def mlp():
@@ -54,7 +54,7 @@ networks = {
     "resnet50": (models.resnet50, image),
     "mobilenet_v2": (models.mobilenet_v2, image),
     "densenet201": (models.densenet201, image),
-    "bert_base": (networks_torch.Bert, words),
+    "bert_base": (Bert, words),
 }
 for network in networks:
     for name in f"first_call_{network}", f"first_call_{network}_cached":
@@ -68,7 +68,7 @@ def first_call(network):
     net, calls = make().eval(), inputs()
     with torch.inference_mode():
         begin = time.perf_counter()
-        if networks_torch.COMPILED:
+        if steps.COMPILED:
             net = torch.compile(net)
         for call in calls:
             net(*call)
@@ -81,7 +81,7 @@ def in_new_process(name):
     command = [sys.executable, __file__, "--first-call", steps.workloads[name]]
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": cache}
-        runs = 2 if networks_torch.COMPILED and name.endswith("_cached") else 1
+        runs = 2 if steps.COMPILED and name.endswith("_cached") else 1
         for _ in range(runs):
             output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     return json.loads(output)
@@ -91,4 +91,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--first-call"]:
         first_call(sys.argv[2])
     else:
-        steps.run("PyTorch, compiled" if networks_torch.COMPILED else "PyTorch", __doc__, in_new_process)
+        steps.run("PyTorch, compiled" if steps.COMPILED else "PyTorch", __doc__, in_new_process)

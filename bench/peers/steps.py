@@ -13,6 +13,7 @@ import time
 
 THREADS = int(os.environ.get("THREADS", "1"))
 SECONDS = float(os.environ.get("SECONDS", "5"))
+COMPILED = os.environ.get("COMPILED") == "1"  # for a peer with both forms
 workloads = {}
 kinds = {}
 
