@@ -3,7 +3,7 @@
 
     bench/peers/first_calls_torch.py --kiln build/kiln-bench > first.jsonl      needs torch and torchvision
     bench/compare first.jsonl
-    bench/compare --memory first.jsonl
+    bench/compare --measure memory first.jsonl
 
 Prints JSON lines, as training_torch.py does; each is of a new process, whose start and imports are not timed.
 COMPILED=1 in the environment: by torch.compile, with an empty cache except in the rows named cached.

@@ -35,21 +35,23 @@ def kind(*names):
     return register
 
 
-def minimum_us(step):
-    """Of samples of 2 ms or one step, as kiln-bench's, after two steps that compile and allocate."""
+def minima(step):
+    """Wall time and CPU time of the process, in us, over samples of 2 ms or one step, as kiln-bench's; before them
+    two steps that compile and allocate."""
     def sample(steps):
-        begin = time.perf_counter()
+        cpu, begin = time.process_time(), time.perf_counter()
         for _ in range(steps):
             step()
-        return (time.perf_counter() - begin) / steps
+        return (time.perf_counter() - begin) / steps, (time.process_time() - cpu) / steps
 
     for _ in range(2):
         step()
-    steps = 1 + int(2e-3 / max(sample(1), 1e-8))
-    best, end = float("inf"), time.perf_counter() + SECONDS
-    while time.perf_counter() < end:
-        best = min(best, sample(steps))
-    return best * 1e6
+    steps = 1 + int(2e-3 / max(sample(1)[0], 1e-8))
+    samples, end = [], time.perf_counter() + SECONDS
+    while not samples or time.perf_counter() < end:
+        samples.append(sample(steps))
+    wall, cpu = (min(times) * 1e6 for times in zip(*samples))
+    return {"min_us": wall, "min_cpu_us": cpu}
 
 
 def counted(step):
@@ -65,7 +67,7 @@ def counted(step):
 def measured(name):
     """The numbers of a workload's row."""
     step = workloads[name]()
-    return {"min_us": minimum_us(step), **counted(step)}
+    return {**minima(step), **counted(step)}
 
 
 def fail(message):
