@@ -80,9 +80,9 @@ void add_first_call(const std::string& self, const std::string& name, const std:
           state.SetIterationTime(call->seconds);
           least.seconds = std::min(least.seconds, call->seconds);
           least.peak_rss_mib = std::min(least.peak_rss_mib, call->peak_rss_mib);
+          state.counters["min_us"] = least.seconds * 1e6;
+          state.counters["peak_rss_mib"] = least.peak_rss_mib;
         }
-        state.counters["min_us"] = least.seconds * 1e6;
-        state.counters["peak_rss_mib"] = least.peak_rss_mib;
         std::error_code ignored;
         if (disk_cache) std::filesystem::remove_all(folder, ignored);
       })
