@@ -11,6 +11,8 @@ using nn::HybridSequential;
 
 enum class Act { none, relu, swish, hard_swish };
 
+Tensor hard_gate(F& F, const Tensor& x) { return F.hard_sigmoid(x, {.alpha = 1.0 / 6, .beta = 0.5}); }
+
 Tensor activate(F& F, const Tensor& x, Act act) {
   switch (act) {
     case Act::relu:
@@ -18,7 +20,7 @@ Tensor activate(F& F, const Tensor& x, Act act) {
     case Act::swish:
       return x * F.sigmoid(x);
     case Act::hard_swish:
-      return x * (F.clip(x + 3.0, 0, 6) / 6.0);
+      return x * hard_gate(F, x);
     case Act::none:
       break;
   }
@@ -52,7 +54,7 @@ class Excitation : public HybridBlock {
   Tensor hybrid_forward(F& F, const Tensor& x) override {
     const Tensor mean = F.mean(x, {.axis = {2, 3}, .keepdims = true});
     const Tensor gate = up(activate(F, down(mean), act_));
-    return F.broadcast_mul(x, hard_ ? F.clip(gate + 3.0, 0, 6) / 6.0 : F.sigmoid(gate));
+    return F.broadcast_mul(x, hard_ ? hard_gate(F, gate) : F.sigmoid(gate));
   }
 
  private:
