@@ -12,6 +12,7 @@
 #include "runtime/threads.h"
 #include "runtime/workspace.h"
 
+#include <kiln/memory.h>
 #include <kiln/threads.h>
 
 #include <algorithm>
@@ -336,14 +337,18 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
   }
   if (found < count) {
     section.leave();
+    bool released = false;
     for (std::size_t i = 0; i < count; ++i) {
       references.held.push_back(get_prepacked(i, inputs, bases));
       // At once: the next prepacked constant may take the memory.
       if (Storage* const contents = releasable_after(i, inputs)) {
         const std::size_t packed = releases_[i]->packed;
         contents->release(references.held[packed], *plan_.prepacked[packed].packing);
+        released = true;
       }
     }
+    // The pool would keep the last released block of each size, which fit no array of later calls.
+    if (released) release_pooled_memory(device_);
   }
   return bases + first_prepacked_ + count;
 }
