@@ -196,7 +196,8 @@ void Executable::find_releases(std::span<const Operand> read) {
     if (!p.packing) continue;
     const std::size_t input = p.inputs.front();
     if (p.inputs.size() != 1 || !p.packing->fits(plan_.inputs[input].bytes(), p.bytes))
-      fail_internal("prepacked constant {} of {} does not have the elements of input {}", i, plan_.name, input);
+      fail_internal("prepacked constant {} of {} does not have the elements of input {}", i, plan_.name,
+                    input);
     packed[input] = i;
     packed_only_[input] = 1;
   }

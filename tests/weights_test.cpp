@@ -73,11 +73,15 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
       {"dense in f16, packed as f32", dense(50, 70), {20, 70}, false, DType::f16},
       {"dense in bf16, packed as f32", dense(50, 70), {20, 70}, false, DType::bf16},
       {"convolution 1x1", conv(20, {.kernel_size = {1, 1}, .in_channels = 37}), {2, 37, 6, 6}},
-      {"convolution with strides", conv(20, {.kernel_size = {3, 2}, .strides = {2, 2}, .in_channels = 37}),
+      {"convolution with strides",
+       conv(20, {.kernel_size = {3, 2}, .strides = {2, 2}, .in_channels = 37}),
        {2, 37, 9, 9}},
-      {"convolution in groups", conv(30, {.kernel_size = {3, 3}, .strides = {2, 2}, .groups = 2, .in_channels = 34}),
+      {"convolution in groups",
+       conv(30, {.kernel_size = {3, 3}, .strides = {2, 2}, .groups = 2, .in_channels = 34}),
        {2, 34, 9, 9}},
-      {"depthwise convolution", conv(20, {.kernel_size = {3, 3}, .groups = 20, .in_channels = 20}), {2, 20, 9, 9}},
+      {"depthwise convolution",
+       conv(20, {.kernel_size = {3, 3}, .groups = 20, .in_channels = 20}),
+       {2, 20, 9, 9}},
       {"convolution of lines",
        [] {
          return std::make_shared<nn::Conv1D>(20, nn::ConvOptions{.kernel_size = {3}, .in_channels = 18});
@@ -85,7 +89,8 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
        {2, 18, 9}},
       {"convolution of volumes",
        [] {
-         return std::make_shared<nn::Conv3D>(20, nn::ConvOptions{.kernel_size = {2, 3, 2}, .in_channels = 18});
+         return std::make_shared<nn::Conv3D>(20,
+                                             nn::ConvOptions{.kernel_size = {2, 3, 2}, .in_channels = 18});
        },
        {2, 18, 4, 5, 6}},
       {"transposed convolution",
@@ -96,7 +101,9 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
        {2, 18, 4, 5},
        false},
       {"convolution by Winograd's algorithm",
-       conv(64, {.kernel_size = {3, 3}, .padding = {1, 1}, .in_channels = 64}), {1, 64, 20, 20}, false},
+       conv(64, {.kernel_size = {3, 3}, .padding = {1, 1}, .in_channels = 64}),
+       {1, 64, 20, 20},
+       false},
   };
   for (const Row& row : rows) {
     INFO(row.name);

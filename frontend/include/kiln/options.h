@@ -39,11 +39,12 @@ constexpr Check operator&(Check a, Check b) {
 /// What a network keeps of weights that compiled calls read in a packed form.
 enum class Weights : std::uint8_t {
   keep,  ///< their arrays, too
-  /// The packed form alone, so that a network for inference takes little more memory than its weights. Whoever
-  /// reads or writes a parameter finds its array as ever: save_parameters(), printing and copies unpack it for a
-  /// while; other operators, gradients, in-place writes, Tensor::data() and calls of other signatures that need
-  /// it unpack it to stay, until the next hybridize(), load_parameters() or set_data(). These operations end
-  /// the validity of addresses that Tensor::data() of a parameter returned before. No effect on bits.
+  /// The packed form alone, so that a network for inference takes little more memory than its weights.
+  /// Whoever reads or writes a parameter finds its array as ever: save_parameters(), printing and copies
+  /// unpack it for a while; other operators, gradients, in-place writes, Tensor::data() and calls of other
+  /// signatures that need it unpack it to stay, until the next hybridize(), load_parameters() or set_data().
+  /// These operations end the validity of addresses that Tensor::data() of a parameter returned before. No
+  /// effect on bits.
   release,
 };
 
