@@ -12,6 +12,7 @@
 #include "runtime/threads.h"
 #include "runtime/workspace.h"
 
+#include <kiln/memory.h>
 #include <kiln/threads.h>
 
 #include <algorithm>
@@ -78,6 +79,7 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
   arena_base_ = saved_base_ + (plan_.saved_bytes > 0 ? 1 : 0);
   bases_ = arena_base_ + 3;
   for (const Step& s : plan_.steps) launches_.push_back(add_launch(s));
+  const std::size_t step_operands = operands_.size();
   for (std::size_t i = 0; i < plan_.prepacked.size(); ++i) add_prepacked(i);
   for (const auto& w : plan_.write_backs) {
     if (w.input >= plan_.inputs.size()) fail_internal("write to input {} in {}", w.input, plan_.name);
@@ -91,8 +93,10 @@ Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device devic
       write_backs_overlap_ = write_backs_overlap_ || w.value.space == BufferRef::Space::input;
     }
   }
+  find_releases(std::span(operands_).first(step_operands));
   if (!in_place_.empty())
-    for (const TensorType& t : plan_.inputs) input_bytes_.push_back(static_cast<std::size_t>(t.bytes()));
+    for (std::size_t i = 0; i < plan_.inputs.size(); ++i)
+      input_bytes_.push_back(packed_only_[i] ? 0 : static_cast<std::size_t>(plan_.inputs[i].bytes()));
 }
 
 Executable::Addresses::Addresses(const Executable& e)
@@ -181,6 +185,34 @@ void Executable::add_prepacked(std::size_t index) {
   }
 }
 
+/// `read`: the operands of all steps of a call.
+void Executable::find_releases(std::span<const Operand> read) {
+  packed_only_.resize(plan_.inputs.size());
+  releases_.resize(plan_.prepacked.size());
+  std::vector<std::size_t> packed(plan_.inputs.size()), last(plan_.inputs.size());
+  for (std::size_t i = plan_.prepacked.size(); i-- > 0;) {
+    const PrepackedPlan& p = plan_.prepacked[i];
+    for (const std::size_t input : p.inputs) last[input] = std::max(last[input], i);
+    if (!p.packing) continue;
+    const std::size_t input = p.inputs.front();
+    if (p.inputs.size() != 1 || !p.packing->fits(plan_.inputs[input].bytes(), p.bytes))
+      fail_internal("prepacked constant {} of {} does not have the elements of input {}", i, plan_.name,
+                    input);
+    packed[input] = i;
+    packed_only_[input] = 1;
+  }
+  const auto reads = [&](const Operand& o) {
+    if (o.base < packed_only_.size()) packed_only_[o.base] = 0;
+  };
+  std::ranges::for_each(read, reads);
+  for (std::size_t i = 0; i < plan_.write_backs.size(); ++i) {
+    reads(write_back_values_[i]);
+    packed_only_[plan_.write_backs[i].input] = 0;
+  }
+  for (std::size_t input = 0; input < packed.size(); ++input)
+    if (packed_only_[input]) releases_[last[input]] = ReleasePlan{input, packed[input]};
+}
+
 std::int64_t Executable::scratch_bytes(std::span<const Launch> launches, int threads) const {
   std::int64_t bytes = 0;
   for (const Launch& l : launches) {
@@ -255,26 +287,45 @@ std::shared_ptr<const Buffer> Executable::get_prepacked(std::size_t index, std::
                                                         std::byte** bases) const {
   const PrepackedPlan& p = plan_.prepacked[index];
   const PrepackedPlace place(p, inputs);
-  std::byte*& base = bases[first_prepacked_ + index];
-  const auto make = [&] {
-    Buffer made(static_cast<std::size_t>(p.bytes), device_);
-    base = made.data();
-    SmallArray<void*, 32> operands(widest_);
-    const Workspace workspace = make_workspace(prepacked_launches_[index]);
-    for (const Launch& l : prepacked_launches_[index])
-      launch(l, bases, operands.data(), workspace, accelerator_);
-    return made;
-  };
+  const auto make = [&] { return make_prepacked(index, inputs, bases); };
   std::shared_ptr<const Buffer> prepacked = place.external
                                                 ? std::make_shared<const Buffer>(make())
                                                 : place.keeper->prepacked(place.key, place.sources, make);
-  base = prepacked->data();
+  bases[first_prepacked_ + index] = prepacked->data();
   return prepacked;
 }
 
+Buffer Executable::make_prepacked(std::size_t index, std::span<const Argument> inputs,
+                                  std::byte** bases) const {
+  const PrepackedPlan& p = plan_.prepacked[index];
+  std::vector<Storage::Reading> contents;
+  for (const std::size_t i : p.inputs) {
+    if (!packed_only_[i]) continue;
+    contents.emplace_back(*inputs[i].storage);
+    bases[i] = contents.back().data() + inputs[i].offset;
+  }
+  Buffer made(static_cast<std::size_t>(p.bytes), device_);
+  bases[first_prepacked_ + index] = made.data();
+  SmallArray<void*, 32> operands(widest_);
+  const Workspace workspace = make_workspace(prepacked_launches_[index]);
+  for (const Launch& l : prepacked_launches_[index])
+    launch(l, bases, operands.data(), workspace, accelerator_);
+  for (const std::size_t i : p.inputs)
+    if (packed_only_[i]) bases[i] = nullptr;
+  return made;
+}
+
+Storage* Executable::releasable_after(std::size_t index, std::span<const Argument> inputs) const {
+  const auto& plan = releases_[index];
+  if (!plan) return nullptr;
+  const Argument& a = inputs[plan->input];
+  const bool whole = a.storage->bytes() == static_cast<std::size_t>(plan_.inputs[plan->input].bytes());
+  return whole && a.storage->may_release() ? a.storage : nullptr;
+}
+
 /// Returns the first base after those of the prepacked constants. A call that finds all of them relies on its
-/// section alone. A call that makes one holds a reference to each instead: an open section would keep the
-/// replaced ones from being freed.
+/// section alone. A call that makes one, or releases contents, holds a reference to each instead: an open
+/// section would keep the replaced ones from being freed.
 std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::byte** bases,
                                          PrepackedReferences& references) const {
   auto& section = references.section.emplace();
@@ -282,12 +333,23 @@ std::byte** Executable::gather_prepacked(std::span<const Argument> inputs, std::
   std::size_t found = 0;
   for (; found < count; ++found) {
     const Buffer* const prepacked = find_prepacked(found, inputs);
-    if (prepacked == nullptr) break;
+    if (prepacked == nullptr || releasable_after(found, inputs) != nullptr) break;
     bases[first_prepacked_ + found] = prepacked->data();
   }
   if (found < count) {
     section.leave();
-    for (std::size_t i = 0; i < count; ++i) references.held.push_back(get_prepacked(i, inputs, bases));
+    bool released = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      references.held.push_back(get_prepacked(i, inputs, bases));
+      // At once: the next prepacked constant may take the memory.
+      if (Storage* const contents = releasable_after(i, inputs)) {
+        const std::size_t packed = releases_[i]->packed;
+        contents->release(references.held[packed], *plan_.prepacked[packed].packing);
+        released = true;
+      }
+    }
+    // The pool would keep the last released block of each size, which fit no array of later calls.
+    if (released) release_pooled_memory(device_);
   }
   return bases + first_prepacked_ + count;
 }
@@ -424,7 +486,8 @@ std::byte** Executable::set_arguments(std::span<const Argument> inputs, std::spa
                   plan_.outputs.size(), inputs.size(), outputs.size());
   std::byte** const bases = addresses.bases.data();
   std::byte** base = bases;
-  for (const Argument& a : inputs) *base++ = a.storage->data() + a.offset;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    *base++ = packed_only_[i] ? nullptr : inputs[i].storage->data() + inputs[i].offset;
   for (void* o : outputs) *base++ = static_cast<std::byte*>(o);
   for (const auto& c : constants_) *base++ = c->data();
   if (!plan_.prepacked.empty()) base = gather_prepacked(inputs, bases, prepacked);

@@ -120,6 +120,7 @@ class KILN_API Executable {
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
   void add_prepacked(std::size_t index);
+  void find_releases(std::span<const Operand> read);
   std::int64_t scratch_bytes(std::span<const Launch> launches, int threads) const;
   Workspace make_workspace(std::span<const Launch> launches) const;
   // A queue is null on the CPU; else the accelerator, or a graph of it.
@@ -138,6 +139,9 @@ class KILN_API Executable {
   const Buffer* find_prepacked(std::size_t index, std::span<const Argument> inputs) const;
   std::shared_ptr<const Buffer> get_prepacked(std::size_t index, std::span<const Argument> inputs,
                                               std::byte** bases) const;
+  Buffer make_prepacked(std::size_t index, std::span<const Argument> inputs, std::byte** bases) const;
+  /// The storage whose contents may be released when the prepacked constants up to `index` exist, or null.
+  Storage* releasable_after(std::size_t index, std::span<const Argument> inputs) const;
   /// Sets the bases before that of the arena, of which it returns the place.
   std::byte** set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
                             Addresses& addresses, PrepackedReferences& prepacked) const;
@@ -165,6 +169,15 @@ class KILN_API Executable {
   std::vector<Operand> operands_;
   std::vector<Launch> launches_;
   std::vector<std::vector<Launch>> prepacked_launches_;
+  /// By input: whether the steps of a call read it through prepacked constants only, one of which has all its
+  /// elements. Its base is null then.
+  std::vector<std::uint8_t> packed_only_;
+  /// By prepacked constant: the packed-only input that this one is the last to be made from, and the first
+  /// prepacked constant with all elements of that input.
+  struct ReleasePlan {
+    std::size_t input, packed;
+  };
+  std::vector<std::optional<ReleasePlan>> releases_;
   std::vector<Operand> write_back_values_;
   bool write_backs_overlap_ = false;  // whether a written value is in the memory of another input
   std::vector<bool> in_place_;        // by input: whether steps write it; empty if they write none

@@ -1,4 +1,5 @@
 #pragma once
+#include "runtime/packing.h"
 #include "runtime/storage.h"
 #include "runtime/tensor_type.h"
 
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -107,6 +109,8 @@ struct PrepackedPlan {
   std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
   std::int64_t bytes = 0;
   std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constants up to this one
+  /// If it has all elements of the one parameter that it derives from.
+  std::optional<Packing> packing = {};
 };
 
 struct ExecutablePlan {

@@ -117,9 +117,24 @@ struct nlohmann::adl_serializer<Control> {
 
 namespace kiln {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing, element_bytes, groups, columns, channels, taps, panel,
+                                   channel_block, columns_last)
+
+}  // namespace kiln
+
+template <>
+struct nlohmann::adl_serializer<std::optional<kiln::Packing>> {
+  static void to_json(Json& j, const std::optional<kiln::Packing>& p) { j = p ? Json(*p) : Json(); }
+  static void from_json(const Json& j, std::optional<kiln::Packing>& p) {
+    if (!j.is_null()) p = j.get<kiln::Packing>();
+  }
+};
+
+namespace kiln {
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, control, kernel, operands, params, extent, grain, scratch_bytes,
                                    name, locations)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepackedPlan, inputs, key, bytes, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepackedPlan, inputs, key, bytes, steps, packing)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan::WriteBack, input, value, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan, name, target, inputs, outputs, write_backs, kernels,
                                    constants, prepacked, steps, bodies, saved_bytes, arena_bytes,

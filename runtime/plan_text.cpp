@@ -70,7 +70,8 @@ void add_plan(std::string& out, std::string indent, const ExecutablePlan& plan) 
   }
   for (std::size_t i = 0; i < plan.prepacked.size(); ++i) {
     const PrepackedPlan& s = plan.prepacked[i];
-    line("prepacked {} of inputs {}: {} bytes", i, fmt::join(s.inputs, ", "), s.bytes);
+    line("prepacked {} of inputs {}: {} bytes{}", i, fmt::join(s.inputs, ", "), s.bytes,
+         s.packing ? fmt::format(", all elements in panels of {}", s.packing->panel) : "");
     for (std::size_t k = 0; k < s.steps.size(); ++k) add_step(out, indent + "  ", k, s.steps[k]);
   }
   line("steps");

@@ -61,6 +61,13 @@ void Buffer::free() noexcept {
   memory::deallocate(data_, bytes_, Use::array);
 }
 
+void Buffer::drop() {
+  free();
+  data_ = nullptr;
+}
+
+void Buffer::refill() { data_ = allocate(bytes_, device_); }
+
 std::byte* Storage::host_data() const {
   if (!device().is_cpu())
     fail_internal("elements of an array on {} are read on the host", device().str());

@@ -1,4 +1,5 @@
 #pragma once
+#include "runtime/packing.h"
 #include "runtime/reclaim.h"
 #include "runtime/tensor_type.h"
 
@@ -48,6 +49,11 @@ class KILN_API Buffer {
   Device device() const { return device_; }
   bool external() const { return release_ != nullptr; }
 
+  /// Frees Kiln's own memory. bytes() and device() stay.
+  void drop();
+  /// Allocates memory again after drop().
+  void refill();
+
  private:
   void free() noexcept;
 
@@ -68,17 +74,27 @@ class KILN_API Buffer {
 /// a lock inside a ReadSection of Domain::prepacked, and uses the constants in it until the call ends. A new
 /// prepacked constant means a new list without the stale entries of the old one. The old list is retired, and
 /// the constants that no other list holds are freed with it (runtime/reclaim.h).
+///
+/// The contents of a parameter may be released once a prepacked constant has all its elements
+/// (allow_release()). data() unpacks them, and they stay from then on: the address that it returns is valid
+/// as always. A Reading returns contents for a while only.
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}
   virtual ~Storage() {
     if (prepacked_.load(std::memory_order_relaxed) != nullptr) drop_prepacked();
+    if (release_.load(std::memory_order_relaxed) != nullptr) drop_release();
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  /// An address of the device, for kernels.
-  std::byte* data() const { return buffer_.data(); }
+  /// An address of the device, for kernels. Valid until the buffer is replaced, or a call follows
+  /// allow_release().
+  std::byte* data() const {
+    if (release_.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+      keep_contents();
+    return buffer_.data();
+  }
   /// The elements, for code on the host. All reads and writes of elements outside of kernels use it.
   std::byte* host_data() const;
   Device device() const { return buffer_.device(); }
@@ -89,12 +105,43 @@ class KILN_API Storage {
   /// For a storage whose memory is allocated later (deferred initialisation). No other thread may use it
   /// meanwhile.
   void reset(Buffer buffer) {
+    static_cast<void>(data());
     buffer_ = std::move(buffer);
     bump_version();
   }
 
   /// The memory, of a storage that is at its end.
-  Buffer take_buffer() { return std::move(buffer_); }
+  Buffer take_buffer() {
+    static_cast<void>(data());
+    return std::move(buffer_);
+  }
+
+  /// Whether an element of both is at one address.
+  bool overlaps(const Storage& other) const;
+
+  /// From now on a call that reads nothing but prepacked constants of the contents may release them, until
+  /// somebody calls data(). Addresses that data() returned before end with such a call, and no other thread
+  /// may use one meanwhile. No effect on external memory.
+  void allow_release();
+  /// Whether release() may release the contents.
+  bool may_release() const {
+    return release_.load(std::memory_order_acquire) != nullptr && contents_are(ContentsState::releasable);
+  }
+  /// Releases the contents if that is allowed, no Reading has them, and `packed` has each of their bits.
+  void release(std::shared_ptr<const Buffer> packed, const Packing& packing);
+
+  /// The contents during its lifetime, for reading. They are released again after the last Reading.
+  class KILN_API Reading {
+   public:
+    explicit Reading(const Storage& storage);
+    Reading(Reading&& o) noexcept : data_(o.data_), counted_(std::exchange(o.counted_, nullptr)) {}
+    ~Reading();
+    std::byte* data() const { return data_; }
+
+   private:
+    std::byte* data_;
+    const Storage* counted_ = nullptr;  // null: they are not released meanwhile
+  };
 
   /// A unique number, never reused and never 0.
   std::uint64_t id();
@@ -112,10 +159,19 @@ class KILN_API Storage {
   struct PrepackedList;
   void drop_prepacked();
 
-  Buffer buffer_;
+  enum class ContentsState : std::uint8_t { kept, releasable, released };
+  struct Release;
+  bool contents_are(ContentsState state) const;
+  void keep_contents() const;
+  const std::byte* address() const;
+  void unpack_contents(Release& release) const;
+  void drop_release();
+
+  mutable Buffer buffer_;
   std::atomic<std::uint64_t> version_{1};
   std::atomic<std::uint64_t> id_{0};
   std::atomic<PrepackedList*> prepacked_{nullptr};
+  std::atomic<Release*> release_{nullptr};  // null until allow_release()
 };
 
 /// The number and bytes of prepacked constants in the process, on parameters and in calls.

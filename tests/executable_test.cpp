@@ -28,11 +28,15 @@ void negate(void* const* b, const std::int64_t*, std::int64_t begin, std::int64_
     static_cast<float*>(b[1])[i] = -static_cast<const float*>(b[0])[i];
 }
 
+void copy(void* const* b, const std::int64_t*, std::int64_t begin, std::int64_t end) {
+  std::copy_n(static_cast<const float*>(b[0]) + begin, end - begin, static_cast<float*>(b[1]) + begin);
+}
+
 void copy_state(void* const* b, const std::int64_t*, std::int64_t, std::int64_t) {
   std::memcpy(b[1], b[0], 16);
 }
 
-constexpr KernelFn functions[] = {scale_add, negate, copy_state};
+constexpr KernelFn functions[] = {scale_add, negate, copy_state, copy};
 
 Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
           std::vector<std::int64_t> params = {}) {
@@ -45,7 +49,7 @@ Step step(KernelFn f, std::vector<BufferRef> operands, std::int64_t extent,
 }
 
 Executable load(ExecutablePlan plan) {
-  return load_with(std::move(plan), {functions[0], functions[1], functions[2]});
+  return load_with(std::move(plan), {functions[0], functions[1], functions[2], functions[3]});
 }
 
 constexpr std::int64_t n = 10;
@@ -250,6 +254,77 @@ TEST_CASE("prepacked constants of different parts of one storage are different",
   CHECK(out.values()[1] == 1);
   e.run({&second, 1}, results, {});
   CHECK(out.values()[1] == 6);
+}
+
+TEST_CASE("contents are released for a prepacked constant with their bits", "[executable]") {
+  const auto plan_with = [](KernelFn pack) {
+    ExecutablePlan plan;
+    plan.inputs = plan.outputs = {vector_type};
+    plan.prepacked = {{.inputs = {0},
+                       .key = 7,
+                       .bytes = n * 4,
+                       .steps = {step(pack, {{Space::input, 0}, {Space::prepacked, 0}}, n)},
+                       .packing = Packing{.element_bytes = 4,
+                                          .groups = 1,
+                                          .columns = n,
+                                          .channels = 1,
+                                          .taps = 1,
+                                          .panel = n,
+                                          .channel_block = 16}}};
+    plan.steps = {step(copy, {{Space::prepacked, 0}, {Space::output, 0}}, n)};
+    return plan;
+  };
+  Vector in(1), out(0);
+  void* const result = out.data();
+  const Argument argument{&in};
+  const std::size_t level = memory_report().live_bytes;
+  in.allow_release();
+  CHECK(in.may_release());
+  SECTION("the same bits") {
+    load(plan_with(copy)).run({&argument, 1}, {&result, 1}, {});
+    CHECK(memory_report().live_bytes == level);
+    CHECK_FALSE(in.may_release());
+    CHECK_FALSE(in.overlaps(out));
+    {
+      const Storage::Reading contents(in);
+      CHECK(memory_report().live_bytes == level + n * 4);
+      CHECK(reinterpret_cast<const float*>(contents.data())[3] == 4);
+    }
+    CHECK(memory_report().live_bytes == level);
+    CHECK(in.bytes() == n * 4);
+    CHECK(in.values()[3] == 4);
+    CHECK(memory_report().live_bytes == level + n * 4);
+  }
+  SECTION("a Reading delays it") {
+    const Executable e = load(plan_with(copy));
+    {
+      const Storage::Reading contents(in);
+      e.run({&argument, 1}, {&result, 1}, {});
+      CHECK(in.may_release());
+    }
+    e.run({&argument, 1}, {&result, 1}, {});
+    CHECK_FALSE(in.may_release());
+  }
+  SECTION("other bits") {
+    load(plan_with(negate)).run({&argument, 1}, {&result, 1}, {});
+    CHECK(memory_report().live_bytes == level + n * 4);
+    CHECK_FALSE(in.may_release());
+  }
+  SECTION("steps read the contents") {
+    ExecutablePlan plan = plan_with(copy);
+    plan.steps.push_back(step(copy, {{Space::input, 0}, {Space::output, 0}}, n));
+    load(std::move(plan)).run({&argument, 1}, {&result, 1}, {});
+    CHECK(memory_report().live_bytes == level + n * 4);
+    CHECK_FALSE(in.may_release());
+  }
+  SECTION("a plan with other sizes is refused") {
+    for (const std::int64_t panel : {std::int64_t{0}, n - 1, std::int64_t{1} << 62}) {
+      ExecutablePlan plan = plan_with(copy);
+      plan.prepacked[0].packing->panel = panel;
+      CHECK_THROWS_AS(load(std::move(plan)), Error);
+    }
+  }
+  CHECK(in.values()[3] == 4);
 }
 
 TEST_CASE("a prepacked constant of two parameters is made anew when either changes", "[executable]") {

@@ -43,7 +43,17 @@ ExecutablePlan everything() {
       {.inputs = {0, 2},
        .key = 1ull << 63,
        .bytes = 256,
-       .steps = {{.operands = {{Space::input, 0, 8}, {Space::prepacked, 0, 64}}, .params = {-1, 9}}}}};
+       .steps = {{.operands = {{Space::input, 0, 8}, {Space::prepacked, 0, 64}}, .params = {-1, 9}}}},
+      {.inputs = {1},
+       .bytes = 64,
+       .packing = Packing{.element_bytes = 2,
+                          .groups = 1,
+                          .columns = 3,
+                          .channels = 8,
+                          .taps = 1,
+                          .panel = 4,
+                          .channel_block = 16,
+                          .columns_last = true}}};
   plan.steps = {
       {.operands = {{Space::constant, 1}, {Space::rng}},
        .params = {3, std::int64_t{1} << 40, -5},
@@ -82,6 +92,7 @@ TEST_CASE("a plan that was read back is the plan", "[plan_io]") {
   CHECK(reinterpret_cast<std::uintptr_t>(again.constants[0]->data()) % 64 == 0);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) CHECK(again.steps[i].control == plan.steps[i].control);
   CHECK(again.bodies[1].bodies[0].name == "inner");
+  CHECK(again.prepacked[1].packing == plan.prepacked[1].packing);
   CHECK(kernel_count(again) == 4);
 }
 
@@ -92,6 +103,7 @@ TEST_CASE("a plan prints a line for each thing that it holds", "[plan_io]") {
         "  input 0: float16 (2, 0, 1)\n", "  constant 0: 12 bytes\n",
         "  kernel 0: ffffffffffffffff0000000000000001, 5 bytes  # dense_relu\n",
         "  prepacked 0 of inputs 0, 2: 256 bytes\n",
+        "  prepacked 1 of inputs 1: 64 bytes, all elements in panels of 4\n",
         "    0: kernel 0 params -1 9 extent 1 grain 1 (input 0 + 8, prepacked 0 + 64)\n",
         "    0: kernel 0 params 3 1099511627776 -5 extent 100 grain 16 scratch 512 (constant 1, random)  # a "
         "\"b\" "

@@ -5,6 +5,7 @@
 #include "codegen/cuda/launch.h"
 #include "codegen/driver/kernel_cache.h"
 #include "codegen/driver/operand_memory.h"
+#include "codegen/driver/packing.h"
 #include "ir/views.h"
 #include "passes/fuse_rows.h"
 #include "runtime/disk_cache.h"
@@ -265,6 +266,7 @@ class Scheduler {
       for (const BufferRef& r : p.step.operands) text += ";" + identity(r, number, prepacked.inputs);
     }
     prepacked.key = cache_key(text).lo;
+    prepacked.packing = packing_of(&op);
     plan_.prepacked.push_back(std::move(prepacked));
   }
 

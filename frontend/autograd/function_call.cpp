@@ -18,10 +18,15 @@ namespace {
 
 /// An array of its own with the elements of `t`, in the same memory.
 Tensor borrowed(const Tensor& t) {
-  const std::shared_ptr<Array>& array = TensorAccess::array(t);
+  struct Lender {
+    std::shared_ptr<Array> array;
+    Storage::Reading contents{*array};
+  };
+  const auto lender = std::make_shared<const Lender>(TensorAccess::array(t));
   const Shape& shape = TensorAccess::shape(t);
   Buffer memory(
-      TensorAccess::data(t), TensorAccess::bytes(t), [array] {}, array->device());
+      lender->contents.data() + TensorAccess::byte_offset(t), TensorAccess::bytes(t), [lender] {},
+      lender->array->device());
   return TensorAccess::make(std::make_shared<Array>(std::move(memory), shape), 0, shape,
                             TensorAccess::dtype(t));
 }

@@ -1,7 +1,6 @@
 #include "frontend/formats/bytes.h"
 
 #include "frontend/tensor/array.h"
-#include "frontend/tensor/elements.h"
 
 namespace kiln {
 namespace {
@@ -46,6 +45,9 @@ Tensor ByteReader::array(const Shape& shape, DType dtype) {
   if (dtype == DType::boolean) make_bools(out);
   return array;
 }
+
+ElementBytes::ElementBytes(const Tensor& array)
+    : array_((check_readable(array, "data()", {}), array)), elements_(array) {}
 
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements) {
   Tensor array = detail::TensorAccess::empty(shape, dtype);

@@ -1,5 +1,6 @@
 #pragma once
 #include "frontend/formats/file_io.h"
+#include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 #include "runtime/storage.h"
 #include "runtime/tensor_type.h"
@@ -101,11 +102,19 @@ class ByteReader {
 /// A new array of these elements in C order. For bool any nonzero byte is true.
 Tensor make_array(const Shape& shape, DType dtype, std::span<const std::byte> elements);
 
-/// The elements of an array in memory order.
-inline std::span<const std::byte> bytes_of(const Tensor& array) {
-  const auto bytes = static_cast<std::size_t>(TensorType{array.dtype(), array.shape()}.bytes());
-  return {bytes == 0 ? nullptr : static_cast<const std::byte*>(array.data()), bytes};
-}
+/// The elements of an array in memory order, during its lifetime.
+class ElementBytes {
+ public:
+  explicit ElementBytes(const Tensor& array);
+  std::span<const std::byte> span() const { return {elements_.data(), size_of(array_)}; }
+  static std::size_t size_of(const Tensor& array) {
+    return static_cast<std::size_t>(TensorType{array.dtype(), array.shape()}.bytes());
+  }
+
+ private:
+  const Tensor& array_;
+  HostElements elements_;
+};
 
 template <class T>
 void append_number(std::string& out, T value) {

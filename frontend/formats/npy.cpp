@@ -200,7 +200,7 @@ std::vector<NamedArray> parse_npy(ByteReader& in) { return {{"", read_npy(in)}};
 
 std::string format_npy(const Tensor& array) {
   std::string out = npy_header(array);
-  append_bytes(out, bytes_of(array));
+  append_bytes(out, ElementBytes(array).span());
   return out;
 }
 

@@ -35,7 +35,8 @@ std::string format_npz(std::span<const NamedArray> arrays, bool compress) {
   const std::vector<std::string> names = distinct_names(arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::string header = npy_header(arrays[i].array);
-    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(header)), bytes_of(arrays[i].array)};
+    const ElementBytes elements(arrays[i].array);
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(header)), elements.span()};
     zip.add(names[i] + std::string(suffix), parts, compress);
   }
   return zip.finish();

@@ -24,7 +24,7 @@ void append_array(std::string& out, const NamedArray& a, bool v3) {
   append_number<std::int32_t>(out, device_cpu);
   append_number<std::int32_t>(out, 0);
   append_number<std::int32_t>(out, static_cast<std::int32_t>(a.array.dtype()));
-  append_bytes(out, bytes_of(a.array));
+  append_bytes(out, ElementBytes(a.array).span());
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::string format_params(std::span<const NamedArray> arrays, bool numpy_mode) {
   const bool v3 = numpy_mode || std::any_of(arrays.begin(), arrays.end(), needs_v3);
   std::string out;
   std::size_t room = 64;
-  for (const NamedArray& a : arrays) room += bytes_of(a.array).size() + a.name.size() + 128;
+  for (const NamedArray& a : arrays) room += ElementBytes::size_of(a.array) + a.name.size() + 128;
   out.reserve(room);
   append_number<std::uint64_t>(out, list_magic);
   append_number<std::uint64_t>(out, 0);

@@ -149,7 +149,7 @@ std::string format_safetensors(std::span<const NamedArray> arrays) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges(arrays.size());
   std::uint64_t at = 0;
   for (const std::size_t i : order) {
-    ranges[i] = {at, at + bytes_of(arrays[i].array).size()};
+    ranges[i] = {at, at + ElementBytes::size_of(arrays[i].array)};
     at = ranges[i].second;
   }
   std::string text = "{";
@@ -170,7 +170,7 @@ std::string format_safetensors(std::span<const NamedArray> arrays) {
   out.reserve(8 + text.size() + at);
   append_number<std::uint64_t>(out, text.size());
   out += text;
-  for (const std::size_t i : order) append_bytes(out, bytes_of(arrays[i].array));
+  for (const std::size_t i : order) append_bytes(out, ElementBytes(arrays[i].array).span());
   return out;
 }
 

@@ -64,6 +64,8 @@ Model Model::load(const std::string& symbol_path, const std::optional<std::strin
   if (params_path && !params_path->empty()) {
     state->params_file = *params_path;
     state->add_params(load_arrays(*params_path));
+    // Nobody else has these arrays yet, and a compiled model reads most of them in packed form only.
+    for (const auto& [name, values] : state->values) detail::TensorAccess::array(values)->allow_release();
   }
   return Model(state);
 }

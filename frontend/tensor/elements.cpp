@@ -33,7 +33,8 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   });
 }
 
-HostElements::HostElements(const Tensor& t) : data_(TensorAccess::data(t)) {
+HostElements::HostElements(const Tensor& t)
+    : contents_(*TensorAccess::array(t)), data_(contents_.data() + TensorAccess::byte_offset(t)) {
   const Device device = TensorAccess::device(t);
   if (device.is_cpu()) return;
   copy_ = Buffer(TensorAccess::bytes(t));
@@ -56,8 +57,9 @@ void set_elements(const Tensor& t, std::span<const double> values) {
 }
 
 void copy_elements(const Tensor& to, const Tensor& from) {
+  const Storage::Reading contents(*TensorAccess::array(from));
   copy_across(TensorAccess::device(to), TensorAccess::data(to), TensorAccess::device(from),
-              TensorAccess::data(from), TensorAccess::bytes(to));
+              contents.data() + TensorAccess::byte_offset(from), TensorAccess::bytes(to));
 }
 
 namespace {

@@ -12,13 +12,14 @@
 /// The elements of concrete tensors, which may be on any device, for code on the host.
 namespace kiln {
 
-/// Those of an array on the CPU, or a copy of the others.
+/// Those of an array on the CPU, or a copy of the others, during its lifetime.
 class HostElements {
  public:
   explicit HostElements(const Tensor& t);
   const std::byte* data() const { return data_; }
 
  private:
+  Storage::Reading contents_;
   Buffer copy_;
   const std::byte* data_;
 };

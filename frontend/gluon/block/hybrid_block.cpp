@@ -33,6 +33,8 @@ void HybridBlock::set_active(const HybridizeOptions& options) const {
   s.options.check = options.check | check_from_environment();
   s.hybridized->changed();
   s.latest = nullptr;
+  for (const Parameter& p : s.params)
+    ParameterAccess::set_weights(p, options.active ? options.weights : Weights::keep);
 }
 
 Tensor HybridBlock::forward(const Tensor& x) { return forward(Tensors{x}).at(0); }

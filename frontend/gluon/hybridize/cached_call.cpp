@@ -16,7 +16,6 @@
 #include "runtime/small_array.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace kiln {
@@ -66,11 +65,6 @@ Device device_of_inputs(std::span<const Tensor> inputs) {
 }
 
 }  // namespace
-
-bool detail::memory_overlaps(const Storage& a, const Storage& b) {
-  const std::less<const std::byte*> before;
-  return before(a.data(), b.data() + b.bytes()) && before(b.data(), a.data() + a.bytes());
-}
 
 CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
     : device(device_of_inputs(tensors)),
@@ -130,12 +124,12 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Storage& in = *TensorAccess::array(inputs[i]);
     for (const std::uint32_t w : written_captures)
-      if (memory_overlaps(in, *captures[w].array.get())) return true;
+      if (in.overlaps(*captures[w].array.get())) return true;
     if (!writes_inputs) continue;
     for (std::size_t j = 0; j < i; ++j)
-      if (memory_overlaps(in, *TensorAccess::array(inputs[j]))) return true;
+      if (in.overlaps(*TensorAccess::array(inputs[j]))) return true;
     for (const Capture& c : captures)
-      if (memory_overlaps(in, *c.array.get())) return true;
+      if (in.overlaps(*c.array.get())) return true;
   }
   return false;
 }

@@ -55,9 +55,6 @@ namespace detail {
 
 class RecordingTable;
 
-/// Whether two storages share bytes.
-bool memory_overlaps(const Storage& a, const Storage& b);
-
 /// The recordings of the process; see kiln/stats.h.
 struct RecordingCounts {
   std::atomic<std::uint64_t> alive{0}, made{0}, dropped{0};

@@ -52,9 +52,15 @@ void attach(ParameterState& p) {
   if (is_floating(p.options.dtype)) detail::attach_gradient(p.data, p.options.grad_req);
 }
 
+/// To be called when the array is new or written, so that no other thread reads it.
+void allow_release(const ParameterState& p) {
+  if (p.weights == Weights::release) TensorAccess::array(p.data)->allow_release();
+}
+
 void publish(ParameterState& p, Tensor data) {
   p.data = std::move(data);
   attach(p);
+  allow_release(p);
   p.deferred.reset();
   p.ready.store(true, std::memory_order_release);
 }
@@ -169,7 +175,19 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
     publish(s, empty_values(s));
   }
   lock.unlock();
-  p.state_->data.copy_from(HostElements(values).data(), values.dtype());
+  s.data.copy_from(HostElements(values).data(), values.dtype());
+  allow_release(s);
+}
+
+void ParameterAccess::set_weights(const Parameter& p, Weights weights) {
+  ParameterState& s = *p.state_;
+  const std::lock_guard lock(s.mutex);
+  s.weights = weights;
+  if (!s.ready) return;
+  if (weights == Weights::release)
+    allow_release(s);
+  else
+    static_cast<void>(TensorAccess::array(s.data)->data());
 }
 
 Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options)
@@ -300,6 +318,7 @@ void Parameter::set_data(const Tensor& data, std::source_location where) {
   }
   check_readable(data, "set_data()", where);
   s.data.copy_from(HostElements(data).data(), data.dtype(), where);
+  allow_release(s);
 }
 
 void Parameter::cast(DType dtype) {
@@ -316,6 +335,7 @@ void Parameter::cast(DType dtype) {
   converted.copy_from(HostElements(s.data).data(), s.data.dtype());
   s.data = std::move(converted);
   attach(s);
+  allow_release(s);
 }
 
 Device Parameter::device() const {
@@ -336,6 +356,7 @@ void Parameter::to(Device device) {
   const bool fresh = before && before->fresh;
   s.data = s.data.to(device);
   s.revision->changed();
+  allow_release(s);
   if (s.constant) return;
   attach(s);
   if (detail::GradVariable* const variable = detail::variable_of(s.data); variable && gradient.defined()) {

@@ -29,6 +29,7 @@ struct ParameterState {
   Shape shape;
   ParameterOptions options;
   bool constant = false;  // created as a Constant, and printed as one
+  Weights weights = Weights::keep;
 
   /// True once `data` may be read. Deferred initialisation sets it under `mutex`, on the first thread.
   std::atomic<bool> ready{false};
@@ -56,6 +57,8 @@ struct ParameterAccess {
   static HiddenAttrs variable_attrs(const Parameter& p);
   /// Initialises a deferred parameter once its shape is known; no effect on others.
   static void finish_deferred(const Parameter& p);
+  /// The parameter's array, and those that it gets later, are kept or released as `weights` says.
+  static void set_weights(const Parameter& p, Weights weights);
   /// Sets values read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };

@@ -226,7 +226,7 @@ struct TrainStep::State {
     for (const std::size_t i : s.choice.chosen) {
       const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
       for (const Tensor& input : inputs)
-        if (detail::memory_overlaps(weight, *TensorAccess::array(input))) return true;
+        if (weight.overlaps(*TensorAccess::array(input))) return true;
     }
     return false;
   }

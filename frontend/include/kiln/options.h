@@ -4,6 +4,7 @@
 #include <kiln/precision.h>
 #include <kiln/recompute.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,18 @@ constexpr Check operator&(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
 
+/// What a network keeps of weights that compiled calls read in a packed form.
+enum class Weights : std::uint8_t {
+  keep,  ///< their arrays, too
+  /// The packed form alone, so that a network for inference takes little more memory than its weights.
+  /// Whoever reads or writes a parameter finds its array as ever: save_parameters(), printing and copies
+  /// unpack it for a while; other operators, gradients, in-place writes, Tensor::data() and calls of other
+  /// signatures that need it unpack it to stay, until the next hybridize(), load_parameters() or set_data().
+  /// These operations end the validity of addresses that Tensor::data() of a parameter returned before. No
+  /// effect on bits.
+  release,
+};
+
 /// Options of hybridize(). The first group has MXNet's names and defaults; most have no effect, because Kiln
 /// always assigns buffers and specialises on shapes.
 struct HybridizeOptions {
@@ -59,6 +72,8 @@ struct HybridizeOptions {
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
   /// 256.
   int max_recordings = 0;
+  /// Of the parameters of the blocks; of a shared parameter, as the last hybridize() says.
+  Weights weights = Weights::keep;
 };
 
 struct InitializeOptions {
