@@ -1,4 +1,4 @@
-// Elementwise work: one multiply-add at four sizes, and chains of ten operators with and without
+// Elementwise work: one multiply-add at five sizes, and chains of ten operators with and without
 // transcendental ones.
 #include "bench/workload.h"
 
@@ -34,6 +34,7 @@ void add_pointwise() {
   add_muladd("10", 10);
   add_muladd("1e3", 1000);
   add_muladd("1e6", million);
+  add_muladd("4e6", 4 * million);
   add_muladd("1e7", 10 * million);
   const auto three = [] { return Tensors{uniform({million}), uniform({million}), uniform({million})}; };
   add("chain10_1e6", [=] { return function(chain10, three()); });

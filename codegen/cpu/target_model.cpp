@@ -1,5 +1,7 @@
 #include "codegen/cpu/target_model.h"
 
+#include "codegen/cpu/choices.h"
+
 #include <llvm/Support/MathExtras.h>
 
 #include <algorithm>
@@ -41,7 +43,6 @@ std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
 // The narrowest tiles have four rows.
 std::int64_t CpuTargetModel::max_window_points() const { return 4; }
 
-// The smallest L2 of the machines in machine.cpp holds it.
-std::int64_t CpuTargetModel::min_row_fusion_bytes() const { return 256 * 1024; }
+std::int64_t CpuTargetModel::min_row_fusion_bytes() const { return choices::min_row_fusion_bytes(machine_); }
 
 }  // namespace kiln::codegen

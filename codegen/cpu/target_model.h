@@ -1,12 +1,13 @@
 #pragma once
+#include "codegen/cpu/machine.h"
 #include "passes/target_model.h"
 
 namespace kiln::codegen {
 
-/// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes.
+/// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes. The machine must outlive it.
 class CpuTargetModel final : public passes::TargetModel {
  public:
-  explicit CpuTargetModel(std::int64_t lanes) : lanes_(lanes) {}
+  CpuTargetModel(std::int64_t lanes, const Machine& machine) : lanes_(lanes), machine_(machine) {}
 
   std::int64_t panel_width(std::int64_t columns, unsigned bits) const override;
   std::int64_t vector_length(unsigned bits) const override;
@@ -20,6 +21,7 @@ class CpuTargetModel final : public passes::TargetModel {
   std::int64_t lanes_of(unsigned bits) const { return bits > 32 ? lanes_ / 2 : lanes_; }
 
   std::int64_t lanes_;
+  const Machine& machine_;
 };
 
 }  // namespace kiln::codegen

@@ -1,22 +1,13 @@
 #pragma once
 #include <cstdint>
 
-/// Sizes and distances that kernels are tuned by, all of them: none can be read from the machine, none
-/// changes a bit. They were measured on Zen 3 and Zen 5 and spot-checked on Cascade Lake, as EXPERIMENTS.md
-/// beside the kernels says for each family; a value that is right for one machine only would be a row of
-/// machine.cpp. The sizes of orders that fix bits (chunks of 512, blocks of 1024) stand in ir/KilnOps.td and
+/// Sizes and distances that kernels are tuned by and that follow from no number of the machine: those that do
+/// are in choices.h. None changes a bit. They were measured, as EXPERIMENTS.md beside the kernels says for
+/// each family. The sizes of orders that fix bits (chunks of 512, blocks of 1024) stand in ir/KilnOps.td and
 /// are no tuning.
 namespace kiln::codegen::tuning {
 
-// Caches, in bytes.
-
 inline constexpr std::int64_t cache_line_bytes = 64;
-/// Larger arrays have left a core's private caches when they are read again.
-inline constexpr std::int64_t private_cache_bytes = 512 * 1024;
-/// Contiguous results from this size on are stored non-temporally.
-inline constexpr std::int64_t least_nontemporal_bytes = 32 * 1024 * 1024;
-/// A row block of a row fusion stays in L1.
-inline constexpr std::int64_t row_block_bytes = 32 * 1024;
 
 // Tasks.
 
@@ -29,8 +20,6 @@ inline constexpr std::int64_t least_task_cost = 32 * 1024;
 /// Bytes, in loop nests. A hardware prefetcher stops at a page boundary, hence a page. Not more, since arrays
 /// with equal page offsets compete for the same L1 sets, each of eight ways.
 inline constexpr std::int64_t nest_prefetch_bytes = 4 * 1024;
-/// Bytes, in the rows of large arrays that reductions read.
-inline constexpr std::int64_t reduction_prefetch_bytes = 2048;
 /// Values of k, in packed B.
 inline constexpr std::int64_t packed_prefetch_k = 16;
 /// Values of k, in a B that is being packed: hardware prefetchers stop at a page boundary.
@@ -52,22 +41,12 @@ inline constexpr std::int64_t chain_columns = 1024, partial_columns = 128;
 
 // Contractions.
 
-/// A's elements for a row block stay in L2.
-inline constexpr std::int64_t block_lhs_bytes = 384 * 1024;
-/// With a packed B of at most `small_rhs_bytes`, A's elements and the results of a row block stay in L1.
-inline constexpr std::int64_t small_block_bytes = 48 * 1024, small_rhs_bytes = 128 * 1024;
-/// A larger packed B streams from L3 or memory for each row block.
-inline constexpr std::int64_t l2_rhs_bytes = 1024 * 1024;
 /// Packed B is prefetched when it does not fit in L2, or when so few row tiles reuse a panel that its first
 /// miss is visible.
 inline constexpr std::int64_t few_row_tiles = 40, first_miss_bytes = 64 * 1024;
-/// An A of more than private_cache_bytes is prefetched where few column tiles hide the latency, and the
+/// An A that has left the private caches is prefetched where few column tiles hide the latency, and the
 /// epilogue's operands where sums are short.
 inline constexpr std::int64_t few_column_tiles = 3, short_k = 128;
-/// Totals of a block between chunks of k.
-inline constexpr std::int64_t totals_bytes = 192 * 1024;
-/// Copies of A, for a chunk of k and a row block.
-inline constexpr std::int64_t copy_bytes = 320 * 1024;
 /// Column tiles that share the copies.
 inline constexpr std::int64_t tiles_per_copy = 8;
 /// Row blocks become smaller until there are this many tasks.
@@ -80,10 +59,9 @@ inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packi
 /// steps of k whose lines stay in L2, even where they map to the same sets.
 inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
 /// Products of few rows, which read B where it lies. Where columns are neighbours: registers of them in a
-/// tile, at most, and at least unless there are fewer; bytes ahead of which are prefetched. Where the
-/// elements of a column are: squares side by side, so that the chains of one hide the latency of the other.
-inline constexpr std::int64_t most_unpacked_vectors = 4, least_unpacked_vectors = 2,
-                              unpacked_prefetch_bytes = 2 * 1024, squares = 2;
+/// tile, at most, and at least unless there are fewer. Where the elements of a column are: squares side by
+/// side, so that the chains of one hide the latency of the other.
+inline constexpr std::int64_t most_unpacked_vectors = 4, least_unpacked_vectors = 2, squares = 2;
 /// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
 inline constexpr std::int64_t least_accumulators = 8;
 /// Taller tiles make the code longer and not faster.

@@ -25,7 +25,7 @@ int opt_main(int argc, char** argv) {
                           []() -> const passes::TargetModel& {
                             // Registration makes each pass once, before the option is read.
                             static std::map<int, const codegen::CpuTargetModel> models;
-                            return models.try_emplace(lanes, lanes).first->second;
+                            return models.try_emplace(lanes, lanes, codegen::assumed_machine()).first->second;
                           });
   // Folding compiles in the context of the file, which one thread at a time may do.
   std::string one_thread = "--mlir-disable-threading";

@@ -201,7 +201,7 @@ class Scheduler {
   }
 
   void finish_steps() {
-    planned_ = fuse_rows(std::move(planned_));
+    planned_ = fuse_rows(std::move(planned_), *target_.code().machine);
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_) {
       if (!p.request) continue;

@@ -59,17 +59,16 @@ CpuTarget select_cpu(Isa request) {
   if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
-  const bool software_prefetch = !machine().prefetches_streams;
-  const std::int64_t l2_bytes = machine().l2.bytes, l2_ways = std::max(machine().l2.ways, 1);
+  const Machine* const tuned_for = &machine();
   switch (request) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", software_prefetch, l2_bytes, l2_ways};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", tuned_for};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use native");
-      return {Isa::avx2, 32, "x86-64-v3", "", software_prefetch, l2_bytes, l2_ways};
+      return {Isa::avx2, 32, "x86-64-v3", "", tuned_for};
     default:
-      return {Isa::scalar, 0, "x86-64", "", software_prefetch, l2_bytes, l2_ways};
+      return {Isa::scalar, 0, "x86-64", "", tuned_for};
   }
 }
 
@@ -79,21 +78,6 @@ Target select_target(const CompileOptions& options) {
   for (const auto& [name, ptx] : {std::pair("sm_80", "+ptx70"), {"sm_90", "+ptx78"}})
     if (options.gpu == name) return Target(GpuTarget{name, ptx});
   fail("the architecture '{}' is not known; use sm_80, which all newer GPUs run too, or sm_90", options.gpu);
-}
-
-std::string describe_target() {
-  const CpuTarget target = select_cpu(Isa::host);
-  const Machine& m = machine();
-  const auto cache = [](const Cache& c) {
-    return fmt::format("{} KiB, {} ways ({})", c.bytes / 1024, c.ways, c.source);
-  };
-  return fmt::format(
-      "instruction set     {}\nvectors             {}, {} registers\nprocessor           {}\nL1 data cache   "
-      "    {}\n"
-      "L2 cache            {}\nprefetched streams  by {} (table)\n",
-      target.cpu, target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)),
-      target.registers(), m.cpu, cache(m.l1), cache(m.l2),
-      m.prefetches_streams ? "hardware alone" : "hardware and software");
 }
 
 }  // namespace kiln::codegen

@@ -17,12 +17,9 @@ struct CpuTarget {
   int vector_bytes = 0;  ///< of a register; 0: one element at a time
   std::string cpu;       ///< LLVM's name: "x86-64-v4"
   std::string features;  ///< LLVM's list; empty: those of the cpu
-  /// Whether loops prefetch the memory that they stream through. AMD's processors detect streams themselves,
-  /// and a software prefetch then costs up to a fifth. It is part of a kernel's key, not of the target's id.
-  bool software_prefetch = false;
-  /// Bytes and ways of a core's L2 on this machine. Parameters of kernels may depend on them; code may if its
-  /// key does.
-  std::int64_t l2_bytes = 512 * 1024, l2_ways = 8;
+  /// The machine to tune for; never null. Parameters of kernels may depend on it; code may if its key does.
+  /// It is no part of the target's id.
+  const Machine* machine = &assumed_machine();
 
   /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
   /// 4-byte elements, so that types of different widths have one lane count.
@@ -42,8 +39,8 @@ struct GpuTarget {
 /// What the kernels of one compile are for: one of two kinds.
 class Target {
  public:
-  explicit Target(CpuTarget cpu) : kind_(std::move(cpu)), model_(code().lanes(4)) {}
-  explicit Target(GpuTarget gpu) : kind_(std::move(gpu)), model_(code().lanes(4)) {}
+  explicit Target(CpuTarget cpu) : kind_(std::move(cpu)), model_(code().lanes(4), *code().machine) {}
+  explicit Target(GpuTarget gpu) : kind_(std::move(gpu)), model_(code().lanes(4), *code().machine) {}
 
   /// Null for a CPU.
   const GpuTarget* gpu() const { return std::get_if<GpuTarget>(&kind_); }

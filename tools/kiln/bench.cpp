@@ -252,7 +252,7 @@ void add_bench(CLI::App& app, Action& action) {
          fmt::print("{}", codegen::describe_target());
          throw CLI::Success();
        },
-       "Print the model of this machine and exit")
+       "Print the model of the machine and the choices by it; exit")
       ->trigger_on_parse();
   c->callback([a, &action] {
     if (a->modes.empty()) a->modes = {"eager", "compiled"};

@@ -1,6 +1,7 @@
 // How contractions are divided into tiles and tasks, for registers and caches.
 #include "codegen/cpu/kernels/contraction_plan.h"
 
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -67,16 +68,15 @@ bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& tar
   if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::least_packed_lhs_columns)
     return false;
   const std::int64_t stride_bytes = k_stride * static_cast<std::int64_t>(size_of(dtype)),
-                     way_bytes = target.l2_bytes / target.l2_ways,
+                     way_bytes = target.machine->l2.bytes / target.machine->l2.ways,
                      step = std::max(std::gcd(way_bytes, stride_bytes), tuning::cache_line_bytes);
-  return std::min(p.k_extent, Tile::chunk) > way_bytes / step * target.l2_ways / 2;
+  return std::min(p.k_extent, Tile::chunk) > way_bytes / step * target.machine->l2.ways / 2;
 }
 
-/// Tasks of a kernel that packs B itself. A packed column block takes half of L2, which A and the results
-/// stream through.
+/// Tasks of a kernel that packs B itself.
 void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuTarget& target,
                    ContractionSizes& sizes) {
-  const std::int64_t column_block_bytes = target.l2_bytes / 2;
+  const std::int64_t column_block_bytes = choices::packed_block_bytes(*target.machine);
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
   const std::int64_t tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
@@ -98,7 +98,8 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuT
 }
 
 /// Tasks of a kernel whose B is packed.
-void split_packed(const Contraction& p, const ContractionPlan& plan, ContractionSizes& sizes) {
+void split_packed(const Contraction& p, const ContractionPlan& plan, const Machine& machine,
+                  ContractionSizes& sizes) {
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t row_tiles = std::max<std::int64_t>(sizes.row_tiles, 1),
                      tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
@@ -114,13 +115,15 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
     // A B that stays in L2 is read again for each row block. Then A and the results, which are written in
     // parts of a line, should stay in L1.
     const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
-    const bool small = p.k_extent * columns_bytes <= tuning::small_rhs_bytes;
+    const bool small = p.k_extent * columns_bytes <= choices::small_rhs_bytes(machine);
     const std::int64_t row_tile_bytes =
         std::max<std::int64_t>(1, p.lhs_elements * element_bytes / row_tiles +
                                       (small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0));
     sizes.block_row_tiles = std::clamp<std::int64_t>(
-        (small ? tuning::small_block_bytes : tuning::block_lhs_bytes) / row_tile_bytes, 1, row_tiles);
-    const bool streams_rhs = plan.size.panels == 1 && p.k_extent * columns_bytes > tuning::l2_rhs_bytes;
+        (small ? choices::small_block_bytes(machine) : choices::block_lhs_bytes(machine)) / row_tile_bytes, 1,
+        row_tiles);
+    const bool streams_rhs =
+        plan.size.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
     if (!streams_rhs) {  // otherwise each row block would stream B again
       // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
       // own caches; and enough tasks for a few threads.
@@ -134,8 +137,8 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, Contraction
   if (plan.one_chunk) return;
   const std::int64_t total_bytes =
       sizes.block_column_tiles * plan.tile_elements() * std::max<std::int64_t>(4, element_bytes);
-  sizes.block_row_tiles =
-      std::min(sizes.block_row_tiles, std::max<std::int64_t>(tuning::totals_bytes / total_bytes, 1));
+  sizes.block_row_tiles = std::min(sizes.block_row_tiles,
+                                   std::max<std::int64_t>(choices::totals_bytes(machine) / total_bytes, 1));
   sizes.scratch_bytes = sizes.block_row_tiles * plan.copy_elements() * element_bytes;
 }
 
@@ -170,6 +173,7 @@ std::int64_t ContractionSizes::tasks() const {
 
 ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue, int operands,
                                  const CpuTarget& target, ContractionSizes& sizes) {
+  const Machine& machine = *target.machine;
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
@@ -188,8 +192,8 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
                      all_rows = mlir::ShapedType::getNumElements(sizes.extents) * (pools ? rows : 1);
   const bool copies_lhs =
       !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
-      p.lhs_elements * element_bytes > tuning::block_lhs_bytes &&
-      all_rows * ContractionPlan::copied_row_stride * element_bytes <= tuning::copy_bytes &&
+      p.lhs_elements * element_bytes > choices::block_lhs_bytes(machine) &&
+      all_rows * ContractionPlan::copied_row_stride * element_bytes <= choices::copy_bytes(machine) &&
       rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
           std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
   const bool packs_lhs = !pools && row_stride == 1 && reads_evicted_lines(p, dtype, target);
@@ -231,17 +235,17 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
       .one_chunk = one_chunk,
       .copies_lhs = copies_lhs,
       .rolls_epilogue = !one_chunk || epilogue.has_functions(),
-      .column_block_outer =
-          p.unpacked ? !packs_lhs
-                     : rhs_bytes > tuning::private_cache_bytes && rhs_bytes > p.lhs_elements * element_bytes,
+      .column_block_outer = p.unpacked ? !packs_lhs
+                                       : rhs_bytes > choices::private_cache_bytes(machine) &&
+                                             rhs_bytes > p.lhs_elements * element_bytes,
       .prefetch_rhs = size.panels == 1 && !p.unpacked &&
                       rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
-                                                                            : tuning::l2_rhs_bytes),
+                                                                            : choices::l2_rhs_bytes(machine)),
       .prefetch_lhs = row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
-                      p.lhs_elements * element_bytes > tuning::private_cache_bytes,
+                      p.lhs_elements * element_bytes > choices::private_cache_bytes(machine),
       .prefetch_epilogue = epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
                            size.rows_per_group == 1 && !collapses &&
-                           all_rows * p.columns * element_bytes > tuning::private_cache_bytes,
+                           all_rows * p.columns * element_bytes > choices::private_cache_bytes(machine),
       .collapses_outer = collapses,
       .outer_count = sizes.extents.size() - 1,
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
@@ -253,7 +257,7 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
   if (p.unpacked)
     plan.packer =
         Packer{dtype, lanes, Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
-  plan.packer ? split_packing(p, plan, target, sizes) : split_packed(p, plan, sizes);
+  plan.packer ? split_packing(p, plan, target, sizes) : split_packed(p, plan, machine, sizes);
   if (!one_chunk)
     sizes.scratch_bytes += sizes.block_row_tiles * sizes.block_column_tiles * plan.tile_elements() *
                            std::max<std::int64_t>(4, element_bytes);

@@ -5,6 +5,7 @@
 // registers.
 #include "codegen/cpu/kernels/few_rows_product.h"
 
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/pack.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -209,8 +210,9 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
                   .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
                   .rhs_operand = static_cast<int>(p.rhs)};
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
-  const std::int64_t prefetch_k =
-      divideCeilSigned(tuning::unpacked_prefetch_bytes, tile.width() * element_bytes);
+  const std::int64_t prefetch_k = divideCeilSigned(
+      choices::stream_prefetch_bytes(*target.machine, p.k_extent * p.columns * element_bytes),
+      tile.width() * element_bytes);
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("few-rows {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),

@@ -1,4 +1,5 @@
 // Pointwise kernels: loops over a box with one expression per point. Copies and fills are expressions, too.
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/pointwise_body.h"
 #include "codegen/cpu/loops/loop_nest.h"
@@ -65,13 +66,14 @@ void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
   if (nest.elements() == 0) launch.extent = 0;
 }
 
-/// Whether the only result is contiguous and too large for the caches.
+/// Whether the only result is contiguous and too large for the caches. (Scalar code has no registers that it
+/// could store so.)
 bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const CpuTarget& target) {
   const StridedAccess& result = nest.accesses()[first_output];
   return target.isa != Isa::scalar && nest.lanes() > 1 && nest.accesses().size() == first_output + 1 &&
          nest.rank() == 1 && result.strides[0] == 1 && result.offset == 0 &&
-         nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)) >=
-             tuning::least_nontemporal_bytes;
+         choices::stores_nontemporally(*target.machine,
+                                       nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)));
 }
 
 /// Everything that the code depends on.
@@ -148,12 +150,12 @@ Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target) {
   const LoopNest nest =
       make_nest(fusion, expr, std::move(pointwise.extents), std::move(pointwise.accesses), target);
   // Prefetch large contiguous arrays, which stream from memory (rows may be in L1 by row fusion), and the
-  // operands of functions, whose computation hides the latency.
+  // operands of functions, whose computation hides the latency. An operand and the result share the caches,
+  // half each.
   const bool software_prefetch =
-      target.software_prefetch &&
-      (expr.registers_at_once() > 1 ||
-       (nest.rank() == 1 &&
-        nest.elements() * static_cast<std::int64_t>(expr.widest()) > 2 * tuning::private_cache_bytes));
+      (expr.registers_at_once() > 1 || nest.rank() == 1) &&
+      choices::prefetches_stream(*target.machine,
+                                 nest.elements() * static_cast<std::int64_t>(expr.widest()) / 2);
   const Pointwise kernel{.body = pointwise.body,
                          .nest = nest,
                          .nontemporal = writes_nontemporally(nest, pointwise.body.first_output, target),

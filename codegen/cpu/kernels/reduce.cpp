@@ -1,4 +1,5 @@
 // Kernels whose root is a reduction: which axes are kept and reduced, and along which of them lanes run.
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/reduction.h"
 #include "codegen/cpu/tuning.h"
@@ -169,8 +170,10 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
   // at a time, if registers hold its tree.
   if (register_tree) registers = !short_rows && lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
-  const bool prefetches =
-      along_reduced && target.software_prefetch && ir::bytes_of(root.getX()) > tuning::private_cache_bytes;
+  const std::int64_t bytes = ir::bytes_of(root.getX());
+  const std::int64_t prefetch_bytes = along_reduced && choices::prefetches_stream(*target.machine, bytes)
+                                          ? choices::stream_prefetch_bytes(*target.machine, bytes)
+                                          : 0;
   return {.kinds = std::move(kinds),
           .dtype = dtype,
           .before = std::move(before),
@@ -184,7 +187,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
           .along_reduced = along_reduced,
           .register_tree = register_tree,
           .short_rows = short_rows,
-          .prefetches = prefetches,
+          .prefetch_bytes = prefetch_bytes,
           .after_access = std::move(accesses.after_access),
           .first_output = accesses.first_output};
 }
@@ -196,10 +199,10 @@ std::string Reduction::key() const {
   for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
   key += fmt::format(" {} order={}{} {} lanes={} steps=", name_of(dtype), interleaved64 ? 1 : 2,
                      levels > 1 ? fmt::format("x{}", levels) : "",
-                     register_tree    ? fmt::format("{}={}", short_rows ? "rows" : "across", extent)
-                     : !along_reduced ? std::string("across")
-                     : prefetches     ? "along far"
-                                      : "along",
+                     register_tree        ? fmt::format("{}={}", short_rows ? "rows" : "across", extent)
+                     : !along_reduced     ? std::string("across")
+                     : prefetch_bytes > 0 ? fmt::format("along far={}", prefetch_bytes)
+                                          : "along",
                      lanes);
   for (std::int64_t s : steps)
     key += register_tree ? fmt::format(",{}", s) : std::to_string(along_reduced ? stride_class(s) : 2);

@@ -25,7 +25,7 @@ struct Reduction {
   bool along_reduced;  // lanes run along the reduced axis; else along the last kept axis
   bool register_tree;  // few elements: code without a loop
   bool short_rows;     // whose elements are next to each other: squares of them are transposed in registers
-  bool prefetches;     // software prefetch: the operand does not fit in a core's caches
+  std::int64_t prefetch_bytes;  // distance of software prefetch, of operands that stream; 0: none
 
   std::vector<std::size_t> after_access;  // per leaf of `after`
   std::size_t first_output;               // access

@@ -1,5 +1,6 @@
 #include "codegen/cpu/kernels/row_fusion.h"
 
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/tuning.h"
 
@@ -69,10 +70,10 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
   return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
 }
 
-PlannedStep fuse(Steps steps, std::int64_t rows) {
+PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
   const auto fusion = steps.front().row_fusion;
   const std::int64_t row_bytes = fusion[2] * (fusion[1] / rows);
-  const std::int64_t block = std::clamp<std::int64_t>(tuning::row_block_bytes / row_bytes, 1, rows);
+  const std::int64_t block = std::clamp<std::int64_t>(choices::row_block_bytes(machine) / row_bytes, 1, rows);
   PlannedStep fused_step;
   std::vector<Part> parts;
   llvm::SmallVector<mlir::Location> locations;
@@ -109,7 +110,7 @@ PlannedStep fuse(Steps steps, std::int64_t rows) {
 
 }  // namespace
 
-std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps) {
+std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps, const Machine& machine) {
   std::vector<PlannedStep> result;
   for (Steps rest = steps; !rest.empty();) {
     std::size_t count = 1;
@@ -117,7 +118,7 @@ std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps) {
     const Steps fused = rest.take_front(count);
     rest = rest.drop_front(count);
     if (const std::int64_t rows = count > 1 ? common_rows(fused) : 1; rows > 1)
-      result.push_back(fuse(fused, rows));
+      result.push_back(fuse(fused, rows, machine));
     else
       for (PlannedStep& s : fused) result.push_back(std::move(s));
   }

@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/cpu/machine.h"
 #include "runtime/executable.h"
 
 #include <mlir/IR/BuiltinAttributes.h>
@@ -21,6 +22,6 @@ struct PlannedStep {
 /// Fuses consecutive steps of one row fusion into one step with one kernel, which takes a block of rows
 /// through the code of all of them before the next block. Steps whose loops cannot be divided into the same
 /// rows stay separate.
-std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps);
+std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps, const Machine& machine);
 
 }  // namespace kiln::codegen

@@ -4,6 +4,7 @@
 // epilogue.
 #include "codegen/cpu/kernels/winograd.h"
 
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -91,11 +92,11 @@ struct Plan {
     const std::int64_t most_rows =
         std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
     const std::int64_t tile_bytes = positions * row_elements() * 4;
-    streams_weights = positions * channels * panels * panel * 4 > tuning::l2_rhs_bytes;
-    // Transformed inputs take half of L2.
-    const std::int64_t most_tiles = std::clamp(
-        std::max(target.l2_bytes / 2 / tile_bytes, streams_weights ? tuning::least_streaming_tiles : 0),
-        most_rows, some_tiles);
+    streams_weights = positions * channels * panels * panel * 4 > choices::l2_rhs_bytes(*target.machine);
+    const std::int64_t most_tiles =
+        std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
+                            streams_weights ? tuning::least_streaming_tiles : 0),
+                   most_rows, some_tiles);
     // Divide as evenly as possible: all tiles into blocks, then a block into rows.
     tile_block = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
     split = TileSplit(tile_block, static_cast<int>(most_rows));

@@ -1,0 +1,74 @@
+#pragma once
+#include "codegen/cpu/machine.h"
+
+#include <algorithm>
+#include <bit>
+
+/// What follows from the machine: each size and threshold as a formula of its numbers. None changes a bit.
+/// Those that depend on no machine are in tuning.h. They decide parameters of kernels, or code, and then the
+/// kernel's key says so. Fractions of L2 were measured where it has 1 MiB, and again at 2 MiB.
+namespace kiln::codegen::choices {
+
+// Caches.
+
+/// Larger arrays have left a core's private caches when they are read again: their other half is for what
+/// else a kernel reads and writes. No more where L2 is larger, since it is slower, too: prefetches from there
+/// still pay (3 % of mobilenet_v2 where it has 2 MiB).
+inline std::int64_t private_cache_bytes(const Machine& m) {
+  return std::min<std::int64_t>(m.l2.bytes / 2, 512 * 1024);
+}
+/// Bytes that consecutive kernels pass through memory from which on row fusion pays: less stays in L2, beside
+/// the operands and results of both.
+inline std::int64_t min_row_fusion_bytes(const Machine& m) { return m.l2.bytes / 4; }
+/// A row block of a row fusion stays in L1; a power of two leaves room there if L1 has another size.
+inline std::int64_t row_block_bytes(const Machine& m) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m.l1.bytes)));
+}
+
+// Streams.
+
+/// Contiguous results from this size on are stored non-temporally: those that do not fit into the share of L3
+/// that serves a core, a power of two, or L2, where L3 is no faster than memory.
+inline std::int64_t least_nontemporal_bytes(const Machine& m) {
+  return std::max(m.l2.bytes, 2 * m.streams().l3_bytes);
+}
+/// Machine::streams() may measure, which a result that fits L2 need not wait for.
+inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
+  return bytes >= m.l2.bytes && bytes >= least_nontemporal_bytes(m);
+}
+/// Whether loops prefetch arrays of so many bytes, which they stream through: not where the processor detects
+/// streams so well that prefetch instructions only cost time (up to a fifth; they gain up to a tenth). A
+/// busy machine may measure a twentieth that is not there.
+inline bool prefetches_stream(const Machine& m, std::int64_t bytes) {
+  return bytes > private_cache_bytes(m) && m.streams().prefetch_speed >= 90;
+}
+/// How far ahead the rows of an array of so many bytes are prefetched: the bytes that arrive during the
+/// latency of a load, rounded up to a power of two; at least a few lines, at most a page, where hardware
+/// prefetchers stop. An array that stays in L2 is prefetched into L1, from any distance.
+inline std::int64_t stream_prefetch_bytes(const Machine& m, std::int64_t array_bytes) {
+  if (array_bytes <= private_cache_bytes(m)) return 2048;
+  const std::int64_t bytes = m.streams().l3_latency * m.streams().l3_read;
+  const auto power = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(bytes, 4096))));
+  return std::max<std::int64_t>(power, 512);
+}
+
+// Contractions.
+
+/// A's elements for a row block stay in L2, beside panels of B and results.
+inline std::int64_t block_lhs_bytes(const Machine& m) { return m.l2.bytes / 8 * 3; }
+/// With a packed B of at most `small_rhs_bytes`, a small part of L2, A's elements and the results of a row
+/// block stay in L1.
+inline std::int64_t small_block_bytes(const Machine& m) { return m.l1.bytes; }
+inline std::int64_t small_rhs_bytes(const Machine& m) { return m.l2.bytes / 8; }
+/// A larger packed B streams from L3 or memory for each row block.
+inline std::int64_t l2_rhs_bytes(const Machine& m) { return m.l2.bytes; }
+/// Totals of a block between chunks of k, and copies of A for a chunk of k and a row block: together half of
+/// L2.
+inline std::int64_t totals_bytes(const Machine& m) { return m.l2.bytes / 16 * 3; }
+inline std::int64_t copy_bytes(const Machine& m) { return m.l2.bytes / 16 * 5; }
+/// A column block that a kernel packs itself, and Winograd's transformed inputs: half of L2, which the other
+/// operands and the results stream through.
+inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }
+
+}  // namespace kiln::codegen::choices

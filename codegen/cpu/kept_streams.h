@@ -1,0 +1,11 @@
+#pragma once
+#include "codegen/cpu/machine.h"
+
+namespace kiln::codegen {
+
+/// The Streams of this machine: those that the disk cache kept, else measured and stored there. Processes
+/// with one disk cache thus choose alike, and share kernels. Without a disk cache each process measures.
+/// Any thread: one measures, the others wait.
+Streams streams_of_host();
+
+}  // namespace kiln::codegen

@@ -1,0 +1,209 @@
+// The bandwidths of one core. Minima of short passes, in turns where two are compared: what disturbs a pass
+// makes it longer.
+#include "codegen/cpu/measure.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <emmintrin.h>
+#include <sys/mman.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// No new pass begins after it. The longest pass takes 15 ms where L3 is slow.
+constexpr auto budget = std::chrono::milliseconds(30);
+/// The longest array that is measured: twice as long ones are past any core's share of the caches.
+constexpr std::int64_t longest = std::int64_t{16} << 20;
+constexpr std::int64_t line = 64, page = 4096;
+
+/// Zeros, in large pages where there are some.
+class Memory {
+ public:
+  explicit Memory(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+    void* const block = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return;
+    begin_ = static_cast<char*>(block);
+    ::madvise(block, bytes_, MADV_HUGEPAGE);
+  }
+  ~Memory() {
+    if (begin_) ::munmap(begin_, bytes_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  char* begin() const { return begin_; }
+
+ private:
+  std::size_t bytes_;
+  char* begin_ = nullptr;
+};
+
+/// A line as the widest registers hold it: wider code reads L1 and L2 faster, L3 and memory not.
+using Line = float __attribute__((vector_size(64)));
+
+[[gnu::always_inline]] inline void read_lines(const char* from, std::int64_t bytes) {
+  Line sums[2] = {};
+  for (std::int64_t i = 0; i < bytes; i += 2 * line) {
+    sums[0] += *reinterpret_cast<const Line*>(from + i);
+    sums[1] += *reinterpret_cast<const Line*>(from + i + line);
+  }
+  asm volatile("" : : "m"(sums));
+}
+void read_baseline(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
+[[gnu::target("avx2")]] void read_avx2(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
+[[gnu::target("avx512f")]] void read_avx512(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
+
+using Read = void (*)(const char*, std::int64_t);
+Read widest_read() {
+  return __builtin_cpu_supports("avx512f") ? read_avx512
+         : __builtin_cpu_supports("avx2")  ? read_avx2
+                                           : read_baseline;
+}
+
+enum class Store { cached, past_caches };
+
+template <Store store, bool prefetch>
+void copy(const char* from, char* to, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += line) {
+    if (prefetch) __builtin_prefetch(from + i + page);
+    for (std::int64_t part = 0; part < line; part += 16) {
+      const __m128 value = _mm_load_ps(reinterpret_cast<const float*>(from + i + part));
+      auto* const place = reinterpret_cast<float*>(to + i + part);
+      store == Store::cached ? _mm_store_ps(place, value) : _mm_stream_ps(place, value);
+    }
+  }
+  if (store == Store::past_caches) _mm_sfence();
+  asm volatile("" : : : "memory");
+}
+
+/// The seconds of `work`.
+template <class Work>
+double time(const Work& work) {
+  const auto start = Clock::now();
+  work();
+  return std::max(std::chrono::duration<double>(Clock::now() - start).count(), 1e-9);
+}
+
+/// Least seconds.
+struct Least {
+  double seconds = 1e9;
+  void add(double s) { seconds = std::min(seconds, s); }
+  std::int64_t rate(std::int64_t bytes) const { return coarse(1e-9 * static_cast<double>(bytes) / seconds); }
+};
+
+class Measurement {
+ public:
+  Measurement(const Machine& machine, char* memory)
+      : machine_(machine), from_(memory), to_(memory + longest), deadline_(Clock::now() + budget) {}
+
+  Streams run() {
+    const std::int64_t first = std::min(
+        2 * static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(machine_.l2.bytes))), longest);
+    result_.source = Source::measured;
+    result_.l3_bytes = 0;
+    touch(first);
+    result_.l1_read = rate_of_reads(machine_.l1.bytes / 2);
+    result_.l2_read = rate_of_reads(std::min(machine_.l2.bytes / 2, longest));
+    measure_latency(first);
+    measure_prefetch(first);
+    compare_writes(first, true);
+    for (std::int64_t bytes = 2 * first; result_.l3_bytes == bytes / 2 && bytes <= longest && !late();
+         bytes *= 2) {
+      touch(bytes);
+      compare_writes(bytes, false);
+    }
+    return result_;
+  }
+
+ private:
+  bool late() const { return Clock::now() > deadline_; }
+
+  /// Makes the first `bytes` pages of its own: those that are only read would all be one.
+  void touch(std::int64_t bytes) {
+    for (std::int64_t i = 0; i < bytes; i += page) from_[i] = to_[i] = 0;
+  }
+
+  std::int64_t rate_of_reads(std::int64_t bytes) {
+    bytes = bytes / (2 * line) * (2 * line);
+    const std::int64_t times = std::max<std::int64_t>(page * line / bytes, 1);
+    Least least;
+    for (int pass = 0; pass < 5; ++pass)
+      least.add(time([&] {
+        for (std::int64_t i = 0; i < times; ++i) read(from_, bytes);
+      }));
+    return least.rate(bytes * times);
+  }
+
+  /// Whether a result of so many bytes is written and read again faster through the caches than past them:
+  /// then it is in the core's share of L3. It must be faster by an eighth: stores past the caches leave them
+  /// to other arrays.
+  void compare_writes(std::int64_t bytes, bool keeps_rates) {
+    constexpr int passes = 4;
+    Least cached, cached_read, past, past_read;
+    for (int pass = 0; pass < passes && (pass == 0 || !late()); ++pass) {
+      // Twice each: the first finds the result where the other kind of store has left it.
+      for (int twice = 0; twice < 2; ++twice) {
+        cached.add(time([&] { copy<Store::cached, false>(from_, to_, bytes); }));
+        cached_read.add(time([&] { read(to_, bytes); }));
+      }
+      for (int twice = 0; twice < 2; ++twice) {
+        past.add(time([&] { copy<Store::past_caches, false>(from_, to_, bytes); }));
+        past_read.add(time([&] { read(to_, bytes); }));
+      }
+    }
+    if (9 * (cached.seconds + cached_read.seconds) < 8 * (past.seconds + past_read.seconds))
+      result_.l3_bytes = bytes;
+    if (!keeps_rates) return;
+    result_.cached_write = cached.rate(bytes);
+    result_.streaming_write = past.rate(bytes);
+    result_.l3_read = cached_read.rate(bytes);
+    result_.memory_read = past_read.rate(bytes);
+  }
+
+  /// Loads that wait for each other, in an order that no prefetcher detects.
+  void measure_latency(std::int64_t bytes) {
+    constexpr int loads = 512;
+    read(from_, bytes);  // its second half drives the first from L2
+    const auto lines = static_cast<std::uint64_t>(bytes / 2 / line);
+    Least least;
+    std::uint64_t at = 1;
+    for (int pass = 0; pass < 12; ++pass)
+      least.add(time([&] {
+        for (int i = 0; i < loads; ++i) {
+          at = at * 6364136223846793005U + 1442695040888963407U;
+          const volatile char* const place = from_ + (at >> 33) % lines * line;
+          at += static_cast<std::uint64_t>(*place);
+        }
+      }));
+    result_.l3_latency = coarse(1e9 * least.seconds / loads);
+  }
+
+  void measure_prefetch(std::int64_t bytes) {
+    Least plain, ahead;
+    for (int pass = 0; pass < 12; ++pass) {
+      plain.add(time([&] { copy<Store::cached, false>(from_, to_, bytes); }));
+      ahead.add(time([&] { copy<Store::cached, true>(from_, to_, bytes); }));
+    }
+    const auto percent = static_cast<std::int64_t>(100 * plain.seconds / ahead.seconds);
+    result_.prefetch_speed = std::clamp<std::int64_t>((percent + 2) / 5 * 5, 50, 200);
+  }
+
+  const Machine& machine_;
+  char *from_, *to_;
+  const Read read = widest_read();
+  Clock::time_point deadline_;
+  Streams result_;
+};
+
+}  // namespace
+
+Streams measure_streams(const Machine& machine) {
+  // Prefetches run a page ahead of the end.
+  const Memory memory(2 * longest + page);
+  if (!memory.begin()) return {};
+  return Measurement(machine, memory.begin()).run();
+}
+
+}  // namespace kiln::codegen
