@@ -37,7 +37,7 @@ std::int64_t elements_of(mlir::Operation* op) { return ir::ranked(op->getResult(
 class FusionPlanner {
  public:
   FusionPlanner(mlir::Block& block, const ViewAnalysis& view_analysis, const TargetModel& target)
-      : view_analysis_(view_analysis), max_window_points_(target.max_window_points()) {
+      : view_analysis_(view_analysis), target_(target) {
     for (mlir::Operation& op : block)
       if (is_node(&op)) {
         index_[&op] = nodes_.size();
@@ -83,11 +83,21 @@ class FusionPlanner {
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
         remark(group, node, "its value has other users");
-      else if (ir::ranked(pack.getX()).getRank() > 2)
+      else if (ir::ranked(pack.getX()).getRank() > 2 && !reads_unpacked(dot, pack))
         remark(group, node, "it packs a batch of matrices");
       else
         merge(group_of_[node], group);
     }
+  }
+
+  /// Whether a batch of products reads B where it lies. A kernel that packs B itself has one B.
+  bool reads_unpacked(ir::PackedDotOp dot, ir::PackOp pack) const {
+    const mlir::RankedTensorType result = ir::ranked(dot.getResult());
+    return view_analysis_.view(pack.getX()).is_contiguous() &&
+           target_.multiplies_unpacked(result.getShape().drop_back().back(), result.getShape().back(),
+                                       ir::ranked(pack.getResult()).getShape().back(),
+                                       result.getElementTypeBitWidth(),
+                                       pack.getKind() != ir::PackKind::transposed);
   }
 
   /// Packs of the same weights share a kernel, which reads them once. One that is `prepackable` joins none
@@ -218,7 +228,7 @@ class FusionPlanner {
     auto [known, inserted] = holds_windows_.try_emplace(sliced, false);
     if (inserted) {
       const auto windows = ir::pooled_windows(sliced);
-      known->second = windows && windows->points() <= max_window_points_;
+      known->second = windows && windows->points() <= target_.max_window_points();
     }
     return known->second;
   }
@@ -532,7 +542,7 @@ class FusionPlanner {
   }
 
   const ViewAnalysis& view_analysis_;
-  std::int64_t max_window_points_;
+  const TargetModel& target_;
   // By contraction: whether its kernel holds whole pooling windows in registers.
   llvm::DenseMap<mlir::Operation*, bool> holds_windows_;
   std::vector<Node> nodes_;

@@ -125,6 +125,29 @@ TEST_CASE("products of few rows") {
   for (const Tensor& product : products) CHECK(same_bits(product, expected));
 }
 
+TEST_CASE("batches of products of few rows") {
+  // Both ways that B can lie; of more rows it is packed.
+  const std::int64_t m = GENERATE(1, 5, 8, 15), n = GENERATE(7, 33, 112), k = GENERATE(3, 530);
+  const bool transposed = GENERATE(false, true);
+  CAPTURE(m, n, k, transposed);
+  const Tensor x = random::uniform(-1, 1, {2, 3, m, k}),
+               y = random::uniform(-1, 1, transposed ? Shape{2, 3, n, k} : Shape{2, 3, k, n}),
+               b = random::uniform(-1, 1, {n});
+  const auto joined = [](const Tensor& t) { return t.reshape({-3, 0, 0}); };
+  const auto body = [&](F& f, const Tensors& in) {
+    return Tensors{f.relu(f.batch_dot(joined(in[0]), joined(in[1]), {.transpose_b = transposed}) + in[2])};
+  };
+  const Tensor got = everywhere(body, {x, y, b})[0];
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const auto of = [&](const Tensor& t) {
+      const Tensor all = t.ndim() == 4 ? joined(t) : t;
+      return all.slice_axis({.axis = 0, .begin = i, .end = i + 1}).reshape({-3, 0}).copy();
+    };
+    const Tensor product = F::dot(of(x), transposed ? of(y).T().copy() : of(y));
+    CHECK(same_bits(of(got), F::relu(product + b)));
+  }
+}
+
 TEST_CASE("a matrix times a vector, whole numbers") {
   const auto whole = [](const Shape& shape, DType dtype) {
     return F::random::randint(-4, 5, shape).astype(dtype);

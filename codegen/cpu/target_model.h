@@ -4,6 +4,9 @@
 
 namespace kiln::codegen {
 
+/// The vector registers of a CPU with vectors of `lanes` f32.
+inline int vector_registers(std::int64_t lanes) { return lanes == 16 ? 32 : 16; }
+
 /// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes. The machine must outlive it.
 class CpuTargetModel final : public passes::TargetModel {
  public:
@@ -13,6 +16,8 @@ class CpuTargetModel final : public passes::TargetModel {
   std::int64_t vector_length(unsigned bits) const override;
   bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const override;
   std::int64_t max_merged_rows() const override;
+  bool multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel, unsigned bits,
+                           bool by_rows) const override;
   std::int64_t max_window_points() const override;
   std::int64_t min_row_fusion_bytes() const override;
 

@@ -27,7 +27,7 @@ struct CpuTarget {
     return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
   }
   /// Vector registers; those of scalar code hold one element.
-  int registers() const { return vector_bytes == 64 ? 32 : 16; }
+  int registers() const { return vector_registers(lanes(4)); }
 };
 
 /// NVIDIA GPUs of an architecture, and newer ones. Kernels are PTX, and a thread's code is scalar.

@@ -22,7 +22,8 @@ Contraction contraction_of(ir::PackedDotOp root) {
   contraction.lhs_strides.push_back(lhs.strides[row]);
   if (pack) {
     const bool transposed = pack.getKind() == ir::PackKind::transposed;
-    contraction.unpacked = {rhs.strides[transposed ? 1 : 0], rhs.strides[transposed ? 0 : 1]};
+    contraction.unpacked = {rhs.strides[batch + (transposed ? 1 : 0)],
+                            rhs.strides[batch + (transposed ? 0 : 1)]};
   }
   contraction.rhs_strides.assign(rhs.strides.begin(),
                                  rhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
@@ -39,6 +40,9 @@ Contraction contraction_of(ir::PackedDotOp root) {
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
   const Contraction contraction = contraction_of(root);
   if (auto launch = launch_few_rows(fusion, root.getResult(), contraction, target)) return *launch;
+  if (contraction.unpacked &&
+      llvm::any_of(contraction.rhs_strides, [](std::int64_t stride) { return stride != 0; }))
+    fail_internal("a kernel packs a batch of matrices");
   return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
 

@@ -20,9 +20,13 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"k_extent",     "columns",           "lhs_offset",   "lhs_row_stride",
-                           "lhs_k_stride", "rhs_column_stride", "rhs_k_stride", "rhs_prefetch"};
+constexpr ParamNames names{"k_extent",       "columns",      "lhs_offset",
+                           "lhs_row_stride", "lhs_k_stride", "rhs_column_stride",
+                           "rhs_k_stride",   "rhs_prefetch", "tiles"};
+/// Of each axis of a batch, after those.
+constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
 using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
 enum class LastTile { whole, part, only };
@@ -35,12 +39,14 @@ struct Plan {
   bool one_chunk;
   bool has_rest;  // of k after the last square
   LastTile last_tile;
+  std::size_t batch_axes;
   int lhs_operand, rhs_operand;
 
   std::string key() const {
-    return fmt::format("{} rows={} vectors={}x{}{} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype), tile.rows,
-                       tile.vectors, tile.lanes, transposes ? " transposes" : "", lhs_operand, rhs_operand,
-                       lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+", has_rest ? " rest" : "",
+    return fmt::format("{} rows={} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
+                       tile.rows, tile.vectors, tile.lanes, transposes ? " transposes" : "", batch_axes,
+                       lhs_operand, rhs_operand, lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+",
+                       has_rest ? " rest" : "",
                        last_tile == LastTile::whole  ? ""
                        : last_tile == LastTile::part ? " part"
                                                      : " only");
@@ -55,18 +61,19 @@ class Emitter {
   void run() {
     const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
-    for (int r = 0; r < tile_.rows; ++r)
-      rows_.push_back(e.element(lhs, e.mul(e.index(r), params_["lhs_row_stride"]), tile_.dtype));
-    const Value rhs = e.buffer(args_.buffers, plan_.rhs_operand), width = e.index(tile_.width());
+    const Value rhs = e.buffer(args_.buffers, plan_.rhs_operand), width = e.index(tile_.width()),
+                tiles = params_["tiles"];
+    lhs_row_stride_ = params_["lhs_row_stride"];
     lhs_k_stride_ = params_["lhs_k_stride"];
     rhs_k_stride_ = params_["rhs_k_stride"];
     column_stride_ = params_["rhs_column_stride"];
     rhs_prefetch_ = params_["rhs_prefetch"];
-    epilogue_.prepare(e, args_, Params::size, {});
+    if (plan_.batch_axes == 0) choose_product(lhs, rhs, {});
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
-      first_column_ = e.mul(task, width);
+      if (plan_.batch_axes > 0) choose_product(lhs, rhs, e.div(task, tiles));
+      first_column_ = e.mul(plan_.batch_axes > 0 ? e.rem(task, tiles) : task, width);
       columns_ = e.sub(params_["columns"], first_column_);
-      rhs_ = e.element(rhs, e.mul(first_column_, column_stride_), tile_.dtype);
+      rhs_ = e.element(product_rhs_, e.mul(first_column_, column_stride_), tile_.dtype);
       const std::function<void()> whole = [&] { compute(true); }, part = [&] { compute(false); };
       if (plan_.last_tile == LastTile::whole)
         whole();
@@ -78,6 +85,25 @@ class Emitter {
   }
 
  private:
+  /// Addresses of product `number` of the batch.
+  void choose_product(Value lhs, Value rhs, Value number) {
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < plan_.batch_axes; ++i)
+      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+    const llvm::SmallVector<Value> index =
+        plan_.batch_axes > 0 ? e.coordinates(number, extents) : llvm::SmallVector<Value>();
+    for (std::size_t i = 0; i < plan_.batch_axes; ++i) {
+      const auto axis = params_.group<AxisParams>(i);
+      lhs = e.element(lhs, e.mul(index[i], axis["lhs_stride"]), tile_.dtype);
+      rhs = e.element(rhs, e.mul(index[i], axis["rhs_stride"]), tile_.dtype);
+    }
+    rows_.clear();
+    for (int r = 0; r < tile_.rows; ++r)
+      rows_.push_back(e.element(lhs, e.mul(e.index(r), lhs_row_stride_), tile_.dtype));
+    product_rhs_ = rhs;
+    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.batch_axes), index);
+  }
+
   /// The tile; its columns from `columns_` on are missing unless it is `whole`.
   void compute(bool whole) {
     masks_.clear();
@@ -159,42 +185,42 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
+  Value lhs_row_stride_, lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
+  // Of the product.
   llvm::SmallVector<Value> rows_;  // of A
-  Value lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
+  Value product_rhs_;
   // Of the task.
   Value rhs_, first_column_, columns_;
   llvm::SmallVector<Value> masks_;
 };
 
-/// Registers of columns in a tile, all tiles nearly equal; 0 if the rows leave too few registers for them.
-int vectors_of_tile(std::int64_t rows, std::int64_t columns, int lanes, bool transposes,
-                    const CpuTarget& target) {
+}  // namespace
+
+int unpacked_vectors(std::int64_t rows, std::int64_t columns, int lanes, int registers, bool transposes) {
   // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
   // use them; and one of A.
   const std::int64_t others = 1 + (transposes ? lanes + 2 : 0),
                      of_column = std::max<std::int64_t>(rows, 1) + (!transposes && rows > 1),
                      all = std::max<std::int64_t>(divideCeilSigned(columns, lanes), 1),
-                     most = std::min((target.registers() - others) / of_column,
+                     most = std::min((registers - others) / of_column,
                                      transposes ? tuning::squares : tuning::most_unpacked_vectors);
   if (most < std::min(all, transposes ? tuning::squares : tuning::least_unpacked_vectors)) return 0;
   return static_cast<int>(divideCeilSigned(all, divideCeilSigned(all, most)));
 }
-
-}  // namespace
 
 std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
                                       const CpuTarget& target) {
   if (!p.unpacked || target.lanes(4) == 1) return std::nullopt;
   const auto neighbours = Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride);
   if (neighbours == Packer::Neighbours::none) return std::nullopt;
-  const Dims extra_strides[] = {p.lhs_strides};
-  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides);
-  if (epilogue.extents().size() != 1) return std::nullopt;
-  const std::int64_t rows = epilogue.extents()[0];
+  const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1);
+  const llvm::ArrayRef<std::int64_t> batch = llvm::ArrayRef(epilogue.extents()).drop_back();
+  const std::int64_t rows = epilogue.extents().back(), products = mlir::ShapedType::getNumElements(batch);
   const DType dtype = dtype_of_value(root);
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
   const bool transposes = neighbours == Packer::Neighbours::elements;
-  const int vectors = vectors_of_tile(rows, p.columns, lanes, transposes, target);
+  const int vectors = unpacked_vectors(rows, p.columns, lanes, target.registers(), transposes);
   if (vectors == 0) return std::nullopt;
 
   const Tile tile{dtype, static_cast<int>(rows), vectors, lanes};
@@ -207,6 +233,7 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
                   .last_tile = p.columns % tile.width() == 0 ? LastTile::whole
                                : p.columns > tile.width()    ? LastTile::part
                                                              : LastTile::only,
+                  .batch_axes = batch.size(),
                   .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
                   .rhs_operand = static_cast<int>(p.rhs)};
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
@@ -221,13 +248,18 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
   Params::append(launch.params, {{"k_extent", p.k_extent},
                                  {"columns", p.columns},
                                  {"lhs_offset", p.lhs.offset},
-                                 {"lhs_row_stride", epilogue.extra_strides(0)[0]},
+                                 {"lhs_row_stride", epilogue.extra_strides(0).back()},
                                  {"lhs_k_stride", p.k_stride},
                                  {"rhs_column_stride", p.unpacked->column_stride},
                                  {"rhs_k_stride", p.unpacked->row_stride},
-                                 {"rhs_prefetch", prefetch_k * p.unpacked->row_stride}});
+                                 {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
+                                 {"tiles", tiles}});
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    AxisParams::append(launch.params, {{"extent", batch[i]},
+                                       {"lhs_stride", epilogue.extra_strides(0)[i]},
+                                       {"rhs_stride", epilogue.extra_strides(1)[i]}});
   epilogue.append_params(launch.params);
-  launch.extent = rows == 0 ? 0 : tiles;
+  launch.extent = rows == 0 ? 0 : products * tiles;
   launch.grain = grain_for(launch.extent, rows * vectors * Tile::cost_of_register(p.k_extent));
   launch.request.in_order = transposes;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

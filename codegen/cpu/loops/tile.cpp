@@ -78,8 +78,7 @@ mlir::Value Tile::multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, m
   return e.add(sum, e.mul(a, b));
 }
 
-int Tile::lanes_of(const CpuTarget& target, DType dtype, std::int64_t panel) {
-  const int lanes = target.lanes(size_of(dtype));
+int Tile::lanes_of(int lanes, std::int64_t panel) {
   if (panel % lanes == 0) return lanes;
   return panel < lanes && llvm::isPowerOf2_64(static_cast<std::uint64_t>(panel)) ? static_cast<int>(panel)
                                                                                  : 1;

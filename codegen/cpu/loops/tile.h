@@ -79,7 +79,10 @@ struct Tile {
                 llvm::SmallVectorImpl<mlir::Value>& rhs) const;
 
   /// Lanes that the columns of a panel fill.
-  static int lanes_of(const CpuTarget& target, DType dtype, std::int64_t panel);
+  static int lanes_of(const CpuTarget& target, DType dtype, std::int64_t panel) {
+    return lanes_of(target.lanes(size_of(dtype)), panel);
+  }
+  static int lanes_of(int lanes, std::int64_t panel);
   /// Rows whose accumulators fit in registers, beside `vectors` registers of B and one of A.
   static int most_rows(const CpuTarget& target, int vectors);
   /// Cost of the multiply-adds and the epilogue of one register of results, in half cycles.
