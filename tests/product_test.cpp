@@ -89,6 +89,19 @@ TEST_CASE("products of a transposed operand whose lines compete for the sets of 
   CHECK(same_bits(product, expected.astype(dtype)));
 }
 
+TEST_CASE("batches of products of few rows of doubles") {
+  const Tensor x = random::uniform(-1, 1, {3, 4, 20}).astype(DType::f64),
+               y = random::uniform(-1, 1, {3, 20, 9}).astype(DType::f64);
+  const auto body = [](F& f, const Tensors& in) { return Tensors{f.batch_dot(in[0], in[1])}; };
+  const Tensor got = everywhere(body, {x, y})[0];
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto of = [&](const Tensor& t) {
+      return t.slice_axis({.axis = 0, .begin = i, .end = i + 1}).reshape({-3, 0}).copy();
+    };
+    CHECK(same_bits(of(got), dot<double>(of(x), of(y))));
+  }
+}
+
 TEST_CASE("products of doubles and of integers") {
   const Tensor x = random::uniform(-1, 1, {25, 530}, DType::f64),
                y = random::uniform(-1, 1, {530, 45}, DType::f64);

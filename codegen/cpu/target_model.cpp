@@ -44,8 +44,9 @@ std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
 
 bool CpuTargetModel::multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel,
                                          unsigned bits, bool by_rows) const {
+  if (lanes_ == 1) return false;
   const int lanes = Tile::lanes_of(static_cast<int>(lanes_of(bits)), panel);
-  return lanes_ > 1 && unpacked_vectors(rows, columns, lanes, vector_registers(lanes_), !by_rows) > 0;
+  return unpacked_vectors(rows, columns, lanes, vector_registers(lanes_), !by_rows) > 0;
 }
 
 // The narrowest tiles have four rows.
