@@ -181,7 +181,7 @@ const Streams& Machine::streams() const {
 }
 
 const Machine& assumed_machine() {
-  return once<[] { return Machine(); }>();
+  return once<[] { return Machine::of_text("prefetch=1"); }>();
 }
 
 const Machine& machine() {

@@ -78,7 +78,8 @@ class Machine {
   std::optional<Streams> streams_;  // null: those of the host
 };
 
-/// The machine of code that is for no CPU in particular.
+/// The machine of code that is for no CPU in particular, that of a GPU's threads among it: prefetch
+/// instructions cost time.
 const Machine& assumed_machine();
 /// That of KILN_MACHINE, or this machine's. Made once. Any thread. Throws kiln::Error when KILN_MACHINE is no
 /// description.
