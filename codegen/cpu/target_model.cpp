@@ -1,8 +1,6 @@
 #include "codegen/cpu/target_model.h"
 
 #include "codegen/cpu/choices.h"
-#include "codegen/cpu/kernels/few_rows_product.h"
-#include "codegen/cpu/loops/tile.h"
 
 #include <llvm/Support/MathExtras.h>
 
@@ -41,13 +39,6 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
 }
 
 std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
-
-bool CpuTargetModel::multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel,
-                                         unsigned bits, bool by_rows) const {
-  if (lanes_ == 1) return false;
-  const int lanes = Tile::lanes_of(static_cast<int>(lanes_of(bits)), panel);
-  return unpacked_vectors(rows, columns, lanes, vector_registers(lanes_), !by_rows) > 0;
-}
 
 // The narrowest tiles have four rows.
 std::int64_t CpuTargetModel::max_window_points() const { return 4; }

@@ -10,6 +10,7 @@
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/target_model.h"
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -194,8 +195,7 @@ class Emitter {
   llvm::SmallVector<Value> masks_;
 };
 
-}  // namespace
-
+/// Registers of columns in a tile, all tiles nearly equal; 0 if the rows leave too few registers for them.
 int unpacked_vectors(std::int64_t rows, std::int64_t columns, int lanes, int registers, bool transposes) {
   // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
   // use them; and one of A.
@@ -206,6 +206,16 @@ int unpacked_vectors(std::int64_t rows, std::int64_t columns, int lanes, int reg
                                      transposes ? tuning::squares : tuning::most_unpacked_vectors);
   if (most < std::min(all, transposes ? tuning::squares : tuning::least_unpacked_vectors)) return 0;
   return static_cast<int>(divideCeilSigned(all, divideCeilSigned(all, most)));
+}
+
+}  // namespace
+
+/// Every batch of products of which this holds has a kernel here: no other kernel packs a batch.
+bool CpuTargetModel::multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel,
+                                         unsigned bits, bool by_rows) const {
+  if (lanes_ == 1) return false;
+  const int lanes = Tile::lanes_of(static_cast<int>(lanes_of(bits)), panel);
+  return unpacked_vectors(rows, columns, lanes, vector_registers(lanes_), !by_rows) > 0;
 }
 
 std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
