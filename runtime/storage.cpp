@@ -69,8 +69,7 @@ void Buffer::drop() {
 void Buffer::refill() { data_ = allocate(bytes_, device_); }
 
 std::byte* Storage::host_data() const {
-  if (!device().is_cpu())
-    fail_internal("elements of an array on {} are read on the host", device().str());
+  if (!device().is_cpu()) fail_internal("elements of an array on {} are read on the host", device().str());
   return data();
 }
 

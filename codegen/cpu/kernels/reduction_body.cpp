@@ -25,8 +25,7 @@ void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::
   const StridedAccess& access = red.nest.accesses()[i];
   const auto size = static_cast<std::int64_t>(size_of(access.dtype));
   if (position.mask || position.offset_in_stripe * size % tuning::cache_line_bytes != 0) return;
-  e.prefetch_next(access.operand, address, position.lanes * size,
-                  red.prefetch_bytes);
+  e.prefetch_next(access.operand, address, position.lanes * size, red.prefetch_bytes);
 }
 
 /// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.

@@ -36,7 +36,7 @@ struct CallSignature {
   std::vector<Input> inputs;
   Device device;  ///< of all inputs
   bool train = false;
-  bool numpy = false;  ///< the program was in numpy mode
+  bool numpy = false;   ///< the program was in numpy mode
   Precision precision;  ///< of the thread; on the CPU, where it changes nothing, `exact`
   bool operator==(const CallSignature&) const = default;
 
