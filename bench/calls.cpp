@@ -131,8 +131,8 @@ int run_first_call(const std::string& what) {
                                     [&](const Network& n) { return n.name == name; });
   if (network == std::end(networks)) throw std::invalid_argument("there is no network " + name);
   const Workload w = network->make(1);
-  std::vector<Tensors> inputs;
-  for (int batch = 1; batch <= network->batches; ++batch) inputs.push_back(network->make(batch).inputs);
+  std::vector<Tensors> inputs{w.inputs};
+  for (int batch = 2; batch <= network->batches; ++batch) inputs.push_back(network->make(batch).inputs);
   w.net->initialize();
   if (eager) w.call();
   const auto begin = std::chrono::steady_clock::now();

@@ -97,7 +97,8 @@ Shape shape_of(const Sizes& sizes, const char* name) {
   return Shape(std::span<const std::int64_t>(sizes.at(name).get<std::vector<std::int64_t>>()));
 }
 
-Sizes draw_images(Draw& d, std::int64_t elements) {
+Sizes draw_images(Draw& d) {
+  constexpr std::int64_t elements = 1 << 21;
   const std::int64_t side = d.extent(7, 112);
   const std::int64_t channels = d.extent(4, std::clamp<std::int64_t>(elements / (side * side), 4, 512));
   return {{"shape", {d.count(channels * side * side, elements), channels, side, side}}};

@@ -62,8 +62,8 @@ void print_shapes(std::uint64_t seed);
 /// The shape with that name.
 kiln::Shape shape_of(const Sizes& sizes, const char* name = "shape");
 
-/// Images (batch, channels, height, width) of at most `elements` elements, or one image.
-Sizes draw_images(Draw& d, std::int64_t elements);
+/// A "shape" of images (batch, channels, side, side): of at most two million elements, or one image.
+Sizes draw_images(Draw& d);
 
 /// A kind with one input of standard normal numbers, which has the sizes' "shape".
 Kind unary(std::string name, std::function<Sizes(Draw&)> draw,

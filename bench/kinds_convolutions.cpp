@@ -77,11 +77,9 @@ Kind transposed() {
 }
 
 Kind max_pool() {
-  return unary(
-      "max_pool", [](Draw& d) { return draw_images(d, 1 << 21); },
-      [](F& f, const Tensor& x, const Sizes&) {
-        return f.Pooling(x, {.kernel = {3, 3}, .pool_type = "max", .stride = {2, 2}, .pad = {1, 1}});
-      });
+  return unary("max_pool", draw_images, [](F& f, const Tensor& x, const Sizes&) {
+    return f.Pooling(x, {.kernel = {3, 3}, .pool_type = "max", .stride = {2, 2}, .pad = {1, 1}});
+  });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 
 Kind reflection() {
   const auto draw = [](Draw& d) -> Sizes {
-    Sizes sizes = draw_images(d, 1 << 21);
+    Sizes sizes = draw_images(d);
     sizes["pad"] = d.one_of({1, 2, 3});
     return sizes;
   };
@@ -21,7 +21,7 @@ Kind reflection() {
 /// Of images, or of attention's (batch, time, heads, width).
 Kind permutation(const char* name, std::vector<std::int64_t> axes, bool heads = false) {
   const auto draw = [=](Draw& d) -> Sizes {
-    Sizes sizes = draw_images(d, 1 << 21);
+    Sizes sizes = draw_images(d);
     if (heads) {
       const std::int64_t time = d.extent(16, 512), width = d.extent(16, 128), count = d.extent(2, 16);
       sizes = {{"shape", {d.count(time * width * count, 1 << 21), time, count, width}}};

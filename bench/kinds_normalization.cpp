@@ -6,10 +6,8 @@ using namespace kiln;
 namespace bench {
 namespace {
 
-Sizes images(Draw& d) { return draw_images(d, 1 << 21); }
-
 Kind batch_norm() {
-  return {"batch_norm_training", images, [](const Sizes& sizes) {
+  return {"batch_norm_training", draw_images, [](const Sizes& sizes) {
             auto norm = std::make_shared<nn::BatchNorm>();
             norm->initialize();
             const Tensor x = randn(shape_of(sizes));
@@ -21,7 +19,7 @@ Kind batch_norm() {
 }
 
 Kind instance_norm() {
-  return {"instance_norm", images, [](const Sizes& sizes) {
+  return {"instance_norm", draw_images, [](const Sizes& sizes) {
             const Shape shape = shape_of(sizes);
             return function([](F& f, const Tensors& in) { return f.InstanceNorm(in[0], in[1], in[2]); },
                             {randn(shape), randn({shape[1]}), randn({shape[1]})});

@@ -23,8 +23,6 @@ Sizes cube(Draw& d) {
   const std::int64_t rows = d.extent(8, 512), columns = d.extent(8, 512);
   return {{"shape", {d.count(rows * columns, 1 << 21), rows, columns}}};
 }
-Sizes images(Draw& d) { return draw_images(d, 1 << 21); }
-
 Kind top() {
   const auto draw = [](Draw& d) -> Sizes {
     const std::int64_t length = d.extent(5'000, 1'000'000);
@@ -64,11 +62,11 @@ std::vector<Kind> row_kinds() {
       unary("argmin_last", matrix, [](F& f, const Tensor& x, const Sizes&) { return f.argmin(x, 1); }),
       unary("cumsum_first", matrix, [](F& f, const Tensor& x, const Sizes&) { return f.cumsum(x, 0); }),
       unary("cumsum_middle", cube, [](F& f, const Tensor& x, const Sizes&) { return f.cumsum(x, 1); }),
-      unary("sum_channels", images,
+      unary("sum_channels", draw_images,
             [](F& f, const Tensor& x, const Sizes&) {
               return f.sum(x, {.axis = {0, 2, 3}});
             }),
-      unary("max_channels", images,
+      unary("max_channels", draw_images,
             [](F& f, const Tensor& x, const Sizes&) {
               return f.max(x, {.axis = {0, 2, 3}});
             }),

@@ -1,6 +1,6 @@
 #include "runtime/packing.h"
 
-#include "runtime/fail.h"
+#include "runtime/element_width.h"
 #include "runtime/tensor_type.h"
 #include "runtime/threads.h"
 
@@ -39,24 +39,6 @@ void for_each_element(const Packing& p, const Use& use) {
   parallel_ranges(p.groups * panels, std::max<std::int64_t>(1, task_elements / panel_elements), over_panels);
 }
 
-template <class T>
-void unpack_elements(const Packing& packing, const std::byte* packed, std::byte* parameter) {
-  const T* const from = reinterpret_cast<const T*>(packed);
-  T* const to = reinterpret_cast<T*>(parameter);
-  for_each_element(packing, [=](std::int64_t i, std::int64_t j) { to[j] = from[i]; });
-}
-
-template <class T>
-bool elements_are_equal(const Packing& packing, const std::byte* packed, const std::byte* parameter) {
-  const T* const a = reinterpret_cast<const T*>(packed);
-  const T* const b = reinterpret_cast<const T*>(parameter);
-  std::atomic<bool> equal{true};
-  for_each_element(packing, [=, &equal](std::int64_t i, std::int64_t j) {
-    if (a[i] != b[j]) equal.store(false, std::memory_order_relaxed);
-  });
-  return equal;
-}
-
 }  // namespace
 
 bool Packing::fits(std::int64_t parameter_bytes, std::int64_t packed_bytes) const {
@@ -70,29 +52,23 @@ bool Packing::fits(std::int64_t parameter_bytes, std::int64_t packed_bytes) cons
 }
 
 void unpack(const Packing& packing, const std::byte* packed, std::byte* parameter) {
-  switch (packing.element_bytes) {
-    case 1:
-      return unpack_elements<std::uint8_t>(packing, packed, parameter);
-    case 2:
-      return unpack_elements<std::uint16_t>(packing, packed, parameter);
-    case 4:
-      return unpack_elements<std::uint32_t>(packing, packed, parameter);
-    default:
-      return unpack_elements<std::uint64_t>(packing, packed, parameter);
-  }
+  with_unsigned(static_cast<std::size_t>(packing.element_bytes), [&]<class T>(T) {
+    const T* const from = reinterpret_cast<const T*>(packed);
+    T* const to = reinterpret_cast<T*>(parameter);
+    for_each_element(packing, [=](std::int64_t i, std::int64_t j) { to[j] = from[i]; });
+  });
 }
 
 bool unpacks_to(const Packing& packing, const std::byte* packed, const std::byte* parameter) {
-  switch (packing.element_bytes) {
-    case 1:
-      return elements_are_equal<std::uint8_t>(packing, packed, parameter);
-    case 2:
-      return elements_are_equal<std::uint16_t>(packing, packed, parameter);
-    case 4:
-      return elements_are_equal<std::uint32_t>(packing, packed, parameter);
-    default:
-      return elements_are_equal<std::uint64_t>(packing, packed, parameter);
-  }
+  std::atomic<bool> equal{true};
+  with_unsigned(static_cast<std::size_t>(packing.element_bytes), [&]<class T>(T) {
+    const T* const a = reinterpret_cast<const T*>(packed);
+    const T* const b = reinterpret_cast<const T*>(parameter);
+    for_each_element(packing, [=, &equal](std::int64_t i, std::int64_t j) {
+      if (a[i] != b[j]) equal.store(false, std::memory_order_relaxed);
+    });
+  });
+  return equal;
 }
 
 }  // namespace kiln

@@ -53,6 +53,11 @@ Tensor windows(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
   return Tensor(rows, {down * across, channels * kernel * kernel});
 }
 
+/// Number `i` of a batch (batch, rows, columns).
+Tensor matrix(const Tensor& batch, std::int64_t i) {
+  return batch.slice_axis({.axis = 0, .begin = i, .end = i + 1}).reshape({-3, 0}).copy();
+}
+
 }  // namespace
 
 TEST_CASE("products of two operands of a call") {
@@ -94,12 +99,8 @@ TEST_CASE("batches of products of few rows of doubles") {
                y = random::uniform(-1, 1, {3, 20, 9}).astype(DType::f64);
   const auto body = [](F& f, const Tensors& in) { return Tensors{f.batch_dot(in[0], in[1])}; };
   const Tensor got = everywhere(body, {x, y})[0];
-  for (std::int64_t i = 0; i < 3; ++i) {
-    const auto of = [&](const Tensor& t) {
-      return t.slice_axis({.axis = 0, .begin = i, .end = i + 1}).reshape({-3, 0}).copy();
-    };
-    CHECK(same_bits(of(got), dot<double>(of(x), of(y))));
-  }
+  for (std::int64_t i = 0; i < 3; ++i)
+    CHECK(same_bits(matrix(got, i), dot<double>(matrix(x, i), matrix(y, i))));
 }
 
 TEST_CASE("products of doubles and of integers") {
@@ -152,12 +153,9 @@ TEST_CASE("batches of products of few rows") {
   };
   const Tensor got = everywhere(body, {x, y, b})[0];
   for (std::int64_t i = 0; i < 6; ++i) {
-    const auto of = [&](const Tensor& t) {
-      const Tensor all = t.ndim() == 4 ? joined(t) : t;
-      return all.slice_axis({.axis = 0, .begin = i, .end = i + 1}).reshape({-3, 0}).copy();
-    };
-    const Tensor product = F::dot(of(x), transposed ? of(y).T().copy() : of(y));
-    CHECK(same_bits(of(got), F::relu(product + b)));
+    const Tensor left = matrix(joined(x), i), right = matrix(joined(y), i);
+    const Tensor product = F::dot(left, transposed ? right.T().copy() : right);
+    CHECK(same_bits(matrix(got, i), F::relu(product + b)));
   }
 }
 

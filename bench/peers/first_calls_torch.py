@@ -17,21 +17,11 @@ import tempfile
 import time
 
 import torch
-import torch.nn as nn
 from torchvision import models
 
 import steps
+from small_torch import lenet, mlp
 from transformer_torch import Bert
-
-
-def mlp():
-    return nn.Sequential(nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2))
-
-
-def lenet():
-    return nn.Sequential(nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(),
-                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84),
-                         nn.ReLU(), nn.Linear(84, 10, bias=False))
 
 
 def batches(count, *shape):

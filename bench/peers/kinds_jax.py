@@ -8,6 +8,7 @@ Prints JSON lines, as training_jax.py does. THREADS and SECONDS as there; 0.1 se
 """
 import os
 
+import kinds
 import steps
 
 if steps.THREADS == 1:  # XLA sizes its pool of threads by the processors that it may run on
@@ -40,18 +41,12 @@ def unary(name, call):
     kind(name)(lambda shape: step_of(call, randn(shape)))
 
 
-unary("sum_short", lambda x: x.sum(1))
+for name, method in kinds.METHODS.items():
+    unary(name, method)
 unary("max_short", lambda x: x.max(1))
 unary("softmax_short", lambda x: nn.softmax(x, 1))
 unary("softmax_long", lambda x: nn.softmax(x, 1))
 unary("sort", lambda x: jnp.sort(x, 1))
-unary("argmax_first", lambda x: x.argmax(0))
-unary("argmax_last", lambda x: x.argmax(1))
-unary("argmin_first", lambda x: x.argmin(0))
-unary("argmin_last", lambda x: x.argmin(1))
-unary("cumsum_first", lambda x: x.cumsum(0))
-unary("cumsum_middle", lambda x: x.cumsum(1))
-unary("sum_channels", lambda x: x.sum((0, 2, 3)))
 unary("max_channels", lambda x: x.max((0, 2, 3)))
 unary("transpose", lambda x: x.T)
 unary("max_pool", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2),
@@ -83,11 +78,9 @@ def function(name, call):
     kind(name)(make)
 
 
-for name in ("exp", "log", "tanh", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2", "log10", "arcsin",
-             "arccos", "arctan"):
-    function(name, getattr(jnp, name))
-function("sigmoid", nn.sigmoid)
-function("erf", special.erf)
+of_other_modules = {"sigmoid": nn.sigmoid, "erf": special.erf}
+for name in kinds.FUNCTIONS:
+    function(name, of_other_modules.get(name) or getattr(jnp, name))
 
 
 @kind("power")
@@ -106,7 +99,7 @@ def reflect_pad(shape, pad):
     return step_of(lambda x: jnp.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), mode="reflect"), randn(shape))
 
 
-@kind("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")
+@kind(*kinds.PERMUTATIONS)
 def permute(shape, axes):
     return step_of(lambda x: x.transpose(axes), randn(shape))
 
@@ -153,13 +146,12 @@ product("attention_scores", lambda a, b: a @ b.transpose(0, 2, 1))
 product("attention_values", jnp.matmul)
 
 
-@kind("few_rows", "dense_parameter", "dense_argument")
+@kind(*kinds.DENSE)
 def dense(x, units):
     return step_of(lambda x, weight, bias: x @ weight.T + bias, randn(x), randn((units, x[1])), randn((units,)))
 
 
-@kind("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2", "depthwise5",
-      "grouped3", "first7_stride2", "first3_dilated")
+@kind(*kinds.CONVOLUTIONS)
 def convolution(x, filters, kernel, stride, pad, dilation, groups):
     def call(x, weight, bias):
         y = lax.conv_general_dilated(x, weight, (stride, stride), [(pad, pad)] * 2, rhs_dilation=(dilation, dilation),

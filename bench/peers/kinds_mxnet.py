@@ -8,6 +8,7 @@ Prints JSON lines, as training_mxnet.py does. THREADS and SECONDS as there; 0.1 
 """
 import os
 
+import kinds
 import steps
 
 os.environ["OMP_NUM_THREADS"] = str(steps.THREADS)
@@ -71,8 +72,7 @@ def function(name):
     kind(name)(make)
 
 
-for name in ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
-             "log10", "arcsin", "arccos", "arctan"):
+for name in kinds.FUNCTIONS:
     function(name)
 
 
@@ -92,7 +92,7 @@ def reflect_pad(shape, pad):
     return step_of(lambda x: nd.pad(x, mode="reflect", pad_width=(0,) * 4 + (pad,) * 4), randn(shape))
 
 
-@kind("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")
+@kind(*kinds.PERMUTATIONS)
 def permute(shape, axes):
     return step_of(lambda x: nd.transpose(x, axes=axes), randn(shape))
 
@@ -135,7 +135,7 @@ product("attention_scores", lambda a, b: nd.batch_dot(a, b, transpose_b=True))
 product("attention_values", nd.batch_dot)
 
 
-@kind("few_rows", "dense_parameter", "dense_argument")
+@kind(*kinds.DENSE)
 def dense(x, units):
     return step_of(lambda *arrays: nd.FullyConnected(*arrays, num_hidden=units), randn(x), randn((units, x[1])),
                    randn((units,)))
@@ -145,8 +145,7 @@ def window(kernel, stride, pad, dilation):
     return {"kernel": (kernel,) * 2, "stride": (stride,) * 2, "pad": (pad,) * 2, "dilate": (dilation,) * 2}
 
 
-@kind("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2", "depthwise5",
-      "grouped3", "first7_stride2", "first3_dilated")
+@kind(*kinds.CONVOLUTIONS)
 def convolution(x, filters, kernel, stride, pad, dilation, groups):
     options = window(kernel, stride, pad, dilation)
     return step_of(lambda *arrays: nd.Convolution(*arrays, **options, num_filter=filters, num_group=groups), randn(x),

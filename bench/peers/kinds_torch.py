@@ -9,6 +9,7 @@ Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 
 import torch
 import torch.nn.functional as F
 
+import kinds
 import steps
 from steps import kind
 
@@ -23,18 +24,12 @@ def unary(name, call):
     kind(name)(make)
 
 
-unary("sum_short", lambda x: x.sum(1))
+for name, method in kinds.METHODS.items():
+    unary(name, method)
 unary("max_short", lambda x: x.amax(1))
 unary("softmax_short", lambda x: F.softmax(x, 1))
 unary("softmax_long", lambda x: F.softmax(x, 1))
 unary("sort", lambda x: torch.sort(x, 1))
-unary("argmax_first", lambda x: x.argmax(0))
-unary("argmax_last", lambda x: x.argmax(1))
-unary("argmin_first", lambda x: x.argmin(0))
-unary("argmin_last", lambda x: x.argmin(1))
-unary("cumsum_first", lambda x: x.cumsum(0))
-unary("cumsum_middle", lambda x: x.cumsum(1))
-unary("sum_channels", lambda x: x.sum((0, 2, 3)))
 unary("max_channels", lambda x: x.amax((0, 2, 3)))
 unary("transpose", lambda x: x.t().contiguous())
 unary("max_pool", lambda x: F.max_pool2d(x, 3, 2, 1))
@@ -60,8 +55,7 @@ def function(name):
     kind(name)(make)
 
 
-for name in ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
-             "log10", "arcsin", "arccos", "arctan"):
+for name in kinds.FUNCTIONS:
     function(name)
 
 
@@ -85,7 +79,7 @@ def reflect_pad(shape, pad):
     return lambda: F.pad(x, (pad,) * 4, mode="reflect")
 
 
-@kind("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")
+@kind(*kinds.PERMUTATIONS)
 def permute(shape, axes):
     x = randn(shape)
     return lambda: x.permute(axes).contiguous()
@@ -132,14 +126,13 @@ product("attention_scores", lambda a, b: torch.bmm(a, b.transpose(1, 2)))
 product("attention_values", torch.bmm)
 
 
-@kind("few_rows", "dense_parameter", "dense_argument")
+@kind(*kinds.DENSE)
 def dense(x, units):
     data, weight, bias = randn(x), randn(units, x[1]), randn(units)
     return lambda: F.linear(data, weight, bias)
 
 
-@kind("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2", "depthwise5",
-      "grouped3", "first7_stride2", "first3_dilated")
+@kind(*kinds.CONVOLUTIONS)
 def convolution(x, filters, kernel, stride, pad, dilation, groups):
     net = torch.nn.Conv2d(x[1], filters, kernel, stride, pad, dilation, groups)
     data = randn(x)

@@ -11,6 +11,7 @@ import torch.nn as nn
 from torchvision import models
 
 import steps
+from small_torch import last
 from transformer_torch import Bert, Gpt2Step
 
 
@@ -36,11 +37,6 @@ for batch, tokens in (1, 128), (1, 384), (8, 128):
 def gpt2_step(cached=512):
     caches = [torch.randn(1, 12, cached, 64) for _ in range(24)]
     return forward(Gpt2Step(), torch.tensor([[17]]), torch.tensor([[cached]]), *caches)
-
-
-def last(x):
-    """Channels last in memory, which is the faster form on a CPU."""
-    return x.to(memory_format=torch.channels_last)
 
 
 def image():

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 import torchvision
 
 import steps
+from small_torch import last, lenet, mlp
 
 
 def labels(count, classes):
@@ -37,23 +38,13 @@ def classifier(net, x, classes, momentum=0.0):
 
 
 @steps.workload("train_mlp_b64")
-def mlp():
-    net = nn.Sequential(nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2))
-    return classifier(net, torch.randn(64, 512), 2)
+def train_mlp():
+    return classifier(mlp(), torch.randn(64, 512), 2)
 
 
 @steps.workload("train_lenet_b64")
-def lenet():
-    net = nn.Sequential(
-        nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(256, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
-        nn.Linear(84, 10, bias=False))
-    return classifier(net, torch.randn(64, 1, 28, 28), 10)
-
-
-def last(x):
-    """Channels last in memory, which is the faster form on a CPU."""
-    return x.to(memory_format=torch.channels_last)
+def train_lenet():
+    return classifier(lenet(), torch.randn(64, 1, 28, 28), 10)
 
 
 @steps.workload("train_resnet18_cifar_b32")

@@ -2,11 +2,13 @@
 // makes it longer.
 #include "codegen/cpu/measure.h"
 
+#include "runtime/memory_system.h"
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <emmintrin.h>
-#include <sys/mman.h>
+#include <memory>
 
 namespace kiln::codegen {
 namespace {
@@ -19,26 +21,16 @@ constexpr auto budget = std::chrono::milliseconds(30);
 constexpr std::int64_t longest = std::int64_t{16} << 20;
 constexpr std::int64_t line = 64, page = 4096;
 
-/// Zeros, in large pages where there are some.
-class Memory {
- public:
-  explicit Memory(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
-    void* const block = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) return;
-    begin_ = static_cast<char*>(block);
-    ::madvise(block, bytes_, MADV_HUGEPAGE);
-  }
-  ~Memory() {
-    if (begin_) ::munmap(begin_, bytes_);
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  char* begin() const { return begin_; }
-
- private:
-  std::size_t bytes_;
-  char* begin_ = nullptr;
+struct Free {
+  std::size_t bytes;
+  void operator()(char* block) const { memory::system_free(block, bytes); }
 };
+/// As arrays have it, not from the pool, which would keep it. So large a block is fresh: zeros, whose sums no
+/// processor computes slowly. Null if there is none.
+std::unique_ptr<char, Free> memory_of(std::int64_t bytes) {
+  const auto count = static_cast<std::size_t>(bytes);
+  return {static_cast<char*>(memory::system_allocate(count)), Free{count}};
+}
 
 /// A line as the widest registers hold it: wider code reads L1 and L2 faster, L3 and memory not.
 using Line = float __attribute__((vector_size(64)));
@@ -201,9 +193,8 @@ class Measurement {
 
 Streams measure_streams(const Machine& machine) {
   // Prefetches run a page ahead of the end.
-  const Memory memory(2 * longest + page);
-  if (!memory.begin()) return {};
-  return Measurement(machine, memory.begin()).run();
+  const auto memory = memory_of(2 * longest + page);
+  return memory ? Measurement(machine, memory.get()).run() : Streams();
 }
 
 }  // namespace kiln::codegen

@@ -4,6 +4,7 @@
 #include "frontend/tensor/convert.h"
 #include "frontend/trace/trace.h"
 #include "runtime/accelerator.h"
+#include "runtime/element_width.h"
 #include "runtime/fail.h"
 #include "runtime/threads.h"
 
@@ -64,26 +65,14 @@ void copy_elements(const Tensor& to, const Tensor& from) {
 
 namespace {
 
-template <std::size_t width>
-void repeat(std::byte* out, std::int64_t count, const std::byte* element) {
-  parallel_ranges(count, grain_of(width), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      std::memcpy(out + static_cast<std::size_t>(i) * width, element, width);
-  });
-}
-
 /// On all threads: of new memory, most of the time goes to the first touch of its pages.
 void repeat(std::byte* out, std::int64_t count, const std::byte* element, std::size_t width) {
-  switch (width) {
-    case 1:
-      return repeat<1>(out, count, element);
-    case 2:
-      return repeat<2>(out, count, element);
-    case 4:
-      return repeat<4>(out, count, element);
-    default:
-      return repeat<8>(out, count, element);
-  }
+  with_unsigned(width, [=]<class T>(T) {
+    parallel_ranges(count, grain_of(sizeof(T)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        std::memcpy(out + static_cast<std::size_t>(i) * sizeof(T), element, sizeof(T));
+    });
+  });
 }
 
 }  // namespace

@@ -8,27 +8,20 @@
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/even_rows.h"
 #include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/outer_axes.h"
 #include "codegen/cpu/tuning.h"
 
 namespace kiln::codegen {
 namespace {
 
-// clang-format off
 constexpr ParamNames names{
-    "k_extent", "columns", "tiles_of_axis", "larger_tiles", "row_tiles", "block_row_tiles", "column_tiles",
-    "block_column_tiles", "column_blocks", "column_tiles_of_group",
-    "lhs_offset", "lhs_group_stride", "lhs_k_stride",
-    "lhs_row_stride",                      // of row groups
-    "lhs_rows_1", "lhs_rows_2", "lhs_rows_3", "lhs_rows_4", "lhs_rows_8", "lhs_rows_12",  // EvenRows
-    "lhs_prefetch",                        // distance
-    "panel_stride", "rhs_group_stride",
-    "rhs_k_stride", "rhs_column_stride",   // of a B that is not packed
+    "k_extent",         "columns",          "tiles_of_axis",      "larger_tiles",  "row_tiles",
+    "block_row_tiles",  "column_tiles",     "block_column_tiles", "column_blocks", "column_tiles_of_group",
+    "lhs_offset",       "lhs_group_stride", "lhs_k_stride",       "lhs_prefetch",  "panel_stride",
+    "rhs_group_stride", "rhs_k_stride",     "rhs_column_stride",  // of a B that is not packed
     "epilogue_rows"};
-// clang-format on
-/// Of each outer axis, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
+/// Those of A's rows (EvenRows) and of the outer axes follow.
 using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
 
 /// Emits the kernel.
 class Emitter {
@@ -36,7 +29,14 @@ class Emitter {
   using Value = mlir::Value;
 
   Emitter(KernelBuilder& e, const ContractionPlan& plan, Epilogue& epilogue, const KernelArgs& args)
-      : e(e), plan_(plan), tile_(plan.tile), epilogue_(epilogue), args_(args), params_(e, args.params) {}
+      : e(e),
+        plan_(plan),
+        tile_(plan.tile),
+        epilogue_(epilogue),
+        args_(args),
+        params_(e, args.params),
+        lhs_rows_(e, args.params, Params::size),
+        outer_(e, args.params, Params::end<EvenRows::Params>(1), plan.outer_count) {}
 
   void run() {
     lhs_ = e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
@@ -44,10 +44,6 @@ class Emitter {
     if (plan_.table) k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     panel_stride_ = params_["panel_stride"];
     lhs_k_stride_ = params_["lhs_k_stride"];
-    lhs_row_stride_ = params_["lhs_row_stride"];
-    if (plan_.even_rows)
-      lhs_rows_ = EvenRows({params_["lhs_rows_1"], params_["lhs_rows_2"], params_["lhs_rows_3"],
-                            params_["lhs_rows_4"], params_["lhs_rows_8"], params_["lhs_rows_12"]});
     take_scratch();
     if (plan_.one_chunk && plan_.rolls_epilogue) sums_ = e.stack(wide(), plan_.tile_elements());
     // Consecutive tasks of one column block reuse its packed B; where A is packed, too, those of one row
@@ -184,17 +180,9 @@ class Emitter {
     const Value zero = e.index(0), one = e.index(1), tiles = params_["tiles_of_axis"];
     const Value outer_end = e.div(e.add(end_row_tile_, e.sub(tiles, one)), tiles);
     e.loop(e.div(first_row_tile_, tiles), outer_end, one, [&](Value o) {
-      llvm::SmallVector<Value> extents;
-      for (std::size_t i = 0; i < plan_.outer_count; ++i)
-        extents.push_back(params_.group<AxisParams>(i)["extent"]);
-      outer_index_ = e.coordinates(o, extents);
-      Value lhs = base;
-      rhs_offset_ = zero;
-      for (std::size_t i = 0; i < plan_.outer_count; ++i) {
-        const auto axis = params_.group<AxisParams>(i);
-        lhs = e.element(lhs, e.mul(outer_index_[i], axis["lhs_stride"]), tile_.dtype);
-        rhs_offset_ = e.add(rhs_offset_, e.mul(outer_index_[i], axis["rhs_stride"]));
-      }
+      outer_index_ = outer_.index(e, o);
+      const Value lhs = e.element(base, outer_.lhs_offset(e, outer_index_), tile_.dtype);
+      rhs_offset_ = outer_.rhs_offset(e, outer_index_);
       if (!prepares_each_group()) epilogue_.prepare(e, args_, first_epilogue(), outer_index_);
       const Value first = e.mul(o, tiles);
       e.loop(e.max(zero, e.sub(first_row_tile_, first)), e.min(tiles, e.sub(end_row_tile_, first)), one,
@@ -202,14 +190,14 @@ class Emitter {
                const Value number = e.sub(e.add(first, row_tile), first_row_tile_);
                plan_.size.row_groups.emit(
                    e, row_tile, params_["larger_tiles"], [&](Value first_group, int row_groups) {
-                     body({number, e.element(lhs, e.mul(first_group, lhs_row_stride_), tile_.dtype),
-                           first_group, row_groups, row_groups * plan_.size.rows_per_group});
+                     body({number, e.byte_offset(lhs, e.mul(first_group, lhs_rows_.distance())), first_group,
+                           row_groups, row_groups * plan_.size.rows_per_group});
                    });
              });
     });
   }
 
-  std::int64_t first_epilogue() const { return Params::end<AxisParams>(plan_.outer_count); }
+  std::int64_t first_epilogue() const { return outer_.end(); }
 
   /// Packs A of the row block. Its elements at consecutive k are on lines of their own, which several row
   /// tiles share: some values of k at a time, so that these lines are still in L2 for the next row tile.
@@ -260,9 +248,10 @@ class Emitter {
     const Value own = e.element(copies_, e.mul(row_tile.number, e.index(plan_.copy_elements())), tile_.dtype);
     const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
     for (int r = 0; r < row_tile.rows; ++r) {
-      const Value offset =
-          plan_.even_rows ? e.mul(e.index(r), lhs_row_stride_) : e.index(plan_.offset_in_lhs(r));
-      const Value row = e.element(row_tile.lhs, e.add(from, offset), tile_.dtype);
+      const Value first = plan_.even_rows
+                              ? e.byte_offset(row_tile.lhs, e.mul(e.index(r), lhs_rows_.distance()))
+                              : e.element(row_tile.lhs, e.index(plan_.offset_in_lhs(r)), tile_.dtype);
+      const Value row = e.element(first, from, tile_.dtype);
       e.loop(e.index(0), count, lanes, [&](Value k) {
         const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
         e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
@@ -318,7 +307,7 @@ class Emitter {
     const bool moves = plan_.even_rows && !plan_.copies_lhs;  // pointers to A, with k
     if (moves)
       llvm::append_range(
-          carried, lhs_rows_->pointers(e, e.element(base, lhs_offset(from), tile_.dtype), row_tile.rows));
+          carried, lhs_rows_.pointers(e, e.element(base, lhs_offset(from), tile_.dtype), row_tile.rows));
     return tile.emit(e, from, to, carried, [&](Value k, Tile::Carried& at) {
       Tile::Operands operands;
       const Value row_of_panel = e.mul(k, e.index(plan_.panel));
@@ -329,7 +318,7 @@ class Emitter {
       if (moves) {
         const llvm::MutableArrayRef<Value> moving = llvm::MutableArrayRef(at).drop_front(slice.has_value());
         operands.lhs_address = [this, pointers = llvm::to_vector(moving)](int r) {
-          return lhs_rows_->address(e, pointers, r);
+          return lhs_rows_.address(e, pointers, r);
         };
         for (Value& pointer : moving) pointer = e.element(pointer, lhs_step(), tile_.dtype);
       } else {
@@ -458,9 +447,9 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, lhs_row_stride_, totals_, sums_, copies_,
-      packed_, strips_;
-  std::optional<EvenRows> lhs_rows_;
+  const EvenRows lhs_rows_;  // row groups, if rows are not even
+  const OuterAxes outer_;
+  Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, sums_, copies_, packed_, strips_;
   // Of the task.
   Value is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
   // Of the column tile.
@@ -498,8 +487,6 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
   const std::int64_t panel_elements =
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  const std::int64_t row_bytes =
-      sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype));
   Params::append(launch.params, {{"k_extent", p.k_extent},
                                  {"columns", p.columns},
                                  {"tiles_of_axis", sizes.tiles_of_axis},
@@ -513,23 +500,17 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
                                  {"lhs_offset", p.lhs.offset},
                                  {"lhs_group_stride", p.lhs_group},
                                  {"lhs_k_stride", p.k_stride},
-                                 {"lhs_row_stride", sizes.lhs_strides.back()},
-                                 {"lhs_rows_1", row_bytes},
-                                 {"lhs_rows_2", 2 * row_bytes},
-                                 {"lhs_rows_3", 3 * row_bytes},
-                                 {"lhs_rows_4", 4 * row_bytes},
-                                 {"lhs_rows_8", 8 * row_bytes},
-                                 {"lhs_rows_12", 12 * row_bytes},
                                  {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
                                  {"panel_stride", panel_elements},
                                  {"rhs_group_stride", p.panels * panel_elements},
                                  {"rhs_k_stride", unpacked.row_stride},
                                  {"rhs_column_stride", unpacked.column_stride},
                                  {"epilogue_rows", sizes.epilogue_rows}});
-  for (std::size_t i = 0; i < plan.outer_count; ++i)
-    AxisParams::append(launch.params, {{"extent", sizes.extents[i]},
-                                       {"lhs_stride", sizes.lhs_strides[i]},
-                                       {"rhs_stride", sizes.rhs_strides[i]}});
+  EvenRows::append(launch.params,
+                   sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)));
+  OuterAxes::append(launch.params, llvm::ArrayRef(sizes.extents).take_front(plan.outer_count),
+                    llvm::ArrayRef(sizes.lhs_strides).take_front(plan.outer_count),
+                    llvm::ArrayRef(sizes.rhs_strides).take_front(plan.outer_count));
   epilogue.append_params(launch.params);
   launch.table = p.k_offsets;
   const bool nothing = sizes.row_tiles * plan.size.rows_per_group == 0 || p.columns == 0 || p.groups == 0;

@@ -9,6 +9,7 @@
 #include "codegen/cpu/kernels/pack.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/outer_axes.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/target_model.h"
 #include "codegen/cpu/tuning.h"
@@ -24,10 +25,8 @@ using Value = mlir::Value;
 constexpr ParamNames names{"k_extent",       "columns",      "lhs_offset",
                            "lhs_row_stride", "lhs_k_stride", "rhs_column_stride",
                            "rhs_k_stride",   "rhs_prefetch", "tiles"};
-/// Of each axis of a batch, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride", "rhs_stride"};
+/// Those of the batch's axes follow.
 using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
 enum class LastTile { whole, part, only };
@@ -57,7 +56,13 @@ struct Plan {
 class Emitter {
  public:
   Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
-      : e(e), plan_(plan), tile_(plan.tile), epilogue_(epilogue), args_(args), params_(e, args.params) {}
+      : e(e),
+        plan_(plan),
+        tile_(plan.tile),
+        epilogue_(epilogue),
+        args_(args),
+        params_(e, args.params),
+        batch_(e, args.params, Params::size, plan.batch_axes) {}
 
   void run() {
     const Value lhs =
@@ -88,21 +93,14 @@ class Emitter {
  private:
   /// Addresses of product `number` of the batch.
   void choose_product(Value lhs, Value rhs, Value number) {
-    llvm::SmallVector<Value> extents;
-    for (std::size_t i = 0; i < plan_.batch_axes; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
-    const llvm::SmallVector<Value> index =
-        plan_.batch_axes > 0 ? e.coordinates(number, extents) : llvm::SmallVector<Value>();
-    for (std::size_t i = 0; i < plan_.batch_axes; ++i) {
-      const auto axis = params_.group<AxisParams>(i);
-      lhs = e.element(lhs, e.mul(index[i], axis["lhs_stride"]), tile_.dtype);
-      rhs = e.element(rhs, e.mul(index[i], axis["rhs_stride"]), tile_.dtype);
-    }
+    llvm::SmallVector<Value> index;
+    if (plan_.batch_axes > 0) index = batch_.index(e, number);
+    lhs = e.element(lhs, batch_.lhs_offset(e, index), tile_.dtype);
     rows_.clear();
     for (int r = 0; r < tile_.rows; ++r)
       rows_.push_back(e.element(lhs, e.mul(e.index(r), lhs_row_stride_), tile_.dtype));
-    product_rhs_ = rhs;
-    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.batch_axes), index);
+    product_rhs_ = e.element(rhs, batch_.rhs_offset(e, index), tile_.dtype);
+    epilogue_.prepare(e, args_, batch_.end(), index);
   }
 
   /// The tile; its columns from `columns_` on are missing unless it is `whole`.
@@ -186,6 +184,7 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
+  const OuterAxes batch_;
   Value lhs_row_stride_, lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
   // Of the product.
   llvm::SmallVector<Value> rows_;  // of A
@@ -264,10 +263,8 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
                                  {"rhs_k_stride", p.unpacked->row_stride},
                                  {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
                                  {"tiles", tiles}});
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    AxisParams::append(launch.params, {{"extent", batch[i]},
-                                       {"lhs_stride", epilogue.extra_strides(0)[i]},
-                                       {"rhs_stride", epilogue.extra_strides(1)[i]}});
+  OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
+                    llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
   launch.extent = rows == 0 ? 0 : products * tiles;
   launch.grain = grain_for(launch.extent, rows * vectors * Tile::cost_of_register(p.k_extent));

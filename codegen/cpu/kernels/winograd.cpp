@@ -269,11 +269,11 @@ class Emitter {
     const Value next = at(rows.rhs, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
     const PrefetchSlice slice(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
                               e.index(plan_.split.tiles));
-    Tile::Carried position;
-    if (plan_.streams_weights) position.push_back(slice.begin(e));
-    return rows.tile.emit(e, from, to, position, [&](Value c, Tile::Carried& at_c) {
+    Tile::Carried first;
+    if (plan_.streams_weights) first.push_back(slice.begin(e));
+    return rows.tile.emit(e, from, to, first, [&](Value c, Tile::Carried& carried) {
       Tile::Operands operands;
-      for (Value& v : at_c) v = slice.prefetch(e, v);
+      if (plan_.streams_weights) carried[0] = slice.prefetch(e, carried[0]);
       const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel)));
       rows.tile.load_rhs(e, row, plan_.panel, operands.rhs);
       operands.lhs_address = [this, here = at(rows.lhs, c)](int r) {

@@ -1,10 +1,12 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/tuning.h"
 
 #include <array>
 
 namespace kiln::codegen {
+
+inline constexpr ParamNames even_rows_names{"rows_1", "rows_2", "rows_3", "rows_4", "rows_8", "rows_12"};
 
 /// Addresses of the rows of a tile that are one distance apart, where the distance is a parameter: arrays of
 /// all widths share a kernel.
@@ -16,14 +18,30 @@ namespace kiln::codegen {
 class EvenRows {
  public:
   static_assert(tuning::most_tile_rows <= 16);
+  using Params = KernelParams<even_rows_names>;
 
-  /// `distances`: bytes from a row to the first, second, third, fourth, eighth and twelfth after it.
-  explicit EvenRows(const std::array<mlir::Value, 6>& distances) : distances_(distances) {}
+  /// `distance`: bytes from a row to the next.
+  static void append(std::vector<std::int64_t>& params, std::int64_t distance) {
+    Params::append(params, {{"rows_1", distance},
+                            {"rows_2", 2 * distance},
+                            {"rows_3", 3 * distance},
+                            {"rows_4", 4 * distance},
+                            {"rows_8", 8 * distance},
+                            {"rows_12", 12 * distance}});
+  }
+  /// Those whose parameters begin at params[first].
+  EvenRows(KernelBuilder& e, mlir::Value params, std::int64_t first) {
+    const Params p(e, params, first);
+    distances_ = {p["rows_1"], p["rows_2"], p["rows_3"], p["rows_4"], p["rows_8"], p["rows_12"]};
+  }
 
+  /// Bytes from a row to the next.
+  mlir::Value distance() const { return distances_[0]; }
   /// Pointers to every fourth of `rows` rows.
   llvm::SmallVector<mlir::Value> pointers(KernelBuilder& e, mlir::Value first, int rows) const {
     llvm::SmallVector<mlir::Value> all{first};
-    for (int r = 4; r < rows; r += 4) all.push_back(e.byte_offset(first, distances_[2 + r / 4]));
+    for (int r = 4; r < rows; r += 4)
+      all.push_back(e.byte_offset(first, distances_[static_cast<std::size_t>(2 + r / 4)]));
     return all;
   }
   /// The address of row r.

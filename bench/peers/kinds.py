@@ -1,0 +1,21 @@
+"""What the peers' programs of kinds share: names of kinds that are one operator, and what methods of arrays compute."""
+
+# Named so in each library's main module, but for JAX's sigmoid and erf.
+FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
+             "log10", "arcsin", "arccos", "arctan")
+PERMUTATIONS = ("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")
+DENSE = ("few_rows", "dense_parameter", "dense_argument")
+CONVOLUTIONS = ("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2",
+                "depthwise5", "grouped3", "first7_stride2", "first3_dilated")
+
+# Of arrays with NumPy's methods.
+METHODS = {
+    "sum_short": lambda x: x.sum(1),
+    "sum_channels": lambda x: x.sum((0, 2, 3)),
+    "argmax_first": lambda x: x.argmax(0),
+    "argmax_last": lambda x: x.argmax(1),
+    "argmin_first": lambda x: x.argmin(0),
+    "argmin_last": lambda x: x.argmin(1),
+    "cumsum_first": lambda x: x.cumsum(0),
+    "cumsum_middle": lambda x: x.cumsum(1),
+}
