@@ -7,17 +7,17 @@
 
 namespace kiln {
 
-/// One call of an executable: its arguments and the memory of its results. Eager operators, hybridized
-/// blocks, models and constant folding all call through a frame. `executable`, the storages and the result
-/// memory outlive the frame. Its run allocates nothing; a frame of usual size is on the stack. Thread rule:
-/// one thread at a time.
+/// One call of an executable, or of what it was refined to: its arguments and the memory of its results.
+/// Eager operators, hybridized blocks, models and constant folding all call through a frame. `executable`,
+/// the storages and the result memory outlive the frame. Its run allocates nothing; a frame of usual size is
+/// on the stack. Thread rule: one thread at a time.
 class CallFrame {
  public:
   explicit CallFrame(const Executable& executable)
-      : executable_(executable),
-        arguments_(executable.plan().inputs.size()),
-        results_(executable.plan().outputs.size()),
-        addresses_(executable) {}
+      : executable_(executable.for_call()),
+        arguments_(executable_.plan().inputs.size()),
+        results_(executable_.plan().outputs.size()),
+        addresses_(executable_) {}
 
   std::size_t argument_count() const { return executable_.plan().inputs.size(); }
   std::size_t result_count() const { return executable_.plan().outputs.size(); }

@@ -87,6 +87,10 @@ std::string DiskCache::file_of(const CacheKey& key) const {
                      cache_folder::suffix);
 }
 
+bool DiskCache::contains(const CacheKey& key) {
+  return enabled() && ::access(file_of(key).c_str(), R_OK) == 0;
+}
+
 std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::string_view stamp) {
   if (!enabled()) return {};
   const std::string path = file_of(key);

@@ -45,6 +45,8 @@ class KILN_API DiskCache {
   /// conditions under which the bytes are valid: versions of Kiln and LLVM, CPU features. A hit updates the
   /// time of last use (to the hour) for eviction.
   std::optional<std::vector<std::byte>> load(const CacheKey& key, std::string_view stamp);
+  /// Whether there is an entry, intact or not.
+  bool contains(const CacheKey& key);
   /// Stores the bytes; no effect if that is not possible. `description` is shown by `kiln cache ls`. May
   /// evict the least recently used entries.
   void store(const CacheKey& key, std::string_view stamp, std::span<const std::byte> bytes,

@@ -5,7 +5,9 @@
 #include "runtime/control.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
+#include "runtime/fork_gate.h"
 #include "runtime/hash.h"
+#include "runtime/log.h"
 #include "runtime/memory_pool.h"
 #include "runtime/profile.h"
 #include "runtime/small_array.h"
@@ -16,9 +18,11 @@
 #include <kiln/threads.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <utility>
 
 namespace kiln {
@@ -53,6 +57,41 @@ std::shared_ptr<const Buffer> copy_of(const Buffer& constant, Accelerator& accel
 }
 
 }  // namespace
+
+struct Executable::Refinement {
+  Refine make;
+  std::atomic<std::int64_t> calls_before;
+  Mutex mutex;  // of `made`
+  std::shared_ptr<const Executable> made;
+  std::atomic<const Executable*> ready = nullptr;
+
+  Refinement(Refine refine, std::int64_t calls) : make(std::move(refine)), calls_before(calls) {}
+};
+
+Executable::~Executable() = default;
+
+void Executable::refine_after(std::int64_t calls, Refine refine) {
+  refinement_ = std::make_unique<Refinement>(std::move(refine), calls);
+}
+
+const Executable& Executable::next_of(Refinement& r) const {
+  if (const Executable* const ready = r.ready.load(std::memory_order_acquire)) return *ready;
+  // While one thread makes it, the calls of others run as before.
+  return r.calls_before.fetch_sub(1, std::memory_order_relaxed) == 0 ? make(r) : *this;
+}
+
+const Executable& Executable::make(Refinement& r) const {
+  const ForkGuard guard;
+  const std::lock_guard lock(r.mutex);
+  try {
+    if (!r.made) r.made = r.make();
+  } catch (const Error& e) {  // calls run as before
+    log_line(LogCategory::compile, "{} is not compiled for its own sizes: {}", plan_.name, e.what());
+    return *this;
+  }
+  r.ready.store(r.made.get(), std::memory_order_release);
+  return *r.made;
+}
 
 Executable::Executable(ExecutablePlan plan, const LoadKernel& load, Device device)
     : plan_(std::move(plan)), device_(device), accelerator_(accelerator_of(device)) {

@@ -63,11 +63,21 @@ class KILN_API Executable {
   /// Throws the errors of `load`, and an internal error for a plan with an index out of range. A device that
   /// is no CPU loads kernels itself.
   Executable(ExecutablePlan plan, const LoadKernel& load, Device device = {});
+  ~Executable();
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   const ExecutablePlan& plan() const { return plan_; }
   /// The device of its kernels, arguments and results.
   Device device() const { return device_; }
+
+  /// Makes an executable that does the same faster: of the same plan with other kernels.
+  using Refine = std::function<std::shared_ptr<const Executable>()>;
+  /// Call number calls + 1 makes it, and runs it, as later calls do. Before the executable is published.
+  void refine_after(std::int64_t calls, Refine refine);
+  /// What the next call runs; it lives as long as this. Counts the call. Any thread.
+  const Executable& for_call() const { return refinement_ ? next_of(*refinement_) : *this; }
+  /// What many calls run.
+  const Executable& refined() const { return refinement_ ? make(*refinement_) : *this; }
 
   /// The addresses that one call works with. A frame has them, so that a call that is repeated allocates
   /// none.
@@ -116,6 +126,9 @@ class KILN_API Executable {
 
   friend class RepeatedCall;
 
+  struct Refinement;
+  const Executable& next_of(Refinement& refinement) const;
+  const Executable& make(Refinement& refinement) const;
   Operand resolve(const BufferRef& ref, bool on_host = false) const;
   Launch add_launch(const Step& step);
   std::unique_ptr<const Control> make_control(const Step& step) const;
@@ -158,6 +171,7 @@ class KILN_API Executable {
   /// The random state where kernels read it. The base of that of the host is set already.
   std::byte* kernels_random(std::byte** bases, Buffer& copy) const;
 
+  std::unique_ptr<Refinement> refinement_;  // null: this is as fast as it gets
   ExecutablePlan plan_;
   Device device_;
   Accelerator* accelerator_;                                // of the device; null: it is the CPU

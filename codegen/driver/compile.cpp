@@ -47,6 +47,20 @@ std::string text_of(mlir::Operation* op) {
 
 using Clock = std::chrono::steady_clock;
 
+/// Calls of an executable with generic kernels before it is compiled for its own sizes: a program that meets
+/// a size so often is likely to meet it again.
+constexpr std::int64_t generic_calls = 2;
+
+GenericKernels generic_from_environment() {
+  const std::string_view text = env("KILN_GENERIC").value_or("on");
+  if (text == "off") return GenericKernels::never;
+  if (text == "always") return GenericKernels::always;
+  if (text != "on")
+    warn_once("KILN_GENERIC",
+              fmt::format("KILN_GENERIC is \"{}\", none of on, off, always; on is used", text));
+  return GenericKernels::shared;
+}
+
 /// Under KILN_CHECK_PLANS a plan is written and read back before it runs: it must be all that is needed.
 ExecutablePlan check_plan(ExecutablePlan plan) {
   static const bool on = env_is_on("KILN_CHECK_PLANS");
@@ -77,6 +91,7 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
     inner.stages = nullptr;
     inner.gpu.clear();
     inner.device = {};
+    inner.generic = GenericKernels::never;
     return codegen::evaluate(m, inner);
   };
   return pipeline;
@@ -108,6 +123,10 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
+  // Shared ones only if the plan is made again later; and people who look at the code want to see what lasts.
+  kernels.generic = c.options.generic;
+  if (kernels.generic == GenericKernels::shared && (!c.again || c.stages))
+    kernels.generic = GenericKernels::never;
   ExecutablePlan plan = codegen::make_plan(function, target, kernels, c.stages);
   if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();
@@ -115,20 +134,22 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   // Other threads may be compiling too: the counts are the process's in this time.
   log_line(LogCategory::compile,
            "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
-           "LLVM {:.1f}; "
-           "{} from disk)",
+           "LLVM {:.1f}; {} from disk){}",
            plan.name, plan.compile_ms, milliseconds(c.started, in_passes),
            milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done),
            stats.kernels_compiled - compiled, static_cast<double>(stats.mlir_ns - mlir) / 1e6,
-           static_cast<double>(stats.llvm_ns - llvm) / 1e6, stats.kernels_loaded - loaded);
+           static_cast<double>(stats.llvm_ns - llvm) / 1e6, stats.kernels_loaded - loaded,
+           kernels.are_generic ? "; some are generic" : "");
   return check_plan(std::move(plan));
 }
 
 std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module, const Compilation& c) {
   LoadedKernels kernels;
   ExecutablePlan plan = plan_module(module, c, kernels);
-  return std::make_shared<Executable>(
-      std::move(plan), [&](const PlannedKernel& k) { return kernels.at(k.key); }, c.options.device);
+  auto executable = std::make_shared<Executable>(
+      std::move(plan), [&](const PlannedKernel& k) { return kernels.by_key.at(k.key); }, c.options.device);
+  if (kernels.are_generic && c.again) executable->refine_after(generic_calls, c.again);
+  return executable;
 }
 
 llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
@@ -163,6 +184,7 @@ const CompileOptions& default_options() {
     CompileOptions o;
     if (const char* dir = std::getenv("KILN_DUMP")) o.dump_dir = dir;
     o.dump_passes = env_is_on("KILN_DUMP_PASSES");
+    o.generic = generic_from_environment();
     return o;
   };
   return once<read>();
@@ -204,7 +226,13 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
   std::shared_ptr<const Executable> executable;
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
     if (c.stages) c.stages->add("trace", ir::to_string(graph));
-    executable = codegen::compile_module(*ir::build_module(c.context, graph, c.tensor_cores()), c);
+    codegen::Compilation refinable = c;
+    if (options.generic == GenericKernels::shared)
+      refinable.again = [graph, full = options]() mutable {
+        full.generic = GenericKernels::never;
+        return compile(graph, full);
+      };
+    executable = codegen::compile_module(*ir::build_module(c.context, graph, c.tensor_cores()), refinable);
   });
   return executable;
 }

@@ -13,6 +13,10 @@ namespace kiln {
 /// Which instructions kernels may use. Bits never depend on it.
 enum class Isa { host, scalar, avx2, avx512 };
 
+/// Which plans use generic kernels, which sizes share (kernel_cache.h): none; those of compile(), until an
+/// executable has been called a few times; all, for tests. Bits never depend on it.
+enum class GenericKernels { never, shared, always };
+
 struct CompileOptions {
   Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
   std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX
@@ -26,6 +30,7 @@ struct CompileOptions {
   /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
   /// Code is generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;
+  GenericKernels generic = GenericKernels::never;  ///< KILN_GENERIC: off, on, always; `shared` by default
   bool sass = false;  ///< of GPUs: the stage sass too, which takes NVIDIA's tools
 };
 

@@ -20,6 +20,8 @@ struct Compilation {
   const CompileOptions& options;
   Stages* stages;
   std::chrono::steady_clock::time_point started;
+  /// Compiles the same without generic kernels; null: there are none in this one either.
+  Executable::Refine again = {};
 
   /// What the target computes on tensor cores with the precision of the options.
   ir::TensorCores tensor_cores() const;

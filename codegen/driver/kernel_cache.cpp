@@ -93,6 +93,12 @@ class KernelTable {
     std::lock_guard lock(mutex);
     return kernels.contains({key.hi, key.lo});
   }
+  /// Whether generic kernel `key` was asked for before, in place of another one than `special`.
+  bool stood_for_another(const CacheKey& key, const CacheKey& special) {
+    std::lock_guard lock(mutex);
+    const auto [first, is_first] = first_special_.try_emplace({key.hi, key.lo}, special);
+    return !is_first && !(first->second == special);
+  }
 
   /// Unloads kernels that nothing uses until `limit` are left, the one that was requested longest ago first.
   /// Under the lock: a thread that needs one of them again links it when its symbol is free. References are
@@ -113,6 +119,7 @@ class KernelTable {
 
  private:
   std::uint64_t clock_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, CacheKey> first_special_;  // by generic kernel
 };
 KernelTable& known() {
   return once<[] { return KernelTable(); }>();
@@ -253,6 +260,14 @@ void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
 
 std::string kernel_stamp(const Target& target) {
   return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+}
+
+bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
+                  GenericKernels which) {
+  if (which != GenericKernels::shared) return which == GenericKernels::always;
+  const auto exists = [](const CacheKey& key) { return known().contains(key) || disk_cache().contains(key); };
+  const CacheKey own = key_of(special, target), shared = key_of(generic, target);
+  return !exists(own) && (exists(shared) || known().stood_for_another(shared, own));
 }
 
 std::size_t drop_unused_kernels() {

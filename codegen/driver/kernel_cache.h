@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
 #include "runtime/executable.h"
 
@@ -18,6 +19,13 @@ std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& contex
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Target& target, llvm::StringRef graph,
                                                        Stages* stages);
+
+/// Whether a plan has `generic` in place of `special`, which gives the same bits faster. Of `shared` ones:
+/// where `special` is neither in memory nor on disk, but `generic` is, or was asked for in place of another
+/// kernel before. So the first size that a program meets has kernels of its own, and later ones share one
+/// more.
+bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
+                  GenericKernels which);
 
 /// Unloads every kernel that nothing uses; returns how many.
 std::size_t drop_unused_kernels();

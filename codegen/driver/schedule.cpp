@@ -189,15 +189,21 @@ class Scheduler {
     if (launch.uses_random) step.operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) step.operands.push_back(table(launch.table));
     bytes.resize(step.operands.size());  // nothing overlaps those
-    step.params = std::move(launch.params);
-    step.extent = launch.extent;
-    step.grain = launch.grain;
-    step.scratch_bytes = launch.scratch_bytes;
-    step.name = launch.request.name;
     step.locations = source_lines(op->getLoc());
-    planned_.push_back({std::move(step), std::move(bytes), std::move(launch.request), std::nullopt,
+    planned_.push_back({std::move(step), std::move(bytes), std::nullopt, std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
-                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr)});
+                        op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr),
+                        std::move(launch.generic)});
+    set_kernel(planned_.back(), std::move(launch));
+  }
+
+  static void set_kernel(PlannedStep& p, Launch launch) {
+    p.step.params = std::move(launch.params);
+    p.step.extent = launch.extent;
+    p.step.grain = launch.grain;
+    p.step.scratch_bytes = launch.scratch_bytes;
+    p.step.name = launch.request.name;
+    p.request = std::move(launch.request);
   }
 
   void finish_steps() {
@@ -205,6 +211,10 @@ class Scheduler {
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_) {
       if (!p.request) continue;
+      if (p.generic && runs_generic(*p.request, p.generic->request, target_, loaded_.generic)) {
+        set_kernel(p, std::move(*p.generic));
+        loaded_.are_generic = true;
+      }
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
       if (target_.gpu()) {
@@ -226,7 +236,7 @@ class Scheduler {
         kernel_numbers_.try_emplace(kernel.get(), static_cast<std::uint32_t>(plan_.kernels.size()));
     if (unseen) {
       plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object, kernel->gpu});
-      loaded_.emplace(kernel->key, kernel);
+      loaded_.by_key.emplace(kernel->key, kernel);
     }
     return at->second;
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
 #include "runtime/executable.h"
 
@@ -10,8 +11,12 @@
 
 namespace kiln::codegen {
 
-/// Kernels by their keys.
-using LoadedKernels = std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>>;
+/// The kernels of a plan.
+struct LoadedKernels {
+  std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>> by_key;
+  GenericKernels generic = GenericKernels::never;  ///< as for all plans of the compilation
+  bool are_generic = false;                        ///< some of them
+};
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and those of its bodies.
 /// `stages` as in get_kernels.

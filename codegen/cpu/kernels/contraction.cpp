@@ -14,12 +14,26 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{
-    "k_extent",         "columns",          "tiles_of_axis",      "larger_tiles",  "row_tiles",
-    "block_row_tiles",  "column_tiles",     "block_column_tiles", "column_blocks", "column_tiles_of_group",
-    "lhs_offset",       "lhs_group_stride", "lhs_k_stride",       "lhs_prefetch",  "panel_stride",
-    "rhs_group_stride", "rhs_k_stride",     "rhs_column_stride",  // of a B that is not packed
-    "epilogue_rows"};
+constexpr ParamNames names{"k_extent",
+                           "columns",
+                           "rows",
+                           "tiles_of_axis",
+                           "larger_tiles",
+                           "row_tiles",
+                           "block_row_tiles",
+                           "column_tiles",
+                           "block_column_tiles",
+                           "column_blocks",
+                           "column_tiles_of_group",
+                           "lhs_offset",
+                           "lhs_group_stride",
+                           "lhs_k_stride",
+                           "lhs_prefetch",
+                           "panel_stride",
+                           "rhs_group_stride",
+                           "rhs_k_stride",
+                           "rhs_column_stride",  // of a B that is not packed
+                           "epilogue_rows"};
 /// Those of A's rows (EvenRows) and of the outer axes follow.
 using Params = KernelParams<names>;
 
@@ -174,7 +188,22 @@ class Emitter {
     Value first;   // first row group, along the axis that tiles divide
     int row_groups;
     int rows;
+    Value begin, end;  // the row groups that it stores
   };
+  /// Calls `body` for the row tiles that code is emitted for: with their first row group along the axis, how
+  /// many they have, and which of these they store.
+  void each_height(Value number,
+                   llvm::function_ref<void(Value first, int row_groups, Value begin, Value end)> body) {
+    const TileRows& heights = plan_.size.row_groups;
+    if (!plan_.generic)
+      return heights.emit(e, number, params_["larger_tiles"], [&](Value first, int row_groups) {
+        body(first, row_groups, e.index(0), e.index(row_groups));
+      });
+    const Value zero = e.index(0), height = e.index(heights.most), rows = params_["rows"],
+                not_stored = e.mul(number, height),
+                first = e.max(zero, e.min(not_stored, e.sub(rows, height)));
+    body(first, heights.most, e.sub(not_stored, first), e.min(height, e.sub(rows, first)));
+  }
   /// Emits loops over the row tiles of the block.
   void each_row_tile(Value base, llvm::function_ref<void(const RowTile&)> body) {
     const Value zero = e.index(0), one = e.index(1), tiles = params_["tiles_of_axis"];
@@ -188,11 +217,10 @@ class Emitter {
       e.loop(e.max(zero, e.sub(first_row_tile_, first)), e.min(tiles, e.sub(end_row_tile_, first)), one,
              [&](Value row_tile) {
                const Value number = e.sub(e.add(first, row_tile), first_row_tile_);
-               plan_.size.row_groups.emit(
-                   e, row_tile, params_["larger_tiles"], [&](Value first_group, int row_groups) {
-                     body({number, e.byte_offset(lhs, e.mul(first_group, lhs_rows_.distance())), first_group,
-                           row_groups, row_groups * plan_.size.rows_per_group});
-                   });
+               each_height(row_tile, [&](Value first_group, int row_groups, Value begin, Value end) {
+                 body({number, e.byte_offset(lhs, e.mul(first_group, lhs_rows_.distance())), first_group,
+                       row_groups, row_groups * plan_.size.rows_per_group, begin, end});
+               });
              });
     });
   }
@@ -387,7 +415,7 @@ class Emitter {
   void store_from(Value sums, const RowTile& row_tile) {
     const Value elements = e.index(std::int64_t{plan_.registers_of_group()} * tile_.lanes);
     each_width([&](int columns) {
-      e.loop(e.index(0), e.index(row_tile.row_groups), e.index(1), first_position(row_tile),
+      e.loop(row_tile.begin, row_tile.end, e.index(1), first_position(row_tile),
              [&](Value group, mlir::ValueRange range) {
                const Position at(range);
                const Value own = e.element(sums, e.mul(group, elements), wide());
@@ -404,7 +432,7 @@ class Emitter {
   /// one axis.
   using Position = llvm::SmallVector<Value>;
   Position first_position(const RowTile& row_tile) {
-    if (!plan_.collapses_outer) return {row_tile.first};
+    if (!plan_.collapses_outer) return {e.add(row_tile.first, row_tile.begin)};
     const Value rows = params_["epilogue_rows"];
     return {e.div(row_tile.first, rows), e.rem(row_tile.first, rows)};
   }
@@ -465,10 +493,9 @@ std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const Contractio
   return (1 + tuning::lhs_prefetch_elements / row_tile) * row_tile;
 }
 
-}  // namespace
-
-Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
-                          const CpuTarget& target) {
+/// None if there is no kernel for these numbers of rows.
+std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
+                             const CpuTarget& target, RowCounts counts) {
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1,
                           p.row_order);
@@ -476,7 +503,9 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
                          .lhs_strides = epilogue.extra_strides(0),
                          .rhs_strides = epilogue.extra_strides(1)};
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const ContractionPlan plan = plan_contraction(p, dtype_of_value(root), epilogue, operands, target, sizes);
+  const auto planned = plan_contraction(p, dtype_of_value(root), epilogue, operands, target, counts, sizes);
+  if (!planned) return std::nullopt;
+  const ContractionPlan& plan = *planned;
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("{} {}{}", family, plan.key(), epilogue.key()),
@@ -489,6 +518,7 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
   Params::append(launch.params, {{"k_extent", p.k_extent},
                                  {"columns", p.columns},
+                                 {"rows", sizes.rows},
                                  {"tiles_of_axis", sizes.tiles_of_axis},
                                  {"larger_tiles", sizes.larger_tiles},
                                  {"row_tiles", sizes.row_tiles},
@@ -507,7 +537,8 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
                                  {"rhs_column_stride", unpacked.column_stride},
                                  {"epilogue_rows", sizes.epilogue_rows}});
   EvenRows::append(launch.params,
-                   sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)));
+                   sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)),
+                   sizes.rows);
   OuterAxes::append(launch.params, llvm::ArrayRef(sizes.extents).take_front(plan.outer_count),
                     llvm::ArrayRef(sizes.lhs_strides).take_front(plan.outer_count),
                     llvm::ArrayRef(sizes.rhs_strides).take_front(plan.outer_count));
@@ -519,11 +550,21 @@ Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contracti
       grain_for(launch.extent, plan.size.rows() * plan.tile.vectors * Tile::cost_of_register(p.k_extent) *
                                    sizes.block_row_tiles * sizes.block_column_tiles);
   launch.scratch_bytes = sizes.scratch_bytes;
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+  launch.request.emit = [=, plan = plan](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     Emitter(e, plan, own, args).run();
   };
   return launch;
+}
+
+}  // namespace
+
+Launch launch_contraction(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,
+                          const CpuTarget& target) {
+  Launch special = *launch(fusion, root, p, family, target, RowCounts::given);
+  if (auto generic = launch(fusion, root, p, family, target, RowCounts::any))
+    special.generic = std::make_shared<Launch>(*std::move(generic));
+  return special;
 }
 
 }  // namespace kiln::codegen

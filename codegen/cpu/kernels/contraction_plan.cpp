@@ -48,6 +48,12 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   return {most(joined), 1, joined};
 }
 
+/// The tile of a kernel for any number of rows: the panels that registers allow.
+LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& target) {
+  constexpr int rows = ContractionPlan::most_generic_rows;
+  return {rows, 1, panels % 2 == 0 && Tile::most_rows(target, 2 * vectors) >= rows ? 2 : 1};
+}
+
 /// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
 /// would have too few accumulators to hide the latency of FMAs. (Otherwise it is not worth the epilogue's
 /// index arithmetic for each row.)
@@ -146,9 +152,9 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
 
 std::string ContractionPlan::key() const {
   return fmt::format(
-      "{} rows={}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}",
-      name_of(tile.dtype), size.row_groups.key(), size.rows_per_group, size.panels, vectors_per_panel,
-      tile.lanes,
+      "{} rows={}{}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}",
+      name_of(tile.dtype), generic ? "any/" : "", size.row_groups.key(), size.rows_per_group, size.panels,
+      vectors_per_panel, tile.lanes,
       !is_ragged()      ? ""
       : one_column_tile ? fmt::format("={}", last_columns)
                         : fmt::format("+{}", last_columns),
@@ -171,8 +177,10 @@ std::int64_t ContractionSizes::tasks() const {
   return divideCeilSigned(row_tiles, block_row_tiles) * column_blocks;
 }
 
-ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue, int operands,
-                                 const CpuTarget& target, ContractionSizes& sizes) {
+std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue,
+                                                int operands, const CpuTarget& target, RowCounts counts,
+                                                ContractionSizes& sizes) {
+  const bool generic = counts == RowCounts::any;
   const Machine& machine = *target.machine;
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
@@ -191,16 +199,19 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
   const std::int64_t row_stride = sizes.lhs_strides.back(),
                      all_rows = mlir::ShapedType::getNumElements(sizes.extents) * (pools ? rows : 1);
   const bool copies_lhs =
-      !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
+      !generic && !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
       p.lhs_elements * element_bytes > choices::block_lhs_bytes(machine) &&
       all_rows * ContractionPlan::copied_row_stride * element_bytes <= choices::copy_bytes(machine) &&
       rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
           std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
   const bool packs_lhs = !pools && row_stride == 1 && reads_evicted_lines(p, dtype, target);
-  const LargestTile largest = largest_tile(
-      rows, row_groups, (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
-      p.panels, vectors_per_panel, pools, target);
-  const bool collapses = !pools && collapses_outer(sizes, largest, vectors_per_panel);
+  if (generic && (pools || packs_lhs || !p.k_offsets.empty())) return std::nullopt;
+  const LargestTile largest =
+      generic ? generic_tile(p.panels, vectors_per_panel, target)
+              : largest_tile(rows, row_groups,
+                             (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
+                             p.panels, vectors_per_panel, pools, target);
+  const bool collapses = !generic && !pools && collapses_outer(sizes, largest, vectors_per_panel);
   if (collapses) {
     sizes.epilogue_rows = sizes.extents.back();
     sizes.extents[axes - 2] *= sizes.epilogue_rows;
@@ -208,7 +219,9 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
   }
   if (collapses || (largest.rows_per_group > 1 && !pools))
     for (Dims* list : {&sizes.extents, &sizes.lhs_strides, &sizes.rhs_strides}) list->pop_back();
-  const TileSplit split(sizes.extents.back(), largest.row_groups);
+  TileSplit split(sizes.extents.back(), largest.row_groups);
+  if (generic) split.rows = {largest.row_groups, true};
+  sizes.rows = sizes.extents.back();
   const TileSize size{split.rows, largest.rows_per_group, largest.panels};
   sizes.tiles_of_axis = split.tiles;
   sizes.larger_tiles = split.larger;
@@ -227,6 +240,7 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
       .even_rows = even_rows,
+      .generic = generic,
       .row_stride = even_rows ? 0 : row_stride,
       .row_group_stride = even_rows ? 0 : sizes.lhs_strides.back(),
       .window_points = p.window_points,
@@ -234,16 +248,16 @@ ContractionPlan plan_contraction(const Contraction& p, DType dtype, const Epilog
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,
       .copies_lhs = copies_lhs,
-      .rolls_epilogue = !one_chunk || epilogue.has_functions(),
+      .rolls_epilogue = generic || !one_chunk || epilogue.has_functions(),
       .column_block_outer = p.unpacked ? !packs_lhs
-                                       : rhs_bytes > choices::private_cache_bytes(machine) &&
+                                       : !generic && rhs_bytes > choices::private_cache_bytes(machine) &&
                                              rhs_bytes > p.lhs_elements * element_bytes,
-      .prefetch_rhs = size.panels == 1 && !p.unpacked &&
+      .prefetch_rhs = !generic && size.panels == 1 && !p.unpacked &&
                       rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
                                                                             : choices::l2_rhs_bytes(machine)),
-      .prefetch_lhs = row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
+      .prefetch_lhs = !generic && row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
                       p.lhs_elements * element_bytes > choices::private_cache_bytes(machine),
-      .prefetch_epilogue = epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
+      .prefetch_epilogue = !generic && epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
                            size.rows_per_group == 1 && !collapses &&
                            all_rows * p.columns * element_bytes > choices::private_cache_bytes(machine),
       .collapses_outer = collapses,

@@ -24,6 +24,10 @@ struct ContractionPlan {
   std::int64_t panel;     // columns
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
   bool even_rows;
+  /// The code is for any number of rows: all tiles have most_generic_rows. Where there are more rows, the
+  /// last tile ends with the last row and stores those that the tile before it has left; where there are
+  /// fewer, it computes the last row several times and stores it once.
+  bool generic;
   /// Otherwise A's distance between the rows of a group, and between groups.
   std::int64_t row_stride, row_group_stride;
   std::vector<std::int64_t> window_points;  // where a row group is a window: A's offset of each of its rows
@@ -42,6 +46,9 @@ struct ContractionPlan {
   int lhs_operand, rhs_operand, table_operand, scratch_operand;
   std::optional<Packer> packer;  // of B, if it is not packed yet
   bool packs_lhs;                // the kernel packs A, too
+
+  /// EvenRows has an address for each, if there are fewer rows.
+  static constexpr int most_generic_rows = 4;
 
   /// Between copied rows of A: not a multiple of a page.
   static constexpr std::int64_t copied_row_stride = Tile::chunk + 16;
@@ -74,6 +81,7 @@ struct ContractionPlan {
 /// `block_row_tiles` row tiles by a block of `block_column_tiles` column tiles.
 struct ContractionSizes {
   Dims extents, lhs_strides, rhs_strides;  // of the axes of rows; tiles divide the last
+  std::int64_t rows = 0;                   // row groups along that axis
   std::int64_t tiles_of_axis = 0, larger_tiles = 0, row_tiles = 0, column_tiles = 0;
   std::int64_t epilogue_rows = 0;  // extent of the epilogue's last axis, for ContractionPlan::collapses_outer
   std::int64_t block_row_tiles = 1, block_column_tiles = 1, column_blocks = 1;
@@ -82,9 +90,14 @@ struct ContractionSizes {
   std::int64_t tasks() const;
 };
 
+/// Kernels for the numbers of rows that a product has, or for all numbers.
+enum class RowCounts { given, any };
+
 /// `sizes` comes with the axes of rows; the other members are computed. `operands`: of the fusion, results
-/// included.
-ContractionPlan plan_contraction(const Contraction& contraction, DType dtype, const Epilogue& epilogue,
-                                 int operands, const CpuTarget& target, ContractionSizes& sizes);
+/// included. For any number of rows, there is a plan only for even rows.
+std::optional<ContractionPlan> plan_contraction(const Contraction& contraction, DType dtype,
+                                                const Epilogue& epilogue, int operands,
+                                                const CpuTarget& target, RowCounts counts,
+                                                ContractionSizes& sizes);
 
 }  // namespace kiln::codegen

@@ -2,6 +2,8 @@
 #include "codegen/cpu/loops/kernel_builder.h"
 #include "ir/dialect.h"
 
+#include <memory>
+
 namespace kiln::codegen {
 
 /// A kernel with its parameters for given shapes; schedule.cpp adds the operands' buffers. Operands are
@@ -16,6 +18,8 @@ struct Launch {
   std::int64_t scratch_bytes = 0;
   /// A table of i64, one more operand after the random state; empty: none.
   std::vector<std::int64_t> table;
+  /// The same results by a slower kernel with the same operands, which other sizes share; or null.
+  std::shared_ptr<Launch> generic = {};
 };
 
 /// The kernel of a fusion; throws an internal error for a body that no pass should have made.

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/machine.h"
 #include "runtime/executable.h"
 
@@ -17,6 +17,7 @@ struct PlannedStep {
   std::optional<std::size_t> prepacked = {};  ///< the prepacked constant that it computes, if it does
   mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::row_fusion_attr of its operation; null: in no fusion
   mlir::DenseI64ArrayAttr next_row_blocks = {};  ///< passes::next_rows_attr: operands to prefetch; or null
+  std::shared_ptr<Launch> generic = {};          ///< Launch::generic
 };
 
 /// Fuses consecutive steps of one row fusion into one step with one kernel, which takes a block of rows

@@ -6,7 +6,8 @@
 
 namespace kiln::codegen {
 
-inline constexpr ParamNames even_rows_names{"rows_1", "rows_2", "rows_3", "rows_4", "rows_8", "rows_12"};
+inline constexpr ParamNames even_rows_names{"distance", "rows_1", "rows_2", "rows_3",
+                                            "rows_4",   "rows_8", "rows_12"};
 
 /// Addresses of the rows of a tile that are one distance apart, where the distance is a parameter: arrays of
 /// all widths share a kernel.
@@ -20,23 +21,29 @@ class EvenRows {
   static_assert(tuning::most_tile_rows <= 16);
   using Params = KernelParams<even_rows_names>;
 
-  /// `distance`: bytes from a row to the next.
-  static void append(std::vector<std::int64_t>& params, std::int64_t distance) {
-    Params::append(params, {{"rows_1", distance},
-                            {"rows_2", 2 * distance},
-                            {"rows_3", 3 * distance},
-                            {"rows_4", 4 * distance},
-                            {"rows_8", 8 * distance},
-                            {"rows_12", 12 * distance}});
+  /// `distance`: bytes from a row to the next. A tile that begins at the first of `rows` rows finds the last
+  /// one in place of each of the first four that is missing.
+  static void append(std::vector<std::int64_t>& params, std::int64_t distance, std::int64_t rows) {
+    const auto to_row = [&](std::int64_t r) {
+      return std::min(r, std::max<std::int64_t>(rows - 1, 0)) * distance;
+    };
+    Params::append(params, {{"distance", distance},
+                            {"rows_1", to_row(1)},
+                            {"rows_2", to_row(2)},
+                            {"rows_3", to_row(3)},
+                            {"rows_4", to_row(4)},
+                            {"rows_8", to_row(8)},
+                            {"rows_12", to_row(12)}});
   }
   /// Those whose parameters begin at params[first].
   EvenRows(KernelBuilder& e, mlir::Value params, std::int64_t first) {
     const Params p(e, params, first);
+    distance_ = p["distance"];
     distances_ = {p["rows_1"], p["rows_2"], p["rows_3"], p["rows_4"], p["rows_8"], p["rows_12"]};
   }
 
   /// Bytes from a row to the next.
-  mlir::Value distance() const { return distances_[0]; }
+  mlir::Value distance() const { return distance_; }
   /// Pointers to every fourth of `rows` rows.
   llvm::SmallVector<mlir::Value> pointers(KernelBuilder& e, mlir::Value first, int rows) const {
     llvm::SmallVector<mlir::Value> all{first};
@@ -51,6 +58,7 @@ class EvenRows {
   }
 
  private:
+  mlir::Value distance_;
   std::array<mlir::Value, 6> distances_;
 };
 

@@ -21,7 +21,7 @@ using detail::TracedCall;
 
 struct BoundCall::State {
   explicit State(std::shared_ptr<const TracedCall> c)
-      : call(std::move(c)), frame(*call->executable), repeated(*call->executable) {}
+      : call(std::move(c)), frame(call->executable->refined()), repeated(call->executable->refined()) {}
 
   std::string block;
   std::shared_ptr<const TracedCall> call;
