@@ -83,6 +83,7 @@ class KernelTable {
   };
   Mutex mutex;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Entry> kernels;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> generic;  // that plans could have had
 
   Entry& request(const CacheKey& key) {
     Entry& entry = kernels[{key.hi, key.lo}];
@@ -92,12 +93,6 @@ class KernelTable {
   bool contains(const CacheKey& key) {
     std::lock_guard lock(mutex);
     return kernels.contains({key.hi, key.lo});
-  }
-  /// Whether generic kernel `key` was asked for before, in place of another one than `special`.
-  bool stood_for_another(const CacheKey& key, const CacheKey& special) {
-    std::lock_guard lock(mutex);
-    const auto [first, is_first] = first_special_.try_emplace({key.hi, key.lo}, special);
-    return !is_first && !(first->second == special);
   }
 
   /// Unloads kernels that nothing uses until `limit` are left, the one that was requested longest ago first.
@@ -119,7 +114,6 @@ class KernelTable {
 
  private:
   std::uint64_t clock_ = 0;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, CacheKey> first_special_;  // by generic kernel
 };
 KernelTable& known() {
   return once<[] { return KernelTable(); }>();
@@ -266,8 +260,18 @@ bool runs_generic(const KernelRequest& special, const KernelRequest& generic, co
                   GenericKernels which) {
   if (which != GenericKernels::shared) return which == GenericKernels::always;
   const auto exists = [](const CacheKey& key) { return known().contains(key) || disk_cache().contains(key); };
-  const CacheKey own = key_of(special, target), shared = key_of(generic, target);
-  return !exists(own) && (exists(shared) || known().stood_for_another(shared, own));
+  const CacheKey shared = key_of(generic, target);
+  const auto is_remembered = [&] {
+    const std::lock_guard lock(known().mutex);
+    return known().generic.contains({shared.hi, shared.lo});
+  };
+  return !exists(key_of(special, target)) && (is_remembered() || exists(shared));
+}
+
+void remember_generic(const KernelRequest& generic, const Target& target) {
+  const CacheKey key = key_of(generic, target);
+  const std::lock_guard lock(known().mutex);
+  known().generic.insert({key.hi, key.lo});
 }
 
 std::size_t drop_unused_kernels() {

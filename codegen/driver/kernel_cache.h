@@ -21,11 +21,12 @@ std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& contex
                                                        Stages* stages);
 
 /// Whether a plan has `generic` in place of `special`, which gives the same bits faster. Of `shared` ones:
-/// where `special` is neither in memory nor on disk, but `generic` is, or was asked for in place of another
-/// kernel before. So the first size that a program meets has kernels of its own, and later ones share one
-/// more.
+/// where `special` is neither in memory nor on disk, but `generic` is, or a plan before this one could have
+/// had it. So the first size that a program meets has kernels of its own, and later ones share one more.
 bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
                   GenericKernels which);
+/// A plan could have had this one.
+void remember_generic(const KernelRequest& generic, const Target& target);
 
 /// Unloads every kernel that nothing uses; returns how many.
 std::size_t drop_unused_kernels();

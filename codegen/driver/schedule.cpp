@@ -206,15 +206,24 @@ class Scheduler {
     p.request = std::move(launch.request);
   }
 
+  void choose_generic() {
+    std::vector<KernelRequest> possible;
+    for (PlannedStep& p : planned_) {
+      if (!p.generic) continue;
+      possible.push_back(p.generic->request);
+      if (!runs_generic(*p.request, p.generic->request, target_, loaded_.generic)) continue;
+      set_kernel(p, std::move(*p.generic));
+      loaded_.are_generic = true;
+    }
+    for (const KernelRequest& generic : possible) remember_generic(generic, target_);
+  }
+
   void finish_steps() {
     planned_ = fuse_rows(std::move(planned_), *target_.code().machine);
+    choose_generic();
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_) {
       if (!p.request) continue;
-      if (p.generic && runs_generic(*p.request, p.generic->request, target_, loaded_.generic)) {
-        set_kernel(p, std::move(*p.generic));
-        loaded_.are_generic = true;
-      }
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
       if (target_.gpu()) {
