@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <ctime>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,7 +73,7 @@ DiskCache::DiskCache(DiskCacheOptions options) : options_(std::move(options)) {
 bool DiskCache::enabled() {
   if (const State s = state_.load(std::memory_order_acquire); s != State::unknown) return s == State::usable;
   const bool may_create = options_.mode == Mode::read_write;
-  std::string problem = cache_folder::prepare(options_.folder, may_create);
+  std::string problem = cache_folder::prepare(options_.folder, may_create, options_.trusted_owner);
   if (!problem.empty() && (may_create || ::access(options_.folder.c_str(), F_OK) == 0))
     warn_once("cache folder",
               fmt::format("compiled kernels are not kept: the cache folder {} is not used, {}",
@@ -203,6 +204,32 @@ std::uint64_t DiskCache::evict(std::uint64_t above, std::uint64_t down_to) {
 
 DiskCache& disk_cache() {
   return once<[] { return DiskCache(DiskCacheOptions::from_environment()); }>();
+}
+
+namespace {
+
+DiskCacheOptions precompiled_options() {
+  DiskCacheOptions o{.mode = Mode::read_only};
+  if (const auto folder = env("KILN_PRECOMPILED")) {
+    if (*folder != "off") o.folder = *folder;
+    return o;
+  }
+  Dl_info library{};
+  struct stat s{};
+  if (::dladdr(reinterpret_cast<const void*>(&precompiled_options), &library) == 0 ||
+      ::stat(library.dli_fname, &s) != 0)
+    return o;
+  const std::string_view file = library.dli_fname;
+  const auto slash = file.rfind('/');
+  o.folder = fmt::format("{}kiln-kernels", slash == file.npos ? "" : file.substr(0, slash + 1));
+  o.trusted_owner = s.st_uid;
+  return o;
+}
+
+}  // namespace
+
+DiskCache& precompiled_kernels() {
+  return once<[] { return DiskCache(precompiled_options()); }>();
 }
 
 namespace cache {

@@ -30,6 +30,7 @@ struct DiskCacheOptions {
   std::string folder;  ///< empty: off
   Mode mode = Mode::read_write;
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
+  std::optional<unsigned> trusted_owner = {};  ///< a user who may own the folder, beside this one
 
   /// KILN_CACHE_DIR, else XDG_CACHE_HOME/kiln, else ~/.cache/kiln; KILN_CACHE=off|ro|rw; KILN_CACHE_MAX_SIZE.
   KILN_API static DiskCacheOptions from_environment();
@@ -72,5 +73,9 @@ class KILN_API DiskCache {
 
 /// The cache of the process, with the options of the environment at the first call.
 DiskCache& disk_cache();
+
+/// The kernels that were compiled when Kiln was built (tools/precompile), which nobody writes: the folder
+/// kiln-kernels beside the library, of the library's owner. KILN_PRECOMPILED is another folder, or `off`.
+DiskCache& precompiled_kernels();
 
 }  // namespace kiln

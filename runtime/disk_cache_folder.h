@@ -1,14 +1,15 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 /// The cache's folder: FOLDER/ab/<32 hexadecimal digits>.kernel, "ab" being the first two of the digits.
 namespace kiln::cache_folder {
 
-/// Creates the folder (private, parents too) and checks that it is safe to load code from. Returns the
-/// problem; empty if there is none.
-std::string prepare(const std::string& folder, bool may_create);
+/// Creates the folder (private, parents too) and checks that it is safe to load code from: only this user, or
+/// user `trusted`, can write to it. Returns the problem; empty if there is none.
+std::string prepare(const std::string& folder, bool may_create, std::optional<unsigned> trusted);
 
 struct File {
   std::string path;

@@ -62,6 +62,7 @@ MAY_INCLUDE = {
         "codegen/driver", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
     "tools/kiln": ["codegen/driver", "frontend/tensor"],
+    "tools/precompile": [],
     "bench": [],
     # Public headers, which include each other as <kiln/...>.
     "runtime/include/kiln": [],

@@ -55,7 +55,7 @@ ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& option
 struct CompileStats {
   std::uint64_t graphs = 0;            ///< calls of compile()
   std::uint64_t kernels_compiled = 0;  ///< through LLVM
-  std::uint64_t kernels_loaded = 0;    ///< from the disk cache
+  std::uint64_t kernels_loaded = 0;    ///< from Kiln's build or the disk cache
   std::uint64_t kernels_shared = 0;    ///< found in memory
   std::uint64_t kernels_mapped = 0;    ///< in memory now
   std::uint64_t kernels_dropped = 0;   ///< unloaded, for want of room

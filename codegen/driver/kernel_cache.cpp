@@ -139,9 +139,9 @@ std::shared_ptr<Kernel> link(const KernelObject& object, const Target& target) {
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                           const Target& target, const CacheKey& key, Stages* stages) {
   std::shared_ptr<Kernel> kernel;
-  DiskCache& disk = disk_cache();
-  if (!stages) {
-    if (auto bytes = disk.load(key, kernel_stamp(target))) {
+  for (DiskCache* const cache : {&precompiled_kernels(), &disk_cache()}) {
+    if (kernel || stages) break;
+    if (auto bytes = cache->load(key, kernel_stamp(target))) {
       if (auto object = unpack(*bytes)) {
         kernel = link(*object, target);
         stats().kernels_loaded++;
@@ -153,7 +153,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     kernel = link(object, target);
     stats().kernels_compiled++;
     if (!stages)
-      disk.store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));
+      disk_cache().store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};
@@ -259,7 +259,9 @@ std::string kernel_stamp(const Target& target) {
 bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
                   GenericKernels which) {
   if (which != GenericKernels::shared) return which == GenericKernels::always;
-  const auto exists = [](const CacheKey& key) { return known().contains(key) || disk_cache().contains(key); };
+  const auto exists = [](const CacheKey& key) {
+    return known().contains(key) || precompiled_kernels().contains(key) || disk_cache().contains(key);
+  };
   const CacheKey shared = key_of(generic, target);
   const auto is_remembered = [&] {
     const std::lock_guard lock(known().mutex);

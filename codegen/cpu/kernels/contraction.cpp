@@ -396,6 +396,12 @@ class Emitter {
 
   /// Calls `body` with the number of columns of the tile: once, or for two numbers.
   void each_width(llvm::function_ref<void(int columns)> body) {
+    masks_.clear();
+    if (plan_.any_columns)
+      for (int v = 0; v < tile_.vectors; ++v) {
+        const Value before = e.add(first_column_, e.index(std::int64_t{v} * tile_.lanes));
+        masks_.push_back(e.mask_below(e.sub(params_["columns"], before), tile_.lanes));
+      }
     if (plan_.one_column_tile || !plan_.is_ragged()) return body(plan_.last_columns);
     e.when(
         e.less(e.add(first_column_, e.index(tile_.width())), params_["columns"]),
@@ -465,7 +471,10 @@ class Emitter {
       for (int i = r; i < r + plan_.pooled_rows(); ++i)
         sums.push_back(tile_.value(e, sum(i * tile_.vectors + v)));
       epilogue_.store(e, sums, row, e.add(group_column_, e.add(first_column_, e.index(v * tile_.lanes))),
-                      tile_.lanes, rest < tile_.lanes ? e.mask_below(rest, tile_.lanes) : Value());
+                      tile_.lanes,
+                      plan_.any_columns    ? masks_[static_cast<std::size_t>(v)]
+                      : rest < tile_.lanes ? e.mask_below(rest, tile_.lanes)
+                                           : Value());
     }
   }
 
@@ -482,6 +491,7 @@ class Emitter {
   Value is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
   // Of the column tile.
   Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
+  llvm::SmallVector<Value> masks_;  // of its columns, where the code is for any number of them
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;

@@ -155,7 +155,8 @@ std::string ContractionPlan::key() const {
       "{} rows={}{}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}",
       name_of(tile.dtype), generic ? "any/" : "", size.row_groups.key(), size.rows_per_group, size.panels,
       vectors_per_panel, tile.lanes,
-      !is_ragged()      ? ""
+      any_columns       ? "/any"
+      : !is_ragged()    ? ""
       : one_column_tile ? fmt::format("={}", last_columns)
                         : fmt::format("+{}", last_columns),
       lhs_operand, rhs_operand,
@@ -237,6 +238,8 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       .size = size,
       .last_columns = static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
       .one_column_tile = p.panels == size.panels,
+      // Masks of narrower elements are branches.
+      .any_columns = generic && lanes > 1 && element_bytes >= 4,
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
       .even_rows = even_rows,
@@ -275,6 +278,10 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   if (!one_chunk)
     sizes.scratch_bytes += sizes.block_row_tiles * sizes.block_column_tiles * plan.tile_elements() *
                            std::max<std::int64_t>(4, element_bytes);
+  if (plan.any_columns) {
+    plan.last_columns = tile.width();
+    plan.one_column_tile = false;
+  }
   return plan;
 }
 

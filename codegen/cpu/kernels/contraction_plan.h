@@ -20,6 +20,7 @@ struct ContractionPlan {
   TileSize size;
   int last_columns;       // of the last tile of a group of columns
   bool one_column_tile;   // the last tile of columns is the first
+  bool any_columns;       // columns that the last tile lacks are found at run time
   int vectors_per_panel;  // registers
   std::int64_t panel;     // columns
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.

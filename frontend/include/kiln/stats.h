@@ -12,7 +12,7 @@ namespace kiln {
 struct Stats {
   std::uint64_t kernels = 0;           ///< currently in memory
   std::uint64_t kernels_compiled = 0;  ///< through LLVM, since the process started
-  std::uint64_t kernels_loaded = 0;    ///< from the disk cache
+  std::uint64_t kernels_loaded = 0;    ///< from Kiln's build or the disk cache
   std::uint64_t kernels_dropped = 0;   ///< unloaded because there were too many
   /// Since the process started: one per recording, eager operator and its types, backward pass and choice of
   /// a Trainer's parameters. With kernels that exist it takes a fraction of a millisecond.

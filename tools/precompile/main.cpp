@@ -1,0 +1,35 @@
+// Fills a folder with the kernels that many programs meet first: it calls operators and networks, and Kiln's
+// disk cache keeps what they compile. A kernel has sizes as parameters, so that those of any sizes find it.
+#include "tools/precompile/calls.h"
+
+#include <kiln/cache.h>
+#include <kiln/error.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+
+int main(int argc, char** argv) {
+  CLI::App app("Compiles the kernels that are installed with Kiln");
+  std::string folder;
+  app.add_option("FOLDER", folder, "It is replaced")->required();
+  CLI11_PARSE(app, argc, argv);
+  std::filesystem::remove_all(folder);
+  // Read by the library's first call.
+  ::setenv("KILN_CACHE_DIR", folder.c_str(), 1);
+  ::setenv("KILN_CACHE", "rw", 1);
+  ::setenv("KILN_PRECOMPILED", "off", 1);
+  ::setenv("KILN_GENERIC", "on", 1);
+  try {
+    precompile::call_operators();
+    precompile::call_layers();
+    precompile::call_networks();
+  } catch (const kiln::Error& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+  const kiln::cache::Check made = kiln::cache::verify();
+  fmt::print("{} kernels in {}\n", made.entries, folder);
+  return made.entries > 0 && made.problems.empty() ? 0 : 1;
+}
