@@ -351,8 +351,9 @@ def CumulativeOp : Kiln_Op<"cumulative", [SameOperandsAndResultType]> {
 def ReduceOp : Kiln_Op<"reduce"> {
   let summary = "sum, product, maximum or minimum over axes";
   let description = [{
-    The reduced elements are numbered r = 0, 1, ... in C order over the reduced axes. The order of operations depends on the
-    logical shape alone:
+    Where kept axes of extent above 1 lie between reduced axes, these are several runs. The last run is reduced first, its results over
+    the run before it (those of `sum_squares` by `sum`), and so on; runs of one element are left out, if there is another. The elements
+    of a run are numbered r = 0, 1, ... in C order. The order of operations depends on the logical shape alone:
 
     * `interleaved64`, if no kept axis of extent above 1 follows the last reduced axis: blocks of 1024 consecutive r. In each, partial
       result p[j] for j in 0..63 starts from the identity and accumulates r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for

@@ -15,6 +15,8 @@ namespace kiln::ir {
 /// * 7: gradients of reflections and repeated edges are added axis by axis, the last axis first; the
 ///   statistics of GroupNorm are sums of differences from an element of the group; log2, log10, log1p,
 ///   tan, asin, acos and atan of f32 are computed in f32.
-inline constexpr int numerics_version = 7;
+/// * 8: reductions over axes between which kept axes lie are reductions of each run of axes, one after the
+///   other.
+inline constexpr int numerics_version = 8;
 
 }  // namespace kiln::ir

@@ -64,36 +64,39 @@ class Expander {
 
   //===--- reduce ---------------------------------------------------------===//
 
-  /// Both orders of summation are preserved: the tree requires that no kept axis follows the reduced ones,
-  /// chains require that one does.
+  /// Runs of reduced axes, between which kept axes lie, one after the other, the last one first.
   mlir::Value reduce(ir::ReduceOp op) {
     Dims shape = shape_of(op.getX());
-    llvm::ArrayRef<std::int64_t> axes = op.getAxes();
-    if (axes.empty()) return {};
-    auto is_reduced = [&](std::int64_t i) { return llvm::is_contained(axes, i); };
-    auto rank = static_cast<std::int64_t>(shape.size());
-    std::int64_t last_reduced = axes.back();
-    // Kept axes among the reduced ones move before them. Those after the last reduced axis stay: they decide
-    // the order of summation.
-    bool seen = false, between = false;
-    for (std::int64_t i = 0; i <= last_reduced; ++i) {
-      if (shape[static_cast<std::size_t>(i)] == 1) continue;
-      if (is_reduced(i))
-        seen = true;
-      else if (seen)
-        between = true;
+    llvm::SmallVector<Dims> runs;
+    bool continues = false;
+    for (std::int64_t axis = static_cast<std::int64_t>(shape.size()); axis-- > 0;) {
+      if (llvm::is_contained(op.getAxes(), axis)) {
+        if (!continues) runs.emplace_back();
+        runs.back().insert(runs.back().begin(), axis);
+        continues = true;
+      } else if (shape[static_cast<std::size_t>(axis)] != 1) {
+        continues = false;
+      }
     }
-    if (!between) return {};
-    Dims order, new_axes;
-    for (std::int64_t i = 0; i <= last_reduced; ++i)
-      if (!is_reduced(i)) order.push_back(i);
-    for (std::int64_t axis : axes) {
-      new_axes.push_back(static_cast<std::int64_t>(order.size()));
-      order.push_back(axis);
+    if (runs.size() < 2) return {};
+    mlir::Value x = op.getX();
+    ir::ReduceKind kind = op.getKind();
+    bool any = false;
+    for (const Dims& run : runs) {
+      std::int64_t elements = 1;
+      for (const std::int64_t axis : llvm::reverse(run)) {
+        elements *= shape[static_cast<std::size_t>(axis)];
+        shape.erase(shape.begin() + axis);
+      }
+      if (elements == 1 && (any || &run != &runs.back())) {
+        x = reshape(x, shape);
+        continue;
+      }
+      x = ir::ReduceOp::create(builder_, loc_, ir::with_shape(x, shape), kind, x, run);
+      if (kind == ir::ReduceKind::sum_squares) kind = ir::ReduceKind::sum;
+      any = true;
     }
-    for (std::int64_t i = last_reduced + 1; i < rank; ++i) order.push_back(i);
-    return ir::ReduceOp::create(builder_, loc_, op.getType(), op.getKind(), transpose(op.getX(), order),
-                                new_axes);
+    return x;
   }
 
   //===--- dot ------------------------------------------------------------===//

@@ -122,6 +122,43 @@ TEST_CASE("rows of few elements, which share a register", "[reduce]") {
   everywhere(statistics, {Tensor(special, {16, 10})});
 }
 
+TEST_CASE("axes around a kept one: those behind it first", "[reduce]") {
+  const auto around = [](F& f, const Tensors& in) { return Tensors{f.sum(in[0], {.axis = {0, 2, 3}})}; };
+  const auto between = [](F& f, const Tensors& in) { return Tensors{f.sum(in[0], {.axis = {0, 2}})}; };
+  const auto statistics = [](F& f, const Tensors& in) {
+    return Tensors{f.mean(in[0], {.axis = {0, 2, 3}}), f.max(in[0], {.axis = {0, 2, 3}, .keepdims = true}),
+                   f.prod(in[0], {.axis = {1, 3}}), f.norm(in[0], {.axis = {1, 3}})};
+  };
+  for (const Shape& s : std::vector<Shape>{{2, 3, 4, 5},
+                                           {1, 7, 9, 8},
+                                           {5, 1, 3, 3},
+                                           {600, 2, 1, 1},
+                                           {3, 17, 1, 70},
+                                           {4, 33, 40, 40},
+                                           {2, 16, 7, 7},
+                                           {9, 40, 3, 1}}) {
+    INFO(s.str());
+    const Tensor x = drawn(s);
+    const Tensor rows = x.reshape({s[0] * s[1], s[2] * s[3], 1});
+    // A run of one element is none.
+    const Tensor maps = s[2] * s[3] == 1 ? rows : sums(rows, first_order<>);
+    const Tensor all =
+        s[0] == 1 ? maps : sums(maps.reshape({1, s[0], s[1]}), s[1] == 1 ? first_order<> : second_order<>);
+    if (s[1] > 1) CHECK(same_bits(everywhere(around, {x})[0], all.reshape({s[1]})));
+    const Tensor columns =
+        s[2] == 1 ? x
+                  : sums(x.reshape({s[0] * s[1], s[2], s[3]}), s[3] == 1 ? first_order<> : second_order<>);
+    if (s[1] > 1)
+      CHECK(same_bits(everywhere(between, {x})[0],
+                      (s[0] == 1 ? columns : sums(columns.reshape({1, s[0], s[1] * s[3]}), second_order<>))
+                          .reshape({s[1], s[3]})));
+    everywhere(statistics, {x});
+    for (const DType dtype : {DType::f16, DType::i32}) everywhere(around, {(x * 9).astype(dtype)});
+  }
+  for (const Shape& empty : {Shape{0, 3, 2, 2}, Shape{2, 3, 0, 2}})
+    CHECK(same_bits(everywhere(around, {zeros(empty)})[0], zeros({3})));
+}
+
 TEST_CASE("blocks of blocks of blocks", "[reduce]") {
   for (const Shape& shape : kLongShapes) {
     INFO(shape.str());

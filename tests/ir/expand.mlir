@@ -92,19 +92,18 @@ func.func @small_batch_dot(%x: tensor<7x9x1xf32>, %y: tensor<7x2x9xf32>) -> tens
   return %0 : tensor<7x1x2xf32>
 }
 
-// Nothing kept behind the last reduced axis: still so when transposed.
+// Each run of axes, the last one first.
 // CHECK-LABEL: func.func @reduce_around
-// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [1, 0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3x2x4x5xf32>
-// CHECK-NEXT: kiln.reduce sum %[[T]] [1, 2, 3]
+// CHECK-NEXT: %[[R:.*]] = kiln.reduce sum %arg0 [2, 3] : tensor<2x3x4x5xf32> -> tensor<2x3xf32>
+// CHECK-NEXT: kiln.reduce sum %[[R]] [0] : tensor<2x3xf32> -> tensor<3xf32>
 func.func @reduce_around(%x: tensor<2x3x4x5xf32>) -> tensor<3xf32> {
   %0 = kiln.reduce sum %x [0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
 
-// Chains, because the last axis is kept: it stays last.
 // CHECK-LABEL: func.func @reduce_between
-// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [1, 0, 2, 3] : tensor<2x3x4x5xf32> -> tensor<3x2x4x5xf32>
-// CHECK-NEXT: kiln.reduce sum %[[T]] [1, 2] : tensor<3x2x4x5xf32> -> tensor<3x5xf32>
+// CHECK-NEXT: %[[R:.*]] = kiln.reduce sum %arg0 [2] : tensor<2x3x4x5xf32> -> tensor<2x3x5xf32>
+// CHECK-NEXT: kiln.reduce sum %[[R]] [0] : tensor<2x3x5xf32> -> tensor<3x5xf32>
 func.func @reduce_between(%x: tensor<2x3x4x5xf32>) -> tensor<3x5xf32> {
   %0 = kiln.reduce sum %x [0, 2] : tensor<2x3x4x5xf32> -> tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
@@ -119,13 +118,29 @@ func.func @reduce_ones(%x: tensor<2x1x4x5xf32>) -> tensor<1x5xf32> {
   return %0 : tensor<1x5xf32>
 }
 
-// A reduced axis of extent 1 behind a kept one: the tree, so the kept one moves to the front.
+// A run of one element is left out, wherever it is.
 // CHECK-LABEL: func.func @reduce_last_one
-// CHECK-NEXT: kiln.transpose %arg0 [1, 0, 2] : tensor<5x3x1xf32> -> tensor<3x5x1xf32>
-// CHECK-NEXT: kiln.reduce sum %{{.*}} [1, 2]
+// CHECK-NEXT: %[[R:.*]] = kiln.reshape %arg0 : tensor<5x3x1xf32> -> tensor<5x3xf32>
+// CHECK-NEXT: kiln.reduce sum_squares %[[R]] [0] : tensor<5x3xf32> -> tensor<3xf32>
 func.func @reduce_last_one(%x: tensor<5x3x1xf32>) -> tensor<3xf32> {
-  %0 = kiln.reduce sum %x [0, 2] : tensor<5x3x1xf32> -> tensor<3xf32>
+  %0 = kiln.reduce sum_squares %x [0, 2] : tensor<5x3x1xf32> -> tensor<3xf32>
   return %0 : tensor<3xf32>
+}
+// CHECK-LABEL: func.func @reduce_first_one
+// CHECK-NEXT: %[[R:.*]] = kiln.reduce max %arg0 [2] : tensor<1x3x5xf32> -> tensor<1x3xf32>
+// CHECK-NEXT: kiln.reshape %[[R]] : tensor<1x3xf32> -> tensor<3xf32>
+func.func @reduce_first_one(%x: tensor<1x3x5xf32>) -> tensor<3xf32> {
+  %0 = kiln.reduce max %x [0, 2] : tensor<1x3x5xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// The squares are added once.
+// CHECK-LABEL: func.func @squares_around
+// CHECK-NEXT: %[[R:.*]] = kiln.reduce sum_squares %arg0 [3] : tensor<2x3x4x5xf32> -> tensor<2x3x4xf32>
+// CHECK-NEXT: kiln.reduce sum %[[R]] [1] : tensor<2x3x4xf32> -> tensor<2x4xf32>
+func.func @squares_around(%x: tensor<2x3x4x5xf32>) -> tensor<2x4xf32> {
+  %0 = kiln.reduce sum_squares %x [1, 3] : tensor<2x3x4x5xf32> -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
 }
 
 // CHECK-LABEL: func.func @sum_of_nothing
