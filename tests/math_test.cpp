@@ -125,7 +125,7 @@ struct Function {
 const Function kFunctions[] = {
     {KILN_FUNCTION(exp, std::exp(x)), 1, 1, 0x863a0e2c, 0x3ffbde5d},
     {KILN_FUNCTION(expm1, std::expm1(x)), 0.51, 2.5, 0xb280463c, 0x1e367bd3},
-    {KILN_FUNCTION(log, std::log(x)), 1, 1, 0x43c221b8, 0xba5996f0},
+    {KILN_FUNCTION(log, std::log(x)), 1, 1, 0x10e8b4f0, 0xba5996f0},
     {KILN_FUNCTION(log2, std::log2(x)), 1, 2, 0x9f2df050, 0xd89324ed},
     {KILN_FUNCTION(log10, std::log10(x)), 1.05, 2, 0x5fbf120e, 0x9cc5c1cc},
     {KILN_FUNCTION(log1p, std::log1p(x)), 1.27, 2, 0xcddff78b, 0x577401c4},

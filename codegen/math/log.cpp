@@ -3,12 +3,14 @@
 // 140 bits; of log2, log10 and log1p in f32 by Lawson's method, each coefficient rounded before the next ones
 // are fitted).
 #include "codegen/math/functions.h"
+#include "codegen/math/x86.h"
 
 namespace kiln::codegen {
 namespace {
 
 /// The values at the poles and outside the domain.
 Num with_limits(Num x, Num log_x) {
+  if (has_log_limits(x)) return log_limits(log_x, x);
   Num finite = select(lt(x, kInf), log_x, x);
   return select(gt(x, 0), finite, select(eq(x, 0), -kInf, x.constant(kNaN)));
 }
@@ -45,13 +47,29 @@ Num log_small(Num f, Digits digits) {
   return half - s * fma(w, r, half);
 }
 
-/// The same in f32, f in [-1/3, 1/3).
-Parts split_f32(Num x) {
+/// The same in f32: 1 + f from the number with the bits `least` up to twice that.
+Parts split_f32(Num x, std::int64_t least) {
   Num subnormal = lt(x, 0x1p-126);
   Num y = select(subnormal, x * 0x1p23, x);
-  Num e = (bits(y) - 0x3f2aaaab) >> 23;
+  Num e = (bits(y) - least) >> 23;
   Num f = from_bits(bits(y) - (e << 23)) - 1;
   return {float_from_signed(e, 32) + select(subnormal, -23.0, x.constant(0)), f};
+}
+
+/// The same, f in [-1/4, 1/2).
+Parts split_as_x86(Num x) {
+  if (has_exponents(x)) {
+    Num m = mantissa(x), e = exponent(x);
+    return {select(lt(m, 1), e + 1, e), m - 1};
+  }
+  return split_f32(x, 0x3f400000);
+}
+
+/// log(1 + f) in f32, f in [-1/4, 1/2].
+Num log_of_mantissa(Num f) {
+  Num p = polynomial(f, {0.333333403, -0.250001639, 0.199995786, -0.166553155, 0.142767996, -0.127284199,
+                         0.116970666, -0.0910654441, 0.0376053639});  // 2^-30
+  return fma(f * f, fma(p, f, -0.5), f);
 }
 
 /// n + f k in two words. Where they nearly cancel, the first is exact.
@@ -63,17 +81,16 @@ Pair sum_of_multiple(Num n, Num f, double k) {
 }  // namespace
 
 Num log_f32(Num x) {
-  auto [n, f] = split_f32(x);
-  Num p = polynomial(f, {0.333333343, -0.249998197, 0.199995965, -0.166795775, 0.14304474, -0.121957839,
-                         0.1075406, -0.128450498, 0.120077655});  // 2^-28.6
-  Num log_m = fma(f * f, fma(p, f, -0.5), f);
-  return with_limits(x, fma(n, 0x1.62e43p-1, log_m));
+  auto [n, f] = split_as_x86(x);
+  return with_limits(x, fma(n, 0x1.62e43p-1, log_of_mantissa(f)));
 }
+
+constexpr std::int64_t two_thirds = 0x3f2aaaab;  // f in [-1/3, 1/3)
 
 // log2(1 + f) and log10(1 + f) = f (k + t), k a number of few bits so near to log2(e), or log10(e), that t is
 // small and its rounding hardly matters.
 Num log2_f32(Num x) {
-  auto [n, f] = split_f32(x);
+  auto [n, f] = split_f32(x, two_thirds);
   constexpr double kLog2E = 0x1.71547652b82fep+0, kNear = 1.4375;
   Num q = polynomial(f, {-0.721347511, 0.480896711, -0.36067149, 0.288686544, -0.240633741, 0.20209761,
                          -0.175922066, 0.201599464, -0.185514763});  // 2^-27.6
@@ -82,7 +99,7 @@ Num log2_f32(Num x) {
   return with_limits(x, sum.high + fma(f, t, sum.low));
 }
 Num log10_f32(Num x) {
-  auto [n, f] = split_f32(x);
+  auto [n, f] = split_f32(x, two_thirds);
   constexpr double kLog10E = 0x1.bcb7b1526e50ep-2, kNear = 0.4375;
   constexpr double kLog10Of2 = 0x1.34413509f79ffp-2, kHigh = 0x1.344p-2;  // n times kHigh is exact
   Num q = polynomial(f, {-0.217147246, 0.144764289, -0.108572409, 0.0869053751, -0.0724499449, 0.0608089417,
@@ -101,11 +118,8 @@ Num log1p_f32(Num x) {
   // 2^(2 - n): 2^-n would be subnormal for the greatest n.
   Num inverse = from_bits(0x40800000 - e);
   Num f = from_bits(bits(x) - e) + fma(inverse, 0.25, -1);
-  Num p = polynomial(f, {0.333333403, -0.250001639, 0.199995786, -0.166553155, 0.142767996, -0.127284199,
-                         0.116970666, -0.0910654441, 0.0376053639});  // 2^-30
-  Num log_m = fma(f * f, fma(p, f, -0.5), f);
   Num n = float_from_signed(e >> 23, 32);
-  return copysign(with_limits(u, fma(n, 0x1.62e43p-1, log_m)), x);
+  return copysign(with_limits(u, fma(n, 0x1.62e43p-1, log_of_mantissa(f))), x);
 }
 
 Num log(Num x, Digits digits) {

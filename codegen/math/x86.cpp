@@ -18,6 +18,9 @@ mlir::Value constant(Num like, unsigned bits, std::int64_t v) {
 /// The operand of AVX-512's instructions that says how to round.
 mlir::Value as_set(Num like) { return constant(like, 32, 4); }
 
+/// The mask of a register.
+mlir::Value all_lanes(Num like) { return constant(like, like.width() == 64 ? 8 : 16, -1); }
+
 /// The intrinsic for each register, with what `operands` gives for two of them. `name` lacks the type.
 Num call(llvm::StringRef name, Num a, Num b,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Num, Num)> operands) {
@@ -45,8 +48,31 @@ Num extreme(llvm::StringRef name, Num a, Num b) {
 bool has_scalef(Num p) { return p.isa() == Isa::avx512 && fills_registers(p, 512); }
 Num scalef(Num p, Num n) {
   return call("avx512.mask.scalef", p, n, [](Num p, Num n) -> llvm::SmallVector<mlir::Value> {
-    constexpr std::int64_t all_lanes = -1;
-    return {p, n, p, constant(p, p.width() == 64 ? 8 : 16, all_lanes), as_set(p)};
+    return {p, n, p, all_lanes(p), as_set(p)};
+  });
+}
+
+bool has_exponents(Num x) { return x.isa() == Isa::avx512 && fills_registers(x, 512); }
+Num exponent(Num x) {
+  return call("avx512.mask.getexp", x, x, [](Num x, Num) -> llvm::SmallVector<mlir::Value> {
+    return {x, x, all_lanes(x), as_set(x)};
+  });
+}
+Num mantissa(Num x) {
+  return call("avx512.mask.getmant", x, x, [](Num x, Num) -> llvm::SmallVector<mlir::Value> {
+    constexpr std::int64_t three_quarters_on = 3;
+    return {x, constant(x, 32, three_quarters_on), x, all_lanes(x), as_set(x)};
+  });
+}
+
+bool has_log_limits(Num x) { return has_exponents(x); }
+Num log_limits(Num log_x, Num x) {
+  return call("avx512.mask.fixupimm", log_x, x, [](Num log_x, Num x) -> llvm::SmallVector<mlir::Value> {
+    // What becomes of a quiet NaN, a signalling one, 0, 1, -inf, inf, less than 0, greater: 0 keeps log_x, 2
+    // is the NaN, 3 a NaN, 4 and 5 the infinities.
+    constexpr std::int64_t table = 0x03530422;
+    const Num tables = bits(x).constant(table);
+    return {log_x, x, tables, constant(x, 32, 0), all_lanes(x), as_set(x)};
   });
 }
 

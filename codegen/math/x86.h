@@ -8,6 +8,16 @@ namespace kiln::codegen {
 bool has_scalef(Num p);
 Num scalef(Num p, Num n);
 
+/// x = 2^e m of a finite x > 0, subnormal or not: e, and m in [3/4, 3/2), where e is one more than that of
+/// [1, 2) for m < 1. For other x any values.
+bool has_exponents(Num x);
+Num exponent(Num x);
+Num mantissa(Num x);
+
+/// `log_x` where x is finite and greater than 0; else -inf for 0, inf for inf, NaN.
+bool has_log_limits(Num x);
+Num log_limits(Num log_x, Num x);
+
 /// select(gt(a, b), a, b) and select(lt(a, b), a, b), each as one instruction: LLVM would first combine the
 /// comparison with surrounding ones.
 bool has_extremes(Num a);
