@@ -96,6 +96,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       op.erase();
       return;
     }
+    if (multiplies_images(op)) return multiply_images(builder, op);
     const Dims shape(ir::ranked(op.getW()).getShape());
     const auto rank = static_cast<std::int64_t>(shape.size());
     auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
@@ -106,6 +107,53 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), product, channels_first_order(rank));
     op.replaceAllUsesWith(result.getResult());
     op.erase();
+  }
+
+  /// Whether the convolution is one of 1x1 from an argument to results, perhaps by elementwise operations:
+  /// between others of the function, both arrays could have the channels last.
+  bool multiplies_images(ir::ConvolutionOp op) const {
+    const auto is_one = [](std::int64_t extent) { return extent == 1; };
+    const mlir::RankedTensorType type = op.getType();
+    return op.getAlgorithm() == ir::Algorithm::chained512 && op.getGroups() == 1 &&
+           llvm::isa<mlir::FloatType>(type.getElementType()) && llvm::isa<mlir::BlockArgument>(op.getX()) &&
+           llvm::all_of(ir::ranked(op.getW()).getShape().drop_front(2), is_one) &&
+           llvm::all_of(op.getStride(), is_one) &&
+           type.getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2) &&
+           target_.multiplies_channels_first(places(type), type.getElementTypeBitWidth()) &&
+           leaves_elementwise(op);
+  }
+  static std::int64_t places(mlir::RankedTensorType images) {
+    return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
+  }
+  static bool leaves_elementwise(mlir::Operation* op) {
+    return llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
+      return user->hasTrait<mlir::OpTrait::IsTerminator>() ||
+             (ir::is_pointwise(user) && leaves_elementwise(user));
+    });
+  }
+  /// The weights (o, c) times each image (c, places).
+  void multiply_images(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
+    const mlir::RankedTensorType type = op.getType();
+    const std::int64_t images = type.getDimSize(0), filters = type.getDimSize(1),
+                       channels = ir::ranked(op.getX()).getDimSize(1), columns = places(type);
+    const auto reshaped = [&](mlir::Value v, llvm::ArrayRef<std::int64_t> shape) {
+      return ir::ReshapeOp::create(builder, op.getLoc(), ir::with_shape(v, shape), v).getResult();
+    };
+    mlir::Value w = reshaped(op.getW(), {filters, channels}), x;
+    Dims result{filters, columns};
+    if (images == 1) {
+      x = reshaped(op.getX(), {channels, columns});
+    } else {
+      x = reshaped(op.getX(), {images, channels, columns});
+      w = ir::BroadcastOp::create(builder, op.getLoc(), ir::with_shape(w, {images, filters, channels}), w,
+                                  llvm::ArrayRef<std::int64_t>{1, 2});
+      result.insert(result.begin(), images);
+    }
+    auto dot = ir::DotOp::create(builder, op.getLoc(), ir::with_shape(op.getResult(), result), w, x,
+                                 ir::Algorithm::chained512, false, false);
+    op.replaceAllUsesWith(reshaped(dot, type.getShape()));
+    op.erase();
+    pack(dot);
   }
 
   /// Channels last: the input channels of a tap are then neighbours in x, the output channels in g. The

@@ -221,6 +221,38 @@ TEST_CASE("products with a parameter") {
   }
 }
 
+TEST_CASE("convolutions of 1x1 whose arrays stay with the channels first") {
+  struct Case {
+    std::int64_t images, channels, height, width, filters;
+  };
+  const auto c = GENERATE(Case{1, 20, 10, 10, 40}, Case{3, 33, 11, 17, 5}, Case{2, 600, 12, 9, 20},
+                          Case{1, 1, 30, 31, 1}, Case{5, 16, 1, 130, 17}, Case{0, 7, 10, 10, 3});
+  CAPTURE(c.images, c.channels, c.height, c.width, c.filters);
+  const Tensor x = random::uniform(-1, 1, {c.images, c.channels, c.height, c.width}),
+               w = random::uniform(-1, 1, {c.filters, c.channels, 1, 1}),
+               bias = random::uniform(-1, 1, {c.filters});
+  const ConvolutionOptions options{.kernel = {1, 1}, .num_filter = c.filters};
+  const auto biased = [&](F& f, const Tensors& in) {
+    return Tensors{f.relu(f.Convolution(in[0], in[1], in[2], options))};
+  };
+  const Tensor result = everywhere(biased, {x, w, bias})[0];
+  for (std::int64_t n = 0; n < c.images; ++n) {
+    const Tensor maps = matrix(x.reshape({c.images, c.channels, -1}), n);
+    const Tensor sums = dot<float>(w.reshape({c.filters, c.channels}), maps);
+    CHECK(same_bits(matrix(result.reshape({c.images, c.filters, -1}), n),
+                    F::relu(F::broadcast_add(sums, bias.reshape({c.filters, 1})))));
+  }
+  // A view, and a result that is used twice.
+  everywhere(
+      [&](F& f, const Tensors& in) {
+        const Tensor y = f.Convolution(f.transpose(in[0], {.axes = {0, 1, 3, 2}}), in[1], in[2], options);
+        return Tensors{y, f.sum(y), f.tanh(y) + y};
+      },
+      {x, w, bias});
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16})
+    everywhere(biased, {x.astype(dtype), w.astype(dtype), bias.astype(dtype)});
+}
+
 TEST_CASE("convolutions") {
   struct Case {
     std::int64_t channels, height, width, columns, kernel, stride;

@@ -38,6 +38,12 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
   return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
 }
 
+bool CpuTargetModel::multiplies_channels_first(std::int64_t places, unsigned bits) const {
+  // Fewer would leave a large part of the last panel empty.
+  constexpr std::int64_t least_vectors = 6;
+  return lanes_ > 1 && bits >= 32 && places >= least_vectors * lanes_of(bits);
+}
+
 std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
 
 // The narrowest tiles have four rows.
