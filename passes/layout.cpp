@@ -119,7 +119,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
            llvm::all_of(ir::ranked(op.getW()).getShape().drop_front(2), is_one) &&
            llvm::all_of(op.getStride(), is_one) &&
            type.getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2) &&
-           target_.multiplies_channels_first(places(type), type.getElementTypeBitWidth()) &&
+           target_.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
+                                             places(type), type.getDimSize(1),
+                                             type.getElementTypeBitWidth()) &&
            leaves_elementwise(op);
   }
   static std::int64_t places(mlir::RankedTensorType images) {

@@ -22,8 +22,9 @@ class TargetModel {
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const = 0;
 
   /// Whether a convolution of 1x1 between arrays in memory with the channels first is faster as the weights
-  /// times each image, whose rows are the channels, than with the channels last: of images of `places`.
-  virtual bool multiplies_channels_first(std::int64_t places, unsigned bits) const = 0;
+  /// times each image, whose rows are the channels, than with the channels last.
+  virtual bool multiplies_channels_first(std::int64_t images, std::int64_t channels, std::int64_t places,
+                                         std::int64_t filters, unsigned bits) const = 0;
 
   /// The most rows of a contraction that is worth merging with others of the same B. With more rows it
   /// reuses the weights well by itself, and its result is still in a cache when it is needed.

@@ -67,6 +67,8 @@ inline std::int64_t l2_rhs_bytes(const Machine& m) { return m.l2.bytes; }
 /// L2.
 inline std::int64_t totals_bytes(const Machine& m) { return m.l2.bytes / 16 * 3; }
 inline std::int64_t copy_bytes(const Machine& m) { return m.l2.bytes / 16 * 5; }
+/// Images that were transposed are read from L2 afterwards, beside weights and results.
+inline std::int64_t transposed_image_bytes(const Machine& m) { return m.l2.bytes / 4 * 3; }
 /// A column block that a kernel packs itself, and Winograd's transformed inputs: half of L2, which the other
 /// operands and the results stream through.
 inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }

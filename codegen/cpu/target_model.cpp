@@ -38,10 +38,15 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
   return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
 }
 
-bool CpuTargetModel::multiplies_channels_first(std::int64_t places, unsigned bits) const {
+bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t channels,
+                                               std::int64_t places, std::int64_t filters,
+                                               unsigned bits) const {
   // Fewer would leave a large part of the last panel empty.
   constexpr std::int64_t least_vectors = 6;
-  return lanes_ > 1 && bits >= 32 && places >= least_vectors * lanes_of(bits);
+  if (lanes_ == 1 || bits < 32 || places < least_vectors * lanes_of(bits)) return false;
+  // Channels last, the results are transposed, of which there are fewer here, and the images, from L2.
+  return filters >= channels ||
+         images * channels * places * (bits / 8) > choices::transposed_image_bytes(machine_);
 }
 
 std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }

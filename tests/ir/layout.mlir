@@ -179,13 +179,15 @@ func.func @images_stay(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %i
   return %1, %2 : tensor<1x20x10x10xf32>, tensor<3x20x10x10xf32>
 }
 
-// But not before another convolution, which reads the channels last, or where a panel would be half empty.
+// But not before another convolution, which reads the channels last, where a panel would be half empty, or
+// where the results are fewer than a small image.
 // CHECK-LABEL: func.func @images_turn
 // CHECK-NOT: kiln.packed_dot
 // CHECK: return
-func.func @images_turn(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %v: tensor<20x20x1x1xf32>, %small: tensor<1x12x3x3xf32>) -> (tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>) {
+func.func @images_turn(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %v: tensor<20x20x1x1xf32>, %small: tensor<1x12x3x3xf32>, %deep: tensor<1x32x10x10xf32>, %few: tensor<20x32x1x1xf32>) -> (tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>, tensor<1x20x10x10xf32>) {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x10x10xf32>, tensor<20x12x1x1xf32> -> tensor<1x20x10x10xf32>
   %1 = kiln.convolution %0, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x20x10x10xf32>, tensor<20x20x1x1xf32> -> tensor<1x20x10x10xf32>
   %2 = kiln.convolution %small, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x3x3xf32>, tensor<20x12x1x1xf32> -> tensor<1x20x3x3xf32>
-  return %1, %2 : tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>
+  %3 = kiln.convolution %deep, %few {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x32x10x10xf32>, tensor<20x32x1x1xf32> -> tensor<1x20x10x10xf32>
+  return %1, %2, %3 : tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>, tensor<1x20x10x10xf32>
 }
