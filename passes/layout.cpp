@@ -3,6 +3,7 @@
 #include "ir/dialect.h"
 #include "passes/sweep.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 
@@ -122,16 +123,22 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
            target_.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
                                              places(type), type.getDimSize(1),
                                              type.getElementTypeBitWidth()) &&
-           leaves_elementwise(op);
+           is_returned(op);
   }
   static std::int64_t places(mlir::RankedTensorType images) {
     return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
   }
-  static bool leaves_elementwise(mlir::Operation* op) {
-    return llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
-      return user->hasTrait<mlir::OpTrait::IsTerminator>() ||
-             (ir::is_pointwise(user) && leaves_elementwise(user));
-    });
+  /// Whether only elementwise operations and the end of the function use it, and their results.
+  static bool is_returned(mlir::Operation* op) {
+    llvm::SetVector<mlir::Operation*> found;
+    found.insert(op);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (mlir::Operation* user : found[i]->getUsers()) {
+        if (user->hasTrait<mlir::OpTrait::IsTerminator>()) continue;
+        if (!ir::is_pointwise(user)) return false;
+        found.insert(user);
+      }
+    return true;
   }
   /// The weights (o, c) times each image (c, places).
   void multiply_images(mlir::OpBuilder& builder, ir::ConvolutionOp op) {

@@ -123,10 +123,11 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  // Shared ones only if the plan is made again later; and people who look at the code want to see what lasts.
-  kernels.generic = c.options.generic;
-  if (kernels.generic == GenericKernels::shared && (!c.again || c.stages))
-    kernels.generic = GenericKernels::never;
+  // GPUs have none. Shared ones only if the plan is made again later, and not for people who look at the
+  // code: they want to see what lasts.
+  const bool lasts = !c.again || c.stages;
+  const bool any = !target.gpu() && !(lasts && c.options.generic == GenericKernels::shared);
+  kernels.generic = any ? c.options.generic : GenericKernels::never;
   ExecutablePlan plan = codegen::make_plan(function, target, kernels, c.stages);
   if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();

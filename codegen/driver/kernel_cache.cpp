@@ -153,7 +153,8 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     kernel = link(object, target);
     stats().kernels_compiled++;
     if (!stages)
-      disk_cache().store(key, kernel_stamp(target), pack(object), request.name + ": " + request.key.substr(0, 160));
+      disk_cache().store(key, kernel_stamp(target), pack(object),
+                         request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};

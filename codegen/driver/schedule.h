@@ -14,8 +14,8 @@ namespace kiln::codegen {
 /// The kernels of a plan.
 struct LoadedKernels {
   std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>> by_key;
-  GenericKernels generic = GenericKernels::never;  ///< as for all plans of the compilation
-  bool are_generic = false;                        ///< some of them
+  GenericKernels generic = GenericKernels::never;  ///< which generic ones the plan and its bodies may use
+  bool are_generic = false;                        ///< whether one is
 };
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and those of its bodies.

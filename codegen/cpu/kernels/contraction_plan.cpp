@@ -50,7 +50,7 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
 
 /// The tile of a kernel for any number of rows: the panels that registers allow.
 LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& target) {
-  constexpr int rows = ContractionPlan::most_generic_rows;
+  constexpr int rows = ContractionPlan::generic_rows;
   return {rows, 1, panels % 2 == 0 && Tile::most_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
@@ -243,10 +243,10 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
       .even_rows = even_rows,
-      .generic = generic,
       .row_stride = even_rows ? 0 : row_stride,
       .row_group_stride = even_rows ? 0 : sizes.lhs_strides.back(),
       .window_points = p.window_points,
+      .generic = generic,
       .k_class = stride_class(p.k_stride),
       .table = !p.k_offsets.empty(),
       .one_chunk = one_chunk,

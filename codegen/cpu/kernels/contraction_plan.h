@@ -25,13 +25,13 @@ struct ContractionPlan {
   std::int64_t panel;     // columns
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
   bool even_rows;
-  /// The code is for any number of rows: all tiles have most_generic_rows. Where there are more rows, the
-  /// last tile ends with the last row and stores those that the tile before it has left; where there are
-  /// fewer, it computes the last row several times and stores it once.
-  bool generic;
   /// Otherwise A's distance between the rows of a group, and between groups.
   std::int64_t row_stride, row_group_stride;
   std::vector<std::int64_t> window_points;  // where a row group is a window: A's offset of each of its rows
+  /// Whether the code is for any number of rows: all tiles have `generic_rows`. Where there are more rows,
+  /// the last tile ends with the last row and stores those that the tile before it has left; where there are
+  /// fewer, it computes the last row several times and stores it once.
+  bool generic;
   int k_class;
   bool table, one_chunk, copies_lhs;
   // Whether the epilogue is a loop over the row groups of a tile, whose sums are in memory: where totals are
@@ -48,8 +48,8 @@ struct ContractionPlan {
   std::optional<Packer> packer;  // of B, if it is not packed yet
   bool packs_lhs;                // the kernel packs A, too
 
-  /// EvenRows has an address for each, if there are fewer rows.
-  static constexpr int most_generic_rows = 4;
+  /// No more than those that EvenRows::append repeats where rows are missing.
+  static constexpr int generic_rows = 4;
 
   /// Between copied rows of A: not a multiple of a page.
   static constexpr std::int64_t copied_row_stride = Tile::chunk + 16;
