@@ -9,6 +9,27 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+/// What the library's first call reads. Of the builder's variables only those that choose instructions and
+/// the machine stay: others may keep kernels from being stored.
+void set_environment(const std::string& folder) {
+  std::vector<std::string> names;
+  for (char** v = environ; *v != nullptr; ++v) {
+    const std::string_view name = std::string_view(*v).substr(0, std::string_view(*v).find('='));
+    if (name.starts_with("KILN_") && name != "KILN_TARGET_CPU" && name != "KILN_MACHINE")
+      names.emplace_back(name);
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+  ::setenv("KILN_CACHE_DIR", folder.c_str(), 1);
+  ::setenv("KILN_PRECOMPILED", "off", 1);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Compiles the kernels that are installed with Kiln");
@@ -16,11 +37,7 @@ int main(int argc, char** argv) {
   app.add_option("FOLDER", folder, "It is replaced")->required();
   CLI11_PARSE(app, argc, argv);
   std::filesystem::remove_all(folder);
-  // Read by the library's first call.
-  ::setenv("KILN_CACHE_DIR", folder.c_str(), 1);
-  ::setenv("KILN_CACHE", "rw", 1);
-  ::setenv("KILN_PRECOMPILED", "off", 1);
-  ::setenv("KILN_GENERIC", "on", 1);
+  set_environment(folder);
   try {
     precompile::call_operators();
     precompile::call_layers();
