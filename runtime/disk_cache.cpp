@@ -76,8 +76,7 @@ bool DiskCache::enabled() {
   std::string problem = cache_folder::prepare(options_.folder, may_create, options_.trusted_owner);
   if (!problem.empty() && (may_create || ::access(options_.folder.c_str(), F_OK) == 0))
     warn_once("cache folder",
-              fmt::format("compiled kernels are not kept: the cache folder {} is not used, {}",
-                          options_.folder, problem));
+              fmt::format("the folder of compiled kernels {} is not used: {}", options_.folder, problem));
   state_.store(problem.empty() ? State::usable : State::unusable, std::memory_order_release);
   return problem.empty();
 }
@@ -215,7 +214,7 @@ DiskCacheOptions precompiled_options() {
     return o;
   }
   Dl_info library{};
-  struct stat s{};
+  struct stat s {};
   if (::dladdr(reinterpret_cast<const void*>(&precompiled_options), &library) == 0 ||
       ::stat(library.dli_fname, &s) != 0)
     return o;
