@@ -214,7 +214,7 @@ DiskCacheOptions precompiled_options() {
     return o;
   }
   Dl_info library{};
-  struct stat s {};
+  struct stat s{};
   if (::dladdr(reinterpret_cast<const void*>(&precompiled_options), &library) == 0 ||
       ::stat(library.dli_fname, &s) != 0)
     return o;

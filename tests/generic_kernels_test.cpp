@@ -1,9 +1,9 @@
 // Kernels for any number of rows, which run the sizes of a program until one of them has been called a few
 // times. product_test compares them with the definition of products (product_generic).
+#include "compiled_kernels.h"
 #include "same_bits.h"
 
 #include <kiln/kiln.h>
-#include <kiln/stats.h>
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -43,14 +43,6 @@ struct Network {
 };
 
 Tensor rows(std::int64_t count) { return random::normal(0, 1, {count, width}); }
-
-/// How many kernels `use` compiles.
-template <class Use>
-std::uint64_t compiled_by(Use use) {
-  const std::uint64_t before = stats().kernels_compiled;
-  use();
-  return stats().kernels_compiled - before;
-}
 
 }  // namespace
 

@@ -1,22 +1,12 @@
 // The kernels that are installed with Kiln: first calls of what many programs meet compile nothing.
+#include "compiled_kernels.h"
+
 #include <kiln/kiln.h>
 #include <kiln/stats.h>
 
 #include <catch2/catch.hpp>
 
 using namespace kiln;
-
-namespace {
-
-/// How many kernels `use` compiles.
-template <class Use>
-std::uint64_t compiled_by(Use use) {
-  const std::uint64_t before = stats().kernels_compiled;
-  use();
-  return stats().kernels_compiled - before;
-}
-
-}  // namespace
 
 TEST_CASE("eager operators of any size") {
   CHECK(compiled_by([] {

@@ -83,7 +83,6 @@ class KernelTable {
   };
   Mutex mutex;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Entry> kernels;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> generic;  // that plans could have had
 
   Entry& request(const CacheKey& key) {
     Entry& entry = kernels[{key.hi, key.lo}];
@@ -93,6 +92,17 @@ class KernelTable {
   bool contains(const CacheKey& key) {
     std::lock_guard lock(mutex);
     return kernels.contains({key.hi, key.lo});
+  }
+  /// Whether a plan could have had generic kernel `key`. They are forgotten when they are as many as kernels
+  /// may be.
+  bool remembers(const CacheKey& key) {
+    std::lock_guard lock(mutex);
+    return generic_.contains({key.hi, key.lo});
+  }
+  void remember(const CacheKey& key) {
+    std::lock_guard lock(mutex);
+    if (generic_.size() >= max_kernels()) generic_.clear();
+    generic_.insert({key.hi, key.lo});
   }
 
   /// Unloads kernels that nothing uses until `limit` are left, the one that was requested longest ago first.
@@ -114,6 +124,7 @@ class KernelTable {
 
  private:
   std::uint64_t clock_ = 0;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> generic_;
 };
 KernelTable& known() {
   return once<[] { return KernelTable(); }>();
@@ -263,18 +274,13 @@ bool runs_generic(const KernelRequest& special, const KernelRequest& generic, co
   const auto exists = [](const CacheKey& key) {
     return known().contains(key) || precompiled_kernels().contains(key) || disk_cache().contains(key);
   };
+  if (exists(key_of(special, target))) return false;
   const CacheKey shared = key_of(generic, target);
-  const auto is_remembered = [&] {
-    const std::lock_guard lock(known().mutex);
-    return known().generic.contains({shared.hi, shared.lo});
-  };
-  return !exists(key_of(special, target)) && (is_remembered() || exists(shared));
+  return known().remembers(shared) || exists(shared);
 }
 
 void remember_generic(const KernelRequest& generic, const Target& target) {
-  const CacheKey key = key_of(generic, target);
-  const std::lock_guard lock(known().mutex);
-  known().generic.insert({key.hi, key.lo});
+  known().remember(key_of(generic, target));
 }
 
 std::size_t drop_unused_kernels() {

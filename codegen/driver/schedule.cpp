@@ -206,16 +206,16 @@ class Scheduler {
     p.request = std::move(launch.request);
   }
 
+  /// What a step could have had is remembered for later plans only.
   void choose_generic() {
-    std::vector<KernelRequest> possible;
-    for (PlannedStep& p : planned_) {
-      if (!p.generic) continue;
-      possible.push_back(p.generic->request);
-      if (!runs_generic(*p.request, p.generic->request, target_, loaded_.generic)) continue;
-      set_kernel(p, std::move(*p.generic));
-      loaded_.are_generic = true;
-    }
-    for (const KernelRequest& generic : possible) remember_generic(generic, target_);
+    llvm::SmallVector<PlannedStep*> chosen;
+    for (PlannedStep& p : planned_)
+      if (p.generic && runs_generic(*p.request, p.generic->request, target_, loaded_.generic))
+        chosen.push_back(&p);
+    for (const PlannedStep& p : planned_)
+      if (p.generic) remember_generic(p.generic->request, target_);
+    for (PlannedStep* p : chosen) set_kernel(*p, std::move(*p->generic));
+    loaded_.are_generic |= !chosen.empty();
   }
 
   void finish_steps() {

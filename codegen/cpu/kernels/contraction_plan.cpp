@@ -231,15 +231,17 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   sizes.column_tiles = p.groups * p.panels / size.panels;
 
   const Tile tile{dtype, size.rows(), vectors_per_panel * size.panels, lanes};
+  // Masks of narrower elements would be branches.
+  const bool any_columns = generic && lanes > 1 && element_bytes >= 4;
   const bool even_rows = size.rows_per_group == 1 && !pools && !packs_lhs && p.k_offsets.empty(),
              row_follows_row = even_rows && p.k_stride == 1 && row_stride == p.k_extent;
   ContractionPlan plan{
       .tile = tile,
       .size = size,
-      .last_columns = static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
-      .one_column_tile = p.panels == size.panels,
-      // Masks of narrower elements are branches.
-      .any_columns = generic && lanes > 1 && element_bytes >= 4,
+      .last_columns = any_columns ? tile.width()
+                                  : static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
+      .one_column_tile = !any_columns && p.panels == size.panels,
+      .any_columns = any_columns,
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
       .even_rows = even_rows,
@@ -278,10 +280,6 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   if (!one_chunk)
     sizes.scratch_bytes += sizes.block_row_tiles * sizes.block_column_tiles * plan.tile_elements() *
                            std::max<std::int64_t>(4, element_bytes);
-  if (plan.any_columns) {
-    plan.last_columns = tile.width();
-    plan.one_column_tile = false;
-  }
   return plan;
 }
 
