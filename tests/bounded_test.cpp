@@ -96,6 +96,21 @@ TEST_CASE("a network called with ever new sizes keeps its latest recordings", "[
   CHECK(net.runs() == runs + 2);
 }
 
+TEST_CASE("folded constants go with the recordings that they were made for", "[bounded]") {
+  constexpr int sizes = 60;
+  std::size_t resident = 0;
+  for (int i = 0; i < sizes; ++i) {
+    const std::int64_t elements = 200'000 + i;
+    Net net([&](F& F, const Tensors& in) {
+      return Tensors{in[0] + F.cumsum(arange(static_cast<double>(elements)))};
+    });
+    net.hybridize();
+    net(ones({elements}));
+    if (i == sizes / 2) resident = resident_bytes();
+  }
+  CHECK(resident_bytes() < resident + resident_growth);
+}
+
 TEST_CASE("many signatures are told apart", "[bounded]") {
   Net net(scaled(3.0));
   net.hybridize();

@@ -97,6 +97,15 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
   return pipeline;
 }
 
+std::size_t constant_bytes(mlir::ModuleOp module) {
+  std::size_t bytes = 0;
+  module.walk([&](ir::ConstantOp constant) {
+    if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()))
+      bytes += dense.getRawData().size();
+  });
+  return bytes;
+}
+
 }  // namespace
 
 ir::TensorCores codegen::Compilation::tensor_cores() const {
@@ -119,7 +128,9 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   const std::uint64_t compiled = stats.kernels_compiled, loaded = stats.kernels_loaded, mlir = stats.mlir_ns,
                       llvm = stats.llvm_ns;
   const auto in_passes = Clock::now();
+  const std::size_t constants = constant_bytes(module);
   passes::run_pipeline(module, pipeline);
+  if (c.kept) c.kept->add_constants(constants + constant_bytes(module));
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
@@ -215,9 +226,8 @@ void codegen::run_compilation(const std::string& name, std::size_t nodes, const 
   throw_from_llvm();
   require_room(kernel_room + nodes * (std::size_t{64} << 10), name);
   try {
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    ir::load_dialects(context);
-    steps({context, options, stages.wanted() ? &stages : nullptr, started});
+    KeptContext context(nodes, /*own=*/stages.wanted());
+    steps({*context, options, stages.wanted() ? &stages : nullptr, started, {}, &context});
   } catch (const std::bad_alloc&) {
     fail("{}: out of memory while it was compiled", name);
   }

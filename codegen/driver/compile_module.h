@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/driver/compile.h"
+#include "codegen/driver/kept_context.h"
 #include "codegen/driver/schedule.h"
 #include "codegen/driver/stages.h"
 #include "ir/algorithm.h"
@@ -22,13 +23,15 @@ struct Compilation {
   std::chrono::steady_clock::time_point started;
   /// Compiles the same without generic kernels; null: there are none in this one either.
   Executable::Refine again = {};
+  /// The owner of `context`; null for constants that are evaluated within a compilation.
+  KeptContext* kept = nullptr;
 
   /// What the target computes on tensor cores with the precision of the options.
   ir::TensorCores tensor_cores() const;
 };
 
-/// Compiles a graph named `name` of about `nodes` nodes by `steps`, in a context that has the dialects, after
-/// it has made sure that there is room. Throws kiln::Error.
+/// Compiles a graph named `name` of about `nodes` nodes by `steps`, in a kept context, after it has made sure
+/// that there is room. Throws kiln::Error.
 void run_compilation(const std::string& name, std::size_t nodes, const CompileOptions& options,
                      const std::function<void(const Compilation&)>& steps);
 
