@@ -75,9 +75,14 @@ class Emitter {
     e.loop(zero_, count_, one_, [&](mlir::Value i) { sorter_.insert(element(i), kept, count_); });
     set_limit(kept);
     each_group(count_, [&](mlir::Value first) {
-      collect(first, [&](const Parts& x) {
-        sorter_.insert(x, kept, count_);
-        set_limit(kept);
+      collect(first, [&](mlir::Value from, mlir::Value to) {
+        e.loop(from, to, one_, [&](mlir::Value i) {
+          const Parts x = element(i);
+          e.when(e.less(sorter_.key(x), load(limit_)), [&] {
+            sorter_.insert(x, kept, count_);
+            set_limit(kept);
+          });
+        });
       });
     });
     return kept;
@@ -101,24 +106,26 @@ class Emitter {
         store(count_, filled_);
         set_limit(sorted);
       });
-      collect(first, [&](const Parts& x) {
-        const mlir::Value filled = load(filled_);
-        sorter_.store(x, candidates, filled);
-        store(e.add(filled, one_), filled_);
+      // No branch that the processor would predict wrongly: each element is stored, and the next one takes
+      // its place unless it is a candidate. There is room for a group.
+      collect(first, [&](mlir::Value from, mlir::Value to) {
+        const mlir::Value limit = load(limit_);
+        mlir::ValueRange filled =
+            e.loop(from, to, one_, {load(filled_)}, [&](mlir::Value i, mlir::ValueRange filled) {
+              const Parts x = element(i);
+              sorter_.store(x, candidates, filled[0]);
+              return llvm::SmallVector<mlir::Value>{
+                  e.select(e.less(sorter_.key(x), limit), e.add(filled[0], one_), filled[0])};
+            });
+        store(filled[0], filled_);
       });
     });
     return candidates;
   }
 
-  /// Calls `add` for each element of a group that is a candidate.
-  void collect(mlir::Value first, llvm::function_ref<void(const Parts&)> add) {
+  /// Calls `one_by_one` with ranges of a group that have all its candidates.
+  void collect(mlir::Value first, llvm::function_ref<void(mlir::Value, mlir::Value)> one_by_one) {
     const mlir::Value end = e.min(e.add(first, e.index(group)), n_);
-    const auto one_by_one = [&](mlir::Value from, mlir::Value to) {
-      e.loop(from, to, one_, [&](mlir::Value i) {
-        const Parts x = element(i);
-        e.when(e.less(sorter_.key(x), load(limit_)), [&] { add(x); });
-      });
-    };
     const int lanes = std::min<int>(e.target.lanes(static_cast<int>(size_of(dtype_))), group);
     if (lanes == 1) return one_by_one(first, end);
     // Few groups have one.

@@ -117,19 +117,37 @@ void Sorter::sort_runs(const Parts& array) {
   });
 }
 
-/// Merges neighbouring runs of `width` elements: from[lo, lo + width) with from[lo + width, ...) to `to`.
+/// Merges neighbouring runs of `width` elements, of which the last may be shorter or missing, from `from` to
+/// `to`. The smallest elements of both runs and the greatest are two chains of dependent loads: each
+/// iteration advances both. As long as they have taken no more elements than the second run has, neither
+/// comes to the end of a run.
 void Sorter::merge_runs(const Parts& from, const Parts& to, mlir::Value width) {
-  mlir::Value step = e_.add(width, width);
-  e_.loop(e_.index(0), extent_, step, [&](mlir::Value low) {
-    mlir::Value middle = e_.min(e_.add(low, width), extent_), high = e_.min(e_.add(low, step), extent_);
-    e_.loop(low, high, e_.index(1), {low, middle}, [&](mlir::Value k, mlir::ValueRange carried) {
-      mlir::Value i = carried[0], j = carried[1];
-      Parts x = load(from, e_.min(i, last_)), y = load(from, e_.min(j, last_));
-      mlir::Value ended = compare(mlir::arith::CmpIPredicate::sle, high, j);
-      mlir::Value left = both(e_.less(i, middle), either(ended, before(x, y)));
-      store(choose(left, x, y), to, k);
-      return llvm::SmallVector<mlir::Value>{e_.select(left, e_.add(i, e_.index(1)), i),
-                                            e_.select(left, j, e_.add(j, e_.index(1)))};
+  const mlir::Value zero = e_.index(0), one = e_.index(1), two_widths = e_.add(width, width);
+  e_.loop(zero, extent_, two_widths, [&](mlir::Value low) {
+    const mlir::Value middle = e_.min(e_.add(low, width), extent_),
+                      high = e_.min(e_.add(low, two_widths), extent_), last = e_.sub(high, one);
+    const mlir::Value first_length = e_.sub(middle, low), second_length = e_.sub(high, middle);
+    // i and j are the next smallest elements, p and q the next greatest.
+    mlir::ValueRange ends =
+        e_.loop(zero, second_length, one, {low, middle, e_.sub(middle, one), last},
+                [&](mlir::Value k, mlir::ValueRange next) {
+                  const mlir::Value i = next[0], j = next[1], p = next[2], q = next[3];
+                  const Parts x = load(from, i), y = load(from, j), u = load(from, p), v = load(from, q);
+                  const mlir::Value take_x = before(x, y), take_v = before(u, v);
+                  store(choose(take_x, x, y), to, e_.add(low, k));
+                  store(choose(take_v, v, u), to, e_.sub(last, k));
+                  return llvm::SmallVector<mlir::Value>{
+                      e_.select(take_x, e_.add(i, one), i), e_.select(take_x, j, e_.add(j, one)),
+                      e_.select(take_v, p, e_.sub(p, one)), e_.select(take_v, e_.sub(q, one), q)};
+                });
+    // The rest of a longer first run, with what is left of the second one.
+    e_.loop(second_length, first_length, one, {ends[0], ends[1]}, [&](mlir::Value k, mlir::ValueRange next) {
+      const mlir::Value i = next[0], j = next[1];
+      const Parts x = load(from, i), y = load(from, e_.min(j, last));
+      const mlir::Value left = either(e_.less(last, j), before(x, y));
+      store(choose(left, x, y), to, e_.add(low, k));
+      return llvm::SmallVector<mlir::Value>{e_.select(left, e_.add(i, one), i),
+                                            e_.select(left, j, e_.add(j, one))};
     });
   });
 }
