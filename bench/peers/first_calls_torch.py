@@ -51,24 +51,28 @@ for network in networks:
         steps.workload(name)(network)
 
 
-def first_call(network):
-    """The main function of a new process: prints its numbers."""
-    torch.set_num_threads(steps.THREADS)
-    make, inputs = networks[network]
-    net, calls = make().eval(), inputs()
+def first_calls(net, calls):
+    """Seconds."""
     with torch.inference_mode():
         begin = time.perf_counter()
         if steps.COMPILED:
             net = torch.compile(net)
         for call in calls:
             net(*call)
-        seconds = time.perf_counter() - begin
+        return time.perf_counter() - begin
+
+
+def print_first_calls(network, seconds_of):
+    """The main function of a new process: prints its numbers."""
+    torch.set_num_threads(steps.THREADS)
+    make, inputs = networks[network]
+    seconds = seconds_of(make().eval(), inputs())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"min_us": seconds * 1e6, "peak_rss_mib": peak}))
 
 
-def in_new_process(name):
-    command = [sys.executable, __file__, "--first-call", steps.workloads[name]]
+def in_new_process(program, name):
+    command = [sys.executable, program, "--first-call", steps.workloads[name]]
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": cache}
         runs = 2 if steps.COMPILED and name.endswith("_cached") else 1
@@ -77,8 +81,13 @@ def in_new_process(name):
     return json.loads(output)
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--first-call"]:
-        first_call(sys.argv[2])
+def main(arguments, program, peer, description, seconds_of):
+    """Of a program that measures `seconds_of` the network and its calls."""
+    if arguments[1:2] == ["--first-call"]:
+        print_first_calls(arguments[2], seconds_of)
     else:
-        steps.run("PyTorch, compiled" if steps.COMPILED else "PyTorch", __doc__, in_new_process)
+        steps.run(peer, description, lambda name: in_new_process(program, name))
+
+
+if __name__ == "__main__":
+    main(sys.argv, __file__, "PyTorch, compiled" if steps.COMPILED else "PyTorch", __doc__, first_calls)
