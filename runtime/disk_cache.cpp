@@ -75,7 +75,7 @@ bool DiskCache::enabled() {
   const bool may_create = options_.mode == Mode::read_write;
   std::string problem = cache_folder::prepare(options_.folder, may_create, options_.trusted_owner);
   if (!problem.empty() && (may_create || ::access(options_.folder.c_str(), F_OK) == 0))
-    warn_once("cache folder",
+    warn_once("cache folder " + options_.folder,  // there are two: Kiln's own kernels, and the user's
               fmt::format("the folder of compiled kernels {} is not used: {}", options_.folder, problem));
   state_.store(problem.empty() ? State::usable : State::unusable, std::memory_order_release);
   return problem.empty();
@@ -112,7 +112,7 @@ std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::
       return std::move(d.contents.payload);
     }
   }
-  warn_once("cache entry",
+  warn_once("cache entry in " + options_.folder,
             fmt::format("the cached kernel {} is not used: {}. It is compiled again.", path, problem));
   log_line(LogCategory::cache, "bad {}: {}", key.hex(), problem);
   if (options_.mode == Mode::read_write) ::unlink(path.c_str());
