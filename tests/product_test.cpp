@@ -139,6 +139,24 @@ TEST_CASE("products of few rows") {
   for (const Tensor& product : products) CHECK(same_bits(product, expected));
 }
 
+// Fewer than 16 results: sums of products, where the elements of a column are a few apart.
+TEST_CASE("products of few columns by the order of a reduction") {
+  const std::int64_t k = GENERATE(1, 17, 64, 1100), n = GENERATE(2, 3, 4, 5, 7);
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i32);
+  CAPTURE(k, n, name_of(dtype));
+  const double range = dtype == DType::i32 ? 9 : 1;
+  const Tensor x = random::uniform(-range, range, {2, k}).astype(dtype),
+               y = random::uniform(-range, range, {k, n}).astype(dtype);
+  const Tensor got =
+      everywhere([](F& f, const Tensors& in) { return Tensors{f.dot(in[0], in[1])}; }, {x, y})[0];
+  for (std::int64_t j = 0; j < n; ++j) {
+    const auto column = [j](const Tensor& t) {
+      return t.slice_axis({.axis = 1, .begin = j, .end = j + 1}).copy();
+    };
+    CHECK(same_bits(column(got), F::dot(x, column(y))));
+  }
+}
+
 TEST_CASE("batches of products of few rows") {
   // Both ways that B can lie; of more rows it is packed.
   const std::int64_t m = GENERATE(1, 5, 8, 15), n = GENERATE(7, 33, 112), k = GENERATE(3, 530);

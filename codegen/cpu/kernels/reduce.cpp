@@ -204,8 +204,9 @@ std::string Reduction::key() const {
                      : prefetch_bytes > 0 ? fmt::format("along far={}", prefetch_bytes)
                                           : "along",
                      lanes);
-  for (std::int64_t s : steps)
-    key += register_tree ? fmt::format(",{}", s) : std::to_string(along_reduced ? stride_class(s) : 2);
+  for (auto [i, s] : llvm::enumerate(steps))
+    key += register_tree || loads_between(i) ? fmt::format(",{}", s)
+                                             : std::to_string(along_reduced ? stride_class(s) : 2);
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
 }
 

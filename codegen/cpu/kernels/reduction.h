@@ -31,6 +31,12 @@ struct Reduction {
   std::size_t first_output;               // access
 
   std::string key() const;
+  /// Whether the elements of leaf i that lanes read are a few apart, a distance that is built in: loading all
+  /// between them takes less than a load for each lane.
+  bool loads_between(std::size_t i) const {
+    return along_reduced && steps[i] > 1 && steps[i] <= lanes / 2 && steps[i] <= most_loads_between;
+  }
+  static constexpr std::int64_t most_loads_between = 4;
   bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };

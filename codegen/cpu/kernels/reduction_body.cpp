@@ -52,6 +52,9 @@ mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std
       return e.load(here, leaf.dtype, lanes, mask);
     }
     default:
+      if (red.loads_between(i) && lanes > 1)
+        return e.load_every(e.element(base, e.mul(r, e.index(red.steps[i])), leaf.dtype), red.steps[i],
+                            leaf.dtype, lanes, mask);
       return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
                       lanes, mask);
   }
