@@ -101,13 +101,15 @@ void Packer::emit(KernelBuilder& e, const Part& part) const {
       over_columns([&](const Column& column, bool whole) { pack_row(e, part, column, whole, k); });
     });
   over_columns([&](const Column& column, bool whole) {
-    mlir::Value rest = part.from;
-    if (neighbours == Neighbours::elements && lanes > 1) {
-      const mlir::Value side = e.index(lanes), length = e.sub(part.to, part.from);
-      rest = e.add(part.from, e.mul(e.div(length, side), side));
-      e.loop(part.from, rest, side, [&](mlir::Value k) { pack_square(e, part, column, whole, k); });
-    }
-    e.loop(rest, part.to, one, [&](mlir::Value k) { pack_row(e, part, column, whole, k); });
+    const auto by_rows = [&] {
+      e.loop(part.from, part.to, one, [&](mlir::Value k) { pack_row(e, part, column, whole, k); });
+    };
+    if (neighbours != Neighbours::elements || lanes == 1) return by_rows();
+    const mlir::Value side = e.index(lanes), last = e.sub(part.to, side);
+    e.when(e.less(last, part.from), by_rows, [&] {  // the last square overlaps the one before it
+      e.loop(part.from, part.to, side,
+             [&](mlir::Value k) { pack_square(e, part, column, whole, e.min(k, last)); });
+    });
   });
 }
 
