@@ -83,21 +83,15 @@ class FusionPlanner {
       const std::size_t node = index_.lookup(pack), group = group_of_[i];
       if (!pack->hasOneUse())
         remark(group, node, "its value has other users");
-      else if (ir::ranked(pack.getX()).getRank() > 2 && !reads_unpacked(dot, pack))
+      else if (ir::ranked(pack.getX()).getRank() > 2 && !packs_in_product(pack))
         remark(group, node, "it packs a batch of matrices");
       else
         merge(group_of_[node], group);
     }
   }
 
-  /// Whether a batch of products reads B where it lies. A kernel that packs B itself has one B.
-  bool reads_unpacked(ir::PackedDotOp dot, ir::PackOp pack) const {
-    const mlir::RankedTensorType result = ir::ranked(dot.getResult());
-    return view_analysis_.view(pack.getX()).is_contiguous() &&
-           target_.multiplies_unpacked(result.getShape().drop_back().back(), result.getShape().back(),
-                                       ir::ranked(pack.getResult()).getShape().back(),
-                                       result.getElementTypeBitWidth(),
-                                       pack.getKind() != ir::PackKind::transposed);
+  bool packs_in_product(ir::PackOp pack) const {
+    return target_.packs_in_products() && view_analysis_.view(pack.getX()).is_contiguous();
   }
 
   /// Packs of the same weights share a kernel, which reads them once. One that is `prepackable` joins none

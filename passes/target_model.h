@@ -30,11 +30,9 @@ class TargetModel {
   /// reuses the weights well by itself, and its result is still in a cache when it is needed.
   virtual std::int64_t max_merged_rows() const = 0;
 
-  /// Whether a product of `rows` by `columns` elements is faster with B as it lies than packed into panels of
-  /// `panel` columns: so few rows use each element. `by_rows`: the elements of a row of B are next to each
-  /// other, otherwise those of a column.
-  virtual bool multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel, unsigned bits,
-                                   bool by_rows) const = 0;
+  /// Whether the kernel of a batch of products takes each B as it lies: it reads it there, or packs it
+  /// itself.
+  virtual bool packs_in_products() const = 0;
 
   /// The most points of a pooling window whose accumulators one contraction's tile can hold.
   virtual std::int64_t max_window_points() const = 0;

@@ -158,7 +158,7 @@ TEST_CASE("products of few columns by the order of a reduction") {
 }
 
 TEST_CASE("batches of products of few rows") {
-  // Both ways that B can lie; of more rows it is packed.
+  // Both ways that B can lie.
   const std::int64_t m = GENERATE(1, 5, 8, 15), n = GENERATE(7, 33, 112), k = GENERATE(3, 530);
   const bool transposed = GENERATE(false, true);
   CAPTURE(m, n, k, transposed);
@@ -174,6 +174,40 @@ TEST_CASE("batches of products of few rows") {
     const Tensor left = matrix(joined(x), i), right = matrix(joined(y), i);
     const Tensor product = F::dot(left, transposed ? right.T().copy() : right);
     CHECK(same_bits(matrix(got, i), F::relu(product + b)));
+  }
+}
+
+// Tiles of some rows read a B that stays in L2 where it lies; otherwise, and where the elements of a column
+// are neighbours, each product of a batch packs its own. Without rows, columns or a batch nothing is
+// computed.
+TEST_CASE("batches of products of more rows") {
+  struct Batch {
+    std::int64_t count, m, k, n;
+  };
+  const auto size = GENERATE(
+      Batch{2, 15, 3, 7}, Batch{3, 17, 40, 69}, Batch{2, 18, 530, 80}, Batch{1, 33, 20, 16},
+      Batch{5, 28, 64, 64}, Batch{2, 200, 37, 19}, Batch{2, 16, 530, 140}, Batch{2, 410, 30, 33},
+      Batch{3, 30, 9, 1}, Batch{2, 29, 530, 8}, Batch{0, 20, 4, 5}, Batch{2, 20, 0, 5}, Batch{2, 20, 4, 0});
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32);
+  CAPTURE(size.count, size.m, size.k, size.n, name_of(dtype));
+  const double range = dtype == DType::i32 ? 9 : 1;
+  const Tensor x = random::uniform(-range, range, {size.count, size.m, size.k}).astype(dtype),
+               y = random::uniform(-range, range, {size.count, size.k, size.n}).astype(dtype);
+  const auto turned = [](const Tensor& t) { return nd::transpose(t, {0, 2, 1}).copy(); };
+  const Tensors products = everywhere(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.batch_dot(in[0], in[2]), f.batch_dot(in[1], in[2], {.transpose_a = true}),
+                       f.relu(f.batch_dot(in[0], in[3], {.transpose_b = true}) + 1),
+                       f.batch_dot(in[1], in[3], {.transpose_a = true, .transpose_b = true})};
+      },
+      {x, turned(x), y, turned(y)});
+  const bool in_f64 = dtype == DType::f64 || dtype == DType::i32;
+  const DType wide = in_f64 ? DType::f64 : DType::f32;
+  for (std::int64_t i = 0; i < size.count; ++i) {
+    const Tensor left = matrix(x, i).astype(wide), right = matrix(y, i).astype(wide);
+    const Tensor expected = (in_f64 ? dot<double>(left, right) : dot<float>(left, right)).astype(dtype);
+    for (const std::size_t p : {0U, 1U, 3U}) CHECK(same_bits(matrix(products[p], i), expected));
+    CHECK(same_bits(matrix(products[2], i), F::relu(expected + 1)));
   }
 }
 

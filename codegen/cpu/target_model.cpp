@@ -49,6 +49,9 @@ bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t
          images * channels * places * (bits / 8) > choices::transposed_image_bytes(machine_);
 }
 
+// Scalar code packs two columns, for which a kernel with more in it does not pay.
+bool CpuTargetModel::packs_in_products() const { return lanes_ > 1; }
+
 std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }
 
 // The narrowest tiles have four rows.

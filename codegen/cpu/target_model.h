@@ -18,8 +18,7 @@ class CpuTargetModel final : public passes::TargetModel {
   bool multiplies_channels_first(std::int64_t images, std::int64_t channels, std::int64_t places,
                                  std::int64_t filters, unsigned bits) const override;
   std::int64_t max_merged_rows() const override;
-  bool multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel, unsigned bits,
-                           bool by_rows) const override;
+  bool packs_in_products() const override;
   std::int64_t max_window_points() const override;
   std::int64_t min_row_fusion_bytes() const override;
 

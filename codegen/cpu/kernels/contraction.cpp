@@ -19,11 +19,12 @@ constexpr ParamNames names{"k_extent",
                            "rows",
                            "tiles_of_axis",
                            "larger_tiles",
-                           "row_tiles",
                            "block_row_tiles",
                            "column_tiles",
                            "block_column_tiles",
                            "column_blocks",
+                           "product_row_tiles",
+                           "product_row_blocks",
                            "column_tiles_of_group",
                            "lhs_offset",
                            "lhs_group_stride",
@@ -62,15 +63,20 @@ class Emitter {
     if (plan_.one_chunk && plan_.rolls_epilogue) sums_ = e.stack(wide(), plan_.tile_elements());
     // Consecutive tasks of one column block reuse its packed B; where A is packed, too, those of one row
     // block its packed A.
-    const Value column_blocks = params_["column_blocks"], one = e.index(1), none = e.index(-1);
-    const Value row_blocks = e.div(e.add(params_["row_tiles"], e.sub(params_["block_row_tiles"], one)),
-                                   params_["block_row_tiles"]);
+    const Value column_blocks = params_["column_blocks"], row_blocks = params_["product_row_blocks"],
+                one = e.index(1), none = e.index(-1);
     const Value inner_blocks = plan_.column_block_outer ? row_blocks : column_blocks;
     e.loop(args_.begin, args_.end, one, none,
            [&](Value task, mlir::ValueRange last) -> llvm::SmallVector<Value> {
              const Value outer = e.div(task, inner_blocks), inner = e.rem(task, inner_blocks);
              is_new_outer_block_ = e.less(last[0], outer);
-             plan_.column_block_outer ? compute(inner, outer) : compute(outer, inner);
+             if (!plan_.column_block_outer)
+               compute(outer, inner);
+             else if (plan_.packs_batch)
+               compute(e.add(e.mul(e.div(outer, column_blocks), row_blocks), inner),
+                       e.rem(outer, column_blocks));
+             else
+               compute(inner, outer);
              return {outer};
            });
   }
@@ -94,8 +100,17 @@ class Emitter {
 
   /// One task.
   void compute(Value row_block, Value column_block) {
-    first_row_tile_ = e.mul(row_block, params_["block_row_tiles"]);
-    end_row_tile_ = e.min(e.add(first_row_tile_, params_["block_row_tiles"]), params_["row_tiles"]);
+    const Value block = params_["block_row_tiles"], tiles = params_["product_row_tiles"];
+    if (plan_.packs_batch) {
+      const Value product = e.div(row_block, params_["product_row_blocks"]), first = e.mul(product, tiles);
+      first_row_tile_ = e.add(first, e.mul(e.rem(row_block, params_["product_row_blocks"]), block));
+      end_row_tile_ = e.min(e.add(first_row_tile_, block), e.add(first, tiles));
+      product_rhs_ = e.element(rhs_, outer_.rhs_offset(e, outer_.index(e, product)), tile_.dtype);
+    } else {
+      first_row_tile_ = e.mul(row_block, block);
+      end_row_tile_ = e.min(e.add(first_row_tile_, block), tiles);
+      product_rhs_ = rhs_;
+    }
     first_column_tile_ = e.mul(column_block, params_["block_column_tiles"]);
     end_column_tile_ =
         e.min(e.add(first_column_tile_, params_["block_column_tiles"]), params_["column_tiles"]);
@@ -127,7 +142,7 @@ class Emitter {
     const Value column = e.mul(first_column_tile_, e.index(plan_.tile.width())),
                 stride = params_["rhs_column_stride"];
     plan_.packer->emit(
-        e, {.in = e.element(rhs_, e.mul(column, stride), tile_.dtype),
+        e, {.in = e.element(product_rhs_, e.mul(column, stride), tile_.dtype),
             .out = packed_,
             .columns = e.sub(params_["columns"], column),
             .panels = e.mul(e.sub(end_column_tile_, first_column_tile_), e.index(plan_.size.panels)),
@@ -324,7 +339,7 @@ class Emitter {
             ? e.element(copies_, e.sub(e.mul(row_tile.number, e.index(plan_.copy_elements())), from),
                         tile_.dtype)
             : row_tile.lhs;
-    const Value rhs = e.element(panels_, rhs_offset_, tile_.dtype);
+    const Value rhs = plan_.packer ? panels_ : e.element(panels_, rhs_offset_, tile_.dtype);
     llvm::SmallVector<Value> panels{rhs};
     while (static_cast<int>(panels.size()) < plan_.size.panels)
       panels.push_back(e.element(panels.back(), panel_stride_, tile_.dtype));
@@ -488,7 +503,8 @@ class Emitter {
   const OuterAxes outer_;
   Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, sums_, copies_, packed_, strips_;
   // Of the task.
-  Value is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_, end_column_tile_;
+  Value product_rhs_, is_new_outer_block_, first_row_tile_, end_row_tile_, first_column_tile_,
+      end_column_tile_;
   // Of the column tile.
   Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
   llvm::SmallVector<Value> masks_;  // of its columns, where the code is for any number of them
@@ -531,11 +547,12 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
                                  {"rows", sizes.rows},
                                  {"tiles_of_axis", sizes.tiles_of_axis},
                                  {"larger_tiles", sizes.larger_tiles},
-                                 {"row_tiles", sizes.row_tiles},
                                  {"block_row_tiles", sizes.block_row_tiles},
                                  {"column_tiles", sizes.column_tiles},
                                  {"block_column_tiles", sizes.block_column_tiles},
                                  {"column_blocks", sizes.column_blocks},
+                                 {"product_row_tiles", sizes.product_row_tiles},
+                                 {"product_row_blocks", sizes.row_blocks_of_product()},
                                  {"column_tiles_of_group", p.panels / plan.size.panels},
                                  {"lhs_offset", p.lhs.offset},
                                  {"lhs_group_stride", p.lhs_group},

@@ -18,7 +18,7 @@ struct Contraction {
   };
   std::optional<Unpacked> unpacked;
   Dims lhs_strides;  ///< of A along the result's axes but the columns, in elements
-  Dims rhs_strides;  ///< of packed B; not 0 along the batch
+  Dims rhs_strides;  ///< of B, packed or not; not 0 along the batch
   /// The order of the rows' axes in tiles, if it is not that of the result.
   Dims row_order;
   /// Where the epilogue pools the result (ir/windows.h): A's offset of each point of a window; strides are

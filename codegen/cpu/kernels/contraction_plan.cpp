@@ -13,13 +13,6 @@ namespace {
 
 using llvm::divideCeilSigned;
 
-/// The rows a tile may have, if `limit` of them may map to the same L1 set.
-int rows_without_conflicts(std::int64_t row_bytes, int limit) {
-  const std::int64_t page = 4096,
-                     places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
-  return static_cast<int>(std::min<std::int64_t>(limit * places, tuning::most_tile_rows));
-}
-
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
 /// groups of `m` rows each; `whole`: a tile has only whole row groups.
 struct LargestTile {
@@ -28,7 +21,8 @@ struct LargestTile {
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
                          int vectors, bool whole, const CpuTarget& target) {
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
-    return std::min(Tile::most_rows(target, joined * vectors), rows_without_conflicts(row_bytes, limit));
+    return std::min(Tile::most_rows(target, joined * vectors),
+                    Tile::rows_without_conflicts(row_bytes, limit));
   };
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
@@ -82,7 +76,10 @@ bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& tar
 /// Tasks of a kernel that packs B itself.
 void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuTarget& target,
                    ContractionSizes& sizes) {
-  const std::int64_t column_block_bytes = choices::packed_block_bytes(*target.machine);
+  const std::int64_t column_block_bytes = plan.packs_batch
+                                              ? choices::small_packed_block_bytes(*target.machine)
+                                              : choices::packed_block_bytes(*target.machine),
+                     products = sizes.row_tiles / std::max<std::int64_t>(sizes.product_row_tiles, 1);
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
   const std::int64_t tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
@@ -93,11 +90,10 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuT
     return std::max<std::int64_t>(divideCeilSigned(rows, plan.size.rows()), 1);
   };
   sizes.block_row_tiles = std::clamp<std::int64_t>(
-      sizes.row_tiles, 1,
+      sizes.product_row_tiles, 1,
       row_tiles_of(plan.packs_lhs ? tuning::most_packed_rows : tuning::most_rows_per_packing));
   while (sizes.block_row_tiles > row_tiles_of(2 * tuning::least_rows_per_packing) &&
-         divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_blocks <
-             tuning::least_packing_tasks)
+         products * sizes.row_blocks_of_product() * sizes.column_blocks < tuning::least_packing_tasks)
     sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
   sizes.scratch_bytes = sizes.block_column_tiles * tile_bytes;
   if (plan.packs_lhs) sizes.scratch_bytes += sizes.block_row_tiles * plan.strip_elements() * element_bytes;
@@ -152,7 +148,7 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
 
 std::string ContractionPlan::key() const {
   return fmt::format(
-      "{} rows={}{}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}",
+      "{} rows={}{}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}{}",
       name_of(tile.dtype), generic ? "any/" : "", size.row_groups.key(), size.rows_per_group, size.panels,
       vectors_per_panel, tile.lanes,
       any_columns       ? "/any"
@@ -170,12 +166,17 @@ std::string ContractionPlan::key() const {
       : copies_lhs ? "+copied"
                    : "+",
       one_chunk && rolls_epilogue ? " rolled" : "", outer_count, collapses_outer ? " runs-on" : "",
-      column_block_outer ? " by-block" : "", prefetch_rhs ? " shares" : "", prefetch_lhs ? " streams" : "",
-      prefetch_epilogue ? " end" : "");
+      column_block_outer ? " by-block" : "", packs_batch ? " batch" : "", prefetch_rhs ? " shares" : "",
+      prefetch_lhs ? " streams" : "", prefetch_epilogue ? " end" : "");
+}
+
+std::int64_t ContractionSizes::row_blocks_of_product() const {
+  return divideCeilSigned(product_row_tiles, block_row_tiles);
 }
 
 std::int64_t ContractionSizes::tasks() const {
-  return divideCeilSigned(row_tiles, block_row_tiles) * column_blocks;
+  if (product_row_tiles == 0) return 0;
+  return row_tiles / product_row_tiles * row_blocks_of_product() * column_blocks;
 }
 
 std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue,
@@ -203,8 +204,10 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       !generic && !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
       p.lhs_elements * element_bytes > choices::block_lhs_bytes(machine) &&
       all_rows * ContractionPlan::copied_row_stride * element_bytes <= choices::copy_bytes(machine) &&
-      rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
+      Tile::rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
           std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
+  const bool packs_batch =
+      p.unpacked && llvm::any_of(sizes.rhs_strides, [](std::int64_t s) { return s != 0; });
   const bool packs_lhs = !pools && row_stride == 1 && reads_evicted_lines(p, dtype, target);
   if (generic && (pools || packs_lhs || !p.k_offsets.empty())) return std::nullopt;
   const LargestTile largest =
@@ -272,10 +275,12 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       .table_operand = operands,
       .scratch_operand = operands + !p.k_offsets.empty(),
       .packer = {},
-      .packs_lhs = packs_lhs};
+      .packs_lhs = packs_lhs,
+      .packs_batch = packs_batch};
   if (p.unpacked)
     plan.packer =
         Packer{dtype, lanes, Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
+  sizes.product_row_tiles = packs_batch ? sizes.tiles_of_axis : sizes.row_tiles;
   plan.packer ? split_packing(p, plan, target, sizes) : split_packed(p, plan, machine, sizes);
   if (!one_chunk)
     sizes.scratch_bytes += sizes.block_row_tiles * sizes.block_column_tiles * plan.tile_elements() *

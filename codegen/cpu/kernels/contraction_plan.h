@@ -47,6 +47,7 @@ struct ContractionPlan {
   int lhs_operand, rhs_operand, table_operand, scratch_operand;
   std::optional<Packer> packer;  // of B, if it is not packed yet
   bool packs_lhs;                // the kernel packs A, too
+  bool packs_batch;              // each product of a batch has a B of its own to pack
 
   /// No more than those that EvenRows::append repeats where rows are missing.
   static constexpr int generic_rows = 4;
@@ -86,8 +87,11 @@ struct ContractionSizes {
   std::int64_t tiles_of_axis = 0, larger_tiles = 0, row_tiles = 0, column_tiles = 0;
   std::int64_t epilogue_rows = 0;  // extent of the epilogue's last axis, for ContractionPlan::collapses_outer
   std::int64_t block_row_tiles = 1, block_column_tiles = 1, column_blocks = 1;
+  /// Row tiles that share a B which the kernel packs: those of a product. No row block has tiles of two.
+  std::int64_t product_row_tiles = 0;
   std::int64_t scratch_bytes = 0;
 
+  std::int64_t row_blocks_of_product() const;
   std::int64_t tasks() const;
 };
 

@@ -40,9 +40,6 @@ Contraction contraction_of(ir::PackedDotOp root) {
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
   const Contraction contraction = contraction_of(root);
   if (auto launch = launch_few_rows(fusion, root.getResult(), contraction, target)) return *launch;
-  if (contraction.unpacked &&
-      llvm::any_of(contraction.rhs_strides, [](std::int64_t stride) { return stride != 0; }))
-    fail_internal("a kernel packs a batch of matrices");
   return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
 

@@ -1,20 +1,22 @@
-// Products of so few rows that each element of B is used by one tile: packing B would take longer than
-// multiplying by it, so registers are loaded from B itself. A task is a part of the columns for all rows.
-// Where columns are neighbours in memory, a register of them is loaded for each k. Where the elements of a
-// column are (a matrix times a vector), a square of as many columns as lanes and as many k is transposed in
-// registers.
+// Products that read B where it lies, since packing it would take as long as multiplying by it: those of so
+// few rows that one tile uses each element, and those of a B that stays in L2. A task is a part of the
+// columns for a block of rows. Where columns are neighbours in memory, a register of them is loaded for each
+// k. Where the elements of a column are (a matrix times a vector), a square of as many columns as lanes and
+// as many k is transposed in registers; of these there is one row tile.
 #include "codegen/cpu/kernels/few_rows_product.h"
 
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/pack.h"
 #include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/even_rows.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/outer_axes.h"
 #include "codegen/cpu/loops/tile.h"
-#include "codegen/cpu/target_model.h"
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
+
+#include <algorithm>
 
 namespace kiln::codegen {
 namespace {
@@ -22,10 +24,10 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"k_extent",       "columns",      "lhs_offset",
-                           "lhs_row_stride", "lhs_k_stride", "rhs_column_stride",
-                           "rhs_k_stride",   "rhs_prefetch", "tiles"};
-/// Those of the batch's axes follow.
+constexpr ParamNames names{"k_extent",     "columns",         "lhs_offset",        "row_tiles",
+                           "larger_tiles", "block_row_tiles", "row_blocks",        "lhs_k_stride",
+                           "rhs_k_stride", "rhs_prefetch",    "rhs_column_stride", "tiles"};
+/// Those of A's rows (EvenRows) and of the batch's axes follow.
 using Params = KernelParams<names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
@@ -33,22 +35,25 @@ enum class LastTile { whole, part, only };
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
-  Tile tile;
+  Tile tile;      // as high and as wide as tiles are
+  TileRows rows;  // heights
+  bool one_row_tile;
   bool transposes;  // squares of B
   int lhs_k_class;  // stride_class
   bool one_chunk;
   bool has_rest;  // of k after the last square
   LastTile last_tile;
+  int last_vectors;  // of the last tile
   std::size_t batch_axes;
   int lhs_operand, rhs_operand;
 
   std::string key() const {
-    return fmt::format("{} rows={} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
-                       tile.rows, tile.vectors, tile.lanes, transposes ? " transposes" : "", batch_axes,
-                       lhs_operand, rhs_operand, lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+",
-                       has_rest ? " rest" : "",
+    return fmt::format("{} rows={}{} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
+                       rows.key(), one_row_tile ? "" : "+", tile.vectors, tile.lanes,
+                       transposes ? " transposes" : "", batch_axes, lhs_operand, rhs_operand,
+                       lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+", has_rest ? " rest" : "",
                        last_tile == LastTile::whole  ? ""
-                       : last_tile == LastTile::part ? " part"
+                       : last_tile == LastTile::part ? fmt::format(" part={}", last_vectors)
                                                      : " only");
   }
 };
@@ -62,25 +67,29 @@ class Emitter {
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        batch_(e, args.params, Params::size, plan.batch_axes) {}
+        lhs_rows_(e, args.params, Params::size),
+        batch_(e, args.params, Params::end<EvenRows::Params>(1), plan.batch_axes) {}
 
   void run() {
     const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
-    const Value rhs = e.buffer(args_.buffers, plan_.rhs_operand), width = e.index(tile_.width()),
+    const Value rhs = e.buffer(args_.buffers, plan_.rhs_operand), width = e.index(plan_.tile.width()),
                 tiles = params_["tiles"];
-    lhs_row_stride_ = params_["lhs_row_stride"];
     lhs_k_stride_ = params_["lhs_k_stride"];
     rhs_k_stride_ = params_["rhs_k_stride"];
     column_stride_ = params_["rhs_column_stride"];
     rhs_prefetch_ = params_["rhs_prefetch"];
     if (plan_.batch_axes == 0) choose_product(lhs, rhs, {});
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
+      if (!plan_.one_row_tile) {
+        first_row_tile_ = e.mul(e.rem(task, params_["row_blocks"]), params_["block_row_tiles"]);
+        task = e.div(task, params_["row_blocks"]);
+      }
       if (plan_.batch_axes > 0) choose_product(lhs, rhs, e.div(task, tiles));
       first_column_ = e.mul(plan_.batch_axes > 0 ? e.rem(task, tiles) : task, width);
       columns_ = e.sub(params_["columns"], first_column_);
       rhs_ = e.element(product_rhs_, e.mul(first_column_, column_stride_), tile_.dtype);
-      const std::function<void()> whole = [&] { compute(true); }, part = [&] { compute(false); };
+      const std::function<void()> whole = [&] { each_row_tile(true); }, part = [&] { each_row_tile(false); };
       if (plan_.last_tile == LastTile::whole)
         whole();
       else if (plan_.last_tile == LastTile::only)
@@ -95,38 +104,48 @@ class Emitter {
   void choose_product(Value lhs, Value rhs, Value number) {
     llvm::SmallVector<Value> index;
     if (plan_.batch_axes > 0) index = batch_.index(e, number);
-    lhs = e.element(lhs, batch_.lhs_offset(e, index), tile_.dtype);
-    rows_.clear();
-    for (int r = 0; r < tile_.rows; ++r)
-      rows_.push_back(e.element(lhs, e.mul(e.index(r), lhs_row_stride_), tile_.dtype));
+    product_lhs_ = e.element(lhs, batch_.lhs_offset(e, index), tile_.dtype);
     product_rhs_ = e.element(rhs, batch_.rhs_offset(e, index), tile_.dtype);
     epilogue_.prepare(e, args_, batch_.end(), index);
   }
 
-  /// The tile; its columns from `columns_` on are missing unless it is `whole`.
-  void compute(bool whole) {
-    masks_.clear();
-    for (int v = 0; v < tile_.vectors; ++v)
-      masks_.push_back(whole ? Value()
-                             : e.mask_below(e.sub(columns_, e.index(v * tile_.lanes)), tile_.lanes));
+  /// The tiles of a task; its columns from `columns_` on are missing unless it is `whole`.
+  void each_row_tile(bool whole) {
+    tile_.vectors = whole ? plan_.tile.vectors : plan_.last_vectors;
+    masks_.assign(static_cast<std::size_t>(tile_.vectors), Value());
+    if (!whole)
+      masks_.back() =
+          e.mask_below(e.sub(columns_, e.index(std::int64_t{tile_.vectors - 1} * tile_.lanes)), tile_.lanes);
+    const auto compute_at = [&](Value first, int rows) {
+      tile_.rows = rows;
+      compute(first);
+    };
+    if (plan_.one_row_tile) return compute_at(e.index(0), plan_.rows.most);
+    const Value end = e.add(first_row_tile_, params_["block_row_tiles"]);
+    e.loop(first_row_tile_, e.min(end, params_["row_tiles"]), e.index(1),
+           [&](Value tile) { plan_.rows.emit(e, tile, params_["larger_tiles"], compute_at); });
+  }
+
+  void compute(Value first_row) {
+    lhs_ = e.byte_offset(product_lhs_, e.mul(first_row, lhs_rows_.distance()));
     const auto over = [&](Value from, Value to) {
       return plan_.transposes ? by_squares(from, to) : by_rows(from, to);
     };
     const auto sums = tile_.sum_over_chunks(e, params_["k_extent"], plan_.one_chunk, over);
     for (int r = 0; r < tile_.rows; ++r)
       for (int v = 0; v < tile_.vectors; ++v)
-        epilogue_.store(e, tile_.value(e, sums[static_cast<std::size_t>(r * tile_.vectors + v)]), e.index(r),
-                        e.add(first_column_, e.index(v * tile_.lanes)), tile_.lanes,
-                        masks_[static_cast<std::size_t>(v)]);
+        epilogue_.store(e, tile_.value(e, sums[static_cast<std::size_t>(r * tile_.vectors + v)]),
+                        e.add(first_row, e.index(r)), e.add(first_column_, e.index(v * tile_.lanes)),
+                        tile_.lanes, masks_[static_cast<std::size_t>(v)]);
   }
 
-  Value lhs_at(int row, Value k) {
-    return e.element(rows_[static_cast<std::size_t>(row)],
-                     plan_.lhs_k_class == 1 ? k : e.mul(k, lhs_k_stride_), tile_.dtype);
-  }
+  /// A's offset at k.
+  Value lhs_offset(Value k) { return plan_.lhs_k_class == 1 ? k : e.mul(k, lhs_k_stride_); }
 
   llvm::SmallVector<Value> by_rows(Value from, Value to) {
-    return tile_.emit(e, from, to, [&](Value k) {
+    const Value step = plan_.lhs_k_class == 1 ? e.index(1) : lhs_k_stride_;
+    const auto rows = lhs_rows_.pointers(e, e.element(lhs_, lhs_offset(from), tile_.dtype), tile_.rows);
+    return tile_.emit(e, from, to, rows, [&](Value k, Tile::Carried& at) {
       Tile::Operands operands;
       const Value row = e.element(rhs_, e.mul(k, rhs_k_stride_), tile_.dtype);
       for (int v = 0; v < tile_.vectors; ++v)
@@ -134,12 +153,16 @@ class Emitter {
                                       tile_.lanes, masks_[static_cast<std::size_t>(v)]));
       e.prefetch(e.element(row, rhs_prefetch_, tile_.dtype),
                  tile_.width() * static_cast<std::int64_t>(size_of(tile_.dtype)));
-      operands.lhs_address = [this, k](int r) { return lhs_at(r, k); };
+      operands.lhs_address = [this, pointers = at](int r) { return lhs_rows_.address(e, pointers, r); };
+      for (Value& pointer : at) pointer = e.element(pointer, step, tile_.dtype);
       return operands;
     });
   }
 
   llvm::SmallVector<Value> by_squares(Value from, Value to) {
+    rows_.clear();
+    for (int r = 0; r < tile_.rows; ++r)
+      rows_.push_back(e.byte_offset(lhs_, e.mul(e.index(r), lhs_rows_.distance())));
     const Value side = e.index(tile_.lanes), whole = e.add(from, e.mul(e.div(e.sub(to, from), side), side));
     const auto add = [&](Value begin, Value end, mlir::ValueRange before, Value last_k) {
       const mlir::ValueRange sums = e.loop(begin, end, side, before, [&](Value k, mlir::ValueRange before) {
@@ -164,7 +187,8 @@ class Emitter {
     llvm::SmallVector<Value> square;
     for (int lane = 0; lane < tile_.lanes; ++lane) {
       // A missing column is read where the last one is, which may lie before the register's first.
-      const Value number = masks_.front() == Value() ? e.index(lane) : e.min(e.index(lane), last);
+      const Value number =
+          masks_[static_cast<std::size_t>(v)] == Value() ? e.index(lane) : e.min(e.index(lane), last);
       const Value column = e.element(first, e.mul(number, column_stride_), tile_.dtype);
       square.push_back(e.load(column, tile_.dtype, tile_.lanes, mask));
     }
@@ -172,7 +196,9 @@ class Emitter {
       for (int r = 0; r < tile_.rows; ++r) {
         Value& sum = sums[static_cast<std::size_t>(r * tile_.vectors + v)];
         const Value at = e.add(k, e.index(static_cast<std::int64_t>(i)));
-        const Value lhs = e.load_scalar(lhs_at(r, last_k ? e.min(at, last_k) : at), tile_.dtype);
+        const Value lhs = e.load_scalar(e.element(rows_[static_cast<std::size_t>(r)],
+                                                  lhs_offset(last_k ? e.min(at, last_k) : at), tile_.dtype),
+                                        tile_.dtype);
         const Value next = tile_.multiply_add(e, e.splat(lhs, tile_.lanes), rhs, sum);
         sum = last_k ? e.select(e.less(last_k, at), sum, next) : next;
       }
@@ -180,42 +206,55 @@ class Emitter {
 
   KernelBuilder& e;
   const Plan& plan_;
-  const Tile& tile_;
+  Tile tile_;  // the one that is emitted
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
+  const EvenRows lhs_rows_;
   const OuterAxes batch_;
-  Value lhs_row_stride_, lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
+  Value lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
   // Of the product.
-  llvm::SmallVector<Value> rows_;  // of A
-  Value product_rhs_;
+  Value product_lhs_, product_rhs_;
   // Of the task.
-  Value rhs_, first_column_, columns_;
+  Value rhs_, first_column_, columns_, first_row_tile_;
   llvm::SmallVector<Value> masks_;
+  // Of the row tile.
+  Value lhs_;
+  llvm::SmallVector<Value> rows_;  // of A, for squares
 };
 
-/// Registers of columns in a tile, all tiles nearly equal; 0 if the rows leave too few registers for them.
-int unpacked_vectors(std::int64_t rows, std::int64_t columns, int lanes, int registers, bool transposes) {
-  // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
-  // use them; and one of A.
-  const std::int64_t others = 1 + (transposes ? lanes + 2 : 0),
-                     of_column = std::max<std::int64_t>(rows, 1) + (!transposes && rows > 1),
-                     all = std::max<std::int64_t>(divideCeilSigned(columns, lanes), 1),
-                     most = std::min((registers - others) / of_column,
-                                     transposes ? tuning::squares : tuning::most_unpacked_vectors);
-  if (most < std::min(all, transposes ? tuning::squares : tuning::least_unpacked_vectors)) return 0;
+struct Shape {
+  std::int64_t rows, columns, k_extent, element_bytes;
+  bool by_rows;  // the elements of a row of B are next to each other, otherwise those of a column
+};
+
+/// As few tiles of at most `most` registers of columns as possible, nearly equal.
+int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
+  const std::int64_t all = std::max<std::int64_t>(divideCeilSigned(columns, lanes), 1);
   return static_cast<int>(divideCeilSigned(all, divideCeilSigned(all, most)));
 }
 
-}  // namespace
-
-/// Every batch of products of which this holds has a kernel here: no other kernel packs a batch.
-bool CpuTargetModel::multiplies_unpacked(std::int64_t rows, std::int64_t columns, std::int64_t panel,
-                                         unsigned bits, bool by_rows) const {
-  if (lanes_ == 1) return false;
-  const int lanes = Tile::lanes_of(static_cast<int>(lanes_of(bits)), panel);
-  return unpacked_vectors(rows, columns, lanes, vector_registers(lanes_), !by_rows) > 0;
+/// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
+int vectors_for_all_rows(const Shape& p, int lanes, int registers) {
+  // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
+  // use them; and one of A.
+  const std::int64_t others = 1 + (p.by_rows ? 0 : lanes + 2),
+                     of_column = std::max<std::int64_t>(p.rows, 1) + (p.by_rows && p.rows > 1),
+                     all = std::max<std::int64_t>(divideCeilSigned(p.columns, lanes), 1),
+                     most = std::min((registers - others) / of_column,
+                                     p.by_rows ? tuning::most_unpacked_vectors : tuning::squares);
+  if (most < std::min(all, p.by_rows ? tuning::least_unpacked_vectors : tuning::squares)) return 0;
+  return even_vectors(p.columns, lanes, most);
 }
+
+/// Whether tiles of some of the rows read B where it lies, again and again.
+bool reads_in_place(const Shape& p, int lanes, const Machine& machine) {
+  // Masks of narrower elements would be branches.
+  return p.by_rows && (p.element_bytes >= 4 || p.columns % lanes == 0) &&
+         p.k_extent * p.columns * p.element_bytes <= choices::in_place_rhs_bytes(machine);
+}
+
+}  // namespace
 
 std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
                                       const CpuTarget& target) {
@@ -228,24 +267,45 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
   const std::int64_t rows = epilogue.extents().back(), products = mlir::ShapedType::getNumElements(batch);
   const DType dtype = dtype_of_value(root);
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
-  const bool transposes = neighbours == Packer::Neighbours::elements;
-  const int vectors = unpacked_vectors(rows, p.columns, lanes, target.registers(), transposes);
-  if (vectors == 0) return std::nullopt;
-
-  const Tile tile{dtype, static_cast<int>(rows), vectors, lanes};
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
-  const Plan plan{.tile = tile,
-                  .transposes = transposes,
-                  .lhs_k_class = stride_class(p.k_stride),
-                  .one_chunk = p.k_extent <= Tile::chunk,
-                  .has_rest = transposes && p.k_extent % lanes != 0,
-                  .last_tile = p.columns % tile.width() == 0 ? LastTile::whole
-                               : p.columns > tile.width()    ? LastTile::part
-                                                             : LastTile::only,
-                  .batch_axes = batch.size(),
-                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-                  .rhs_operand = static_cast<int>(p.rhs)};
+  const Shape shape{.rows = rows,
+                    .columns = p.columns,
+                    .k_extent = p.k_extent,
+                    .element_bytes = element_bytes,
+                    .by_rows = neighbours == Packer::Neighbours::columns};
+  std::int64_t most_rows = std::clamp<std::int64_t>(rows, 1, tuning::most_tile_rows);
+  int vectors = vectors_for_all_rows(shape, lanes, target.registers());
+  if (vectors == 0) {
+    if (!reads_in_place(shape, lanes, *target.machine)) return std::nullopt;
+    vectors = even_vectors(p.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);
+    most_rows = std::min(Tile::most_rows(target, vectors),
+                         Tile::rows_without_conflicts(epilogue.extra_strides(0).back() * element_bytes,
+                                                      tuning::usual_conflicting_rows));
+  }
+  const TileSplit split(rows, static_cast<int>(most_rows));
+  const Tile tile{dtype, split.rows.most, vectors, lanes};
+  const bool is_even = p.columns % tile.width() == 0;
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
+  const Plan plan{
+      .tile = tile,
+      .rows = split.rows,
+      .one_row_tile = split.tiles <= 1,
+      .transposes = !shape.by_rows,
+      .lhs_k_class = stride_class(p.k_stride),
+      .one_chunk = p.k_extent <= Tile::chunk,
+      .has_rest = !shape.by_rows && p.k_extent % lanes != 0,
+      .last_tile = is_even     ? LastTile::whole
+                   : tiles > 1 ? LastTile::part
+                               : LastTile::only,
+      .last_vectors = static_cast<int>(divideCeilSigned(p.columns - (tiles - 1) * tile.width(), lanes)),
+      .batch_axes = batch.size(),
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(p.rhs)};
+  // Row blocks become smaller until there are enough tasks.
+  std::int64_t block_row_tiles = std::max<std::int64_t>(split.tiles, 1);
+  const auto row_blocks = [&] { return divideCeilSigned(split.tiles, block_row_tiles); };
+  while (block_row_tiles > 1 && products * tiles * row_blocks() < tuning::least_tasks)
+    block_row_tiles = divideCeilSigned(block_row_tiles, 2);
   const std::int64_t prefetch_k = divideCeilSigned(
       choices::stream_prefetch_bytes(*target.machine, p.k_extent * p.columns * element_bytes),
       tile.width() * element_bytes);
@@ -257,18 +317,23 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
   Params::append(launch.params, {{"k_extent", p.k_extent},
                                  {"columns", p.columns},
                                  {"lhs_offset", p.lhs.offset},
-                                 {"lhs_row_stride", epilogue.extra_strides(0).back()},
+                                 {"row_tiles", split.tiles},
+                                 {"larger_tiles", split.larger},
+                                 {"block_row_tiles", block_row_tiles},
+                                 {"row_blocks", row_blocks()},
                                  {"lhs_k_stride", p.k_stride},
-                                 {"rhs_column_stride", p.unpacked->column_stride},
                                  {"rhs_k_stride", p.unpacked->row_stride},
+                                 {"rhs_column_stride", p.unpacked->column_stride},
                                  {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
                                  {"tiles", tiles}});
+  EvenRows::append(launch.params, epilogue.extra_strides(0).back() * element_bytes, rows);
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
                     llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
-  launch.extent = rows == 0 ? 0 : products * tiles;
-  launch.grain = grain_for(launch.extent, rows * vectors * Tile::cost_of_register(p.k_extent));
-  launch.request.in_order = transposes;  // LLVM would move all loads of a square, and spill it
+  launch.extent = products * tiles * row_blocks();
+  launch.grain =
+      grain_for(launch.extent, tile.rows * vectors * block_row_tiles * Tile::cost_of_register(p.k_extent));
+  launch.request.in_order = plan.transposes;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     Emitter(e, plan, own, args).run();

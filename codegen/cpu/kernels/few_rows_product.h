@@ -5,8 +5,8 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a product of few rows by a B that is not packed: B is read once, where it lies. Nothing for
-/// other contractions.
+/// The kernel of a product by a B that is not packed, of which it pays to read B where it lies: few rows use
+/// it, or it stays in L2. Nothing for other contractions.
 std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, const Contraction& contraction,
                                       const CpuTarget& target);
 

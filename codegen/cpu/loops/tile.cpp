@@ -5,6 +5,9 @@
 
 #include <llvm/Support/MathExtras.h>
 
+#include <cstdlib>
+#include <numeric>
+
 namespace kiln::codegen {
 
 void TileRows::emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
@@ -86,6 +89,12 @@ int Tile::lanes_of(int lanes, std::int64_t panel) {
 
 int Tile::most_rows(const CpuTarget& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
+}
+
+int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit) {
+  const std::int64_t page = 4096,
+                     places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
+  return static_cast<int>(std::min<std::int64_t>(limit * places, tuning::most_tile_rows));
 }
 
 mlir::Value Tile::initial_total(KernelBuilder& e) const {
