@@ -540,6 +540,17 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }
 
+def DepthwiseOp : Kiln_Op<"depthwise"> {
+  let summary = "depthwise convolution, channels first";
+  let description = [{
+    x (n, c, spatial...), without its padding, w (c, 1, kernel...), result (n, c, spatial'...), with one or two spatial axes. The high
+    padding follows from the shapes.
+  }];
+  let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$dilate, DenseI64ArrayAttr:$pad_low);
+  let results = (outs Kiln_Tensor:$result);
+  let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
+}
+
 def WeightsProductOp : Kiln_Op<"weights_product"> {
   let summary = "convolution_weights of an input that includes its padding, channels last";
   let description = [{

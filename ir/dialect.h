@@ -91,8 +91,8 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
                                              std::int64_t panel, std::int64_t groups);
 /// A dot by tensor_cores, whose kernel reads both operands as views.
 bool is_on_tensor_cores(mlir::Operation* op);
-/// A contraction that is the root of a kernel: PackedDotOp, PackedConvolutionOp, WinogradOp, or a dot by
-/// tensor_cores.
+/// A contraction that is the root of a kernel: PackedDotOp, PackedConvolutionOp, DepthwiseOp,
+/// WeightsProductOp, WinogradOp, or a dot by tensor_cores.
 bool is_product(mlir::Operation* op);
 /// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);

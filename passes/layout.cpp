@@ -98,6 +98,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       return;
     }
     if (multiplies_images(op)) return multiply_images(builder, op);
+    if (filters_planes(op)) return filter_planes(builder, op);
     const Dims shape(ir::ranked(op.getW()).getShape());
     const auto rank = static_cast<std::int64_t>(shape.size());
     auto x = ir::TransposeOp::create(builder, op.getLoc(), channels_last(op.getX()), op.getX(),
@@ -139,6 +140,42 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         found.insert(user);
       }
     return true;
+  }
+  /// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results, as
+  /// above.
+  bool filters_planes(ir::ConvolutionOp op) const {
+    constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
+    const mlir::RankedTensorType type = op.getType(), x = ir::ranked(padless(op).x);
+    const auto w = ir::ranked(op.getW()).getShape();
+    const auto reach = [&](std::size_t i) { return (w[i + 2] - 1) * op.getDilate()[i] + 1; };
+    return op.getGroups() > 1 && w[0] == type.getDimSize(1) && w[0] == x.getDimSize(1) && w[1] == 1 &&
+           w.size() <= 4 && llvm::isa<mlir::FloatType>(type.getElementType()) &&
+           mlir::ShapedType::getNumElements(w.drop_front(2)) <= most_taps &&
+           op.getStride().back() <= most_stride && llvm::isa<mlir::BlockArgument>(padless(op).x) &&
+           target_.filters_channels_first(type.getShape().back(), w.size() == 4 ? reach(0) : 1,
+                                          x.getShape().back(), type.getElementTypeBitWidth()) &&
+           is_returned(op);
+  }
+  struct Padless {
+    mlir::Value x;
+    Dims low;  // of the spatial axes
+  };
+  /// The convolution's input, without its padding by zeros if it has one.
+  static Padless padless(ir::ConvolutionOp op) {
+    const auto is_zero = [](std::int64_t n) { return n == 0; };
+    auto pad = op.getX().getDefiningOp<ir::PadOp>();
+    if (!pad || pad.getValueAttr() != mlir::Builder(op).getZeroAttr(op.getType().getElementType()) ||
+        !llvm::all_of(pad.getLow().take_front(2), is_zero) ||
+        !llvm::all_of(pad.getHigh().take_front(2), is_zero))
+      return {op.getX(), Dims(op.getStride().size(), 0)};
+    return {pad.getX(), Dims(pad.getLow().drop_front(2))};
+  }
+  void filter_planes(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
+    const Padless input = padless(op);
+    op.replaceAllUsesWith(ir::DepthwiseOp::create(builder, op.getLoc(), op.getType(), input.x, op.getW(),
+                                                  op.getStride(), op.getDilate(), input.low)
+                              .getResult());
+    op.erase();
   }
   /// The weights (o, c) times each image (c, places).
   void multiply_images(mlir::OpBuilder& builder, ir::ConvolutionOp op) {

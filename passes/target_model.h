@@ -21,6 +21,12 @@ class TargetModel {
   /// along the lines, channels first, than with vectors along the channels.
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const = 0;
 
+  /// Whether a depthwise convolution between arrays in memory with the channels first is faster with vectors
+  /// along the lines than with the channels last: lines of `line` results, from `lines` lines of `input_line`
+  /// elements at a time.
+  virtual bool filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
+                                      unsigned bits) const = 0;
+
   /// Whether a convolution of 1x1 between arrays in memory with the channels first is faster as the weights
   /// times each image, whose rows are the channels, than with the channels last.
   virtual bool multiplies_channels_first(std::int64_t images, std::int64_t channels, std::int64_t places,

@@ -120,7 +120,7 @@ mlir::Operation* ViewAnalysis::buffer_for(mlir::OpOperand& use) {
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
   // These kernels vectorise along the last axis of the input, which therefore has stride 1.
   const bool vector_last_axis =
-      llvm::isa<ir::WinogradOp>(user) || is_depthwise_weights(user) ||
+      llvm::isa<ir::WinogradOp, ir::DepthwiseOp>(user) || is_depthwise_weights(user) ||
       (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()

@@ -93,14 +93,22 @@ TEST_CASE("depthwise sums are those of their definition", "[depthwise]") {
   Shape of_x{layer.batch, layer.channels}, of_w{layer.channels, 1};
   for (const std::int64_t n : layer.extents) of_x.push_back(n);
   for (const std::int64_t n : layer.kernel) of_w.push_back(n);
-  const Tensor x = random::uniform(-1, 1, of_x).astype(dtype), w = random::uniform(-1, 1, of_w).astype(dtype);
+  const Tensor x = random::uniform(0, 2, of_x).astype(dtype), w = random::uniform(-1, 1, of_w).astype(dtype);
+  // Alone, along the lines of its input as it lies; what follows is part of the kernel.
   const Tensor y = everywhere(
       [&](F& f, const Tensors& in) {
-        // With the channels last it reads its input as it lies; what follows is part of the kernel.
         const Tensor y = f.Convolution(in[0], in[1], options(layer));
         return Tensors{y, f.clip(y + 0.25, {.a_min = 0, .a_max = 0.5})};
       },
       {x, w})[0];
+  // Of what the network computes, with the channels last.
+  const Tensor last = everywhere(
+      [&](F& f, const Tensors& in) {
+        const Tensor y = f.Convolution(f.relu(in[0]), in[1], options(layer));
+        return Tensors{y, f.clip(y + 0.25, {.a_min = 0, .a_max = 0.5})};
+      },
+      {x, w})[0];
+  CHECK(same_bits(y, last));
   if (dtype == DType::f64)
     CHECK(y.to_vector<double>() == sums(layer, x.to_vector<double>(), w.to_vector<double>()));
   else
@@ -124,4 +132,53 @@ TEST_CASE("depthwise kernels leave what lies beside their channels", "[depthwise
   CHECK(same_bits(nd::slice_axis(y, {.axis = 1, .begin = 0, .end = 5}), beside));
   CHECK(same_bits(nd::slice_axis(y, {.axis = 1, .begin = 5, .end = 5 + channels}), alone));
   CHECK(same_bits(nd::slice_axis(y, {.axis = 1, .begin = 5 + channels, .end = 10 + channels}), beside));
+}
+
+TEST_CASE("depthwise convolutions alone take only paddings by zeros of the image", "[depthwise]") {
+  const Layer layer{2, 5, {6, 23}, {3, 3}, {}, {}, {}};
+  const auto [width, value] =
+      GENERATE(table<std::vector<std::int64_t>, double>({{{0, 0, 0, 0, 1, 2, 3, 0}, 0.0},
+                                                         {{0, 0, 0, 0, 0, 1, 40, 2}, 0.0},
+                                                         {{0, 0, 0, 0, 1, 1, 1, 1}, 0.5},
+                                                         {{0, 0, 0, 0, 1, 1, 1, 1}, -0.0},
+                                                         {{1, 0, 0, 0, 1, 1, 1, 1}, 0.0},
+                                                         {{0, 0, 2, 1, 1, 1, 1, 1}, 0.0}}));
+  CAPTURE(width, value);
+  const Shape padded{2 + width[0] + width[1], 5 + width[2] + width[3]};
+  const Tensor x = random::uniform(0, 2, {2, 5, 6, 23}), w = random::uniform(-1, 1, {padded[1], 1, 3, 3}),
+               bias = random::uniform(-1, 1, {padded[1]});
+  Layer of = layer;
+  of.channels = padded[1];
+  const auto convolved = [&, width = width, value = value](F& f, const Tensor& x, const Tensors& in) {
+    ConvolutionOptions with_bias = options(of);
+    with_bias.no_bias = false;
+    const Tensor y = f.pad(x, {.mode = "constant", .pad_width = width, .constant_value = value});
+    return f.relu(f.Convolution(y, in[1], in[2], with_bias));
+  };
+  const Tensor alone =
+      everywhere([&](F& f, const Tensors& in) { return Tensors{convolved(f, in[0], in)}; }, {x, w, bias})[0];
+  CHECK(same_bits(
+      alone, everywhere([&](F& f, const Tensors& in) { return Tensors{convolved(f, f.relu(in[0]), in)}; },
+                        {x, w, bias})[0]));
+}
+
+TEST_CASE("depthwise convolutions alone, of infinities, of nothing, and their gradients", "[depthwise]") {
+  const auto infinity = std::numeric_limits<float>::infinity();
+  Tensor w = random::uniform(-1, 1, {4, 1, 3, 3});
+  const ConvolutionOptions padded = options({1, 4, {}, {3, 3}, {}, {}, {1, 1}});
+  // A tap in the padding multiplies zero: an infinite weight there gives NaN.
+  const auto both = [&](const Tensor& x, const Tensor& w) {
+    const Tensors y = everywhere(
+        [&](F& f, const Tensors& in) { return Tensors{f.Convolution(in[0], in[1], padded)}; }, {x, w});
+    const Tensors last = everywhere(
+        [&](F& f, const Tensors& in) { return Tensors{f.Convolution(f.relu(in[0]), in[1], padded)}; },
+        {x, w});
+    CHECK(same_bits(y[0], last[0]));
+  };
+  both(random::uniform(0, 2, {1, 4, 5, 21}), w * infinity);
+  both(random::uniform(0, 2, {1, 4, 5, 21}) * infinity, w);
+  both(random::uniform(0, 2, {0, 4, 5, 21}), w);
+  both(random::uniform(0, 2, {3, 4, 1, 1}), w);
+  both(random::uniform(0, 2, {1, 4, 300, 9}), w);   // several blocks of lines
+  both(random::uniform(0, 2, {1, 4, 3, 3000}), w);  // lines that L1 does not hold
 }

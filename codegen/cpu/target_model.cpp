@@ -38,6 +38,12 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
   return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
 }
 
+bool CpuTargetModel::filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
+                                            unsigned bits) const {
+  // The lines that a result reads are copied, and stay in L1.
+  return lanes_ > 1 && line > 0 && lines * input_line * (bits / 8) <= machine_.l1.bytes / 2;
+}
+
 bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t channels,
                                                std::int64_t places, std::int64_t filters,
                                                unsigned bits) const {

@@ -102,13 +102,42 @@ func.func @along_lines(%x: tensor<2x4x9x36xf32>, %w: tensor<7x4x3x3xf32>, %v: te
 
 // One kernel for each channel: they are packed side by side.
 // CHECK-LABEL: func.func @depthwise
-// CHECK-NEXT: kiln.transpose %arg0 [0, 2, 1]
+// CHECK: %[[X:.*]] = kiln.transpose %{{.*}} [0, 2, 1]
 // WIDE-NEXT: kiln.pack convolution %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<24x1x3xf32> -> tensor<1x1x3x32xf32>
-// CHECK: kiln.packed_convolution {{.*}}groups = 24
+// CHECK: kiln.packed_convolution %[[X]]{{.*}}groups = 24
 // CHECK-NEXT: kiln.transpose %{{.*}} [0, 2, 1]
 func.func @depthwise(%x: tensor<1x24x9xf32>, %w: tensor<24x1x3xf32>) -> tensor<1x24x7xf32> {
-  %0 = kiln.convolution %x, %w {dilate = array<i64: 1>, groups = 24 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x24x9xf32>, tensor<24x1x3xf32> -> tensor<1x24x7xf32>
-  return %0 : tensor<1x24x7xf32>
+  %0 = kiln.unary exp %x : tensor<1x24x9xf32>
+  %1 = kiln.convolution %0, %w {dilate = array<i64: 1>, groups = 24 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x24x9xf32>, tensor<24x1x3xf32> -> tensor<1x24x7xf32>
+  return %1 : tensor<1x24x7xf32>
+}
+
+// From an argument to results they stay channels first, and the kernel pads.
+// CHECK-LABEL: func.func @depthwise_alone
+// WIDE: %[[Y:.*]] = kiln.depthwise %arg0, %arg1 {dilate = array<i64: 1, 2>, pad_low = array<i64: 1, 0>, stride = array<i64: 2, 1>} : tensor<2x24x9x9xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x5x8xf32>
+// AVX2: %[[Y:.*]] = kiln.depthwise %arg0, %arg1
+// SCALAR: kiln.packed_convolution
+// SCALAR: %[[Y:.*]] = kiln.transpose
+// CHECK-NEXT: kiln.unary tanh %[[Y]]
+func.func @depthwise_alone(%x: tensor<2x24x9x9xf32>, %w: tensor<24x1x3x3xf32>) -> tensor<2x24x5x8xf32> {
+  %0 = kiln.pad %x 0.0 : f32 [0, 0, 1, 0] [0, 0, 1, 3] : tensor<2x24x9x9xf32> -> tensor<2x24x11x12xf32>
+  %1 = kiln.convolution %0, %w {dilate = array<i64: 1, 2>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<2x24x11x12xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x5x8xf32>
+  %2 = kiln.unary tanh %1 : tensor<2x24x5x8xf32>
+  return %2 : tensor<2x24x5x8xf32>
+}
+
+// But not before another convolution, with a padding by other numbers, a step of many columns, or many taps.
+// CHECK-LABEL: func.func @depthwise_turns
+// CHECK-NOT: kiln.depthwise
+// CHECK: return
+func.func @depthwise_turns(%x: tensor<2x24x9x9xf32>, %w: tensor<24x1x3x3xf32>, %v: tensor<20x24x1x1xf32>, %long: tensor<24x1x1x65xf32>, %line: tensor<2x24x1x90xf32>) -> (tensor<2x20x7x7xf32>, tensor<2x24x7x8xf32>, tensor<2x24x7x2xf32>, tensor<2x24x1x26xf32>) {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x24x9x9xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x7x7xf32>
+  %1 = kiln.convolution %0, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x24x7x7xf32>, tensor<20x24x1x1xf32> -> tensor<2x20x7x7xf32>
+  %2 = kiln.pad %x 1.0 : f32 [0, 0, 0, 0] [0, 0, 0, 1] : tensor<2x24x9x9xf32> -> tensor<2x24x9x10xf32>
+  %3 = kiln.convolution %2, %w {dilate = array<i64: 1, 1>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x24x9x10xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x7x8xf32>
+  %4 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 5>} : tensor<2x24x9x9xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x7x2xf32>
+  %5 = kiln.convolution %line, %long {dilate = array<i64: 1, 1>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x24x1x90xf32>, tensor<24x1x1x65xf32> -> tensor<2x24x1x26xf32>
+  return %1, %3, %4, %5 : tensor<2x20x7x7xf32>, tensor<2x24x7x8xf32>, tensor<2x24x7x2xf32>, tensor<2x24x1x26xf32>
 }
 
 // Kernels of 3x3 at stride 1 are transformed; the padding stays with the operation.

@@ -1,0 +1,348 @@
+// Depthwise convolutions with the channels first: lanes run along the lines of a plane (one channel of one
+// image). The lines that a block of results reads are copied into scratch memory that stays in L1, with their
+// padding, and with the columns of a stride side by side: every tap is then a load of neighbours without a
+// mask. A tile is some lines of the result; each input is loaded once for all of them.
+#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/loops/epilogue.h"
+#include "codegen/cpu/loops/kernel_params.h"
+#include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/tuning.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using llvm::divideCeilSigned;
+using Value = mlir::Value;
+
+constexpr ParamNames names{"channels",     "in_height",   "in_width", "points",       "tiles",
+                           "larger_tiles", "block_tiles", "blocks",   "image_stride", "channel_stride",
+                           "line_stride",  "x_offset",    "pad_top",  "copied_lines"};
+/// Of each outer axis of the epilogue, after those.
+constexpr ParamNames axis_names{"extent"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+/// Of the columns, or of the lines.
+struct Axis {
+  std::int64_t taps = 1, stride = 1, dilate = 1;
+
+  std::int64_t reach() const { return (taps - 1) * dilate + 1; }
+};
+
+/// Everything that the code depends on, with its epilogue: equal plans, equal code.
+struct Plan {
+  DType dtype;
+  int lanes, vectors;  // of a tile
+  int tail;            // results in the last tile of a line; 0: it is full
+  int copied_tail;     // inputs in the last step of copying a line; 0: it is full
+  TileRows lines;      // of a tile
+  Axis down, across;
+  std::int64_t left;   // columns of a copied line before its inputs: the padding, up to whole vectors
+  std::int64_t shift;  // of those, the columns before the first tap
+  std::int64_t pitch;  // between the parts of a copied line, each of which has every stride-th column
+  std::size_t outer_count;
+  int x_operand, w_operand, scratch_operand;
+
+  std::int64_t taps() const { return down.taps * across.taps; }
+  std::int64_t line_pitch() const { return across.stride * pitch; }
+  /// Of copied elements: f16 and bf16 are converted once.
+  DType copied_type() const { return Tile{dtype, 1, 1, lanes}.wide(); }
+  /// The weights of a plane stay in registers, beside an input and the sums of six lines.
+  bool keeps_weights(int registers) const { return taps() + 7 <= registers; }
+
+  std::string key() const {
+    return fmt::format(
+        "{} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{} "
+        "x={} w={} outer={}",
+        name_of(dtype), down.taps, across.taps, down.stride, across.stride, down.dilate, across.dilate,
+        lines.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
+        copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch, x_operand,
+        w_operand, outer_count);
+  }
+};
+
+class Emitter {
+ public:
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
+
+  /// A task is a block of consecutive tiles of a plane.
+  void run() {
+    const Value x = e.element(e.buffer(args_.buffers, plan_.x_operand), params_["x_offset"], plan_.dtype);
+    const Value weights = e.buffer(args_.buffers, plan_.w_operand);
+    copied_ = e.buffer(args_.buffers, plan_.scratch_operand);
+    // What is beside the inputs of a line stays zero.
+    clear(copied_, e.mul(params_["copied_lines"], e.index(plan_.line_pitch())));
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < plan_.outer_count; ++i)
+      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+    const Value blocks = params_["blocks"], channels = params_["channels"];
+    e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
+      const Value plane = e.div(task, blocks), channel = e.rem(plane, channels);
+      epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), e.coordinates(plane, extents));
+      weights_ = e.element(weights, e.mul(channel, e.index(plan_.taps())), plan_.dtype);
+      factors_.clear();
+      if (plan_.keeps_weights(e.target.registers()))
+        for (std::int64_t t = 0; t < plan_.taps(); ++t) factors_.push_back(factor(t));
+      const Value from = e.mul(e.rem(task, blocks), params_["block_tiles"]),
+                  to = e.min(e.add(from, params_["block_tiles"]), params_["tiles"]);
+      first_line_ = first_line_of(from);
+      copy_lines(e.element(x,
+                           e.add(e.mul(e.div(plane, channels), params_["image_stride"]),
+                                 e.mul(channel, params_["channel_stride"])),
+                           plan_.dtype),
+                 first_line_of(to));
+      e.loop(from, to, e.index(1), [&](Value tile) {
+        plan_.lines.emit(e, tile, params_["larger_tiles"],
+                         [&](Value line, int lines) { tiles(line, lines); });
+      });
+    });
+  }
+
+ private:
+  Value at(Value base, Value index) { return e.element(base, index, plan_.copied_type()); }
+  Value first_line_of(Value tile) {
+    return e.add(e.mul(tile, e.index(plan_.lines.most - 1)), e.min(tile, params_["larger_tiles"]));
+  }
+  Value factor(std::int64_t tap) {
+    return e.splat(e.load_scalar(e.element(weights_, e.index(tap), plan_.dtype), plan_.dtype), plan_.lanes);
+  }
+
+  /// Sets `count` elements, whole vectors.
+  void clear(Value first, Value count) {
+    e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value i) {
+      e.store(e.number(plan_.copied_type(), 0, plan_.lanes), at(first, i), plan_.copied_type(), plan_.lanes);
+    });
+  }
+
+  /// Copies the lines of a plane that the results from the block's first line to `end` read.
+  void copy_lines(Value plane, Value end) {
+    const Value step = e.index(plan_.down.stride), height = params_["in_height"],
+                before = e.sub(e.mul(first_line_, step), params_["pad_top"]),
+                count = e.add(e.mul(e.sub(e.sub(end, first_line_), e.index(1)), step),
+                              e.index(plan_.down.reach()));
+    e.loop(e.index(0), count, e.index(1), [&](Value i) {
+      const Value line = e.add(before, i), to = at(copied_, e.mul(i, e.index(plan_.line_pitch())));
+      const Value inside = mlir::arith::CmpIOp::create(  // negative indices are large unsigned numbers
+          e.b, e.loc, mlir::arith::CmpIPredicate::ult, line, height);
+      e.when(
+          inside, [&] { copy_line(e.element(plane, e.mul(line, params_["line_stride"]), plan_.dtype), to); },
+          [&] { clear(to, e.index(plan_.line_pitch())); });
+    });
+  }
+
+  void copy_line(Value from, Value to) {
+    const std::int64_t stride = plan_.across.stride, step = stride * plan_.lanes;
+    const Value width = params_["in_width"], whole = e.sub(width, e.rem(width, e.index(step)));
+    const auto copy = [&](Value column, std::int64_t count) {
+      Value inputs = load(e.element(from, column, plan_.dtype), count);
+      const Value place = at(to, e.add(e.index(plan_.left / stride), e.div(column, e.index(stride))));
+      for (std::int64_t part = 0; part < stride; ++part)
+        e.store(every(inputs, part), at(place, e.index(part * plan_.pitch)), plan_.copied_type(),
+                plan_.lanes);
+    };
+    e.loop(e.index(0), whole, e.index(step), [&](Value column) { copy(column, step); });
+    if (plan_.copied_tail > 0) copy(whole, plan_.copied_tail);
+  }
+  /// The first `count` elements, and zeros: a vector for each column of a stride.
+  Value load(Value first, std::int64_t count) {
+    llvm::SmallVector<Value> parts;
+    for (std::int64_t i = 0; i < plan_.across.stride; ++i, count -= plan_.lanes) {
+      if (count <= 0) {
+        parts.push_back(e.number(plan_.copied_type(), 0, plan_.lanes));
+        continue;
+      }
+      const Value mask = count < plan_.lanes ? e.mask_below(static_cast<int>(count), plan_.lanes) : Value();
+      parts.push_back(
+          e.load(e.element(first, e.index(i * plan_.lanes), plan_.dtype), plan_.dtype, plan_.lanes, mask));
+    }
+    return parts.size() == 1 ? parts[0] : e.join(parts);
+  }
+  Value every(Value inputs, std::int64_t part) {
+    if (plan_.across.stride == 1) return inputs;
+    llvm::SmallVector<std::int32_t> from;
+    for (std::int64_t lane = 0; lane < plan_.lanes; ++lane)
+      from.push_back(static_cast<std::int32_t>(lane * plan_.across.stride + part));
+    return e.shuffle(inputs, inputs, from);
+  }
+
+  /// All results of `lines` lines.
+  void tiles(Value line, int lines) {
+    const Value points = params_["points"], width = e.index(plan_.vectors * plan_.lanes),
+                whole = e.sub(points, e.rem(points, width));
+    e.loop(e.index(0), whole, width, [&](Value point) { tile(line, lines, point, plan_.vectors, {}); });
+    if (plan_.tail == 0) return;
+    const int last = plan_.tail % plan_.lanes;
+    tile(line, lines, whole, static_cast<int>(divideCeilSigned(plan_.tail, plan_.lanes)),
+         last > 0 ? e.mask_below(last, plan_.lanes) : Value());
+  }
+
+  /// `mask` is that of the last vector.
+  void tile(Value first_line, int lines, Value point, int vectors, Value mask) {
+    const Tile sums_of{plan_.dtype, lines, vectors, plan_.lanes};
+    llvm::SmallVector<Value> sums(sums_of.registers(), e.number(plan_.dtype, 0, plan_.lanes));
+    const Value first = at(
+        copied_,
+        e.add(e.mul(e.sub(first_line, first_line_), e.index(plan_.down.stride * plan_.line_pitch())), point));
+    // In the order of the lines, so that each result adds its taps in order.
+    const std::int64_t count = (lines - 1) * plan_.down.stride + plan_.down.reach();
+    for (std::int64_t i = 0; i < count; ++i) add_line(sums_of, i, first, sums);
+    for (int l = 0; l < lines; ++l)
+      for (int v = 0; v < vectors; ++v)
+        epilogue_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(l * vectors + v)]),
+                        e.add(first_line, e.index(l)), e.add(point, e.index(v * plan_.lanes)), plan_.lanes,
+                        v + 1 == vectors ? mask : Value());
+  }
+
+  /// Adds the products of input line `i` of a tile.
+  void add_line(const Tile& tile, std::int64_t i, Value first, llvm::MutableArrayRef<Value> sums) {
+    struct Use {
+      int line;
+      std::int64_t tap;
+    };
+    llvm::SmallVector<Use> uses;
+    for (int l = 0; l < tile.rows; ++l)
+      for (std::int64_t t = 0; t < plan_.down.taps; ++t)
+        if (l * plan_.down.stride + t * plan_.down.dilate == i) uses.push_back({l, t});
+    if (uses.empty()) return;
+    for (std::int64_t t = 0; t < plan_.across.taps; ++t) {
+      const std::int64_t column = plan_.shift + t * plan_.across.dilate, stride = plan_.across.stride;
+      llvm::SmallVector<Value> inputs;
+      for (int v = 0; v < tile.vectors; ++v) {
+        const std::int64_t place =
+            i * plan_.line_pitch() + column % stride * plan_.pitch + column / stride + v * plan_.lanes;
+        inputs.push_back(e.load(at(first, e.index(place)), plan_.copied_type(), plan_.lanes));
+      }
+      for (const Use& use : uses) {
+        const std::int64_t number = use.tap * plan_.across.taps + t;
+        const Value weight = factors_.empty() ? factor(number) : factors_[static_cast<std::size_t>(number)];
+        for (int v = 0; v < tile.vectors; ++v) {
+          Value& sum = sums[static_cast<std::size_t>(use.line * tile.vectors + v)];
+          sum = tile.multiply_add(e, inputs[static_cast<std::size_t>(v)], weight, sum);
+        }
+      }
+    }
+  }
+
+  KernelBuilder& e;
+  const Plan& plan_;
+  Epilogue& epilogue_;
+  const KernelArgs& args_;
+  const Params params_;
+  Value copied_;
+  // Of the task.
+  Value first_line_, weights_;
+  llvm::SmallVector<Value> factors_;  // of all taps, if they stay in registers
+};
+
+}  // namespace
+
+Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const CpuTarget& target) {
+  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
+  if (!w.is_contiguous() || x.strides.back() != 1)
+    fail_internal("a depthwise convolution along lines reads through a window");
+  const auto argument = [](const ir::View& v) {
+    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
+  };
+  const auto result = ir::ranked(root.getResult()).getShape();
+  const std::size_t rank = result.size();
+  const bool has_lines = rank > 3;
+  const auto axis = [&](std::size_t i) {
+    return Axis{w.shape[i + 2], root.getStride()[i], root.getDilate()[i]};
+  };
+  // Lines are the epilogue's rows, and planes its outer axes.
+  Dims of_planes(rank - 1, 0);
+  of_planes[0] = x.shape[1];
+  of_planes[1] = 1;
+  const Dims extra_strides[] = {of_planes};
+  const Epilogue epilogue(fusion, root, rank - 1, extra_strides, /*fixed_in_rows=*/0);
+
+  Plan plan{.dtype = dtype_of_value(root),
+            .lanes = target.lanes(size_of(dtype_of_value(root))),
+            .vectors = 1,
+            .tail = 0,
+            .copied_tail = 0,
+            .lines = {1, true},
+            .down = has_lines ? axis(0) : Axis(),
+            .across = axis(has_lines ? 1 : 0),
+            .left = 0,
+            .shift = 0,
+            .pitch = 0,
+            .outer_count = epilogue.extents().size() - 1,
+            .x_operand = argument(x),
+            .w_operand = argument(w),
+            .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  const std::int64_t points = result.back(), width = x.shape.back(), height = has_lines ? x.shape[2] : 1,
+                     lines = has_lines ? result[2] : 1, planes = result[0] * result[1],
+                     pad_left = root.getPadLow().back();
+  const auto whole = [](std::int64_t n, std::int64_t multiple) {
+    return divideCeilSigned(n, multiple) * multiple;
+  };
+  // Where weights are loaded for each use, two vectors share them. No tile has longer code than this.
+  constexpr std::int64_t most_multiply_adds = 256;
+  const std::int64_t registers = divideCeilSigned(points, plan.lanes);
+  const bool keeps_weights = plan.keeps_weights(target.registers());
+  plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
+  const std::int64_t sums = target.registers() - plan.vectors - (keeps_weights ? plan.taps() : 1);
+  const TileSplit split(lines, static_cast<int>(std::clamp<std::int64_t>(
+                                   std::min(sums, most_multiply_adds / plan.taps()) / plan.vectors, 1,
+                                   tuning::least_accumulators)));
+  plan.lines = split.rows;
+  plan.tail = static_cast<int>(points % (plan.vectors * plan.lanes));
+  const std::int64_t step = plan.across.stride * plan.lanes;
+  plan.copied_tail = static_cast<int>(width % step);
+  plan.left = whole(pad_left, step);
+  plan.shift = plan.left - pad_left;
+  plan.pitch =
+      whole(std::max((plan.left + whole(width, step)) / plan.across.stride,
+                     whole(points, plan.lanes) + (plan.shift + plan.across.reach() - 1) / plan.across.stride),
+            plan.lanes);
+
+  // Tiles of a block: as many as leave half of L1 to what streams through it.
+  const auto copied_lines = [&](std::int64_t tiles) {
+    return (std::clamp<std::int64_t>(lines, 1, tiles * split.rows.most) - 1) * plan.down.stride +
+           plan.down.reach();
+  };
+  const auto line_bytes = plan.line_pitch() * static_cast<std::int64_t>(size_of(plan.copied_type()));
+  std::int64_t block = 1;
+  while (block < split.tiles && copied_lines(block + 1) * line_bytes <= target.machine->l1.bytes / 2) ++block;
+  const std::int64_t blocks = divideCeilSigned(split.tiles, block);
+  block = divideCeilSigned(split.tiles, std::max<std::int64_t>(blocks, 1));
+
+  Launch launch{{name_of_location(fusion.getLoc()),
+                 fmt::format("depthwise-lines {}{}", plan.key(), epilogue.key()),
+                 fusion.getLoc(),
+                 {}},
+                {}};
+  Params::append(launch.params, {{"channels", x.shape[1]},
+                                 {"in_height", height},
+                                 {"in_width", width},
+                                 {"points", points},
+                                 {"tiles", split.tiles},
+                                 {"larger_tiles", split.larger},
+                                 {"block_tiles", block},
+                                 {"blocks", blocks},
+                                 {"image_stride", x.strides[0]},
+                                 {"channel_stride", x.strides[1]},
+                                 {"line_stride", has_lines ? x.strides[2] : 0},
+                                 {"x_offset", x.offset},
+                                 {"pad_top", has_lines ? root.getPadLow()[0] : 0},
+                                 {"copied_lines", copied_lines(block)}});
+  for (std::size_t i = 0; i < plan.outer_count; ++i)
+    AxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
+  epilogue.append_params(launch.params);
+  launch.scratch_bytes = copied_lines(block) * line_bytes;
+  launch.extent = points == 0 ? 0 : planes * blocks;
+  launch.grain =
+      grain_for(launch.extent, block * split.rows.most * registers * Tile::cost_of_register(plan.taps()));
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    Epilogue own = epilogue;
+    Emitter(e, plan, own, args).run();
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen
