@@ -4,6 +4,7 @@
 #include "passes/sweep.h"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 
@@ -23,6 +24,31 @@ mlir::Value before_swap(mlir::Value v) {
     if (p[i] != static_cast<std::int64_t>(expected)) return {};
   }
   return transpose.getX();
+}
+
+std::int64_t places(mlir::RankedTensorType images) {
+  return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
+}
+
+/// Whether each point of the result is computed from the point of the input at the same place.
+bool has_one_line(ir::ConvolutionOp op) {
+  const auto is_one = [](std::int64_t extent) { return extent == 1; };
+  return llvm::all_of(ir::ranked(op.getW()).getShape().drop_front(2), is_one) &&
+         llvm::all_of(op.getStride(), is_one) &&
+         op.getType().getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2);
+}
+
+/// Whether only elementwise operations and the end of the function use it, and their results.
+bool is_returned(mlir::Operation* op) {
+  llvm::SetVector<mlir::Operation*> found;
+  found.insert(op);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (mlir::Operation* user : found[i]->getUsers()) {
+      if (user->hasTrait<mlir::OpTrait::IsTerminator>()) continue;
+      if (!ir::is_pointwise(user)) return false;
+      found.insert(user);
+    }
+  return true;
 }
 
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
@@ -114,32 +140,14 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   /// Whether the convolution is one of 1x1 from an argument to results, perhaps by elementwise operations:
   /// between others of the function, both arrays could have the channels last.
   bool multiplies_images(ir::ConvolutionOp op) const {
-    const auto is_one = [](std::int64_t extent) { return extent == 1; };
     const mlir::RankedTensorType type = op.getType();
     return op.getAlgorithm() == ir::Algorithm::chained512 && op.getGroups() == 1 &&
            llvm::isa<mlir::FloatType>(type.getElementType()) && llvm::isa<mlir::BlockArgument>(op.getX()) &&
-           llvm::all_of(ir::ranked(op.getW()).getShape().drop_front(2), is_one) &&
-           llvm::all_of(op.getStride(), is_one) &&
-           type.getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2) &&
+           has_one_line(op) &&
            target_.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
                                              places(type), type.getDimSize(1),
                                              type.getElementTypeBitWidth()) &&
            is_returned(op);
-  }
-  static std::int64_t places(mlir::RankedTensorType images) {
-    return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
-  }
-  /// Whether only elementwise operations and the end of the function use it, and their results.
-  static bool is_returned(mlir::Operation* op) {
-    llvm::SetVector<mlir::Operation*> found;
-    found.insert(op);
-    for (std::size_t i = 0; i < found.size(); ++i)
-      for (mlir::Operation* user : found[i]->getUsers()) {
-        if (user->hasTrait<mlir::OpTrait::IsTerminator>()) continue;
-        if (!ir::is_pointwise(user)) return false;
-        found.insert(user);
-      }
-    return true;
   }
   /// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results, as
   /// above.
@@ -249,12 +257,36 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
            ir::ranked(op.getX()).getShape().drop_front(2) == ir::ranked(op.getG()).getShape().drop_front(2);
   }
 
+  /// An image that is multiplied point by point is one line.
   mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {
-    const auto shape = ir::ranked(op.getW()).getShape();
-    auto packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), shape[0], 1);
-    return ir::PackedConvolutionOp::create(builder, op.getLoc(), op.getType(), op.getX(), packed, 1,
-                                           shape.drop_front(2), op.getStride(), op.getDilate(),
-                                           /*channels_first=*/true);
+    auto packed =
+        pack_in(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), one_panel(op.getW()), 1);
+    mlir::Value x = op.getX();
+    mlir::RankedTensorType type = op.getType();
+    Dims kernel(ir::ranked(op.getW()).getShape().drop_front(2)), stride(op.getStride()),
+        dilate(op.getDilate());
+    if (has_one_line(op) && type.getRank() > 3) {
+      const auto joined = [](mlir::RankedTensorType of) {
+        return mlir::RankedTensorType::get({of.getDimSize(0), of.getDimSize(1), places(of)},
+                                           of.getElementType());
+      };
+      x = ir::ReshapeOp::create(builder, op.getLoc(), joined(ir::ranked(x)), x);
+      type = joined(type);
+      kernel = stride = dilate = {1};
+    }
+    mlir::Value product = ir::PackedConvolutionOp::create(builder, op.getLoc(), type, x, packed, 1, kernel,
+                                                          stride, dilate, /*channels_first=*/true);
+    if (type != op.getType()) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
+    return product;
+  }
+
+  /// The width of a panel for all output channels of the weights.
+  std::int64_t one_panel(mlir::Value w) const {
+    const mlir::RankedTensorType type = ir::ranked(w);
+    const std::int64_t channels = type.getDimSize(0),
+                       panel = target_.panel_width(channels, type.getElementTypeBitWidth()),
+                       lanes = target_.vector_length(type.getElementTypeBitWidth());
+    return panel < channels ? llvm::divideCeilSigned(channels, lanes) * lanes : panel;
   }
 
   mlir::Value winograd(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
@@ -280,8 +312,12 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   /// The panel width follows from the `columns` of each group.
   mlir::Value make_pack(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
                         std::int64_t columns, std::int64_t groups) const {
+    const std::int64_t panel = target_.panel_width(columns, ir::ranked(x).getElementTypeBitWidth());
+    return pack_in(builder, loc, kind, x, panel, groups);
+  }
+  static mlir::Value pack_in(mlir::OpBuilder& builder, mlir::Location loc, ir::PackKind kind, mlir::Value x,
+                             std::int64_t panel, std::int64_t groups) {
     const mlir::RankedTensorType from = ir::ranked(x);
-    const std::int64_t panel = target_.panel_width(columns, from.getElementTypeBitWidth());
     auto type = mlir::RankedTensorType::get(ir::packed_shape(kind, from.getShape(), panel, groups),
                                             from.getElementType());
     return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(panel),
@@ -311,13 +347,19 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
 }
 
 bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
-  const auto result = ir::ranked(op.getResult());
-  if (op.getGroups() != 1 || op.getStride().back() != 1) return false;
+  const mlir::RankedTensorType result = op.getType();
+  if (op.getGroups() != 1 || op.getStride().back() != 1 || op.getAlgorithm() != ir::Algorithm::chained512)
+    return false;
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
-  return llvm::isa<mlir::BlockArgument>(x) &&
-         target.vectorizes_lines(result.getDimSize(1), result.getShape().back(),
-                                 result.getElementTypeBitWidth());
+  if (!llvm::isa<mlir::BlockArgument>(x)) return false;
+  // The inputs of a tile, of so many lines, are read for each channel: from L1 if they are few.
+  constexpr std::int64_t most_input_lines = 192;
+  const std::int64_t input_lines =
+      mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front().drop_back());
+  return target.vectorizes_lines(
+      result.getDimSize(1), has_one_line(op) ? places(result) : result.getShape().back(),
+      input_lines <= most_input_lines && is_returned(op), result.getElementTypeBitWidth());
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {

@@ -18,8 +18,10 @@ class TargetModel {
   virtual std::int64_t vector_length(unsigned bits) const = 0;
 
   /// Whether a convolution with `channels` output channels and lines of `line` results is faster with vectors
-  /// along the lines, channels first, than with vectors along the channels.
-  virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const = 0;
+  /// along the lines, channels first, than with vectors along the channels. `alone`: its results stay in
+  /// memory with the channels first.
+  virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, bool alone,
+                                unsigned bits) const = 0;
 
   /// Whether a depthwise convolution between arrays in memory with the channels first is faster with vectors
   /// along the lines than with the channels last: lines of `line` results, from `lines` lines of `input_line`

@@ -32,6 +32,32 @@ TEST_CASE("few channels and lines of any length", "[line_convolution]") {
   }
 }
 
+TEST_CASE("channels for several tiles", "[line_convolution]") {
+  const int channels = GENERATE(8, 16, 17, 29, 31, 45, 64);
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
+  CAPTURE(channels, dtype);
+  const auto w = [&](const Shape& shape) { return random::uniform(-1, 1, shape).astype(dtype); };
+  const ConvolutionOptions window{.kernel = {3, 3}, .dilate = {2, 2}, .pad = {2, 2}, .num_filter = channels};
+  for (const std::int64_t width : {15, 16, 31, 48, 77, 1100}) {
+    CAPTURE(width);
+    // What follows, too, is in the kernel or behind transposes.
+    const Tensors y = everywhere(
+        [&](F& f, const Tensors& in) {
+          return Tensors{f.tanh(f.Convolution(in[0], in[1], in[2], window)) + in[3],
+                         f.tanh(f.Convolution(f.relu(in[0]), in[1], in[2], window)) + in[3]};
+        },
+        {drawn({2, 3, 3, width}, dtype), w({channels, 3, 3, 3}), w({channels}), w({2, channels, 3, width})});
+    CHECK(same_bits(y[0], y[1]));
+  }
+  // An image point by point is one line, and may be long.
+  const ConvolutionOptions points{.kernel = {1, 1}, .num_filter = channels, .no_bias = true};
+  both_ways(drawn({2, 20, 9, 11}, dtype), w({channels, 20, 1, 1}), points);
+  both_ways(drawn({1, 5, 60, 61}, dtype), w({channels, 5, 1, 1}), points);
+  both_ways(drawn({1, 600, 4, 8}, dtype), w({channels, 600, 1, 1}), points);
+  both_ways(drawn({1, 70, 33}, dtype), w({channels, 70, 1}),
+            {.kernel = {1}, .num_filter = channels, .no_bias = true});
+}
+
 TEST_CASE("windows, borders and types", "[line_convolution]") {
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
   CAPTURE(dtype);

@@ -31,11 +31,19 @@ std::int64_t CpuTargetModel::vector_length(unsigned bits) const {
   return std::max<std::int64_t>(1, lanes_of(bits));
 }
 
-bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, unsigned bits) const {
+bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, bool alone,
+                                      unsigned bits) const {
   const std::int64_t lanes = lanes_of(bits);
-  if (channels >= lanes || line == 0) return false;
-  // The last vector of a line is masked, and the results may be wanted in another order: hence the quarter.
-  return 4 * channels * llvm::divideCeilSigned(line, lanes) <= 3 * line;
+  if (lanes <= 1 || line == 0) return false;
+  // Vectors of a line for each channel, and of the channels for each point. The last vector of a line is
+  // masked.
+  const std::int64_t along_lines = channels * llvm::divideCeilSigned(line, lanes),
+                     along_channels = line * llvm::divideCeilSigned(channels, lanes);
+  // The results may be wanted in another order: hence the quarter.
+  if (channels < lanes && 4 * along_lines <= 3 * along_channels) return true;
+  // Alone, channels last would need two transposes. But many channels read the inputs again and again.
+  constexpr std::int64_t most_vectors = 4;
+  return alone && channels <= most_vectors * lanes && 5 * along_lines <= 6 * along_channels;
 }
 
 bool CpuTargetModel::filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,

@@ -193,19 +193,19 @@ func.func @large_matrices_times_vectors(%a: tensor<2x20000x30xf32>, %x: tensor<2
 
 // A convolution of 1x1 from an argument to results is a product of the weights and each image.
 // CHECK-LABEL: func.func @images_stay
-// WIDE: %[[W:.*]] = kiln.reshape %arg1 : tensor<20x12x1x1xf32> -> tensor<20x12xf32>
+// WIDE: %[[W:.*]] = kiln.reshape %arg1 : tensor<70x12x1x1xf32> -> tensor<70x12xf32>
 // WIDE: %[[X:.*]] = kiln.reshape %arg0 : tensor<1x12x10x10xf32> -> tensor<12x100xf32>
 // WIDE: %[[P:.*]] = kiln.pack matrix %[[X]]
-// WIDE: %[[Y:.*]] = kiln.packed_dot %[[W]], %[[P]] {{.*}} -> tensor<20x100xf32>
-// WIDE: kiln.reshape %[[Y]] : tensor<20x100xf32> -> tensor<1x20x10x10xf32>
-// WIDE: kiln.broadcast %{{.*}} [1, 2] : tensor<20x12xf32> -> tensor<3x20x12xf32>
+// WIDE: %[[Y:.*]] = kiln.packed_dot %[[W]], %[[P]] {{.*}} -> tensor<70x100xf32>
+// WIDE: kiln.reshape %[[Y]] : tensor<70x100xf32> -> tensor<1x70x10x10xf32>
+// WIDE: kiln.broadcast %{{.*}} [1, 2] : tensor<70x12xf32> -> tensor<3x70x12xf32>
 // SCALAR-NOT: kiln.packed_dot
 // SCALAR: return
-func.func @images_stay(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %images: tensor<3x12x10x10xf32>) -> (tensor<1x20x10x10xf32>, tensor<3x20x10x10xf32>) {
-  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x10x10xf32>, tensor<20x12x1x1xf32> -> tensor<1x20x10x10xf32>
-  %1 = kiln.unary tanh %0 : tensor<1x20x10x10xf32>
-  %2 = kiln.convolution %images, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<3x12x10x10xf32>, tensor<20x12x1x1xf32> -> tensor<3x20x10x10xf32>
-  return %1, %2 : tensor<1x20x10x10xf32>, tensor<3x20x10x10xf32>
+func.func @images_stay(%x: tensor<1x12x10x10xf32>, %w: tensor<70x12x1x1xf32>, %images: tensor<3x12x10x10xf32>) -> (tensor<1x70x10x10xf32>, tensor<3x70x10x10xf32>) {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x10x10xf32>, tensor<70x12x1x1xf32> -> tensor<1x70x10x10xf32>
+  %1 = kiln.unary tanh %0 : tensor<1x70x10x10xf32>
+  %2 = kiln.convolution %images, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<3x12x10x10xf32>, tensor<70x12x1x1xf32> -> tensor<3x70x10x10xf32>
+  return %1, %2 : tensor<1x70x10x10xf32>, tensor<3x70x10x10xf32>
 }
 
 // But not before another convolution, which reads the channels last, where a panel would be half empty, or
@@ -213,10 +213,22 @@ func.func @images_stay(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %i
 // CHECK-LABEL: func.func @images_turn
 // CHECK-NOT: kiln.packed_dot
 // CHECK: return
-func.func @images_turn(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %v: tensor<20x20x1x1xf32>, %small: tensor<1x12x3x3xf32>, %deep: tensor<1x32x10x10xf32>, %few: tensor<20x32x1x1xf32>) -> (tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>, tensor<1x20x10x10xf32>) {
+func.func @images_turn(%x: tensor<1x12x10x10xf32>, %w: tensor<20x12x1x1xf32>, %v: tensor<20x20x1x1xf32>, %small: tensor<1x12x3x3xf32>, %many: tensor<70x12x1x1xf32>, %deep: tensor<1x96x10x10xf32>, %few: tensor<70x96x1x1xf32>) -> (tensor<1x20x10x10xf32>, tensor<1x70x3x3xf32>, tensor<1x70x10x10xf32>) {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x10x10xf32>, tensor<20x12x1x1xf32> -> tensor<1x20x10x10xf32>
   %1 = kiln.convolution %0, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x20x10x10xf32>, tensor<20x20x1x1xf32> -> tensor<1x20x10x10xf32>
-  %2 = kiln.convolution %small, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x3x3xf32>, tensor<20x12x1x1xf32> -> tensor<1x20x3x3xf32>
-  %3 = kiln.convolution %deep, %few {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x32x10x10xf32>, tensor<20x32x1x1xf32> -> tensor<1x20x10x10xf32>
-  return %1, %2, %3 : tensor<1x20x10x10xf32>, tensor<1x20x3x3xf32>, tensor<1x20x10x10xf32>
+  %2 = kiln.convolution %small, %many {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x12x3x3xf32>, tensor<70x12x1x1xf32> -> tensor<1x70x3x3xf32>
+  %3 = kiln.convolution %deep, %few {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x96x10x10xf32>, tensor<70x96x1x1xf32> -> tensor<1x70x10x10xf32>
+  return %1, %2, %3 : tensor<1x20x10x10xf32>, tensor<1x70x3x3xf32>, tensor<1x70x10x10xf32>
+}
+
+// With few filters the image is one line.
+// CHECK-LABEL: func.func @image_of_one_line
+// WIDE: %[[P:.*]] = kiln.pack convolution %arg1 {groups = 1 : i64, panel = 64 : i64} : tensor<50x12x1x1xf32> -> tensor<1x1x12x64xf32>
+// WIDE: %[[X:.*]] = kiln.reshape %arg0 : tensor<2x12x10x10xf32> -> tensor<2x12x100xf32>
+// WIDE: %[[Y:.*]] = kiln.packed_convolution %[[X]], %[[P]] {channels_first, dilate = array<i64: 1>, groups = 1 : i64, kernel = array<i64: 1>, stride = array<i64: 1>}
+// WIDE: kiln.reshape %[[Y]] : tensor<2x50x100xf32> -> tensor<2x50x10x10xf32>
+// SCALAR: kiln.transpose
+func.func @image_of_one_line(%x: tensor<2x12x10x10xf32>, %w: tensor<50x12x1x1xf32>) -> tensor<2x50x10x10xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x12x10x10xf32>, tensor<50x12x1x1xf32> -> tensor<2x50x10x10xf32>
+  return %0 : tensor<2x50x10x10xf32>
 }

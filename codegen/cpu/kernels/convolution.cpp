@@ -31,6 +31,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
          .rhs = rhs,
          .lhs_strides = lhs_strides,
          .offsets = window_offsets(x.shape[channel], root.getKernel(), x.strides[channel], tap_strides),
+         .input_lines = packed[2] / root.getKernel().back(),
          .channels = result[channel],
          .panel = packed[3]},
         target);

@@ -1,6 +1,7 @@
-// Convolutions with few output channels, which would leave most lanes empty: lanes run along the lines of the
-// result. A tile is a part of some lines for all channels. The weight is broadcast, the input is loaded as
-// registers: A and B of the contraction have changed roles.
+// Convolutions with the channels first: lanes run along the lines of the result. Few output channels would
+// leave most lanes empty, and between arrays with the channels first more of them would need two transposes.
+// A tile is a part of some lines for all channels, or for a block of them. The weight is broadcast, the input
+// is loaded as registers: A and B of the contraction have changed roles.
 #include "codegen/cpu/kernels/line_convolution.h"
 
 #include "codegen/cpu/loops/epilogue.h"
@@ -15,7 +16,8 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"line_points", "line_tiles", "larger_tiles", "lhs_offset"};
+constexpr ParamNames names{"line_points",  "line_parts",    "part_points",          "line_tiles",
+                           "larger_tiles", "channel_tiles", "larger_channel_tiles", "lhs_offset"};
 /// Of each outer axis, after those.
 constexpr ParamNames axis_names{"extent", "lhs_stride"};
 using Params = KernelParams<names>;
@@ -24,10 +26,11 @@ using AxisParams = KernelParams<axis_names>;
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
   DType dtype;
-  int lanes, channels;
-  TileRows lines;  // of a tile
-  int vectors;     // registers of a line in a tile; divides those of a line
-  int tail;        // points in the last register of a line; 0: it is full
+  int lanes;
+  TileRows channels, lines;  // of a tile
+  bool all_channels;         // in one tile
+  int vectors;               // registers of a line in a tile
+  int tail;                  // points in the last tile of a line; 0: it is full
   std::int64_t k_extent, panel, line_stride;
   // Of the epilogue's axes: the channel axis (none if there is one channel), whether the last axis is the
   // lines (else the channels), and the number of other axes.
@@ -37,9 +40,9 @@ struct Plan {
   int lhs_operand, rhs_operand, table_operand;
 
   std::string key() const {
-    return fmt::format("{} channels={}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
-                       name_of(dtype), channels, panel, lines.key(), vectors, lanes,
-                       tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
+    return fmt::format("{} channels={}{}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
+                       name_of(dtype), all_channels ? "" : "*", channels.key(), panel, lines.key(), vectors,
+                       lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
                        line_stride, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
                        has_lines ? " lines" : "");
   }
@@ -50,79 +53,109 @@ class Emitter {
   Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
-  /// A task is a tile of lines; the last axis varies fastest.
+  /// A task is a part of a tile of lines; the last axis varies fastest.
   void run() {
     const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
     weights_ = e.buffer(args_.buffers, plan_.rhs_operand);
     k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
-    const Value tiles = params_["line_tiles"];
+    const Value tiles = params_["line_tiles"], parts = params_["line_parts"];
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
       extents.push_back(params_.group<AxisParams>(i)["extent"]);
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
-      outer_index_ = e.coordinates(e.div(task, tiles), extents);
+      const Value of_lines = e.div(task, parts);
+      outer_index_ = e.coordinates(e.div(of_lines, tiles), extents);
       Value first = lhs;
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
         first =
             e.element(first, e.mul(outer_index_[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
-      plan_.lines.emit(e, e.rem(task, tiles), params_["larger_tiles"], [&](Value line, int lines) {
+      const Value from = e.mul(e.rem(task, parts), params_["part_points"]);
+      plan_.lines.emit(e, e.rem(of_lines, tiles), params_["larger_tiles"], [&](Value line, int lines) {
         first_line_ = line;
         lhs_ = e.element(first, e.mul(line, e.index(plan_.line_stride)), plan_.dtype);
-        along_lines(lines);
+        along_lines(lines, from);
       });
     });
   }
 
  private:
-  void along_lines(int lines) {
-    const Value width = e.index(plan_.vectors * plan_.lanes), end = params_["line_points"],
-                whole = e.mul(e.div(end, width), width);
-    e.loop(e.index(0), whole, width, [&](Value point) { tile(point, lines, {}); });
-    if (plan_.tail > 0) tile(whole, lines, e.mask_below(plan_.tail, plan_.lanes));
+  /// The part of the lines from `from` on: a block of channels after the other, so that few lines are written
+  /// at a time, while their inputs stay in L1.
+  void along_lines(int lines, Value from) {
+    if (plan_.all_channels) return along_lines(lines, from, e.index(0), plan_.channels.most);
+    e.loop(e.index(0), params_["channel_tiles"], e.index(1), [&](Value number) {
+      plan_.channels.emit(e, number, params_["larger_channel_tiles"],
+                          [&](Value first, int channels) { along_lines(lines, from, first, channels); });
+    });
+  }
+  void along_lines(int lines, Value from, Value first_channel, int channels) {
+    const Value width = e.index(plan_.vectors * plan_.lanes), points = params_["line_points"],
+                part = e.add(from, params_["part_points"]), whole = e.sub(points, e.rem(points, width));
+    e.loop(from, e.min(part, whole), width, [&](Value point) {
+      tile({point, lines, plan_.vectors, {}}, first_channel, channels);
+    });
+    if (plan_.tail == 0) return;
+    e.when(e.less(points, e.add(part, e.index(1))), [&] {
+      const int last = plan_.tail % plan_.lanes;
+      tile({whole, lines, static_cast<int>(divideCeilSigned(plan_.tail, plan_.lanes)),
+            last > 0 ? e.mask_below(last, plan_.lanes) : Value()},
+           first_channel, channels);
+    });
   }
 
   /// Some lines from `point` on. `mask` is that of the last register.
-  void tile(Value point, int lines, Value mask) {
-    const Tile sums_of{plan_.dtype, plan_.channels, lines * plan_.vectors, plan_.lanes};
-    const auto sums = sums_of.sum_over_chunks(
-        e, plan_.k_extent, [&](Value from, Value to) { return sums_over(sums_of, point, mask, from, to); });
+  struct Points {
+    Value point;
+    int lines, vectors;
+    Value mask;
+
+    Value mask_of(int v) const { return v + 1 == vectors ? mask : Value(); }
+  };
+
+  void tile(const Points& points, Value first_channel, int channels) {
+    const Tile sums_of{plan_.dtype, channels, points.lines * points.vectors, plan_.lanes};
+    const Value weights = e.element(weights_, first_channel, plan_.dtype);
+    const auto sums = sums_of.sum_over_chunks(e, plan_.k_extent, [&](Value from, Value to) {
+      return sums_over(sums_of, points, weights, from, to);
+    });
     std::size_t next = 0;
-    for (int c = 0; c < plan_.channels; ++c) {
-      prepare(c);
-      for (int l = 0; l < lines; ++l)
-        for (int v = 0; v < plan_.vectors; ++v)
+    for (int c = 0; c < channels; ++c) {
+      const Value channel = e.add(first_channel, e.index(c));
+      prepare(channel);
+      for (int l = 0; l < points.lines; ++l)
+        for (int v = 0; v < points.vectors; ++v)
           epilogue_.store(e, sums_of.value(e, sums[next++]),
-                          plan_.has_lines ? e.add(first_line_, e.index(l)) : e.index(c), at(point, v),
-                          plan_.lanes, mask_of(v, mask));
+                          plan_.has_lines ? e.add(first_line_, e.index(l)) : channel, at(points.point, v),
+                          plan_.lanes, points.mask_of(v));
     }
   }
 
-  llvm::SmallVector<Value> sums_over(const Tile& tile, Value point, Value mask, Value from, Value to) {
+  llvm::SmallVector<Value> sums_over(const Tile& tile, const Points& points, Value weights, Value from,
+                                     Value to) {
     return tile.emit(e, from, to, [&](Value k) {
       Tile::Operands operands;
       const Value here =
           e.element(lhs_, e.load_scalar(e.element(k_offsets_, k, DType::i64), DType::i64), plan_.dtype);
-      for (int l = 0; l < tile.vectors / plan_.vectors; ++l)
-        for (int v = 0; v < plan_.vectors; ++v) {
-          const Value first = e.add(at(point, v), e.index(l * plan_.line_stride));
+      for (int l = 0; l < points.lines; ++l)
+        for (int v = 0; v < points.vectors; ++v) {
+          const Value first = e.add(at(points.point, v), e.index(l * plan_.line_stride));
           operands.rhs.push_back(
-              e.load(e.element(here, first, plan_.dtype), plan_.dtype, plan_.lanes, mask_of(v, mask)));
+              e.load(e.element(here, first, plan_.dtype), plan_.dtype, plan_.lanes, points.mask_of(v)));
         }
-      operands.lhs_address = [this, first = e.mul(k, e.index(plan_.panel))](int channel) {
-        return e.element(weights_, e.add(first, e.index(channel)), plan_.dtype);
+      operands.lhs_address = [this, weights, first = e.mul(k, e.index(plan_.panel))](int channel) {
+        return e.element(weights, e.add(first, e.index(channel)), plan_.dtype);
       };
       return operands;
     });
   }
 
   Value at(Value point, int v) { return e.add(point, e.index(v * plan_.lanes)); }
-  Value mask_of(int v, Value mask) const { return v + 1 == plan_.vectors ? mask : Value(); }
 
-  void prepare(int channel) {
+  void prepare(Value channel) {
     auto index = outer_index_;
     if (plan_.channel_axis && plan_.has_lines)
-      index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), e.index(channel));
+      index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), channel);
     epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
   }
 
@@ -137,13 +170,14 @@ class Emitter {
   Value lhs_, first_line_;
 };
 
-/// Registers per line, dividing `count`, and lines of a tile: at most `most` registers in all.
+/// Registers per line, and lines, of a tile: at most `most` registers in all. Between lines they divide
+/// `count`, those of a line.
 struct TileSize {
   std::int64_t vectors = 1, lines = 1;
   TileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
     for (std::int64_t v = 1; v <= std::min(most, count); ++v) {
       const std::int64_t l = std::clamp<std::int64_t>(most / v, 1, std::max<std::int64_t>(all_lines, 1));
-      if (count % v == 0 && v * l >= vectors * lines) {
+      if ((count % v == 0 || all_lines <= 1) && v * l >= vectors * lines) {
         vectors = v;
         lines = l;
       }
@@ -170,18 +204,22 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   const DType dtype = dtype_of_value(root);
   const int lanes = target.lanes(size_of(dtype));
   const std::int64_t line = shape.back(), registers = divideCeilSigned(line, lanes);
-  // Besides the accumulators, a register for each register of inputs, and one for the weight.
-  const std::int64_t most = std::max<std::int64_t>((target.registers() - 1) / (c.channels + 1), 1);
+  // Besides the accumulators, a register for each register of inputs, and one for the weight. A weight is
+  // loaded for two registers of inputs at least.
+  const int free_registers = target.registers() - 1;
+  const TileSplit channels(c.channels, std::max(free_registers / 2 - 1, 1));
+  const std::int64_t most = std::max(free_registers / (channels.rows.most + 1), 1);
   const std::int64_t lines = has_lines ? extents.back() : 1;
   const TileSize size(most, registers, lines);
   const TileSplit split(lines, static_cast<int>(size.lines));
   const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
   Plan plan{.dtype = dtype,
             .lanes = lanes,
-            .channels = static_cast<int>(c.channels),
+            .channels = channels.rows,
             .lines = split.rows,
+            .all_channels = channels.tiles == 1,
             .vectors = static_cast<int>(size.vectors),
-            .tail = static_cast<int>(line % lanes),
+            .tail = static_cast<int>(line % (size.vectors * lanes)),
             .k_extent = k_extent,
             .panel = c.panel,
             .line_stride = has_lines ? strides.back() : 0,
@@ -191,12 +229,21 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
             .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
             .rhs_operand = static_cast<int>(c.rhs),
             .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  // The inputs of a part of a line stay in L1, beside what streams through it.
+  const std::int64_t width = size.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
+                                                           static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t part = width * std::max<std::int64_t>(target.machine->l1.bytes / 2 / bytes, 1),
+                     parts = divideCeilSigned(line, part);
   std::vector<std::int64_t> params;
   Params::append(params, {{"line_points", line},
+                          {"line_parts", parts},
+                          {"part_points", part},
                           {"line_tiles", split.tiles},
                           {"larger_tiles", split.larger},
+                          {"channel_tiles", channels.tiles},
+                          {"larger_channel_tiles", channels.larger},
                           {"lhs_offset", c.lhs.offset}});
-  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles;
+  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles * parts;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
     if (i == channel_axis) continue;
     AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
@@ -212,7 +259,8 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   launch.extent = tasks;
   launch.table = c.offsets;
   launch.grain =
-      grain_for(tasks, split.rows.most * c.channels * registers * Tile::cost_of_register(k_extent));
+      grain_for(tasks, split.rows.most * c.channels * divideCeilSigned(std::min(part, line), lanes) *
+                           Tile::cost_of_register(k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     Emitter(e, plan, own, args).run();

@@ -12,6 +12,7 @@ struct LineConvolution {
   unsigned rhs = 0;                   ///< the fusion's argument: weights, packed as one panel
   Dims lhs_strides;                   ///< along the result's axes but the last, in elements
   std::vector<std::int64_t> offsets;  ///< of the input for each k
+  std::int64_t input_lines = 0;       ///< that a line of results reads
   std::int64_t channels = 0, panel = 0;
 };
 
