@@ -49,7 +49,7 @@ TEST_CASE("scale and shift of a BatchNorm are no part of a call", "[prepacked]")
   const Tensor x = random::uniform(-1, 1, {2, 3, 5, 7});
   net.hybridize();
   net(x);
-  CHECK(kernels_of(net, x) == 2);  // the convolution, and the transpose of its layout
+  CHECK(kernels_of(net, x) <= 2);  // the convolution, and the transpose of its layout if it has another
   SECTION("each parameter is looked at") {
     for (Parameter* p : {&norm.gamma, &norm.beta, &norm.running_mean, &norm.running_var}) {
       p->set_data(random::uniform(1, 2, {20}));
