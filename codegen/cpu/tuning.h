@@ -62,8 +62,10 @@ inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows =
 /// tile, at most, and at least unless there are fewer. Where the elements of a column are: squares side by
 /// side, so that the chains of one hide the latency of the other.
 inline constexpr std::int64_t most_unpacked_vectors = 4, least_unpacked_vectors = 2, squares = 2;
-/// Where more rows read B where it lies, a tile has a register of columns for so many registers.
+/// Where more rows read B where it lies, a tile has a register of columns for so many registers. So many rows
+/// read a B of two registers or fewer.
 inline constexpr int registers_for_vector_in_place = 8;
+inline constexpr std::int64_t most_rows_of_two_in_place = 128;
 /// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
 inline constexpr std::int64_t least_accumulators = 8;
 /// Taller tiles make the code longer and not faster.

@@ -249,6 +249,8 @@ int vectors_for_all_rows(const Shape& p, int lanes, int registers) {
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
 bool reads_in_place(const Shape& p, int lanes, const Machine& machine) {
+  // Aligned registers of packed B pay where many rows use each, of which a tile has no more than two.
+  if (p.rows > tuning::most_rows_of_two_in_place && p.columns <= 2 * lanes) return false;
   // Masks of narrower elements would be branches.
   return p.by_rows && (p.element_bytes >= 4 || p.columns % lanes == 0) &&
          p.k_extent * p.columns * p.element_bytes <= choices::in_place_rhs_bytes(machine);
