@@ -353,13 +353,11 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
-  // The inputs of a tile, of so many lines, are read for each channel: from L1 if they are few.
-  constexpr std::int64_t most_input_lines = 192;
   const std::int64_t input_lines =
       mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front().drop_back());
-  return target.vectorizes_lines(
-      result.getDimSize(1), has_one_line(op) ? places(result) : result.getShape().back(),
-      input_lines <= most_input_lines && is_returned(op), result.getElementTypeBitWidth());
+  return target.vectorizes_lines(result.getDimSize(1),
+                                 has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
+                                 is_returned(op), result.getElementTypeBitWidth());
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {

@@ -17,11 +17,11 @@ class TargetModel {
   /// Elements of `bits` bits that one vector holds; 1 without vectors.
   virtual std::int64_t vector_length(unsigned bits) const = 0;
 
-  /// Whether a convolution with `channels` output channels and lines of `line` results is faster with vectors
-  /// along the lines, channels first, than with vectors along the channels. `alone`: its results stay in
-  /// memory with the channels first.
-  virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, bool alone,
-                                unsigned bits) const = 0;
+  /// Whether a convolution with `channels` output channels and lines of `line` results, each from
+  /// `input_lines` lines of inputs, is faster with vectors along the lines, channels first, than with vectors
+  /// along the channels. `alone`: its results stay in memory with the channels first.
+  virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
+                                bool alone, unsigned bits) const = 0;
 
   /// Whether a depthwise convolution between arrays in memory with the channels first is faster with vectors
   /// along the lines than with the channels last: lines of `line` results, from `lines` lines of `input_line`

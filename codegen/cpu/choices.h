@@ -69,6 +69,9 @@ inline std::int64_t totals_bytes(const Machine& m) { return m.l2.bytes / 16 * 3;
 inline std::int64_t copy_bytes(const Machine& m) { return m.l2.bytes / 16 * 5; }
 /// Images that were transposed are read from L2 afterwards, beside weights and results.
 inline std::int64_t transposed_image_bytes(const Machine& m) { return m.l2.bytes / 4 * 3; }
+/// The lines of images that a tile along the lines of the result reads stay in L1, beside what streams
+/// through it.
+inline std::int64_t lines_bytes(const Machine& m) { return m.l1.bytes / 2; }
 /// Where each product of a batch has a B of its own, a block of it stays in L1, beside A.
 inline std::int64_t small_packed_block_bytes(const Machine& m) { return m.l1.bytes / 2; }
 /// A B that is read where it lies by several row tiles stays in L2.

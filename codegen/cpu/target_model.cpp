@@ -31,8 +31,8 @@ std::int64_t CpuTargetModel::vector_length(unsigned bits) const {
   return std::max<std::int64_t>(1, lanes_of(bits));
 }
 
-bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, bool alone,
-                                      unsigned bits) const {
+bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
+                                      bool alone, unsigned bits) const {
   const std::int64_t lanes = lanes_of(bits);
   if (lanes <= 1 || line == 0) return false;
   // Vectors of a line for each channel, and of the channels for each point. The last vector of a line is
@@ -41,15 +41,17 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
                      along_channels = line * llvm::divideCeilSigned(channels, lanes);
   // The results may be wanted in another order: hence the quarter.
   if (channels < lanes && 4 * along_lines <= 3 * along_channels) return true;
-  // Alone, channels last would need two transposes. But many channels read the inputs again and again.
+  // Alone, channels last would need two transposes. But each block of channels reads the inputs again, which
+  // two vectors of each line bring to L1.
   constexpr std::int64_t most_vectors = 4;
-  return alone && channels <= most_vectors * lanes && 5 * along_lines <= 6 * along_channels;
+  return alone && channels <= most_vectors * lanes && 5 * along_lines <= 6 * along_channels &&
+         input_lines * 2 * lanes * (bits / 8) <= choices::lines_bytes(machine_);
 }
 
 bool CpuTargetModel::filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
                                             unsigned bits) const {
   // The lines that a result reads are copied, and stay in L1.
-  return lanes_ > 1 && line > 0 && lines * input_line * (bits / 8) <= machine_.l1.bytes / 2;
+  return lanes_ > 1 && line > 0 && lines * input_line * (bits / 8) <= choices::lines_bytes(machine_);
 }
 
 bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t channels,

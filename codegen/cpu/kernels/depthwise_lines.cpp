@@ -2,6 +2,7 @@
 // image). The lines that a block of results reads are copied into scratch memory that stays in L1, with their
 // padding, and with the columns of a stride side by side: every tap is then a load of neighbours without a
 // mask. A tile is some lines of the result; each input is loaded once for all of them.
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -308,7 +309,8 @@ Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const C
   };
   const auto line_bytes = plan.line_pitch() * static_cast<std::int64_t>(size_of(plan.copied_type()));
   std::int64_t block = 1;
-  while (block < split.tiles && copied_lines(block + 1) * line_bytes <= target.machine->l1.bytes / 2) ++block;
+  while (block < split.tiles && copied_lines(block + 1) * line_bytes <= choices::lines_bytes(*target.machine))
+    ++block;
   const std::int64_t blocks = divideCeilSigned(split.tiles, block);
   block = divideCeilSigned(split.tiles, std::max<std::int64_t>(blocks, 1));
 

@@ -4,6 +4,7 @@
 // is loaded as registers: A and B of the contraction have changed roles.
 #include "codegen/cpu/kernels/line_convolution.h"
 
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
@@ -232,7 +233,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   // The inputs of a part of a line stay in L1, beside what streams through it.
   const std::int64_t width = size.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
                                                            static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t part = width * std::max<std::int64_t>(target.machine->l1.bytes / 2 / bytes, 1),
+  const std::int64_t part = width * std::max<std::int64_t>(choices::lines_bytes(*target.machine) / bytes, 1),
                      parts = divideCeilSigned(line, part);
   std::vector<std::int64_t> params;
   Params::append(params, {{"line_points", line},
