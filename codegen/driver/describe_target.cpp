@@ -66,7 +66,11 @@ std::string choices_text(const Machine& m) {
   line("the same, in L1, with a small B", size_text(c::small_block_bytes(m)));
   line("small B", size_text(c::small_rhs_bytes(m)));
   line("B that stays in L2", size_text(c::l2_rhs_bytes(m)));
+  line("B that is read where it lies", size_text(c::in_place_rhs_bytes(m)));
   line("column block that a kernel packs", size_text(c::packed_block_bytes(m)));
+  line("the same, of each product of a batch", size_text(c::small_packed_block_bytes(m)));
+  line("images that are transposed", size_text(c::transposed_image_bytes(m)));
+  line("lines of images, in L1", size_text(c::lines_bytes(m)));
   line("totals between chunks of k", size_text(c::totals_bytes(m)));
   line("copies of A", size_text(c::copy_bytes(m)));
   return text;
