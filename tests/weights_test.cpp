@@ -79,9 +79,12 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
       {"convolution in groups",
        conv(30, {.kernel_size = {3, 3}, .strides = {2, 2}, .groups = 2, .in_channels = 34}),
        {2, 34, 9, 9}},
-      {"depthwise convolution",
-       conv(20, {.kernel_size = {3, 3}, .groups = 20, .in_channels = 20}),
-       {2, 20, 9, 9}},
+      {"depthwise convolution",  // of volumes: alone, that of images may read the weights as they are
+       [] {
+         return std::make_shared<nn::Conv3D>(
+             20, nn::ConvOptions{.kernel_size = {2, 3, 2}, .groups = 20, .in_channels = 20});
+       },
+       {2, 20, 4, 5, 6}},
       {"convolution of lines",
        [] {
          return std::make_shared<nn::Conv1D>(20, nn::ConvOptions{.kernel_size = {3}, .in_channels = 18});
