@@ -1,6 +1,7 @@
 #include "passes/layout.h"
 
 #include "ir/dialect.h"
+#include "ir/window_shapes.h"
 #include "passes/sweep.h"
 
 #include <llvm/ADT/SetVector.h>
@@ -28,6 +29,12 @@ mlir::Value before_swap(mlir::Value v) {
 
 std::int64_t places(mlir::RankedTensorType images) {
   return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
+}
+
+/// Whether each channel of the input gives one of the result.
+bool is_depthwise(ir::ConvolutionOp op) {
+  const auto w = ir::ranked(op.getW()).getShape();
+  return op.getGroups() > 1 && w[1] == 1 && w[0] == ir::ranked(op.getX()).getDimSize(1);
 }
 
 /// Whether each point of the result is computed from the point of the input at the same place.
@@ -155,12 +162,11 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
     const mlir::RankedTensorType type = op.getType(), x = ir::ranked(padless(op).x);
     const auto w = ir::ranked(op.getW()).getShape();
-    const auto reach = [&](std::size_t i) { return (w[i + 2] - 1) * op.getDilate()[i] + 1; };
-    return op.getGroups() > 1 && w[0] == type.getDimSize(1) && w[0] == x.getDimSize(1) && w[1] == 1 &&
-           w.size() <= 4 && llvm::isa<mlir::FloatType>(type.getElementType()) &&
+    return is_depthwise(op) && w.size() <= 4 && llvm::isa<mlir::FloatType>(type.getElementType()) &&
            mlir::ShapedType::getNumElements(w.drop_front(2)) <= most_taps &&
            op.getStride().back() <= most_stride && llvm::isa<mlir::BlockArgument>(padless(op).x) &&
-           target_.filters_channels_first(type.getShape().back(), w.size() == 4 ? reach(0) : 1,
+           target_.filters_channels_first(type.getShape().back(),
+                                          w.size() == 4 ? ir::reach_of(ir::window_of(op), 0) + 1 : 1,
                                           x.getShape().back(), type.getElementTypeBitWidth()) &&
            is_returned(op);
   }
@@ -298,10 +304,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 
   mlir::Value direct(mlir::OpBuilder& builder, ir::ConvolutionOp op, mlir::Value x) const {
     const auto shape = ir::ranked(op.getW()).getShape();
-    const std::int64_t channels = ir::ranked(op.getX()).getDimSize(1);
     // Depthwise: the kernels of all channels are packed side by side.
-    const bool depthwise = op.getGroups() > 1 && shape[1] == 1 && shape[0] == channels;
-    const std::int64_t groups = depthwise ? 1 : static_cast<std::int64_t>(op.getGroups());
+    const std::int64_t groups = is_depthwise(op) ? 1 : static_cast<std::int64_t>(op.getGroups());
     auto packed =
         make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), shape[0] / groups, groups);
     return ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,

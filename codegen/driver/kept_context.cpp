@@ -18,14 +18,12 @@ constexpr std::size_t max_idle = 4;             // contexts, of 1 to 2 MiB each
 struct Idle {
   Mutex mutex;
   std::vector<std::unique_ptr<KeptContext::Entry>> entries;
+
+  Idle() { entries.reserve(max_idle); }  // so that a destructor that adds one throws nothing
 };
 
 Idle& idle() {
-  return *once<[] {
-    auto made = std::make_unique<Idle>();
-    made->entries.reserve(max_idle);
-    return made;
-  }>();
+  return once<[] { return Idle(); }>();
 }
 
 std::unique_ptr<KeptContext::Entry> take_idle() {

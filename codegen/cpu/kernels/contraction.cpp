@@ -65,19 +65,20 @@ class Emitter {
     // block its packed A.
     const Value column_blocks = params_["column_blocks"], row_blocks = params_["product_row_blocks"],
                 one = e.index(1), none = e.index(-1);
-    const Value inner_blocks = plan_.column_block_outer ? row_blocks : column_blocks;
+    const bool by_columns = plan_.column_block_outer;
+    const Value outer_blocks = by_columns ? column_blocks : row_blocks,
+                inner_blocks = by_columns ? row_blocks : column_blocks;
     e.loop(args_.begin, args_.end, one, none,
            [&](Value task, mlir::ValueRange last) -> llvm::SmallVector<Value> {
-             const Value outer = e.div(task, inner_blocks), inner = e.rem(task, inner_blocks);
-             is_new_outer_block_ = e.less(last[0], outer);
-             if (!plan_.column_block_outer)
-               compute(outer, inner);
-             else if (plan_.packs_batch)
-               compute(e.add(e.mul(e.div(outer, column_blocks), row_blocks), inner),
-                       e.rem(outer, column_blocks));
-             else
-               compute(inner, outer);
-             return {outer};
+             const Value number = e.div(task, inner_blocks), inner = e.rem(task, inner_blocks);
+             is_new_outer_block_ = e.less(last[0], number);
+             Value outer = number, product;
+             if (plan_.packs_batch) {
+               product = e.div(number, outer_blocks);
+               outer = e.rem(number, outer_blocks);
+             }
+             by_columns ? compute(product, inner, outer) : compute(product, outer, inner);
+             return {number};
            });
   }
 
@@ -98,18 +99,17 @@ class Emitter {
     }
   }
 
-  /// One task.
-  void compute(Value row_block, Value column_block) {
+  /// One task: blocks of the `product` of a batch that it packs, if there is one.
+  void compute(Value product, Value row_block, Value column_block) {
     const Value block = params_["block_row_tiles"], tiles = params_["product_row_tiles"];
-    if (plan_.packs_batch) {
-      const Value product = e.div(row_block, params_["product_row_blocks"]), first = e.mul(product, tiles);
-      first_row_tile_ = e.add(first, e.mul(e.rem(row_block, params_["product_row_blocks"]), block));
-      end_row_tile_ = e.min(e.add(first_row_tile_, block), e.add(first, tiles));
+    first_row_tile_ = e.mul(row_block, block);
+    end_row_tile_ = e.min(e.add(first_row_tile_, block), tiles);
+    product_rhs_ = rhs_;
+    if (product) {
+      const Value before = e.mul(product, tiles);
+      first_row_tile_ = e.add(before, first_row_tile_);
+      end_row_tile_ = e.add(before, end_row_tile_);
       product_rhs_ = e.element(rhs_, outer_.rhs_offset(e, outer_.index(e, product)), tile_.dtype);
-    } else {
-      first_row_tile_ = e.mul(row_block, block);
-      end_row_tile_ = e.min(e.add(first_row_tile_, block), tiles);
-      product_rhs_ = rhs_;
     }
     first_column_tile_ = e.mul(column_block, params_["block_column_tiles"]);
     end_column_tile_ =

@@ -34,9 +34,8 @@ struct Reduction {
   /// Whether the elements of leaf i that lanes read are a few apart, a distance that is built in: loading all
   /// between them takes less than a load for each lane.
   bool loads_between(std::size_t i) const {
-    return along_reduced && steps[i] > 1 && steps[i] <= lanes / 2 && steps[i] <= most_loads_between;
+    return along_reduced && is_small_step(steps[i]) && steps[i] <= lanes / 2;
   }
-  static constexpr std::int64_t most_loads_between = 4;
   bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
