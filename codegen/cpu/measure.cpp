@@ -32,20 +32,33 @@ std::unique_ptr<char, Free> memory_of(std::int64_t bytes) {
   return {static_cast<char*>(memory::system_allocate(count)), Free{count}};
 }
 
-/// A line as the widest registers hold it: wider code reads L1 and L2 faster, L3 and memory not.
-using Line = float __attribute__((vector_size(64)));
+using Vector128 = float __attribute__((vector_size(16)));
+using Vector256 = float __attribute__((vector_size(32)));
+using Vector512 = float __attribute__((vector_size(64)));
+/// What a read loads at once, whatever the width.
+constexpr std::int64_t read_unit = 4 * sizeof(Vector512);
 
-[[gnu::always_inline]] inline void read_lines(const char* from, std::int64_t bytes) {
-  Line sums[2] = {};
-  for (std::int64_t i = 0; i < bytes; i += 2 * line) {
-    sums[0] += *reinterpret_cast<const Line*>(from + i);
-    sums[1] += *reinterpret_cast<const Line*>(from + i + line);
+/// Loads and sums all elements, a vector of the instruction set's own width at once: wider loads read L1 and
+/// L2 faster, L3 and memory not. GCC keeps vectors wider than registers in memory: their sums would measure
+/// its latency. Four accumulators hide the latency of additions.
+template <class Vector>
+[[gnu::always_inline]] inline void sum(const char* from, std::int64_t bytes) {
+  Vector a = {}, b = {}, c = {}, d = {};
+  const auto* at = reinterpret_cast<const Vector*>(from);
+  for (const auto* const end = reinterpret_cast<const Vector*>(from + bytes); at < end; at += 4) {
+    a += at[0];
+    b += at[1];
+    c += at[2];
+    d += at[3];
   }
-  asm volatile("" : : "m"(sums));
+  const Vector total = (a + b) + (c + d);
+  asm volatile("" : : "m"(total));
 }
-void read_baseline(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
-[[gnu::target("avx2")]] void read_avx2(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
-[[gnu::target("avx512f")]] void read_avx512(const char* from, std::int64_t bytes) { read_lines(from, bytes); }
+void read_baseline(const char* from, std::int64_t bytes) { sum<Vector128>(from, bytes); }
+[[gnu::target("avx2")]] void read_avx2(const char* from, std::int64_t bytes) { sum<Vector256>(from, bytes); }
+[[gnu::target("avx512f")]] void read_avx512(const char* from, std::int64_t bytes) {
+  sum<Vector512>(from, bytes);
+}
 
 using Read = void (*)(const char*, std::int64_t);
 Read widest_read() {
@@ -101,8 +114,7 @@ class Measurement {
     measure_latency(first);
     measure_prefetch(first);
     compare_writes(first, true);
-    for (std::int64_t bytes = 2 * first; result_.l3_bytes == bytes / 2 && bytes <= longest && !late();
-         bytes *= 2) {
+    for (std::int64_t bytes = 2 * first; bytes <= longest && !late(); bytes *= 2) {
       touch(bytes);
       compare_writes(bytes, false);
     }
@@ -118,7 +130,7 @@ class Measurement {
   }
 
   std::int64_t rate_of_reads(std::int64_t bytes) {
-    bytes = bytes / (2 * line) * (2 * line);
+    bytes = bytes / read_unit * read_unit;
     const std::int64_t times = std::max<std::int64_t>(page * line / bytes, 1);
     Least least;
     for (int pass = 0; pass < 5; ++pass)
@@ -132,9 +144,10 @@ class Measurement {
   /// then it is in the core's share of L3. It must be faster by an eighth: stores past the caches leave them
   /// to other arrays.
   void compare_writes(std::int64_t bytes, bool keeps_rates) {
-    constexpr int passes = 4;
+    // Short passes are disturbed more: up to 8 of them, 2 of the longest.
+    const std::int64_t passes = std::clamp<std::int64_t>(longest / bytes, 2, 8);
     Least cached, cached_read, past, past_read;
-    for (int pass = 0; pass < passes && (pass == 0 || !late()); ++pass) {
+    for (std::int64_t pass = 0; pass < passes && (pass == 0 || !late()); ++pass) {
       // Twice each: the first finds the result where the other kind of store has left it.
       for (int twice = 0; twice < 2; ++twice) {
         cached.add(time([&] { copy<Store::cached, false>(from_, to_, bytes); }));
