@@ -224,7 +224,7 @@ class Emitter {
 };
 
 struct Shape {
-  std::int64_t rows, columns, k_extent, element_bytes;
+  std::int64_t rows, columns, k_extent, element_bytes, column_bytes;  // the last: between columns of B
   bool by_rows;  // the elements of a row of B are next to each other, otherwise those of a column
 };
 
@@ -234,17 +234,25 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
   return static_cast<int>(divideCeilSigned(all, divideCeilSigned(all, most)));
 }
 
+/// Squares side by side whose columns stay in L1 while k advances through their lines.
+std::int64_t squares_in_l1(const Shape& p, int lanes, const Machine& machine) {
+  return std::max<std::int64_t>(Tile::sets_of_rows(p.column_bytes) * machine.l1.ways / lanes, 1);
+}
+
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
-int vectors_for_all_rows(const Shape& p, int lanes, int registers) {
+int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
   // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
   // use them; and one of A.
   const std::int64_t others = 1 + (p.by_rows ? 0 : lanes + 2),
                      of_column = std::max<std::int64_t>(p.rows, 1) + (p.by_rows && p.rows > 1),
                      all = std::max<std::int64_t>(divideCeilSigned(p.columns, lanes), 1),
-                     most = std::min((registers - others) / of_column,
-                                     p.by_rows ? tuning::most_unpacked_vectors : tuning::squares);
-  if (most < std::min(all, p.by_rows ? tuning::least_unpacked_vectors : tuning::squares)) return 0;
-  return even_vectors(p.columns, lanes, most);
+                     most = (target.registers() - others) / of_column,
+                     least = p.by_rows ? tuning::least_unpacked_vectors : tuning::least_squares;
+  if (most < std::min(all, least)) return 0;
+  const std::int64_t useful =
+      p.by_rows ? std::max<std::int64_t>(tuning::most_unpacked_bytes / (lanes * p.element_bytes), least)
+                : std::min(tuning::most_squares, squares_in_l1(p, lanes, *target.machine));
+  return even_vectors(p.columns, lanes, std::min(most, useful));
 }
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
@@ -274,9 +282,10 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
                     .columns = p.columns,
                     .k_extent = p.k_extent,
                     .element_bytes = element_bytes,
+                    .column_bytes = p.unpacked->column_stride * element_bytes,
                     .by_rows = neighbours == Packer::Neighbours::columns};
   std::int64_t most_rows = std::clamp<std::int64_t>(rows, 1, tuning::most_tile_rows);
-  int vectors = vectors_for_all_rows(shape, lanes, target.registers());
+  int vectors = vectors_for_all_rows(shape, lanes, target);
   if (vectors == 0) {
     if (!reads_in_place(shape, lanes, *target.machine)) return std::nullopt;
     vectors = even_vectors(p.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);

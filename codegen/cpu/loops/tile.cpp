@@ -91,10 +91,13 @@ int Tile::most_rows(const CpuTarget& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
+std::int64_t Tile::sets_of_rows(std::int64_t row_bytes) {
+  const std::int64_t page = 4096;
+  return page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
+}
+
 int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit) {
-  const std::int64_t page = 4096,
-                     places = page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
-  return static_cast<int>(std::min<std::int64_t>(limit * places, tuning::most_tile_rows));
+  return static_cast<int>(std::min<std::int64_t>(limit * sets_of_rows(row_bytes), tuning::most_tile_rows));
 }
 
 mlir::Value Tile::initial_total(KernelBuilder& e) const {

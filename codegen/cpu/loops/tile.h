@@ -85,6 +85,8 @@ struct Tile {
   static int lanes_of(int lanes, std::int64_t panel);
   /// Rows whose accumulators fit in registers, beside `vectors` registers of B and one of A.
   static int most_rows(const CpuTarget& target, int vectors);
+  /// The L1 sets that the first bytes of rows so far apart map to.
+  static std::int64_t sets_of_rows(std::int64_t row_bytes);
   /// The rows of A, `row_bytes` apart, that a tile may have if `limit` of them may map to the same L1 set.
   static int rows_without_conflicts(std::int64_t row_bytes, int limit);
   /// Cost of the multiply-adds and the epilogue of one register of results, in half cycles.
