@@ -91,6 +91,50 @@ TEST_CASE("the last axis is reduced: 64 partial sums, also where its neighbours 
   }
 }
 
+TEST_CASE("results that share elements along the reduced axis", "[reduce]") {
+  struct Size {
+    std::int64_t m, k, n;
+  };
+  // The last ones leave the caches.
+  for (const auto [m, k, n] :
+       {Size{1, 70, 5}, Size{3, 130, 5}, Size{2, 1024, 7}, Size{2, 1029, 6}, Size{5, 1100, 3},
+        Size{7, 2500, 2}, Size{1, 1030, 15}, Size{15, 1030, 1}, Size{4, 66'005, 3}, Size{2, 140'003, 6},
+        Size{15, 140'003, 1}, Size{7, 140'003, 2}}) {
+    INFO(m << " by " << k << " by " << n);
+    const Tensor x = drawn({m, k}), y = drawn({k, n});
+    std::vector<float> result;
+    const auto left = x.to_vector<float>(), right = y.to_vector<float>();
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        std::vector<float> products;
+        for (std::int64_t r = 0; r < k; ++r)
+          products.push_back(left[static_cast<std::size_t>(i * k + r)] *
+                             right[static_cast<std::size_t>(r * n + j)]);
+        result.push_back(first_order(products));
+      }
+    const Tensor wanted(result, {m, n});
+    const auto dot = [](F& f, const Tensors& in) { return Tensors{f.dot(in[0], in[1]) + 0.5}; };
+    CHECK(same_bits(everywhere(dot, {x, y})[0], wanted + 0.5));
+    const auto transposed = [](F& f, const Tensors& in) {
+      return Tensors{f.dot(in[0], in[1], {.transpose_a = true, .transpose_b = true})};
+    };
+    CHECK(same_bits(everywhere(transposed, {x.T().copy(), y.T().copy()})[0], wanted));
+    if (k > 2000) continue;
+    // A batch: other pairs of rows and columns share elements; and two reductions at once, of the same
+    // elements.
+    const auto batch = [](F& f, const Tensors& in) {
+      const Tensor both =
+          f.broadcast_mul(f.expand_dims(in[0], {.axis = 1}), f.expand_dims(in[1].T(), {.axis = 0}));
+      return Tensors{
+          f.sum(both, {.axis = 2}), f.max(both, {.axis = 2}),
+          f.batch_dot(f.stack({in[0], in[0] * 2}, {.axis = 0}), f.stack({in[1], in[1]}, {.axis = 0}))};
+    };
+    const Tensors got = everywhere(batch, {x, y});
+    CHECK(same_bits(got[0], wanted));
+    CHECK(same_bits(got[2], nd::stack({wanted, wanted * 2}, {.axis = 0})));
+  }
+}
+
 TEST_CASE("rows of few elements, which share a register", "[reduce]") {
   const auto sum = [](F& f, const Tensors& in) { return Tensors{f.sum(in[0], {.axis = 1})}; };
   // Rows apart from each other, and rows that begin within a line.

@@ -77,42 +77,45 @@ class Emitter {
     return e.sub(last, magnitude(e.sub(last, magnitude(j))));
   }
 
-  void copy(Value to, Value from, Value count) {
-    chunks(count, [&](Value i, int lanes, Value left) {
-      const Value mask = left ? e.mask_below(left, lanes) : Value();
-      store(e.load(element(from, i), dtype_, lanes, mask), to, i, lanes, mask);
-    });
-  }
+  void copy(Value to, Value from, Value count) { copy(to, from, count, lanes_); }
 
   /// The `count` elements on one side of a line: of a reflection those from `nearest` on in descending order
   /// of addresses, of an edge the one at `nearest`, repeated.
   void side_of_line(Value to, Value nearest, Value count) {
     if (!reflects_) {
       const Value edge = e.load_scalar(nearest, dtype_);
-      return chunks(count, [&](Value i, int lanes, Value left) {
-        store(e.splat(edge, lanes), to, i, lanes, left ? e.mask_below(left, lanes) : Value());
-      });
+      return chunks(count, [&](Value i, int lanes) { store(e.splat(edge, lanes), to, i, lanes); });
     }
-    chunks(count, [&](Value i, int lanes, Value left) {
+    chunks(count, [&](Value i, int lanes) {
       // Lane 0 of the result is the last lane in memory.
       const Value from = element(nearest, e.sub(e.index(1 - lanes), i));
-      if (lanes == 1) return store(e.load(from, dtype_, 1), to, i, 1, {});
-      Value mask, from_mask;
-      if (left) {
-        mask = e.mask_below(left, lanes);
-        from_mask = reversed(mask, lanes);
-      }
-      store(reversed(e.load(from, dtype_, lanes, from_mask), lanes), to, i, lanes, mask);
+      const Value lines = e.load(from, dtype_, lanes);
+      store(lanes == 1 ? lines : reversed(lines, lanes), to, i, lanes);
     });
   }
 
  private:
-  using Chunk = std::function<void(Value i, int lanes, Value left)>;
-  /// Whole registers of `count` elements, then the `left` ones masked.
-  void chunks(Value count, const Chunk& chunk) {
+  /// Registers of `lanes` elements, the last of which overlaps the one before; fewer elements than that by
+  /// narrower ones. No store is masked: where masks are no registers of their own, some processors take a
+  /// dozen cycles for one.
+  void copy(Value to, Value from, Value count, int lanes) {
+    const Value width = e.index(lanes);
+    const auto move = [&](Value i) { store(e.load(element(from, i), dtype_, lanes), to, i, lanes); };
+    if (lanes == 1) return e.loop(e.index(0), count, width, move);
+    e.when(
+        e.less(count, width), [&] { copy(to, from, count, lanes / 2); },
+        [&] {
+          const Value last = e.sub(count, width);
+          e.loop(e.index(0), last, width, move);
+          move(last);
+        });
+  }
+
+  /// Whole registers of `count` elements, then the others one by one: mostly there are one to three.
+  void chunks(Value count, llvm::function_ref<void(Value i, int lanes)> chunk) {
     const Value width = e.index(lanes_), whole = e.mul(e.div(count, width), width);
-    e.loop(e.index(0), whole, width, [&](Value i) { chunk(i, lanes_, {}); });
-    if (lanes_ > 1) e.when(e.less(whole, count), [&] { chunk(whole, lanes_, e.sub(count, whole)); });
+    if (lanes_ > 1) e.loop(e.index(0), whole, width, [&](Value i) { chunk(i, lanes_); });
+    e.loop(lanes_ > 1 ? whole : e.index(0), count, e.index(1), [&](Value i) { chunk(i, 1); });
   }
 
   Value reversed(Value v, int lanes) {
@@ -121,9 +124,7 @@ class Emitter {
     return e.shuffle(v, v, order);
   }
   Value element(Value base, Value i) { return e.element(base, i, dtype_); }
-  void store(Value v, Value to, Value i, int lanes, Value mask) {
-    e.store(v, element(to, i), dtype_, lanes, mask);
-  }
+  void store(Value v, Value to, Value i, int lanes) { e.store(v, element(to, i), dtype_, lanes); }
 
   KernelBuilder& e;
   DType dtype_;

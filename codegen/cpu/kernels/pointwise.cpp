@@ -139,7 +139,9 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
           ? unroll_for_transposes(expr.operations(), extents, accesses, lanes, expr.widest(), in_row_fusion)
           : std::nullopt;
   const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
-  return {std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows};
+  LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
+  nest.overlap_tails();
+  return nest;
 }
 
 }  // namespace
@@ -180,6 +182,7 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
   const Unroll unroll =
       unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{});
   LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
+  nest.overlap_tails();
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

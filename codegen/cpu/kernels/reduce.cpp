@@ -123,10 +123,40 @@ bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps
   return any;
 }
 
-/// Iterations of a thread's piece. Where they are columns, narrow pieces read every row of the operand in
-/// small parts, which takes longer than all of it in order.
+/// The tile of results that share elements along the reduced axis: where those of neighbouring columns are
+/// next to each other, and where a leaf that leaves the private caches has the same in all rows or columns.
+ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
+                   llvm::ArrayRef<StridedAccess> accesses, const Dims& kept, std::int64_t extent,
+                   const Machine& machine) {
+  if (kept.empty() || extent <= partials || !is_light(before)) return {};
+  bool same_in_columns = false, same_in_rows = false, neighbours = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == 0) continue;
+    const bool is_long = extent * static_cast<std::int64_t>(size_of(accesses[i].dtype)) >
+                         choices::private_cache_bytes(machine);
+    same_in_columns |= is_long && accesses[i].strides.back() == 0;
+    same_in_rows |= is_long && is_shared_by_rows(accesses[i]);
+    neighbours |= stride_class(steps[i]) == 2 && accesses[i].strides.back() == 1;
+  }
+  // As few tiles of at most `most` as possible, nearly equal.
+  const auto part = [](std::int64_t all, std::int64_t most) {
+    return static_cast<int>(llvm::divideCeilSigned(all, llvm::divideCeilSigned(all, most)));
+  };
+  ResultTile tile;
+  if (neighbours && kept.back() <= tuning::most_tile_results)
+    tile.columns = static_cast<int>(kept.back());
+  else if (same_in_columns)
+    tile.columns = part(kept.back(), tuning::usual_tile_results);
+  tile.covers_rows = kept.size() > 1 && kept.back() % tile.columns == 0;
+  if (same_in_rows) tile.rows = part(kept[kept.size() - 2], tuning::most_tile_results / tile.columns);
+  return tile;
+}
+
+/// Iterations of a thread's piece: whole tiles. Where they are columns, narrow pieces read every row of the
+/// operand in small parts, which takes longer than all of it in order.
 std::int64_t least_piece(const Reduction& red) {
-  if (red.along_reduced || red.nest.rank() != 1) return 1;
+  if (red.nest.rank() != 1) return 1;
+  if (red.along_reduced) return red.tile.columns;
   constexpr std::int64_t columns_of_chains = 64;
   return red.interleaved64 ? tuning::partial_columns : columns_of_chains;
 }
@@ -170,15 +200,20 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
   // at a time, if registers hold its tree.
   if (register_tree) registers = !short_rows && lanes * size_of(dtype) < tuning::cache_line_bytes ? 2 : 1;
+  const ResultTile tile = along_reduced && lanes > 1
+                              ? tile_of(before, steps, accesses.all, kept.extents, extent, *target.machine)
+                              : ResultTile();
   const std::int64_t bytes = ir::bytes_of(root.getX());
-  const std::int64_t prefetch_bytes = along_reduced && choices::prefetches_stream(*target.machine, bytes)
-                                          ? choices::stream_prefetch_bytes(*target.machine, bytes)
-                                          : 0;
+  const std::int64_t prefetch_bytes =
+      along_reduced && tile.points() == 1 && choices::prefetches_stream(*target.machine, bytes)
+          ? choices::stream_prefetch_bytes(*target.machine, bytes)
+          : 0;
   return {.kinds = std::move(kinds),
           .dtype = dtype,
           .before = std::move(before),
           .after = std::move(after),
-          .nest = LoopNest(kept.extents, std::move(accesses.all), along_reduced ? 1 : lanes, registers),
+          .nest = LoopNest(kept.extents, std::move(accesses.all), along_reduced ? 1 : lanes, registers,
+                           tile.rows),
           .extent = extent,
           .steps = std::move(steps),
           .lanes = lanes,
@@ -187,6 +222,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
           .along_reduced = along_reduced,
           .register_tree = register_tree,
           .short_rows = short_rows,
+          .tile = tile,
           .prefetch_bytes = prefetch_bytes,
           .after_access = std::move(accesses.after_access),
           .first_output = accesses.first_output};
@@ -197,6 +233,8 @@ bool is_light(const ScalarExpr& expr) { return expr.operations() <= 4 && expr.re
 std::string Reduction::key() const {
   std::string key = "reduce";
   for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
+  if (tile.points() > 1)
+    key += fmt::format(" tile={}x{}{}", tile.rows, tile.columns, tile.covers_rows ? "" : "+");
   key += fmt::format(" {} order={}{} {} lanes={} steps=", name_of(dtype), interleaved64 ? 1 : 2,
                      levels > 1 ? fmt::format("x{}", levels) : "",
                      register_tree        ? fmt::format("{}={}", short_rows ? "rows" : "across", extent)

@@ -6,9 +6,11 @@
 //   level by level.
 // - chained512, where kept axes follow: chains of 512 elements, whose results are added in order.
 //
-// Lanes run along the reduced axis (AlongReduced), along the last kept axis (AlongKept), or along the last
-// kept axis with all partial results in registers (RegisterTree).
+// Lanes run along the reduced axis (AlongReduced, and ReductionTile where results share elements), along the
+// last kept axis (AlongKept), or along the last kept axis with all partial results in registers
+// (RegisterTree).
 #include "codegen/cpu/kernels/reduction_body.h"
+#include "codegen/cpu/kernels/reduction_tile.h"
 #include "codegen/cpu/tuning.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -17,6 +19,9 @@
 
 namespace kiln::codegen {
 namespace {
+
+/// What becomes of the results at a point.
+using Result = std::function<void(LoopPoint&, mlir::ValueRange)>;
 
 /// Lanes along the reduced axis, in the order interleaved64: one result at a time.
 class AlongReduced : ReductionEmitter {
@@ -60,24 +65,16 @@ class AlongReduced : ReductionEmitter {
   Values block_of_results(LoopPoint& at, int level, mlir::Value begin, mlir::Value end) {
     const Values& parts = parts_[static_cast<std::size_t>(level - 2)];
     const mlir::Value one = e_.index(1), length = e_.index(elements_of(level)), all = e_.index(partials);
-    const auto add = [&](mlir::Value j, mlir::ValueRange x) {
-      store(combine(load(parts, j, 1), x), parts, j, 1);
-    };
-    const mlir::Value results = e_.div(e_.add(e_.sub(end, begin), e_.sub(length, one)), length);
-    const mlir::Value used = red_.has(ir::ReduceKind::max_nnan) ? all : e_.min(results, all);
+    const mlir::Value used = used_partials(begin, end, length);
     const Values start = identities(1);
     e_.loop(e_.index(0), used, one, [&](mlir::Value j) { store(start, parts, j, 1); });
     e_.loop(begin, end, length, [&](mlir::Value from) {
       const mlir::Value to = e_.min(e_.add(from, length), end);
       const Values result = level == 2 ? block(at, from, to) : block_of_results(at, level - 1, from, to);
-      add(e_.rem(e_.div(e_.sub(from, begin), length), all), result);
+      const mlir::Value j = e_.rem(e_.div(e_.sub(from, begin), length), all);
+      store(combine(load(parts, j, 1), result), parts, j, 1);
     });
-    for (int half = partials / 2; half > 0; half /= 2) {
-      const mlir::Value apart = e_.index(half);
-      e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one,
-              [&](mlir::Value j) { add(j, load(parts, e_.add(j, apart), 1)); });
-    }
-    return load(parts, e_.index(0), 1);
+    return halve_in_memory(parts, used);
   }
 
   /// Loads the leaves that do not change along the reduced axis, once per block: a block has elements, so
@@ -113,21 +110,6 @@ class AlongReduced : ReductionEmitter {
         partial);
   }
 
-  /// p[j] op p[j + n/2] for j below n/2, down to one.
-  Values halve(Values p) {
-    while (p.size() > count()) {
-      const mlir::ValueRange all = p;
-      p = combine(all.take_front(p.size() / 2), all.drop_front(p.size() / 2));
-    }
-    for (int lanes = red_.lanes; lanes > 1; lanes /= 2) {
-      const auto half = [&](int first) {
-        return each_of(p, [&](mlir::Value v) { return e_.sub_vector(v, first, lanes / 2); });
-      };
-      p = combine(half(0), half(lanes / 2));
-    }
-    return p;
-  }
-
   llvm::SmallVector<Values> parts_;  // partial results of the levels from the second on
 };
 
@@ -141,7 +123,6 @@ class AlongKept : ReductionEmitter {
       parts_.push_back(stacks(red.interleaved64 ? partials * width() : width()));
   }
 
-  using Result = std::function<void(LoopPoint&, mlir::ValueRange)>;
   /// Emits the results of a row.
   void reduce(const LoopNest::Row& row, const Result& result) {
     e_.loop(row.from, row.to, e_.index(width()), [&](mlir::Value from) {
@@ -266,6 +247,28 @@ class AlongKept : ReductionEmitter {
   mlir::Value stride_;                  // between its partial results: whole registers
 };
 
+/// Emits tiles of results, and the remaining columns of a row one by one.
+void emit_tiles(KernelBuilder& e, const Reduction& red, const KernelArgs& args, const Result& result) {
+  ReductionTile tile(e, red, args.params);
+  AlongReduced one_by_one(e, red, args.params);
+  const mlir::Value width = e.index(red.tile.columns);
+  red.nest.emit_row_blocks(e, args, [&](llvm::ArrayRef<LoopNest::Row> rows) {
+    const mlir::Value from = rows.front().from, to = rows.front().to;
+    const mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+    e.loop(from, whole, width, [&](mlir::Value column) {
+      tile.reduce(rows, column);
+      for (auto [i, row] : llvm::enumerate(rows)) {
+        const mlir::Value first = e.sub(e.index(static_cast<std::int64_t>(i) * red.tile.columns), column);
+        row.each(column, e.add(column, width),
+                 [&](LoopPoint& at) { result(at, tile.result(e.add(first, at.position()))); });
+      }
+    });
+    if (red.tile.covers_rows) return;
+    for (const LoopNest::Row& row : rows)
+      row.each(whole, to, [&](LoopPoint& at) { result(at, one_by_one.reduce(at)); });
+  });
+}
+
 }  // namespace
 
 void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& args) {
@@ -273,7 +276,9 @@ void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& ar
   const auto point_by_point = [&](auto reduction) {
     red.nest.emit(e, args, [&](LoopPoint& at) { epilogue(at, reduction.reduce(at)); });
   };
-  if (red.along_reduced) {
+  if (red.tile.points() > 1) {
+    emit_tiles(e, red, args, epilogue);
+  } else if (red.along_reduced) {
     point_by_point(AlongReduced(e, red, args.params));
   } else if (red.register_tree) {
     point_by_point(RegisterTree(e, red, args.params));

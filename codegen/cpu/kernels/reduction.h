@@ -10,6 +10,14 @@ inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements
 inline constexpr std::int64_t chain_length = 512;   ///< chained512: elements of a chain
 inline constexpr int partials = 64;                 ///< interleaved64: partial results of a block
 
+/// Results that are computed together, since they share elements: of consecutive rows and columns of the kept
+/// axes.
+struct ResultTile {
+  int rows = 1, columns = 1;
+  bool covers_rows = true;  // no columns of a row remain, whatever thread has it
+  int points() const { return rows * columns; }
+};
+
 /// Everything that the code and the parameters of a kernel of reductions depend on: one, or several over the
 /// same axes of arrays of one type, whose elements are computed together.
 struct Reduction {
@@ -25,6 +33,7 @@ struct Reduction {
   bool along_reduced;  // lanes run along the reduced axis; else along the last kept axis
   bool register_tree;  // few elements: code without a loop
   bool short_rows;     // whose elements are next to each other: squares of them are transposed in registers
+  ResultTile tile;     // along_reduced; one point: no tile
   std::int64_t prefetch_bytes;  // distance of software prefetch, of operands that stream; 0: none
 
   std::vector<std::size_t> after_access;  // per leaf of `after`
@@ -35,6 +44,12 @@ struct Reduction {
   /// between them takes less than a load for each lane.
   bool loads_between(std::size_t i) const {
     return along_reduced && is_small_step(steps[i]) && steps[i] <= lanes / 2;
+  }
+  /// Whether leaf i has the elements of the columns of a tile next to each other: squares are transposed in
+  /// registers.
+  bool reads_squares(std::size_t i) const {
+    return stride_class(steps[i]) == 2 && nest.accesses()[i].strides.back() == 1 && !loads_between(i) &&
+           size_of(nest.accesses()[i].dtype) >= 4;
   }
   bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }

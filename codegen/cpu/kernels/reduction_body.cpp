@@ -28,38 +28,6 @@ void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::
   e.prefetch_next(access.operand, address, position.lanes * size, red.prefetch_bytes);
 }
 
-/// Leaf i of `before`; taken from `invariant` if it does not change along the reduced axis.
-mlir::Value load_leaf(KernelBuilder& e, const Reduction& red, LoopPoint& at, std::size_t i, mlir::Value step,
-                      const Position& position, llvm::ArrayRef<mlir::Value> invariant) {
-  const auto& [r, lanes, mask, offset_in_stripe] = position;
-  const Leaf& leaf = red.before.leaves()[i];
-  int step_class = stride_class(red.steps[i]);
-  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
-    fail_internal("a reduction got scalars instead of elements");
-  mlir::Value base = at.address(i);
-  if (!red.along_reduced) {  // r only moves the address
-    mlir::Value here = e.element(base, e.mul(r, step), leaf.dtype);
-    if (at.inner_stride_class(i) == 0) return e.splat(e.load_scalar(here, leaf.dtype), at.lanes());
-    if (at.inner_stride_class(i) == 1) return e.load(here, leaf.dtype, at.lanes(), at.mask());
-    return e.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
-  }
-  switch (step_class) {
-    case 0:
-      return invariant.empty() ? e.splat(e.load_scalar(base, leaf.dtype), lanes) : invariant[i];
-    case 1: {
-      const mlir::Value here = e.element(base, r, leaf.dtype);
-      prefetch_next(e, red, i, here, position);
-      return e.load(here, leaf.dtype, lanes, mask);
-    }
-    default:
-      if (red.loads_between(i) && lanes > 1)
-        return e.load_every(e.element(base, e.mul(r, e.index(red.steps[i])), leaf.dtype), red.steps[i],
-                            leaf.dtype, lanes, mask);
-      return e.gather(e.element(base, e.mul(r, step), leaf.dtype), e.lane_offsets(step, lanes), leaf.dtype,
-                      lanes, mask);
-  }
-}
-
 }  // namespace
 
 ReductionEmitter::ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir::Value params)
@@ -100,10 +68,68 @@ mlir::Value ReductionEmitter::combined(ir::ReduceKind kind, mlir::Value x, mlir:
                      e_.target.isa);
 }
 
+mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position& position) {
+  const auto& [r, lanes, mask, offset_in_stripe] = position;
+  const Leaf& leaf = red_.before.leaves()[i];
+  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
+    fail_internal("a reduction got scalars instead of elements");
+  const mlir::Value base = at.address(i), step = steps_[i];
+  if (!red_.along_reduced) {  // r only moves the address
+    const mlir::Value here = e_.element(base, e_.mul(r, step), leaf.dtype);
+    if (at.inner_stride_class(i) == 0) return e_.splat(e_.load_scalar(here, leaf.dtype), at.lanes());
+    if (at.inner_stride_class(i) == 1) return e_.load(here, leaf.dtype, at.lanes(), at.mask());
+    return e_.gather(here, at.lane_offsets(i), leaf.dtype, at.lanes(), at.mask());
+  }
+  switch (stride_class(red_.steps[i])) {
+    case 0:
+      return invariant_.empty() ? e_.splat(e_.load_scalar(base, leaf.dtype), lanes) : invariant_[i];
+    case 1: {
+      const mlir::Value here = e_.element(base, r, leaf.dtype);
+      prefetch_next(e_, red_, i, here, position);
+      return e_.load(here, leaf.dtype, lanes, mask);
+    }
+    default:
+      if (red_.loads_between(i) && lanes > 1)
+        return e_.load_every(e_.element(base, e_.mul(r, e_.index(red_.steps[i])), leaf.dtype), red_.steps[i],
+                             leaf.dtype, lanes, mask);
+      return e_.gather(e_.element(base, e_.mul(r, step), leaf.dtype), e_.lane_offsets(step, lanes),
+                       leaf.dtype, lanes, mask);
+  }
+}
+
 Values ReductionEmitter::element(LoopPoint& at, const Position& position) {
-  return red_.before.emit(e_, position.lanes, [&](std::size_t i) {
-    return load_leaf(e_, red_, at, i, steps_[i], position, invariant_);
-  });
+  return red_.before.emit(e_, position.lanes, [&](std::size_t i) { return leaf(at, i, position); });
+}
+
+Values ReductionEmitter::halve(Values p) {
+  while (p.size() > count()) {
+    const mlir::ValueRange all = p;
+    p = combine(all.take_front(p.size() / 2), all.drop_front(p.size() / 2));
+  }
+  for (int lanes = red_.lanes; lanes > 1; lanes /= 2) {
+    const auto half = [&](int first) {
+      return each_of(p, [&](mlir::Value v) { return e_.sub_vector(v, first, lanes / 2); });
+    };
+    p = combine(half(0), half(lanes / 2));
+  }
+  return p;
+}
+
+Values ReductionEmitter::halve_in_memory(mlir::ValueRange parts, mlir::Value used) {
+  const mlir::Value one = e_.index(1);
+  for (int half = partials / 2; half > 0; half /= 2) {
+    const mlir::Value apart = e_.index(half);
+    e_.loop(e_.index(0), e_.min(apart, e_.sub(used, apart)), one, [&](mlir::Value j) {
+      store(combine(load(parts, j, 1), load(parts, e_.add(j, apart), 1)), parts, j, 1);
+    });
+  }
+  return load(parts, e_.index(0), 1);
+}
+
+mlir::Value ReductionEmitter::used_partials(mlir::Value begin, mlir::Value end, mlir::Value length) {
+  const mlir::Value all = e_.index(partials);
+  if (red_.has(ir::ReduceKind::max_nnan)) return all;
+  return e_.min(e_.div(e_.add(e_.sub(end, begin), e_.sub(length, e_.index(1))), length), all);
 }
 
 Values ReductionEmitter::each_of(mlir::ValueRange values, llvm::function_ref<mlir::Value(mlir::Value)> body) {
@@ -168,8 +194,7 @@ Values RegisterTree::partial(LoopPoint& at, int j, int step) {
   if (step == partials) {
     const Position position{e_.index(j), at.lanes(), at.mask()};
     const Values x = red_.before.emit(e_, at.lanes(), [&](std::size_t i) {
-      return columns_[i].empty() ? load_leaf(e_, red_, at, i, steps_[i], position, {})
-                                 : columns_[i][static_cast<std::size_t>(j)];
+      return columns_[i].empty() ? leaf(at, i, position) : columns_[i][static_cast<std::size_t>(j)];
     });
     return accumulate(identities(at.lanes()), x);
   }

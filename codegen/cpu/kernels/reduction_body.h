@@ -28,7 +28,17 @@ class ReductionEmitter {
   /// partial op x, x being one more element.
   Values accumulate(mlir::ValueRange partial, mlir::ValueRange x);
   Values combine(mlir::ValueRange x, mlir::ValueRange y);
+  /// Leaf i of `before`.
+  mlir::Value leaf(LoopPoint& at, std::size_t i, const Position& position);
   Values element(LoopPoint& at, const Position& position);
+  // The tree of interleaved64: p[j] = p[j] op p[j + n/2] for j below n/2, down to one.
+  /// Of 64 partial results in registers.
+  Values halve(Values p);
+  /// Of the first `used` partial results in memory, which has room for 64; the others are omitted.
+  Values halve_in_memory(mlir::ValueRange parts, mlir::Value used);
+  /// How many of the 64 partial results have an element, where [begin, end) is divided into elements of
+  /// `length`.
+  mlir::Value used_partials(mlir::Value begin, mlir::Value end, mlir::Value length);
   /// `body` of each value.
   static Values each_of(mlir::ValueRange values, llvm::function_ref<mlir::Value(mlir::Value)> body);
   /// `condition` ? then : otherwise, `then` computed only where it holds.

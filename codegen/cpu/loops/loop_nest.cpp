@@ -81,6 +81,14 @@ mlir::Value load_hoisted(KernelBuilder& e, const StridedAccess& access, mlir::Va
 
 }  // namespace
 
+void LoopPoint::load_invariants(int lanes) {
+  lanes_ = lanes;
+  hoisted_.assign(bases_.size(), {});
+  for (auto [s, access] : llvm::enumerate(nest_->accesses()))
+    if (access.operand >= 0 && inner_stride_class(s) == 0 && access.read)
+      hoisted_[s] = load_hoisted(*e_, access, bases_[s], lanes);
+}
+
 LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
       accesses_(std::move(accesses)),
@@ -90,6 +98,23 @@ LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes,
   if (!extents_.empty()) return;
   extents_.push_back(1);
   for (StridedAccess& s : accesses_) s.strides.push_back(0);
+}
+
+void LoopNest::overlap_tails() {
+  const auto go_together = [&](const StridedAccess& read, const StridedAccess& result) {
+    for (std::size_t axis = 0; axis < rank(); ++axis)
+      if (extents_[axis] > 1 && read.strides[axis] != result.strides[axis]) return false;
+    return true;
+  };
+  // Plans let a result overwrite an operand only where both go through memory together.
+  const auto may_be_overwritten = [&](const StridedAccess& read) {
+    return read.operand >= 0 && read.read && llvm::any_of(accesses_, [&](const StridedAccess& result) {
+             return !result.read && go_together(read, result);
+           });
+  };
+  const auto is_grouped = [](const StridedAccess& s) { return s.repeats > 1 || s.cycle > 1; };
+  overlaps_tails_ = lanes_ > 1 && rank() > 1 && extents_.back() > lanes_ &&
+                    llvm::none_of(accesses_, may_be_overwritten) && llvm::none_of(accesses_, is_grouped);
 }
 
 void LoopNest::append_params(std::vector<std::int64_t>& params) const {
@@ -118,6 +143,7 @@ std::string LoopNest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
+  if (overlaps_tails_) key += " overlap";
   for (const StridedAccess& s : accesses_)
     key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
                        s.repeats > 1 ? fmt::format("x{}", s.repeats)
@@ -230,23 +256,36 @@ void LoopNest::emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsB
 
 void LoopNest::emit_rows(KernelBuilder& e, const KernelArgs& args,
                          const std::function<void(const Row&)>& body) const {
-  emit_outer_loops(e, args, 1, [&](const Rows& row, mlir::Value from, mlir::Value to) {
-    body({from, to, [&](mlir::Value from, mlir::Value to, const PointBody& each) {
-            emit_inner_loop(e, row, from, to, [&](llvm::MutableArrayRef<LoopPoint> at) { each(at.front()); });
-          }});
+  emit_outer_loops(e, args, 1, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    body(row_of(e, rows.front(), from, to));
   });
+}
+
+void LoopNest::emit_row_blocks(KernelBuilder& e, const KernelArgs& args,
+                               const std::function<void(llvm::ArrayRef<Row>)>& body) const {
+  emit_outer_loops(e, args, rows_, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    body(llvm::map_to_vector(rows, [&](const LoopPoint& row) { return row_of(e, row, from, to); }));
+  });
+}
+
+LoopNest::Row LoopNest::row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from,
+                               mlir::Value to) const {
+  const auto each = [&e, this, begin](mlir::Value from, mlir::Value to, const PointBody& body) {
+    emit_inner_loop(e, {begin}, from, to, [&](llvm::MutableArrayRef<LoopPoint> at) { body(at.front()); });
+  };
+  const auto at = [&e, this, begin](mlir::Value position) {
+    LoopPoint point = begin;
+    point.j_ = position;
+    point.load_invariants(1);
+    return point;
+  };
+  return {from, to, each, at};
 }
 
 void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                                const RowsBody& body) const {
   const auto take = [&](int lanes) {
-    for (LoopPoint& at : rows) {
-      at.lanes_ = lanes;
-      at.hoisted_.assign(accesses_.size(), {});
-      for (std::size_t s = 0; s < accesses_.size(); ++s)
-        if (accesses_[s].operand >= 0 && at.inner_stride_class(s) == 0 && accesses_[s].read)
-          at.hoisted_[s] = load_hoisted(e, accesses_[s], at.bases_[s], lanes);
-    }
+    for (LoopPoint& at : rows) at.load_invariants(lanes);
   };
   const auto body_at = [&](mlir::Value j, mlir::Value mask) {
     for (LoopPoint& at : rows) {
@@ -270,20 +309,26 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     take(lanes_);
     return body_at(from, e.mask_below(static_cast<int>(extents_.back()), lanes_));
   }
-  if (rows.size() > 1 && uses_square_blocks()) {
-    take(lanes_);
-    return e.loop(from, to, e.index(lanes_), square_blocks_at);
-  }
-  const int wide = lanes_ * registers_;
+  // Emits steps of `width` points, and returns where they end.
+  const auto whole_steps = [&](mlir::Value from, int width, const std::function<void(mlir::Value)>& at) {
+    const mlir::Value step = e.index(width), whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
+    e.loop(from, whole, step, at);
+    return whole;
+  };
+  const bool squares = rows.size() > 1 && uses_square_blocks();
+  const int wide = squares ? lanes_ : lanes_ * registers_;
   take(wide);
-  if (wide == 1) return e.loop(from, to, e.index(1), whole_at);
-  mlir::Value width = e.index(wide);
-  mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
-  e.loop(from, whole, width, whole_at);
+  mlir::Value done = whole_steps(from, wide, squares ? std::function(square_blocks_at) : whole_at);
+  if (lanes_ == 1 || (squares && !overlaps_tails_)) return;  // nothing remains
+  if (wide > lanes_) take(lanes_);
+  if (overlaps_tails_) {
+    if (wide > lanes_) done = whole_steps(done, lanes_, whole_at);
+    const mlir::Value last = e.sub(to, e.index(lanes_));
+    return e.when(e.less(done, to), [&] { squares ? square_blocks_at(last) : whole_at(last); });
+  }
   const auto masked_at = [&](mlir::Value j) { body_at(j, e.mask_below(e.sub(to, j), lanes_)); };
-  if (registers_ == 1) return e.when(e.less(whole, to), [&] { masked_at(whole); });
-  take(lanes_);
-  e.loop(whole, to, e.index(lanes_), masked_at);
+  if (registers_ == 1) return e.when(e.less(done, to), [&] { masked_at(done); });
+  e.loop(done, to, e.index(lanes_), masked_at);
 }
 
 void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const {
@@ -412,15 +457,16 @@ void LoopNest::emit_outer_loops(
       by(rows, from, done);
       return by(1, done, to);
     }
-    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows and the
-    // remaining rows.
-    last = whole(extent, lanes_);
+    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, unless they
+    // were computed with the squares, and the remaining rows.
+    if (!overlaps_tails_) last = whole(extent, lanes_);
     by(rows, from, done);
     if (rows > lanes_) {
       const mlir::Value next = e.add(done, whole(e.sub(to, done), lanes_));
       by(lanes_, done, next);
       done = next;
     }
+    if (overlaps_tails_) return by(1, done, to);
     const mlir::Value squares = std::exchange(last, extent);
     by(1, from, to, [&](mlir::Value i) { first = e.select(e.less(i, done), squares, zero); });
     first = zero;

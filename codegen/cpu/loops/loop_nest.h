@@ -51,6 +51,8 @@ class LoopPoint {
  private:
   friend class LoopNest;
   mlir::Value load_small_step(std::size_t access);
+  /// Sets the lanes, and loads what all of them and all points of a row share.
+  void load_invariants(int lanes);
   KernelBuilder* e_;
   const LoopNest* nest_;
   llvm::SmallVector<mlir::Value> bases_;       // address, or integer, at j = 0 of the innermost loop
@@ -73,6 +75,11 @@ class LoopNest {
   /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
 
+  /// Lets the last register of a row overlap the one before it, instead of being masked (some processors take
+  /// a dozen cycles for a masked store), where points may be computed twice: no result can overwrite an
+  /// operand.
+  void overlap_tails();
+
   /// The kernel's parameters: extents, then the offset and the strides of each access.
   void append_params(std::vector<std::int64_t>& params) const;
   std::size_t param_count() const { return rank() + (rank() + 1) * accesses_.size(); }
@@ -91,6 +98,8 @@ class LoopNest {
     mlir::Value from, to;
     /// Emits a loop over a part of the row; may be called several times.
     std::function<void(mlir::Value from, mlir::Value to, const PointBody&)> each;
+    /// One point of it, without a loop.
+    std::function<LoopPoint(mlir::Value position)> at;
   };
   /// Emits the loops over [args.begin, args.end) of the outermost axis. The nest's parameters are the first
   /// ones.
@@ -101,6 +110,9 @@ class LoopNest {
   void emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const;
   /// Like emit(), row by row, for bodies with several loops over a row.
   void emit_rows(KernelBuilder& e, const KernelArgs& args, const std::function<void(const Row&)>& body) const;
+  /// Like emit_rows(), with rows() rows at a time, and the remaining rows one by one.
+  void emit_row_blocks(KernelBuilder& e, const KernelArgs& args,
+                       const std::function<void(llvm::ArrayRef<Row>)>& body) const;
   /// Emits the body at a point of the box, without a loop: for threads that each have points of their own.
   /// Points are counted in C order: `number` is that of the point among those at index `outer` of the
   /// outermost axis, or, if `outer` is null, among all. `lanes` is 1.
@@ -120,6 +132,7 @@ class LoopNest {
   /// Emits the loops around rows, `rows` of them at a time while that many are left.
   void emit_outer_loops(KernelBuilder& e, const KernelArgs& args, int rows,
                         llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
+  Row row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from, mlir::Value to) const;
   void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                        const RowsBody& body) const;
   /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
@@ -130,6 +143,7 @@ class LoopNest {
   Dims extents_;
   std::vector<StridedAccess> accesses_;
   int lanes_, registers_, rows_;
+  bool overlaps_tails_ = false;
 };
 
 /// 0 for a stride of 0, 1 for 1, and 2 for any other, which the code finds in a parameter.
