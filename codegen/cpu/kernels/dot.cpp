@@ -1,6 +1,6 @@
 // Matrix products as contractions: rows are the batch and the rows of A.
 #include "codegen/cpu/kernels/contraction.h"
-#include "codegen/cpu/kernels/few_rows_product.h"
+#include "codegen/cpu/kernels/unpacked_product.h"
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
@@ -39,7 +39,7 @@ Contraction contraction_of(ir::PackedDotOp root) {
 
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
   const Contraction contraction = contraction_of(root);
-  if (auto launch = launch_few_rows(fusion, root.getResult(), contraction, target)) return *launch;
+  if (auto launch = launch_unpacked_product(fusion, root.getResult(), contraction, target)) return *launch;
   return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
 

@@ -3,7 +3,7 @@
 // columns for a block of rows. Where columns are neighbours in memory, a register of them is loaded for each
 // k. Where the elements of a column are (a matrix times a vector), a square of as many columns as lanes and
 // as many k is transposed in registers; of these there is one row tile.
-#include "codegen/cpu/kernels/few_rows_product.h"
+#include "codegen/cpu/kernels/unpacked_product.h"
 
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/pack.h"
@@ -266,8 +266,8 @@ bool reads_in_place(const Shape& p, int lanes, const Machine& machine) {
 
 }  // namespace
 
-std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
-                                      const CpuTarget& target) {
+std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
+                                              const CpuTarget& target) {
   if (!p.unpacked || target.lanes(4) == 1) return std::nullopt;
   const auto neighbours = Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride);
   if (neighbours == Packer::Neighbours::none) return std::nullopt;
@@ -321,7 +321,7 @@ std::optional<Launch> launch_few_rows(ir::FusionOp fusion, mlir::Value root, con
       choices::stream_prefetch_bytes(*target.machine, p.k_extent * p.columns * element_bytes),
       tile.width() * element_bytes);
   Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("few-rows {}{}", plan.key(), epilogue.key()),
+                 fmt::format("unpacked {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
