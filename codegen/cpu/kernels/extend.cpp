@@ -89,8 +89,8 @@ class Emitter {
     chunks(count, [&](Value i, int lanes) {
       // Lane 0 of the result is the last lane in memory.
       const Value from = element(nearest, e.sub(e.index(1 - lanes), i));
-      const Value lines = e.load(from, dtype_, lanes);
-      store(lanes == 1 ? lines : reversed(lines, lanes), to, i, lanes);
+      const Value elements = e.load(from, dtype_, lanes);
+      store(lanes == 1 ? elements : reversed(elements, lanes), to, i, lanes);
     });
   }
 
