@@ -248,8 +248,12 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_flag("--json", a->json, "Print JSON");
   c->add_flag_callback(
        "--target",
-       [] {
-         fmt::print("{}", codegen::describe_target());
+       [&action] {
+         // Not here: CLI11 only expects its own exceptions.
+         action = [] {
+           fmt::print("{}", codegen::describe_target());
+           return ok;
+         };
          throw CLI::Success();
        },
        "Print the model of the machine and the choices by it; exit")
