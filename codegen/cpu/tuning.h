@@ -40,7 +40,7 @@ inline constexpr std::int64_t least_copied_elements = 64;
 inline constexpr std::int64_t chain_columns = 1024, partial_columns = 128;
 
 /// Results that are reduced together, whose partial results stay in L1: at most, and where they only share an operand.
-inline constexpr std::int64_t most_tile_results = 16, usual_tile_results = 4;
+inline constexpr int most_tile_results = 16, usual_tile_results = 4;
 
 // Contractions.
 

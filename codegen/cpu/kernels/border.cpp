@@ -80,7 +80,7 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
     const Params params(e, args.params);
     const Value zero = e.index(0), step = e.index(lanes), length = params["row_elements"];
     const auto fill = [&](Value row, Value from, Value to) {
-      const auto whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
+      const auto whole = e.whole_steps(from, to, step);
       e.loop(from, whole, step, [&](Value i) {
         e.store(e.number(dtype, number, lanes), e.element(row, i, dtype), dtype, lanes);
       });

@@ -2,6 +2,7 @@
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/reduction.h"
+#include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/tuning.h"
 #include "runtime/fail.h"
 
@@ -138,10 +139,7 @@ ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
     same_in_rows |= is_long && is_shared_by_rows(accesses[i]);
     neighbours |= stride_class(steps[i]) == 2 && accesses[i].strides.back() == 1;
   }
-  // As few tiles of at most `most` as possible, nearly equal.
-  const auto part = [](std::int64_t all, std::int64_t most) {
-    return static_cast<int>(llvm::divideCeilSigned(all, llvm::divideCeilSigned(all, most)));
-  };
+  const auto part = [](std::int64_t all, int most) { return TileSplit(all, most).rows.most; };
   ResultTile tile;
   if (neighbours && kept.back() <= tuning::most_tile_results)
     tile.columns = static_cast<int>(kept.back());

@@ -46,7 +46,7 @@ class AlongReduced : ReductionEmitter {
   Values block(LoopPoint& at, mlir::Value begin, mlir::Value end) {
     const int lanes = red_.lanes, vectors = partials / lanes;
     const mlir::Value stripe = e_.index(partials);
-    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), stripe), stripe));
+    const mlir::Value whole = e_.whole_steps(begin, end, stripe);
     load_invariant(at);
     const Values none = identities(lanes, static_cast<std::size_t>(vectors));
     const mlir::ValueRange partial =
@@ -194,7 +194,7 @@ class AlongKept : ReductionEmitter {
   void each_rows(mlir::Value begin, mlir::Value end, llvm::function_ref<void(mlir::Value r, int rows)> body) {
     const int rows = rows_at_once();
     const mlir::Value step = e_.index(rows);
-    const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
+    const mlir::Value whole = e_.whole_steps(begin, end, step);
     e_.loop(begin, whole, step, [&](mlir::Value r) { body(r, rows); });
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
@@ -254,7 +254,7 @@ void emit_tiles(KernelBuilder& e, const Reduction& red, const KernelArgs& args, 
   const mlir::Value width = e.index(red.tile.columns);
   red.nest.emit_row_blocks(e, args, [&](llvm::ArrayRef<LoopNest::Row> rows) {
     const mlir::Value from = rows.front().from, to = rows.front().to;
-    const mlir::Value whole = e.add(from, e.mul(e.div(e.sub(to, from), width), width));
+    const mlir::Value whole = e.whole_steps(from, to, width);
     e.loop(from, whole, width, [&](mlir::Value column) {
       tile.reduce(rows, column);
       for (auto [i, row] : llvm::enumerate(rows)) {

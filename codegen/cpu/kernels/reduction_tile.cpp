@@ -53,8 +53,7 @@ void ReductionTile::each_point(const KernelBuilder::LoopBody& body) {
 }
 
 void ReductionTile::add_elements(mlir::ValueRange parts, mlir::Value begin, mlir::Value end) {
-  const mlir::Value step = e_.index(red_.lanes);
-  const mlir::Value whole = e_.add(begin, e_.mul(e_.div(e_.sub(end, begin), step), step));
+  const mlir::Value step = e_.index(red_.lanes), whole = e_.whole_steps(begin, end, step);
   e_.loop(begin, whole, step, [&](mlir::Value r) { add_lanes(parts, begin, {r, red_.lanes}); });
   e_.when(e_.less(whole, end), [&] {
     add_lanes(parts, begin, {whole, red_.lanes, e_.mask_below(e_.sub(end, whole), red_.lanes)});

@@ -163,7 +163,7 @@ class Emitter {
     rows_.clear();
     for (int r = 0; r < tile_.rows; ++r)
       rows_.push_back(e.byte_offset(lhs_, e.mul(e.index(r), lhs_rows_.distance())));
-    const Value side = e.index(tile_.lanes), whole = e.add(from, e.mul(e.div(e.sub(to, from), side), side));
+    const Value side = e.index(tile_.lanes), whole = e.whole_steps(from, to, side);
     const auto add = [&](Value begin, Value end, mlir::ValueRange before, Value last_k) {
       const mlir::ValueRange sums = e.loop(begin, end, side, before, [&](Value k, mlir::ValueRange before) {
         llvm::SmallVector<Value> sums(before.begin(), before.end());
@@ -231,7 +231,7 @@ struct Shape {
 /// As few tiles of at most `most` registers of columns as possible, nearly equal.
 int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
   const std::int64_t all = std::max<std::int64_t>(divideCeilSigned(columns, lanes), 1);
-  return static_cast<int>(divideCeilSigned(all, divideCeilSigned(all, most)));
+  return TileSplit(all, static_cast<int>(most)).rows.most;
 }
 
 /// Squares side by side whose columns stay in L1 while k advances through their lines.

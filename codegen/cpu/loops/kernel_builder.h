@@ -67,6 +67,10 @@ class KernelBuilder {
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }
+  /// Where the whole steps of a loop from `from` end, at `to` or before it.
+  Value whole_steps(Value from, Value to, Value step) {
+    return add(from, mul(div(sub(to, from), step), step));
+  }
   /// The index along each axis of element `number` of a box, in C order.
   llvm::SmallVector<Value> coordinates(Value number, mlir::ValueRange extents);
 

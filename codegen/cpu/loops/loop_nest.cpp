@@ -311,7 +311,7 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
   }
   // Emits steps of `width` points, and returns where they end.
   const auto whole_steps = [&](mlir::Value from, int width, const std::function<void(mlir::Value)>& at) {
-    const mlir::Value step = e.index(width), whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
+    const mlir::Value step = e.index(width), whole = e.whole_steps(from, to, step);
     e.loop(from, whole, step, at);
     return whole;
   };
