@@ -63,9 +63,11 @@ inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packi
 inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
 /// Products of few rows, which read B where it lies. Where columns are neighbours: bytes of a row in a tile, at
 /// most, and registers of them, at least unless there are fewer. Where the elements of a column are: squares side by
-/// side, so that the chains of one hide the latency of the others.
-inline constexpr std::int64_t most_unpacked_bytes = 256, least_unpacked_vectors = 2, most_squares = 3,
-                              least_squares = 2;
+/// side, so that the chains of one hide the latency of the others, of no more columns than there are streams that a
+/// processor follows.
+inline constexpr std::int64_t most_unpacked_bytes = 256, least_unpacked_vectors = 2, least_squares = 2,
+                              least_square_columns = 16, most_square_columns = 32,
+                              most_rows_of_interleaved_squares = 2;
 /// Where more rows read B where it lies, a tile has a register of columns for so many registers. So many rows
 /// read a B of two registers or fewer.
 inline constexpr int registers_for_vector_in_place = 8;

@@ -57,15 +57,15 @@ void Packer::pack_row(KernelBuilder& e, const Part& part, const Column& column, 
 
 void Packer::pack_square(KernelBuilder& e, const Part& part, const Column& column, bool whole,
                          mlir::Value k) const {
-  llvm::SmallVector<mlir::Value> square;
+  llvm::SmallVector<mlir::Value> columns;
   for (int lane = 0; lane < lanes; ++lane) {
     mlir::Value number = e.index(lane);
     if (!whole)
       number = e.min(number, e.sub(column.columns, e.index(1)));  // a valid address, for a lane of zeros
     const mlir::Value first = e.add(e.mul(number, part.column_stride), k);
-    square.push_back(e.load(e.element(column.in, first, dtype), dtype, lanes));
+    columns.push_back(e.element(column.in, first, dtype));
   }
-  for (auto [i, row] : llvm::enumerate(e.transpose(square))) {
+  for (auto [i, row] : llvm::enumerate(e.load_transposed(columns, dtype))) {
     const mlir::Value number = row_of(e, part, e.add(k, e.index(static_cast<std::int64_t>(i))));
     e.store(whole ? row : e.select(e.mask_below(column.columns, lanes), row, e.number(dtype, 0, lanes)),
             e.element(column.out, e.mul(number, part.panel_columns), dtype), dtype, lanes);

@@ -45,12 +45,15 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
 }
 
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
-/// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
+/// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.) Registers
+/// are not longer than rows.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
-                                            std::vector<StridedAccess>& accesses, int lanes,
+                                            std::vector<StridedAccess>& accesses, int& lanes,
                                             std::size_t bytes, bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
-  if (!move_transposed_axis_inward(extents, accesses, lanes, keep_outermost)) return std::nullopt;
+  const int side = move_transposed_axis_inward(extents, accesses, lanes, keep_outermost);
+  if (side == 0) return std::nullopt;
+  lanes = side;
   const int line = static_cast<int>(tuning::cache_line_bytes / static_cast<std::int64_t>(bytes));
   return Unroll{operations > most_operations ? lanes : std::max(lanes, line), 1};
 }
@@ -130,7 +133,7 @@ class Emitter {
 /// The loops of a fusion, unrolled.
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
                    std::vector<StridedAccess> accesses, const CpuTarget& target) {
-  const int lanes = target.lanes(expr.widest());
+  int lanes = target.lanes(expr.widest());
   collapse(extents, accesses, lanes);
   // Kernels of a row fusion have the same outermost loop.
   const bool in_row_fusion = fusion->hasAttr(passes::row_fusion_attr);
@@ -140,7 +143,7 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
           : std::nullopt;
   const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
   LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
-  nest.overlap_tails();
+  nest.allow_overlaps();
   return nest;
 }
 
@@ -177,12 +180,12 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
   std::vector<StridedAccess> accesses{{dtype, 0, box.from_strides, box.from_offset},
                                       {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
-  const int lanes = target.lanes(size_of(dtype));
+  int lanes = target.lanes(size_of(dtype));
   collapse(extents, accesses, lanes);
   const Unroll unroll =
       unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{});
   LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
-  nest.overlap_tails();
+  nest.allow_overlaps();
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {

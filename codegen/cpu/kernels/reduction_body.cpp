@@ -170,22 +170,21 @@ RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value p
 }
 
 void RegisterTree::load_rows(LoopPoint& at) {
-  const int lanes = at.lanes();
+  const int lanes = at.lanes(), half = lanes / 2;
   for (auto [i, leaf] : llvm::enumerate(red_.before.leaves())) {
     if (red_.steps[i] != 1 || at.inner_stride_class(i) != 2) continue;
-    for (std::int64_t first = 0; first < red_.extent; first += lanes) {
-      const auto count = static_cast<int>(std::min<std::int64_t>(lanes, red_.extent - first));
-      const mlir::Value mask = count < lanes ? e_.mask_below(count, lanes) : mlir::Value();
-      Values square;
+    for (std::int64_t first = 0; first < red_.extent; first += half) {
+      const auto count = static_cast<int>(std::min<std::int64_t>(half, red_.extent - first));
+      const mlir::Value mask = count < half ? e_.mask_below(count, half) : mlir::Value();
+      Values addresses;
       for (int row = 0; row < lanes; ++row) {
         mlir::Value offset = e_.mul(at.inner_stride(i), e_.index(row));
         // Rows beyond the last one: the first again.
         if (at.mask()) offset = e_.select(e_.extract(at.mask(), row), offset, e_.index(0));
-        const mlir::Value here = e_.element(at.address(i), e_.add(offset, e_.index(first)), leaf.dtype);
-        square.push_back(e_.load(here, leaf.dtype, lanes, mask));
+        addresses.push_back(e_.element(at.address(i), e_.add(offset, e_.index(first)), leaf.dtype));
       }
-      square = e_.transpose(square);
-      columns_[i].append(square.begin(), square.begin() + count);
+      const Values columns = e_.load_half_transposed(addresses, leaf.dtype, mask);
+      columns_[i].append(columns.begin(), columns.begin() + count);
     }
   }
 }

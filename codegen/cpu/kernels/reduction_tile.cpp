@@ -99,21 +99,21 @@ Values ReductionTile::leaf_at_points(std::size_t i, const Position& position) {
 
 Values ReductionTile::load_squares(LoopPoint& first, std::size_t i, const Position& position) {
   const DType dtype = red_.before.leaves()[i].dtype;
-  const int lanes = position.lanes;
+  const int lanes = position.lanes, half = lanes / 2;
   const mlir::Value last = e_.sub(extent_, e_.index(1));
   Values all;
-  for (int column = 0; column < red_.tile.columns; column += lanes) {
-    const int count = std::min(lanes, red_.tile.columns - column);
-    const mlir::Value mask = count < lanes ? e_.mask_below(count, lanes) : mlir::Value();
-    Values square;
+  for (int column = 0; column < red_.tile.columns; column += half) {
+    const int count = std::min(half, red_.tile.columns - column);
+    const mlir::Value mask = count < half ? e_.mask_below(count, half) : mlir::Value();
+    Values addresses;
     for (int lane = 0; lane < lanes; ++lane) {
       mlir::Value r = e_.add(position.r, e_.index(lane));
       if (position.mask) r = e_.min(r, last);  // its element is not used
       const mlir::Value offset = e_.add(e_.mul(r, steps_[i]), e_.index(column));
-      square.push_back(e_.load(e_.element(first.address(i), offset, dtype), dtype, lanes, mask));
+      addresses.push_back(e_.element(first.address(i), offset, dtype));
     }
-    square = e_.transpose(square);
-    all.append(square.begin(), square.begin() + count);
+    const Values columns = e_.load_half_transposed(addresses, dtype, mask);
+    all.append(columns.begin(), columns.begin() + count);
   }
   return all;
 }

@@ -1,11 +1,12 @@
 // Products that read B where it lies, since packing it would take as long as multiplying by it: those of so
 // few rows that one tile uses each element, and those of a B that stays in L2. A task is a part of the
 // columns for a block of rows. Where columns are neighbours in memory, a register of them is loaded for each
-// k. Where the elements of a column are (a matrix times a vector), a square of as many columns as lanes and
-// as many k is transposed in registers; of these there is one row tile.
+// k. Where the elements of a column are (a matrix times a vector), squares are transposed (ColumnSquares); of
+// these there is one row tile.
 #include "codegen/cpu/kernels/unpacked_product.h"
 
 #include "codegen/cpu/choices.h"
+#include "codegen/cpu/kernels/column_squares.h"
 #include "codegen/cpu/kernels/pack.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/even_rows.h"
@@ -27,7 +28,7 @@ using Value = mlir::Value;
 constexpr ParamNames names{"k_extent",     "columns",         "lhs_offset",        "row_tiles",
                            "larger_tiles", "block_row_tiles", "row_blocks",        "lhs_k_stride",
                            "rhs_k_stride", "rhs_prefetch",    "rhs_column_stride", "tiles"};
-/// Those of A's rows (EvenRows) and of the batch's axes follow.
+/// Those of A's rows, of B's columns (EvenRows) and of the batch's axes follow.
 using Params = KernelParams<names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
@@ -38,10 +39,10 @@ struct Plan {
   Tile tile;      // as high and as wide as tiles are
   TileRows rows;  // heights
   bool one_row_tile;
-  bool transposes;  // squares of B
+  bool by_squares;  // of B
   int lhs_k_class;  // stride_class
   bool one_chunk;
-  bool has_rest;  // of k after the last square
+  bool has_rest;  // of k after the last half square
   LastTile last_tile;
   int last_vectors;  // of the last tile
   std::size_t batch_axes;
@@ -50,7 +51,7 @@ struct Plan {
   std::string key() const {
     return fmt::format("{} rows={}{} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
                        rows.key(), one_row_tile ? "" : "+", tile.vectors, tile.lanes,
-                       transposes ? " transposes" : "", batch_axes, lhs_operand, rhs_operand,
+                       by_squares ? " squares" : "", batch_axes, lhs_operand, rhs_operand,
                        lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+", has_rest ? " rest" : "",
                        last_tile == LastTile::whole  ? ""
                        : last_tile == LastTile::part ? fmt::format(" part={}", last_vectors)
@@ -68,7 +69,8 @@ class Emitter {
         args_(args),
         params_(e, args.params),
         lhs_rows_(e, args.params, Params::size),
-        batch_(e, args.params, Params::end<EvenRows::Params>(1), plan.batch_axes) {}
+        rhs_columns_(e, args.params, Params::end<EvenRows::Params>(1)),
+        batch_(e, args.params, Params::end<EvenRows::Params>(2), plan.batch_axes) {}
 
   void run() {
     const Value lhs =
@@ -129,7 +131,7 @@ class Emitter {
   void compute(Value first_row) {
     lhs_ = e.byte_offset(product_lhs_, e.mul(first_row, lhs_rows_.distance()));
     const auto over = [&](Value from, Value to) {
-      return plan_.transposes ? by_squares(from, to) : by_rows(from, to);
+      return plan_.by_squares ? by_squares(from, to) : by_rows(from, to);
     };
     const auto sums = tile_.sum_over_chunks(e, params_["k_extent"], plan_.one_chunk, over);
     for (int r = 0; r < tile_.rows; ++r)
@@ -160,48 +162,15 @@ class Emitter {
   }
 
   llvm::SmallVector<Value> by_squares(Value from, Value to) {
-    rows_.clear();
-    for (int r = 0; r < tile_.rows; ++r)
-      rows_.push_back(e.byte_offset(lhs_, e.mul(e.index(r), lhs_rows_.distance())));
-    const Value side = e.index(tile_.lanes), whole = e.whole_steps(from, to, side);
-    const auto add = [&](Value begin, Value end, mlir::ValueRange before, Value last_k) {
-      const mlir::ValueRange sums = e.loop(begin, end, side, before, [&](Value k, mlir::ValueRange before) {
-        llvm::SmallVector<Value> sums(before.begin(), before.end());
-        for (int v = 0; v < tile_.vectors; ++v) add_square(k, v, last_k, sums);
-        return sums;
-      });
-      return llvm::SmallVector<Value>(sums.begin(), sums.end());
+    const auto rows = llvm::map_to_vector(llvm::seq(tile_.rows), [&](int r) {
+      return e.byte_offset(lhs_, e.mul(e.index(r), lhs_rows_.distance()));
+    });
+    const auto lhs = [&](int r, Value k) {
+      return e.load_scalar(e.element(rows[static_cast<std::size_t>(r)], lhs_offset(k), tile_.dtype),
+                           tile_.dtype);
     };
-    const llvm::SmallVector<Value> zeros(tile_.registers(), e.number(tile_.dtype, 0, tile_.lanes));
-    const auto sums = add(from, whole, zeros, {});
-    return plan_.has_rest ? add(whole, to, sums, e.sub(to, e.index(1))) : sums;
-  }
-
-  /// Adds the products of register v's columns at `lanes` values of k, in ascending order, but none after
-  /// `last_k`, if there is one.
-  void add_square(Value k, int v, Value last_k, llvm::SmallVectorImpl<Value>& sums) {
-    const Value first_column = e.index(v * tile_.lanes),
-                last = e.sub(columns_, e.add(first_column, e.index(1))),
-                first = e.element(rhs_, e.add(e.mul(first_column, column_stride_), k), tile_.dtype),
-                mask = last_k ? e.mask_below(e.add(e.sub(last_k, k), e.index(1)), tile_.lanes) : Value();
-    llvm::SmallVector<Value> square;
-    for (int lane = 0; lane < tile_.lanes; ++lane) {
-      // A missing column is read where the last one is, which may lie before the register's first.
-      const Value number =
-          masks_[static_cast<std::size_t>(v)] == Value() ? e.index(lane) : e.min(e.index(lane), last);
-      const Value column = e.element(first, e.mul(number, column_stride_), tile_.dtype);
-      square.push_back(e.load(column, tile_.dtype, tile_.lanes, mask));
-    }
-    for (auto [i, rhs] : llvm::enumerate(e.transpose(square)))
-      for (int r = 0; r < tile_.rows; ++r) {
-        Value& sum = sums[static_cast<std::size_t>(r * tile_.vectors + v)];
-        const Value at = e.add(k, e.index(static_cast<std::int64_t>(i)));
-        const Value lhs = e.load_scalar(e.element(rows_[static_cast<std::size_t>(r)],
-                                                  lhs_offset(last_k ? e.min(at, last_k) : at), tile_.dtype),
-                                        tile_.dtype);
-        const Value next = tile_.multiply_add(e, e.splat(lhs, tile_.lanes), rhs, sum);
-        sum = last_k ? e.select(e.less(last_k, at), sum, next) : next;
-      }
+    const ColumnSquares::Columns columns{rhs_, column_stride_, rhs_columns_, columns_, !masks_.back()};
+    return ColumnSquares(e, tile_, columns, lhs).sums(from, to, plan_.has_rest);
   }
 
   KernelBuilder& e;
@@ -210,7 +179,7 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  const EvenRows lhs_rows_;
+  const EvenRows lhs_rows_, rhs_columns_;
   const OuterAxes batch_;
   Value lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
   // Of the product.
@@ -220,7 +189,6 @@ class Emitter {
   llvm::SmallVector<Value> masks_;
   // Of the row tile.
   Value lhs_;
-  llvm::SmallVector<Value> rows_;  // of A, for squares
 };
 
 struct Shape {
@@ -234,24 +202,29 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
   return TileSplit(all, static_cast<int>(most)).rows.most;
 }
 
-/// Squares side by side whose columns stay in L1 while k advances through their lines.
-std::int64_t squares_in_l1(const Shape& p, int lanes, const Machine& machine) {
-  return std::max<std::int64_t>(Tile::sets_of_rows(p.column_bytes) * machine.l1.ways / lanes, 1);
+/// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough for
+/// their chains to hide the latency of multiply-adds.
+std::int64_t most_squares(const Shape& p, int lanes, const Machine& machine) {
+  const std::int64_t stay = Tile::sets_of_rows(p.column_bytes) * machine.l1.ways;
+  return divideCeilSigned(
+      std::clamp(stay, tuning::least_square_columns, tuning::most_square_columns), lanes);
 }
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
 int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
-  // Beside the accumulators: those of a square and two for its transposition, or those of B, if several rows
-  // use them; and one of A.
-  const std::int64_t others = 1 + (p.by_rows ? 0 : lanes + 2),
-                     of_column = std::max<std::int64_t>(p.rows, 1) + (p.by_rows && p.rows > 1),
+  // Beside the accumulators: those of B, if several rows use them, of half a square of each register of columns,
+  // or of a square and two for its transposition; and one of A.
+  const std::int64_t rows = std::max<std::int64_t>(p.rows, 1), half = lanes / 2;
+  const bool interleaves = !p.by_rows && rows <= tuning::most_rows_of_interleaved_squares;
+  const std::int64_t others = 1 + (p.by_rows || interleaves ? 0 : lanes + 2),
+                     of_column = rows + (interleaves ? half : p.by_rows && rows > 1 ? 1 : 0),
                      all = std::max<std::int64_t>(divideCeilSigned(p.columns, lanes), 1),
                      most = (target.registers() - others) / of_column,
                      least = p.by_rows ? tuning::least_unpacked_vectors : tuning::least_squares;
   if (most < std::min(all, least)) return 0;
   const std::int64_t useful =
       p.by_rows ? std::max<std::int64_t>(tuning::most_unpacked_bytes / (lanes * p.element_bytes), least)
-                : std::min(tuning::most_squares, squares_in_l1(p, lanes, *target.machine));
+                : most_squares(p, lanes, *target.machine);
   return even_vectors(p.columns, lanes, std::min(most, useful));
 }
 
@@ -301,10 +274,10 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
       .tile = tile,
       .rows = split.rows,
       .one_row_tile = split.tiles <= 1,
-      .transposes = !shape.by_rows,
+      .by_squares = !shape.by_rows,
       .lhs_k_class = stride_class(p.k_stride),
       .one_chunk = p.k_extent <= Tile::chunk,
-      .has_rest = !shape.by_rows && p.k_extent % lanes != 0,
+      .has_rest = !shape.by_rows && p.k_extent % (lanes / 2) != 0,
       .last_tile = is_even     ? LastTile::whole
                    : tiles > 1 ? LastTile::part
                                : LastTile::only,
@@ -338,13 +311,14 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                                  {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
                                  {"tiles", tiles}});
   EvenRows::append(launch.params, epilogue.extra_strides(0).back() * element_bytes, rows);
+  EvenRows::append(launch.params, shape.column_bytes, p.columns);
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
                     llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
   launch.extent = products * tiles * row_blocks();
   launch.grain =
       grain_for(launch.extent, tile.rows * vectors * block_row_tiles * Tile::cost_of_register(p.k_extent));
-  launch.request.in_order = plan.transposes;  // LLVM would move all loads of a square, and spill it
+  launch.request.in_order = plan.by_squares;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     Emitter(e, plan, own, args).run();

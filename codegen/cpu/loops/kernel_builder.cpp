@@ -130,26 +130,6 @@ mlir::Value KernelBuilder::repeat(Value vector, int times) {
   return shuffle(vector, vector, lanes);
 }
 
-llvm::SmallVector<mlir::Value> KernelBuilder::transpose(llvm::SmallVector<Value> registers) {
-  const std::size_t count = registers.size();
-  // Step `bit` exchanges that bit between register and lane numbers: for two registers that differ in it, the
-  // off-diagonal blocks of `bit` lanes.
-  for (std::size_t bit = 1; bit < count; bit *= 2)
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i & bit) continue;
-      llvm::SmallVector<std::int32_t> upper, lower;
-      for (std::size_t lane = 0; lane < count; ++lane) {
-        const bool second = (lane & bit) != 0;
-        upper.push_back(static_cast<std::int32_t>(second ? count + lane - bit : lane));
-        lower.push_back(static_cast<std::int32_t>(second ? count + lane : lane + bit));
-      }
-      const Value a = registers[i], b_ = registers[i + bit];
-      registers[i] = shuffle(a, b_, upper);
-      registers[i + bit] = shuffle(a, b_, lower);
-    }
-  return registers;
-}
-
 mlir::Value KernelBuilder::mask_below(Value count, int lanes) {
   return less(lane_numbers(lanes), splat(count, lanes));
 }
@@ -259,6 +239,63 @@ mlir::Value KernelBuilder::load_every(Value address, std::int64_t step, DType d,
     picked = shuffle(picked ? picked : part, part, from);
   }
   return picked;
+}
+
+void KernelBuilder::mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
+                              llvm::function_ref<int(int lane)> lane_of) {
+  const std::int64_t lanes = lanes_in(registers.front());
+  llvm::SmallVector<std::int32_t> upper, lower;
+  for (int lane = 0; lane < lanes; ++lane) {
+    upper.push_back(lane_of(lane));
+    lower.push_back(lane_of(lane) + apart);
+  }
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    if (i & static_cast<std::size_t>(bit)) continue;
+    Value &first = registers[i], &second = registers[i + static_cast<std::size_t>(bit)];
+    const Value a = first, b_ = second;
+    first = shuffle(a, b_, upper);
+    second = shuffle(a, b_, lower);
+  }
+}
+
+void KernelBuilder::exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers) {
+  const auto lanes = static_cast<int>(lanes_in(registers.front()));
+  for (int bit = 1; bit < end; bit *= 2)
+    mix_pairs(registers, bit, bit, [&](int lane) { return lane & bit ? lanes + lane - bit : lane; });
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::load_transposed(llvm::ArrayRef<Value> addresses, DType d,
+                                                              Value mask) {
+  const auto lanes = static_cast<int>(addresses.size());
+  auto registers = llvm::map_to_vector(addresses, [&](Value address) {
+    return address ? load(address, d, lanes, mask) : number(d, 0, lanes);
+  });
+  exchange_bits_below(lanes, registers);
+  return registers;
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRef<Value> addresses, DType d,
+                                                                   Value mask) {
+  // Bits of the numbers of addresses, elements, registers and lanes. Joining loads of two addresses makes a bit
+  // of the addresses the highest one of the lanes. If it is the highest one of the addresses, the others are
+  // exchanged. Of registers of four blocks of 16 bytes it is the second one instead: then the highest bit is
+  // left, in the numbers of the registers, and selecting every second block moves it into those of the lanes.
+  const auto lanes = static_cast<int>(addresses.size()), half = lanes / 2,
+             block = std::max(16 / static_cast<int>(size_of(d)), 1);
+  const bool of_four = lanes == 4 * block;
+  const int pair = of_four ? block : half;
+  llvm::SmallVector<Value> registers;
+  for (int first = 0; first < lanes; ++first) {
+    if (first & pair) continue;
+    const auto load_at = [&](int i) { return load(addresses[static_cast<std::size_t>(i)], d, half, mask); };
+    const Value low = load_at(first);
+    registers.push_back(join({low, load_at(first + pair)}));
+  }
+  exchange_bits_below(of_four ? block : half, registers);
+  if (of_four)
+    mix_pairs(registers, block, block,
+              [&](int lane) { return lane / block * 2 * block + lane % block; });
+  return registers;
 }
 
 void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value mask) {

@@ -91,8 +91,6 @@ class KernelBuilder {
   Value repeat(Value vector, int times);
   /// All lanes in order, `times` times.
   Value cycle(Value vector, int times);
-  /// Transposes n registers of n lanes, n a power of two: lane j of result i is lane i of register j.
-  llvm::SmallVector<Value> transpose(llvm::SmallVector<Value> registers);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);
@@ -114,6 +112,13 @@ class KernelBuilder {
   /// Elements a few apart: loads everything from the first to the last, register by register, and selects the
   /// lanes.
   Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
+  /// Loads n consecutive elements at each of n addresses, n a power of two, and transposes them: lane j of
+  /// result i is element i at address j, or 0 if that is null. `mask` is over the elements of an address.
+  llvm::SmallVector<Value> load_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});
+  /// The first n / 2 elements, n at least 4, and no address null. It takes fewer shuffles than half of the
+  /// other, as halves of registers are inserted from memory by units that do not shuffle, but twice as many
+  /// loads, which limit copies from beyond L1.
+  llvm::SmallVector<Value> load_half_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});
   /// Memory on the stack, aligned to a cache line, until the kernel returns. It is allocated in the entry
   /// block: once, even if the code is in a loop.
   Value stack(DType d, std::int64_t elements);
@@ -154,6 +159,13 @@ class KernelBuilder {
  private:
   /// An invariant load: no kernel writes into its arrays of buffers and parameters, which LLVM cannot know.
   Value load_argument(mlir::Type type, Value array, std::int64_t i, const llvm::Twine& name);
+  /// Replaces each two registers whose numbers differ in `bit` by two selections of their lanes, which are
+  /// `apart` lanes apart: the first one's lane l is lane_of(l) of both, one after the other.
+  void mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
+                 llvm::function_ref<int(int lane)> lane_of);
+  /// Exchanges the bits below `end` of the numbers of registers with those of lanes: of two registers that differ
+  /// in a bit, the off-diagonal blocks. Within 16 bytes these are unpack instructions.
+  void exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers);
   Value to_register(Value memory, DType d, int lanes);
   Value to_memory(Value reg, DType d, int lanes);
   unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }

@@ -2,8 +2,12 @@
 
 #include "codegen/cpu/tuning.h"
 
+#include <llvm/Support/MathExtras.h>
+
+#include <bit>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 
 namespace kiln::codegen {
 
@@ -50,10 +54,24 @@ void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes
   }
 }
 
-bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
-                                 bool keep_outermost) {
+namespace {
+
+std::int64_t product_of(const Dims& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                bool keep_outermost) {
   const std::size_t rank = extents.size();
-  if (lanes == 1 || rank < 2 || extents.back() < lanes) return false;
+  if (lanes == 1 || rank < 2) return 0;
+  if (extents.back() < lanes) {
+    if (product_of(extents) < tuning::least_narrow_elements) return 0;
+    constexpr std::uint64_t least_side = 4;
+    const auto columns = static_cast<std::uint64_t>(extents.back());
+    lanes = std::min(lanes, static_cast<int>(std::max(std::bit_ceil(columns), least_side)));
+  }
   for (const StridedAccess& s : accesses)
     for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
       const auto inward = [&](Dims dims) {
@@ -66,9 +84,9 @@ bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acce
       if (extents[axis] < lanes || !reads_transposed(moved)) continue;
       extents = inward(extents);
       for (StridedAccess& other : accesses) other.strides = inward(other.strides);
-      return true;
+      return lanes;
     }
-  return false;
+  return 0;
 }
 
 namespace {
@@ -100,7 +118,7 @@ LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes,
   for (StridedAccess& s : accesses_) s.strides.push_back(0);
 }
 
-void LoopNest::overlap_tails() {
+void LoopNest::allow_overlaps() {
   const auto go_together = [&](const StridedAccess& read, const StridedAccess& result) {
     for (std::size_t axis = 0; axis < rank(); ++axis)
       if (extents_[axis] > 1 && read.strides[axis] != result.strides[axis]) return false;
@@ -113,8 +131,8 @@ void LoopNest::overlap_tails() {
            });
   };
   const auto is_grouped = [](const StridedAccess& s) { return s.repeats > 1 || s.cycle > 1; };
-  overlaps_tails_ = lanes_ > 1 && rank() > 1 && extents_.back() > lanes_ &&
-                    llvm::none_of(accesses_, may_be_overwritten) && llvm::none_of(accesses_, is_grouped);
+  overlaps_ = lanes_ > 1 && rank() > 1 && llvm::none_of(accesses_, may_be_overwritten) &&
+              llvm::none_of(accesses_, is_grouped);
 }
 
 void LoopNest::append_params(std::vector<std::int64_t>& params) const {
@@ -125,11 +143,7 @@ void LoopNest::append_params(std::vector<std::int64_t>& params) const {
   }
 }
 
-std::int64_t LoopNest::elements() const {
-  std::int64_t n = 1;
-  for (std::int64_t e : extents_) n *= e;
-  return n;
-}
+std::int64_t LoopNest::elements() const { return product_of(extents_); }
 
 bool LoopNest::has_narrow_rows() const {
   return rank() > 1 && extents_.back() < lanes_ && elements() >= tuning::least_narrow_elements;
@@ -139,11 +153,24 @@ bool LoopNest::uses_square_blocks() const {
   return lanes_ > 1 && rows_ % lanes_ == 0 && llvm::any_of(accesses_, reads_transposed);
 }
 
+int LoopNest::rows_stored_whole() const {
+  if (!overlaps() || !has_narrow_rows() || !uses_square_blocks()) return 0;
+  const std::int64_t columns = extents_.back();
+  const auto goes_on = [&](const StridedAccess& s) {
+    return s.read || (s.strides.back() == 1 && s.strides[rank() - 2] == columns);
+  };
+  // Those that end within the square's elements.
+  return llvm::all_of(accesses_, goes_on)
+             ? lanes_ - static_cast<int>(llvm::divideCeilSigned(lanes_, columns)) + 1
+             : 0;
+}
+
 std::string LoopNest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
-  if (overlaps_tails_) key += " overlap";
+  if (overlaps()) key += " overlap";
+  if (rows_stored_whole() > 0) key += " whole";
   for (const StridedAccess& s : accesses_)
     key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
                        s.repeats > 1 ? fmt::format("x{}", s.repeats)
@@ -227,7 +254,7 @@ void LoopPoint::prefetch_next(std::size_t access, bool streaming) {
 void LoopPoint::store(std::size_t access, mlir::Value value) {
   const StridedAccess& s = nest_->accesses()[access];
   if (inner_stride_class(access) == 1 || lanes_ == 1)
-    e_->store(value, address(access), s.dtype, lanes_, mask_);
+    e_->store(value, address(access), s.dtype, lanes_, stores_past_row_ ? mlir::Value() : mask_);
   else
     e_->scatter(value, address(access), lane_offsets(access), s.dtype, lanes_, mask_);
 }
@@ -294,20 +321,25 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     }
     body(rows);
   };
-  const auto whole_at = [&](mlir::Value j) { body_at(j, {}); };
-  const auto square_blocks_at = [&](mlir::Value j) {
+  const auto square_blocks_at = [&](mlir::Value j, mlir::Value mask) {
     const auto side = static_cast<std::size_t>(lanes_);
     for (llvm::MutableArrayRef<LoopPoint> left = rows; !left.empty(); left = left.drop_front(side)) {
       const auto square = left.take_front(side);
-      for (LoopPoint& at : square) at.j_ = j;
+      for (auto [row, at] : llvm::enumerate(square)) {
+        at.j_ = j;
+        at.mask_ = mask;
+        at.stores_past_row_ = mask && static_cast<int>(row) < rows_stored_whole();
+      }
       load_transposed(e, square);
       body(square);
       for (LoopPoint& at : square) at.transposed_.clear();
     }
   };
+  const bool squares = rows.size() > 1 && uses_square_blocks();
   if (has_narrow_rows()) {
     take(lanes_);
-    return body_at(from, e.mask_below(static_cast<int>(extents_.back()), lanes_));
+    const mlir::Value mask = e.mask_below(static_cast<int>(extents_.back()), lanes_);
+    return squares ? square_blocks_at(from, mask) : body_at(from, mask);
   }
   // Emits steps of `width` points, and returns where they end.
   const auto whole_steps = [&](mlir::Value from, int width, const std::function<void(mlir::Value)>& at) {
@@ -315,16 +347,17 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     e.loop(from, whole, step, at);
     return whole;
   };
-  const bool squares = rows.size() > 1 && uses_square_blocks();
   const int wide = squares ? lanes_ : lanes_ * registers_;
+  const std::function<void(mlir::Value)> whole_at = [&](mlir::Value j) {
+    squares ? square_blocks_at(j, {}) : body_at(j, {});
+  };
   take(wide);
-  mlir::Value done = whole_steps(from, wide, squares ? std::function(square_blocks_at) : whole_at);
-  if (lanes_ == 1 || (squares && !overlaps_tails_)) return;  // nothing remains
+  mlir::Value done = whole_steps(from, wide, whole_at);
+  if (lanes_ == 1 || (squares && !overlaps())) return;  // nothing remains
   if (wide > lanes_) take(lanes_);
-  if (overlaps_tails_) {
+  if (overlaps()) {
     if (wide > lanes_) done = whole_steps(done, lanes_, whole_at);
-    const mlir::Value last = e.sub(to, e.index(lanes_));
-    return e.when(e.less(done, to), [&] { squares ? square_blocks_at(last) : whole_at(last); });
+    return e.when(e.less(done, to), [&] { whole_at(e.sub(to, e.index(lanes_))); });
   }
   const auto masked_at = [&](mlir::Value j) { body_at(j, e.mask_below(e.sub(to, j), lanes_)); };
   if (registers_ == 1) return e.when(e.less(done, to), [&] { masked_at(done); });
@@ -335,12 +368,12 @@ void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint
   for (LoopPoint& at : rows) at.transposed_.assign(accesses_.size(), {});
   for (auto [s, access] : llvm::enumerate(accesses_)) {
     if (!reads_transposed(access)) continue;
-    llvm::SmallVector<mlir::Value> columns;
-    mlir::Value column = rows.front().address(s);
-    for (int lane = 0; lane < lanes_;
-         ++lane, column = e.element(column, rows.front().inner_[s], access.dtype))
-      columns.push_back(e.load(column, access.dtype, lanes_));
-    for (auto [at, row] : llvm::zip(rows, e.transpose(columns))) at.transposed_[s] = row;
+    llvm::SmallVector<mlir::Value> columns{rows.front().address(s)};
+    const std::int64_t count = has_narrow_rows() ? extents_.back() : lanes_;
+    for (std::int64_t column = 1; column < count; ++column)
+      columns.push_back(e.element(columns.back(), rows.front().inner_[s], access.dtype));
+    columns.resize(rows.size());
+    for (auto [at, row] : llvm::zip(rows, e.load_transposed(columns, access.dtype))) at.transposed_[s] = row;
   }
 }
 
@@ -432,10 +465,12 @@ void LoopNest::emit_outer_loops(
                       to = axis == 0 ? args.end : extent_param(e, args, axis);
     Offsets strides;
     for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride_param(e, args, s, axis));
+    // `begin_at` tells where the rows begin that a turn at i takes.
     auto by = [&](
                   int count, mlir::Value from, mlir::Value to,
-                  llvm::function_ref<void(mlir::Value)> before_row = [](mlir::Value) {}) {
+                  llvm::function_ref<mlir::Value(mlir::Value)> begin_at = [](mlir::Value i) { return i; }) {
       e.loop(from, to, e.index(count), [&](mlir::Value i) {
+        i = begin_at(i);
         llvm::SmallVector<Offsets, 2> inner(static_cast<std::size_t>(count));
         for (int r = 0; r < count; ++r) {
           const mlir::Value number = e.add(i, e.index(r));
@@ -444,7 +479,6 @@ void LoopNest::emit_outer_loops(
                 r > 0 && is_shared_by_rows(access) ? inner[0][s]
                                                    : e.add(offsets.front()[s], e.mul(number, strides[s])));
         }
-        before_row(i);
         level(axis + 1, inner);
       });
     };
@@ -457,18 +491,28 @@ void LoopNest::emit_outer_loops(
       by(rows, from, done);
       return by(1, done, to);
     }
-    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, unless they
-    // were computed with the squares, and the remaining rows.
-    if (!overlaps_tails_) last = whole(extent, lanes_);
+    if (overlaps()) {
+      by(rows, from, done);
+      const mlir::Value side = e.index(lanes_);
+      const auto last_square = [&](mlir::Value i) { return e.min(i, e.sub(to, side)); };
+      return e.when(
+          e.less(e.sub(to, from), side), [&] { by(1, done, to); }, [&] { by(lanes_, done, to, last_square); });
+    }
+    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, and the
+    // remaining rows.
+    if (!has_narrow_rows()) last = whole(extent, lanes_);
     by(rows, from, done);
     if (rows > lanes_) {
       const mlir::Value next = e.add(done, whole(e.sub(to, done), lanes_));
       by(lanes_, done, next);
       done = next;
     }
-    if (overlaps_tails_) return by(1, done, to);
+    if (has_narrow_rows()) return by(1, done, to);
     const mlir::Value squares = std::exchange(last, extent);
-    by(1, from, to, [&](mlir::Value i) { first = e.select(e.less(i, done), squares, zero); });
+    by(1, from, to, [&](mlir::Value i) {
+      first = e.select(e.less(i, done), squares, zero);
+      return i;
+    });
     first = zero;
   };
   Offsets offsets;

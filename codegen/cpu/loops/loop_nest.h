@@ -61,6 +61,7 @@ class LoopPoint {
   llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
   mlir::Value j_, mask_;
   int lanes_ = 1;
+  bool stores_past_row_ = false;  // rows that are stored later overwrite what a whole register has beyond a row
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
@@ -75,10 +76,10 @@ class LoopNest {
   /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
 
-  /// Lets the last register of a row overlap the one before it, instead of being masked (some processors take
-  /// a dozen cycles for a masked store), where points may be computed twice: no result can overwrite an
-  /// operand.
-  void overlap_tails();
+  /// Where no result can overwrite an operand, lets the last register of a row and the last square of rows
+  /// overlap those before them, and narrow rows be stored as whole registers that the next row overwrites in
+  /// part (some processors take a dozen cycles for a masked store).
+  void allow_overlaps();
 
   /// The kernel's parameters: extents, then the offset and the strides of each access.
   void append_params(std::vector<std::int64_t>& params) const;
@@ -128,6 +129,10 @@ class LoopNest {
                            std::size_t axis) const;
   /// Whether each of many rows is a single register with unused lanes.
   bool has_narrow_rows() const;
+  /// Whether code relies on allow_overlaps().
+  bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
+  /// How many rows of a square may be stored as whole registers, although they are narrow.
+  int rows_stored_whole() const;
   using Rows = llvm::SmallVector<LoopPoint, 2>;
   /// Emits the loops around rows, `rows` of them at a time while that many are left.
   void emit_outer_loops(KernelBuilder& e, const KernelArgs& args, int rows,
@@ -143,7 +148,7 @@ class LoopNest {
   Dims extents_;
   std::vector<StridedAccess> accesses_;
   int lanes_, registers_, rows_;
-  bool overlaps_tails_ = false;
+  bool overlaps_ = false;
 };
 
 /// 0 for a stride of 0, 1 for 1, and 2 for any other, which the code finds in a parameter.
@@ -160,9 +165,10 @@ bool reads_transposed(const StridedAccess& access);
 /// the outer one (StridedAccess::cycle), or has mergeable strides.
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
-/// transposed, if squares of `lanes` by `lanes` points fit in the box. Returns whether there is such an
-/// access. `keep_outermost`: the outermost axis stays outermost.
-bool move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
-                                 bool keep_outermost);
+/// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the squares,
+/// which is smaller where rows are; 0 if there is no such access. `keep_outermost`: the outermost axis stays
+/// outermost.
+int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                bool keep_outermost);
 
 }  // namespace kiln::codegen
