@@ -62,6 +62,28 @@ TEST_CASE("what lies across is an operand like others") {
   everywhere(mixed, in);
 }
 
+TEST_CASE("rows narrower than a register") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::u8);
+  const std::int64_t channels = GENERATE(2, 3, 4, 5, 7, 8, 9, 15);
+  // More points than a square has rows, whole squares or not, and fewer.
+  const Shape points = GENERATE(Shape{19, 23}, Shape{16, 32}, Shape{1, 3});
+  CAPTURE(dtype, channels, points);
+  const std::int64_t images = 5000 / (points[0] * points[1] * channels) + 2;
+  const auto drawn = [&](const Shape& shape) { return random::uniform(0, 8, shape).astype(dtype); };
+  const Tensor x = numbered({images, channels, points[0], points[1]}, dtype),
+               like_result = drawn({images, points[0], points[1], channels}), bias = drawn({channels});
+  const Shape axes{0, 2, 3, 1};
+  const auto turned = [&](F& f, const Tensors& in) { return Tensors{f.transpose(in[0], axes)}; };
+  CHECK(everywhere(turned, {x})[0].to_vector<double>() == expected(x, axes));
+  CHECK(x.transpose(axes).to_vector<double>() == expected(x, axes));
+  // An operand that ends with a row; one that a result may overwrite; two results.
+  const auto mixed = [&](F& f, const Tensors& in) {
+    const Tensor turned = f.transpose(in[0], axes);
+    return Tensors{f.broadcast_add(turned, in[2]), turned + in[1], f.relu(turned - in[1])};
+  };
+  everywhere(mixed, {x, like_result, bias});
+}
+
 TEST_CASE("rows are shared out between threads in whole squares") {
   const auto turned = [](F& f, const Tensors& in) {
     return Tensors{f.transpose(in[0]), f.transpose(in[1], {2, 0, 3, 1})};

@@ -39,7 +39,8 @@ inline constexpr std::int64_t least_copied_elements = 64;
 /// interleaved64: the 64 partial sums take 32 KiB; narrower blocks, which read rows in parts, take longer.
 inline constexpr std::int64_t chain_columns = 1024, partial_columns = 128;
 
-/// Results that are reduced together, whose partial results stay in L1: at most, and where they only share an operand.
+/// Results that are reduced together, whose partial results stay in L1: at most, and where they only share an
+/// operand.
 inline constexpr int most_tile_results = 16, usual_tile_results = 4;
 
 // Contractions.
@@ -61,10 +62,10 @@ inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packi
 /// Where it packs A, too: for so many columns at least, and so many rows at a time, which stay in L3; in
 /// steps of k whose lines stay in L2, even where they map to the same sets.
 inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
-/// Products of few rows, which read B where it lies. Where columns are neighbours: bytes of a row in a tile, at
-/// most, and registers of them, at least unless there are fewer. Where the elements of a column are: squares side by
-/// side, so that the chains of one hide the latency of the others, of no more columns than there are streams that a
-/// processor follows.
+/// Products of few rows, which read B where it lies. Where columns are neighbours: bytes of a row in a tile,
+/// at most, and registers of them, at least unless there are fewer. Where the elements of a column are:
+/// squares side by side, so that the chains of one hide the latency of the others, of no more columns than
+/// there are streams that a processor follows.
 inline constexpr std::int64_t most_unpacked_bytes = 256, least_unpacked_vectors = 2, least_squares = 2,
                               least_square_columns = 16, most_square_columns = 32,
                               most_rows_of_interleaved_squares = 2;

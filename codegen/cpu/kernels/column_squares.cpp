@@ -44,8 +44,8 @@ Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k
   }
   const auto after = e.loop(from, to, half, carried, [&](Value k, mlir::ValueRange before) {
     Values next(before.take_front(sums.size()));
-    // LLVM's loop strength reduction must not see how pointers move, or it would replace them by the address of
-    // each column at the first k, of which few fit in registers.
+    // LLVM's loop strength reduction must not see how pointers move, or it would replace them by the address
+    // of each column at the first k, of which few fit in registers.
     const auto pointers = llvm::map_to_vector(before.drop_front(sums.size()), [&](Value pointer) -> Value {
       return mlir::LLVM::LaunderInvariantGroupOp::create(e.b, e.loc, pointer.getType(), pointer);
     });

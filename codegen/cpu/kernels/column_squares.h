@@ -22,7 +22,8 @@ class ColumnSquares {
   using Lhs = std::function<Value(int row, Value k)>;
 
   ColumnSquares(KernelBuilder& e, const Tile& tile, const Columns& columns, Lhs lhs);
-  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: it may not be whole half squares.
+  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: it may not be whole half
+  /// squares.
   Values sums(Value from, Value to, bool has_rest);
 
  private:

@@ -45,8 +45,8 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
 }
 
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
-/// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.) Registers
-/// are not longer than rows.
+/// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
+/// Registers are not longer than rows.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
                                             std::vector<StridedAccess>& accesses, int& lanes,
                                             std::size_t bytes, bool keep_outermost) {

@@ -108,6 +108,13 @@ PointwiseFusion::PointwiseFusion(ir::FusionOp fusion)
 PointwiseEmitter::PointwiseEmitter(KernelBuilder& e, const PointwiseBody& body, const LoopNest& nest,
                                    const KernelArgs& args)
     : e(e), body_(body), first_param_(nest.param_count()), params_(args.params) {
+  const std::size_t counters = first_param_ + body.expr.counter_offsets().size();
+  for (const auto& gather : body.gathers) {
+    if (!gather) continue;
+    const GatherParams params(e, params_,
+                              static_cast<std::int64_t>(counters + GatherParams::size * gather->number));
+    gathered_axes_.push_back({params["gather_stride"], e.sub(params["gather_extent"], e.index(1))});
+  }
   if (!body.uses_random()) return;
   const mlir::Value state = e.buffer(args.buffers, body.random_state);
   seed_ = e.load_scalar(state, DType::i64);
@@ -142,19 +149,15 @@ mlir::Value PointwiseEmitter::random(const Leaf& leaf, LoopPoint& at, std::size_
 }
 
 mlir::Value PointwiseEmitter::gather(const Leaf& leaf, LoopPoint& at, const GatherLeaf& g) {
-  const std::size_t counters = first_param_ + body_.expr.counter_offsets().size();
-  const GatherParams params(
-      e, params_,
-      static_cast<std::int64_t>(counters) + GatherParams::size * static_cast<std::int64_t>(g.number));
-  const mlir::Value stride = params["gather_stride"], extent = params["gather_extent"];
+  const auto& [stride, last] = gathered_axes_[g.number];
   // Lanes that share an index read elements next to each other: all of a row of the table.
   const bool shares_index = at.is_shared_by_lanes(g.index_access) && at.inner_stride_class(g.x_access) == 1;
   const int lanes = shares_index ? 1 : at.lanes();
   mlir::Value index = at.load(g.index_access);
   if (shares_index && at.lanes() > 1) index = e.extract(index, 0);
   index = emit_cast(e.b, e.loc, g.index_dtype, DType::i64, index, e.target.isa);
-  const mlir::Value last = e.splat(e.sub(extent, e.index(1)), lanes);
-  index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, last), e.splat(e.index(0), lanes));
+  index = mlir::arith::MaxSIOp::create(e.b, e.loc, e.min(index, e.splat(last, lanes)),
+                                       e.splat(e.index(0), lanes));
   const mlir::Value distance = e.mul(index, e.splat(stride, lanes));
   if (shares_index)
     return e.load(e.element(at.address(g.x_access), distance, leaf.dtype), leaf.dtype, at.lanes(), at.mask());

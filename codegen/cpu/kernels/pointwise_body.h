@@ -43,7 +43,8 @@ struct PointwiseFusion {
 /// Emits the body at points of a nest.
 class PointwiseEmitter {
  public:
-  /// Loads the random state, if the body uses it.
+  /// Loads the random state, if the body uses it, and what gathers need: before loops, which LLVM could not
+  /// move loads out of, as it does not know that they have a first turn.
   PointwiseEmitter(KernelBuilder& e, const PointwiseBody& body, const LoopNest& nest, const KernelArgs& args);
 
   /// The outputs at a point. `software_prefetch`: of operands that stream from memory.
@@ -58,6 +59,11 @@ class PointwiseEmitter {
   const PointwiseBody& body_;
   std::size_t first_param_;
   mlir::Value params_, seed_, counter_;
+  /// Of each gather: between its indices' elements, and the last index.
+  struct GatheredAxis {
+    mlir::Value stride, last;
+  };
+  llvm::SmallVector<GatheredAxis, 1> gathered_axes_;
 };
 
 }  // namespace kiln::codegen

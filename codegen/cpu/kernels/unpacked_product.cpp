@@ -202,22 +202,23 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
   return TileSplit(all, static_cast<int>(most)).rows.most;
 }
 
-/// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough for
-/// their chains to hide the latency of multiply-adds.
+/// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough
+/// for their chains to hide the latency of multiply-adds.
 std::int64_t most_squares(const Shape& p, int lanes, const Machine& machine) {
   const std::int64_t stay = Tile::sets_of_rows(p.column_bytes) * machine.l1.ways;
-  return divideCeilSigned(
-      std::clamp(stay, tuning::least_square_columns, tuning::most_square_columns), lanes);
+  return divideCeilSigned(std::clamp(stay, tuning::least_square_columns, tuning::most_square_columns), lanes);
 }
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
 int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
-  // Beside the accumulators: those of B, if several rows use them, of half a square of each register of columns,
-  // or of a square and two for its transposition; and one of A.
+  // Beside the accumulators: those of B, if several rows use them, of half a square of each register of
+  // columns, or of a square and two for its transposition; and one of A.
   const std::int64_t rows = std::max<std::int64_t>(p.rows, 1), half = lanes / 2;
   const bool interleaves = !p.by_rows && rows <= tuning::most_rows_of_interleaved_squares;
   const std::int64_t others = 1 + (p.by_rows || interleaves ? 0 : lanes + 2),
-                     of_column = rows + (interleaves ? half : p.by_rows && rows > 1 ? 1 : 0),
+                     of_column = rows + (interleaves             ? half
+                                         : p.by_rows && rows > 1 ? 1
+                                                                 : 0),
                      all = std::max<std::int64_t>(divideCeilSigned(p.columns, lanes), 1),
                      most = (target.registers() - others) / of_column,
                      least = p.by_rows ? tuning::least_unpacked_vectors : tuning::least_squares;

@@ -276,10 +276,11 @@ llvm::SmallVector<mlir::Value> KernelBuilder::load_transposed(llvm::ArrayRef<Val
 
 llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRef<Value> addresses, DType d,
                                                                    Value mask) {
-  // Bits of the numbers of addresses, elements, registers and lanes. Joining loads of two addresses makes a bit
-  // of the addresses the highest one of the lanes. If it is the highest one of the addresses, the others are
-  // exchanged. Of registers of four blocks of 16 bytes it is the second one instead: then the highest bit is
-  // left, in the numbers of the registers, and selecting every second block moves it into those of the lanes.
+  // Bits of the numbers of addresses, elements, registers and lanes. Joining loads of two addresses makes a
+  // bit of the addresses the highest one of the lanes. If it is the highest one of the addresses, the others
+  // are exchanged. Of registers of four blocks of 16 bytes it is the second one instead: then the highest bit
+  // is left, in the numbers of the registers, and selecting every second block moves it into those of the
+  // lanes.
   const auto lanes = static_cast<int>(addresses.size()), half = lanes / 2,
              block = std::max(16 / static_cast<int>(size_of(d)), 1);
   const bool of_four = lanes == 4 * block;
@@ -293,8 +294,7 @@ llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRe
   }
   exchange_bits_below(of_four ? block : half, registers);
   if (of_four)
-    mix_pairs(registers, block, block,
-              [&](int lane) { return lane / block * 2 * block + lane % block; });
+    mix_pairs(registers, block, block, [&](int lane) { return lane / block * 2 * block + lane % block; });
   return registers;
 }
 

@@ -163,8 +163,8 @@ class KernelBuilder {
   /// `apart` lanes apart: the first one's lane l is lane_of(l) of both, one after the other.
   void mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
                  llvm::function_ref<int(int lane)> lane_of);
-  /// Exchanges the bits below `end` of the numbers of registers with those of lanes: of two registers that differ
-  /// in a bit, the off-diagonal blocks. Within 16 bytes these are unpack instructions.
+  /// Exchanges the bits below `end` of the numbers of registers with those of lanes: of two registers that
+  /// differ in a bit, the off-diagonal blocks. Within 16 bytes these are unpack instructions.
   void exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers);
   Value to_register(Value memory, DType d, int lanes);
   Value to_memory(Value reg, DType d, int lanes);

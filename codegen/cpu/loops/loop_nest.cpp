@@ -496,7 +496,8 @@ void LoopNest::emit_outer_loops(
       const mlir::Value side = e.index(lanes_);
       const auto last_square = [&](mlir::Value i) { return e.min(i, e.sub(to, side)); };
       return e.when(
-          e.less(e.sub(to, from), side), [&] { by(1, done, to); }, [&] { by(lanes_, done, to, last_square); });
+          e.less(e.sub(to, from), side), [&] { by(1, done, to); },
+          [&] { by(lanes_, done, to, last_square); });
     }
     // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, and the
     // remaining rows.

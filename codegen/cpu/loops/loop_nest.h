@@ -61,7 +61,8 @@ class LoopPoint {
   llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
   mlir::Value j_, mask_;
   int lanes_ = 1;
-  bool stores_past_row_ = false;  // rows that are stored later overwrite what a whole register has beyond a row
+  bool stores_past_row_ =
+      false;  // rows that are stored later overwrite what a whole register has beyond a row
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
@@ -165,9 +166,9 @@ bool reads_transposed(const StridedAccess& access);
 /// the outer one (StridedAccess::cycle), or has mergeable strides.
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
-/// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the squares,
-/// which is smaller where rows are; 0 if there is no such access. `keep_outermost`: the outermost axis stays
-/// outermost.
+/// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
+/// squares, which is smaller where rows are; 0 if there is no such access. `keep_outermost`: the outermost
+/// axis stays outermost.
 int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
                                 bool keep_outermost);
 
