@@ -22,7 +22,8 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 /// * The epilogue takes the pointwise producers of its other operands that have no other user.
 /// * Other pointwise operations, and the random numbers and gathers that feed them, join along direct uses;
 ///   such a kernel may have several results.
-/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels). A view operation
+/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels, and the elements of a
+/// reduction). A view operation
 ///   is cloned as a view where it amounts to strides on a buffer, and is a copy of its own elsewhere. A
 ///   kernel never applies a view to a value that it computes.
 ///

@@ -294,17 +294,18 @@ class FusionPlanner {
     return outside.size();
   }
 
-  /// Whether an operand is an iota, which only pointwise kernels rematerialize.
+  /// Whether an operand is an iota, which kernels with a root only generate for the elements of a reduction.
   bool reads_iota(mlir::Operation* op) const {
     return llvm::any_of(op->getOperands(),
                         [](mlir::Value v) { return v.getDefiningOp<ir::IotaOp>() != nullptr; });
   }
 
-  /// The reason why two groups cannot merge, or null.
-  const char* reason_against(std::size_t a, std::size_t b, const Members& both) const {
-    if (has_root(a)) {
+  /// The reason why two groups cannot merge, or null. `generates_iota`: for the operations of b.
+  const char* reason_against(std::size_t a, std::size_t b, const Members& both,
+                             bool generates_iota = false) const {
+    if (has_root(a) && !generates_iota) {
       mlir::Operation* op = nodes_[groups_[b].members.front()].op;
-      if (reads_iota(op)) return "iota is only generated in pointwise kernels";
+      if (reads_iota(op)) return "iota is not generated in the epilogue of a root";
     }
     if (both.size() > max_ops) return "the kernel has the maximum number of operations";
     if (operand_count(both) > max_operands) return "the kernel has the maximum number of operands";
@@ -469,7 +470,7 @@ class FusionPlanner {
         remark(group, next, "its value has other users");
       } else if (!reduces_one_axis(reduce, inputs_of(longer), view_analysis_)) {
         remark(group, next, "the reduced axes are not one axis of all its operands");
-      } else if (const char* why = reason_against(group, group_of_[next], both)) {
+      } else if (const char* why = reason_against(group, group_of_[next], both, /*generates_iota=*/true)) {
         remark(group, next, why);
       } else {
         merge(group_of_[next], group);

@@ -23,7 +23,7 @@ bool takes_view(mlir::OpOperand& use) {
   return takes_elements(op);
 }
 
-// Only pointwise kernels generate iota; kernels with a root read it from memory.
+// An iota is generated for pointwise operations; a reduction of one reads it from memory.
 bool rematerializes(mlir::Operation* user, mlir::Operation* op) {
   return is_nullary(op) &&
          (ir::is_pointwise(user) || (llvm::isa<ir::ReduceOp>(user) && llvm::isa<ir::ConstantOp>(op)));
@@ -136,8 +136,12 @@ bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands,
   llvm::SmallVector<llvm::SmallVector<std::int64_t, 6>> strides;
   for (mlir::Value v : operands) {
     if (rematerializes(reduce, v.getDefiningOp())) continue;
-    ir::View view = view_analysis.view(v);
     auto& list = strides.emplace_back();
+    if (auto iota = v.getDefiningOp<ir::IotaOp>()) {
+      for (std::int64_t axis : reduce.getAxes()) list.push_back(axis == static_cast<std::int64_t>(iota.getAxis()));
+      continue;
+    }
+    const ir::View view = view_analysis.view(v);
     for (std::int64_t axis : reduce.getAxes()) list.push_back(view.strides[static_cast<std::size_t>(axis)]);
   }
   ir::collapse_axes(extents, strides);

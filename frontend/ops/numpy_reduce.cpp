@@ -109,7 +109,7 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   if (p.shape(x)[at(axis)] == 0)
     fail("{} has no elements along axis {}, hence no {}", shape.str(), axis,
          op == Reduce::max ? "maximum" : "minimum");
-  Value place = arg_extreme(p, x, axis, op);
+  Value place = arg_extreme(p, x, axis, op, DType::i64);
   if (all) return {keep ? p.reshape(place, Shape::filled(shape.rank(), 1)) : place};
   return {keep ? p.keep_dims(place, shape, {axis}) : place};
 }

@@ -69,18 +69,20 @@ Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, s
   return p.mul(p.sub(x, spread(p, mean, shape, axes)), spread(p, scale, shape, axes));
 }
 
-Value arg_extreme(Primitives& p, Value x, int axis, Reduce op) {
+Value arg_extreme(Primitives& p, Value x, int axis, Reduce op, DType dtype) {
   const Shape shape = p.shape(x);
-  Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
-  Value hit = p.compare(Compare::eq, x, best);
+  const Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
+  // Places in 32 bits: twice as many in a register.
+  const bool is_short = shape[axis] <= std::numeric_limits<std::int32_t>::max();
+  const TensorType places{is_short ? DType::i32 : DType::i64, shape};
+  const Value place = p.iota(places, axis),
+              none = p.full_integer(places, is_short ? std::numeric_limits<std::int32_t>::max()
+                                                     : std::numeric_limits<std::int64_t>::max());
+  Value hit = none;
   // A NaN counts as the extreme but equals nothing: the index is that of the first NaN.
-  if (is_floating(p.dtype(x)))
-    hit = p.cast(p.binary(Binary::logical_or, p.cast(hit, DType::i32),
-                          p.cast(p.compare(Compare::ne, x, x), DType::i32)),
-                 DType::boolean);
-  TensorType places{DType::i64, shape};
-  Value none = p.full_integer(places, std::numeric_limits<std::int64_t>::max());
-  return p.reduce(Reduce::min, p.select(hit, p.iota(places, axis), none), {axis});
+  if (is_floating(p.dtype(x))) hit = p.select(p.compare(Compare::ne, x, x), place, none);
+  hit = p.select(p.compare(Compare::eq, x, best), place, hit);
+  return convert(p, p.reduce(Reduce::min, hit, {axis}), dtype);
 }
 
 namespace {
@@ -179,12 +181,12 @@ Values arg_reduce(Primitives& p, Args in, const Attrs& a) {
   bool keep = a.boolean("keepdims");
   Shape shape = p.shape(x);
   if (a.is_none("axis")) {
-    Value place = arg_extreme(p, p.reshape(x, {shape.elements()}), 0, op);
-    return {convert(p, p.reshape(place, keep ? Shape::filled(shape.rank(), 1) : Shape{1}), p.dtype(x))};
+    Value place = arg_extreme(p, p.reshape(x, {shape.elements()}), 0, op, p.dtype(x));
+    return {p.reshape(place, keep ? Shape::filled(shape.rank(), 1) : Shape{1})};
   }
   int axis = axis_of(a.integer("axis"), shape.rank());
-  Value place = arg_extreme(p, x, axis, op);
-  return {convert(p, keep ? p.keep_dims(place, shape, {axis}) : at_least_1d(p, place), p.dtype(x))};
+  Value place = arg_extreme(p, x, axis, op, p.dtype(x));
+  return {keep ? p.keep_dims(place, shape, {axis}) : at_least_1d(p, place)};
 }
 void arg_shape(ShapeFacts& f, const Attrs& a) {
   if (!f.in[0].ranked) return;
@@ -195,7 +197,7 @@ void arg_shape(ShapeFacts& f, const Attrs& a) {
 }
 Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).rank() < 2) fail("argmax_channel needs two axes, got {}", p.shape(in[0]).str());
-  return {convert(p, arg_extreme(p, in[0], 1, Reduce::max), p.dtype(in[0]))};
+  return {arg_extreme(p, in[0], 1, Reduce::max, p.dtype(in[0]))};
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes);
 /// sum over x - mean that the rules of the primitives would add, which is 0 but for rounding; the mean
 /// depends on x.
 Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count);
-/// argmax or argmin along an axis, which is removed: int64, the least index of equal elements; the first NaN
-/// wins.
-Value arg_extreme(Primitives& p, Value x, int axis, Reduce op);
+/// argmax or argmin along an axis, which is removed, in a dtype: the least index of equal elements; the first
+/// NaN wins.
+Value arg_extreme(Primitives& p, Value x, int axis, Reduce op, DType dtype);
 
 }  // namespace kiln::ops

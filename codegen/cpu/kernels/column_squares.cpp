@@ -9,7 +9,7 @@ ColumnSquares::ColumnSquares(KernelBuilder& e, const Tile& tile, const Columns& 
     : e(e), tile_(tile), columns_(columns), lhs_(std::move(lhs)) {}
 
 Values ColumnSquares::sums(Value from, Value to, bool has_rest) {
-  const Value whole = e.whole_steps(from, to, e.index(tile_.lanes / 2));
+  const Value whole = e.whole_steps(from, to, e.index(step(tile_.lanes)));
   const Values zeros(tile_.registers(), e.number(tile_.dtype, 0, tile_.lanes));
   const Values sums = add(zeros, from, whole, {});
   return has_rest ? add(sums, whole, to, e.sub(to, e.index(1))) : sums;
@@ -34,7 +34,7 @@ Values ColumnSquares::columns_of(int v, mlir::ValueRange pointers) {
 }
 
 Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k) {
-  const Value half = e.index(tile_.lanes / 2);
+  const Value step = e.index(ColumnSquares::step(tile_.lanes));
   Values carried = sums;
   llvm::SmallVector<std::size_t> counts;  // of pointers
   for (int v = 0; v < tile_.vectors; ++v) {
@@ -42,7 +42,7 @@ Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k
     counts.push_back(pointers.size());
     llvm::append_range(carried, pointers);
   }
-  const auto after = e.loop(from, to, half, carried, [&](Value k, mlir::ValueRange before) {
+  const auto after = e.loop(from, to, step, carried, [&](Value k, mlir::ValueRange before) {
     Values next(before.take_front(sums.size()));
     // LLVM's loop strength reduction must not see how pointers move, or it would replace them by the address
     // of each column at the first k, of which few fit in registers.
@@ -51,26 +51,31 @@ Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k
     });
     llvm::SmallVector<Values> columns;
     mlir::ValueRange left = pointers;
-    for (int v = 0; v < tile_.vectors; ++v, left = left.drop_front(counts[columns.size() - 1]))
-      columns.push_back(columns_of(v, left.take_front(counts[static_cast<std::size_t>(v)])));
-    add_half_squares(k, columns, last_k, next);
-    for (const Value pointer : pointers) next.push_back(e.element(pointer, half, tile_.dtype));
+    for (auto [v, count] : llvm::enumerate(counts)) {
+      columns.push_back(columns_of(static_cast<int>(v), left.take_front(count)));
+      left = left.drop_front(count);
+    }
+    add_squares(k, columns, last_k, next);
+    for (const Value pointer : pointers) next.push_back(e.element(pointer, step, tile_.dtype));
     return next;
   });
   return Values(after.take_front(sums.size()));
 }
 
-void ColumnSquares::add_half_squares(Value k, llvm::ArrayRef<Values> columns, Value last_k, Values& sums) {
-  const int half = tile_.lanes / 2;
-  const Value mask = last_k ? e.mask_below(e.add(e.sub(last_k, k), e.index(1)), half) : Value();
+void ColumnSquares::add_squares(Value k, llvm::ArrayRef<Values> columns, Value last_k, Values& sums) {
+  const int lanes = tile_.lanes, step = ColumnSquares::step(lanes);
+  const Value mask = last_k && step > 1 ? e.mask_below(e.add(e.sub(last_k, k), e.index(1)), step) : Value();
   // Chains of few rows would wait for their multiply-adds: those of all registers are interleaved. More rows
   // leave no registers for it.
   const int together = tile_.rows <= tuning::most_rows_of_interleaved_squares ? tile_.vectors : 1;
   for (int v = 0; v < tile_.vectors; v += together) {
     const auto squares = llvm::map_to_vector(
         columns.slice(static_cast<std::size_t>(v), static_cast<std::size_t>(together)),
-        [&](const Values& own) { return e.load_half_transposed(own, tile_.dtype, mask); });
-    for (int i = 0; i < half; ++i)
+        [&](const Values& own) {
+          return step < lanes ? e.load_half_transposed(own, tile_.dtype, mask)
+                              : e.load_transposed(own, tile_.dtype, mask);
+        });
+    for (int i = 0; i < step; ++i)
       for (int w = 0; w < together; ++w)
         add_products(e.add(k, e.index(i)), v + w,
                      squares[static_cast<std::size_t>(w)][static_cast<std::size_t>(i)], last_k, sums);

@@ -5,7 +5,8 @@
 namespace kiln::codegen {
 
 /// Products by columns of B whose elements are next to each other in memory, a register of columns at a time:
-/// half a square, of as many columns as lanes and half as many k, is transposed in registers.
+/// half a square, of as many columns as lanes and half as many k, is transposed in registers (a whole one of fewer
+/// than four columns).
 class ColumnSquares {
  public:
   using Value = mlir::Value;
@@ -22,8 +23,9 @@ class ColumnSquares {
   using Lhs = std::function<Value(int row, Value k)>;
 
   ColumnSquares(KernelBuilder& e, const Tile& tile, const Columns& columns, Lhs lhs);
-  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: it may not be whole half
-  /// squares.
+  /// Values of k at a time.
+  static int step(int lanes) { return lanes >= 4 ? lanes / 2 : lanes; }
+  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: it may not be whole steps.
   Values sums(Value from, Value to, bool has_rest);
 
  private:
@@ -35,8 +37,8 @@ class ColumnSquares {
   Values columns_of(int v, mlir::ValueRange pointers);
   /// `sums` and the products at k in [from, to). After `last_k`, if there is one, elements are missing.
   Values add(const Values& sums, Value from, Value to, Value last_k);
-  /// Adds products at half as many k as there are lanes, in ascending order.
-  void add_half_squares(Value k, llvm::ArrayRef<Values> columns, Value last_k, Values& sums);
+  /// Adds the products at step() values of k, in ascending order.
+  void add_squares(Value k, llvm::ArrayRef<Values> columns, Value last_k, Values& sums);
   void add_products(Value k, int v, Value rhs, Value last_k, Values& sums);
 
   KernelBuilder& e;

@@ -52,6 +52,11 @@ struct Accesses {
       return strides;
     };
     for (const Leaf& leaf : before.leaves()) {
+      if (leaf.kind == Leaf::Kind::iota) {
+        all.push_back({.dtype = leaf.dtype, .operand = -1, .strides = {}, .read = false});
+        strides.emplace_back(reduced.size(), 0)[static_cast<std::size_t>(leaf.axis)] = 1;
+        continue;
+      }
       if (leaf.kind != Leaf::Kind::memory) fail_internal("a reduction reads a value that is not in memory");
       all.push_back({leaf.dtype, static_cast<int>(leaf.argument), {}, leaf.view.offset, false});
       strides.push_back(leaf.view.strides);
@@ -116,7 +121,7 @@ bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps
     return false;
   bool any = extent == 1;
   for (auto [i, leaf] : llvm::enumerate(before.leaves())) {
-    if (steps[i] == 0) continue;
+    if (steps[i] == 0 || leaf.kind == Leaf::Kind::iota) continue;
     if (steps[i] != 1 || stride_class(accesses[i].strides.back()) != 2) return false;
     if (!is_floating(leaf.dtype) && size_of(leaf.dtype) < 4) return false;
     any = true;
@@ -132,7 +137,7 @@ ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
   if (kept.empty() || extent <= partials || !is_light(before)) return {};
   bool same_in_columns = false, same_in_rows = false, neighbours = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i] == 0) continue;
+    if (steps[i] == 0 || accesses[i].operand < 0) continue;
     const bool is_long = extent * static_cast<std::int64_t>(size_of(accesses[i].dtype)) >
                          choices::private_cache_bytes(machine);
     same_in_columns |= is_long && accesses[i].strides.back() == 0;
@@ -193,6 +198,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   const bool register_tree =
       short_rows || (interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
                      !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before));
+  if (along_reduced) lanes = target.lanes(before.widest());  // epilogues have one lane
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along_reduced && lanes > 1) lanes *= registers;
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
@@ -226,7 +232,9 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
           .first_output = accesses.first_output};
 }
 
-bool is_light(const ScalarExpr& expr) { return expr.operations() <= 4 && expr.registers_at_once() == 1; }
+bool is_light(const ScalarExpr& expr) {
+  return expr.operations() - expr.constants() <= 4 && expr.registers_at_once() == 1;
+}
 
 std::string Reduction::key() const {
   std::string key = "reduce";

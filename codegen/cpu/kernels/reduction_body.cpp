@@ -71,8 +71,7 @@ mlir::Value ReductionEmitter::combined(ir::ReduceKind kind, mlir::Value x, mlir:
 mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position& position) {
   const auto& [r, lanes, mask, offset_in_stripe] = position;
   const Leaf& leaf = red_.before.leaves()[i];
-  if (leaf.kind == Leaf::Kind::iota || leaf.kind == Leaf::Kind::random)
-    fail_internal("a reduction got scalars instead of elements");
+  if (leaf.kind == Leaf::Kind::iota) return index(at, i, position);
   const mlir::Value base = at.address(i), step = steps_[i];
   if (!red_.along_reduced) {  // r only moves the address
     const mlir::Value here = e_.element(base, e_.mul(r, step), leaf.dtype);
@@ -95,6 +94,28 @@ mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position&
       return e_.gather(e_.element(base, e_.mul(r, step), leaf.dtype), e_.lane_offsets(step, lanes),
                        leaf.dtype, lanes, mask);
   }
+}
+
+mlir::Value ReductionEmitter::index(LoopPoint& at, std::size_t i, const Position& position) {
+  const DType dtype = red_.before.leaves()[i].dtype;
+  // Sums of 32 bits are those of 64, cut off; they take half as many registers.
+  const DType sum_dtype = dtype == DType::i32 ? DType::i32 : DType::i64;
+  const auto cast = [&](DType from, DType to, mlir::Value x) {
+    return emit_cast(e_.b, e_.loc, from, to, x, e_.target.isa);
+  };
+  const auto part = [&](mlir::Value x) { return cast(DType::i64, sum_dtype, x); };
+  const int lanes = red_.along_reduced ? position.lanes : at.lanes();
+  mlir::Value number = part(at.number(i));  // of the kept axes, in each lane if lanes run along one
+  if (red_.steps[i] == 1) {                 // along the reduced axis
+    const mlir::Value r = part(position.r);
+    if (red_.along_reduced)
+      number = e_.add(e_.splat(e_.add(number, r), lanes), part(e_.lane_numbers(lanes)));
+    else
+      number = e_.add(number, e_.splat(r, lanes));
+  } else if (red_.along_reduced) {
+    number = e_.splat(number, lanes);
+  }
+  return cast(sum_dtype, dtype, number);
 }
 
 Values ReductionEmitter::element(LoopPoint& at, const Position& position) {

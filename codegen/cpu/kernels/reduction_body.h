@@ -30,6 +30,8 @@ class ReductionEmitter {
   Values combine(mlir::ValueRange x, mlir::ValueRange y);
   /// Leaf i of `before`.
   mlir::Value leaf(LoopPoint& at, std::size_t i, const Position& position);
+  /// The same of an iota.
+  mlir::Value index(LoopPoint& at, std::size_t i, const Position& position);
   Values element(LoopPoint& at, const Position& position);
   // The tree of interleaved64: p[j] = p[j] op p[j + n/2] for j below n/2, down to one.
   /// Of 64 partial results in registers.

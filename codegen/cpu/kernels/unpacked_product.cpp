@@ -42,7 +42,7 @@ struct Plan {
   bool by_squares;  // of B
   int lhs_k_class;  // stride_class
   bool one_chunk;
-  bool has_rest;  // of k after the last half square
+  bool has_rest;  // of k after the last squares
   LastTile last_tile;
   int last_vectors;  // of the last tile
   std::size_t batch_axes;
@@ -278,7 +278,7 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
       .by_squares = !shape.by_rows,
       .lhs_k_class = stride_class(p.k_stride),
       .one_chunk = p.k_extent <= Tile::chunk,
-      .has_rest = !shape.by_rows && p.k_extent % (lanes / 2) != 0,
+      .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(lanes) != 0,
       .last_tile = is_even     ? LastTile::whole
                    : tiles > 1 ? LastTile::part
                                : LastTile::only,

@@ -259,6 +259,7 @@ void KernelBuilder::mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, i
 }
 
 void KernelBuilder::exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers) {
+  if (end == 1) return;  // maybe of one lane
   const auto lanes = static_cast<int>(lanes_in(registers.front()));
   for (int bit = 1; bit < end; bit *= 2)
     mix_pairs(registers, bit, bit, [&](int lane) { return lane & bit ? lanes + lane - bit : lane; });

@@ -61,8 +61,7 @@ class LoopPoint {
   llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
   mlir::Value j_, mask_;
   int lanes_ = 1;
-  bool stores_past_row_ =
-      false;  // rows that are stored later overwrite what a whole register has beyond a row
+  bool stores_past_row_ = false;  // the next row's store overwrites what a register has beyond this one
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all

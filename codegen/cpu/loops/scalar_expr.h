@@ -45,8 +45,11 @@ class ScalarExpr {
   /// Whether it has functions, whose code is long.
   bool has_functions() const { return !counter_offsets_.empty() || least_registers() > 0; }
 
-  /// The number of pointwise operations.
+  /// The number of pointwise operations and constants, and that of constants.
   std::size_t operations() const { return order_.size(); }
+  std::size_t constants() const {
+    return static_cast<std::size_t>(llvm::count_if(order_, llvm::IsaPred<ir::ConstantOp>));
+  }
 
   /// Emits the expression for `lanes` lanes. `leaf(i)` returns leaf i in a register.
   llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, int lanes,
