@@ -138,7 +138,8 @@ bool reduces_one_axis(ir::ReduceOp reduce, llvm::ArrayRef<mlir::Value> operands,
     if (rematerializes(reduce, v.getDefiningOp())) continue;
     auto& list = strides.emplace_back();
     if (auto iota = v.getDefiningOp<ir::IotaOp>()) {
-      for (std::int64_t axis : reduce.getAxes()) list.push_back(axis == static_cast<std::int64_t>(iota.getAxis()));
+      for (std::int64_t axis : reduce.getAxes())
+        list.push_back(axis == static_cast<std::int64_t>(iota.getAxis()));
       continue;
     }
     const ir::View view = view_analysis.view(v);

@@ -117,10 +117,9 @@ TEST_CASE("products of doubles and of integers") {
 // B is read where it lies, in parts of registers and of squares at its ends. (Below 16 results the order is
 // that of a reduction.)
 TEST_CASE("products of few rows") {
-  const auto size =
-      GENERATE(Size{1, 600, 21}, Size{1, 1030, 300}, Size{2, 15, 33}, Size{3, 513, 64}, Size{4, 37, 17},
-               Size{6, 100, 100}, Size{14, 520, 70}, Size{300, 1041, 1}, Size{2, 0, 3},
-               Size{2, 21, 16}, Size{16, 40, 2}, Size{40, 531, 3});
+  const auto size = GENERATE(Size{1, 600, 21}, Size{1, 1030, 300}, Size{2, 15, 33}, Size{3, 513, 64},
+                             Size{4, 37, 17}, Size{6, 100, 100}, Size{14, 520, 70}, Size{300, 1041, 1},
+                             Size{2, 0, 3}, Size{2, 21, 16}, Size{16, 40, 2}, Size{40, 531, 3});
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32);
   CAPTURE(size.m, size.k, size.n, name_of(dtype));
   const double range = dtype == DType::i32 ? 9 : 1;

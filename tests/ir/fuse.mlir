@@ -343,7 +343,7 @@ func.func @two_strides(%x: tensor<8x4x5xf32>, %y: tensor<8x5x4xf32>) -> tensor<8
   return %2 : tensor<8xf32>
 }
 
-// Splats and iota are made in every pointwise kernel; a reduction reads memory, and so does a view.
+// Splats and iota are made in every pointwise kernel; a reduction of an iota reads memory, and so does a view.
 // CHECK-LABEL: func.func @from_nothing
 // CHECK: %[[I:.*]] = kiln.fusion () : () -> tensor<4xf32> {
 // CHECK-NEXT:   kiln.iota
@@ -360,6 +360,27 @@ func.func @from_nothing() -> (tensor<4xf32>, tensor<f32>) {
   %2 = kiln.binary add %0, %1 : tensor<4xf32>
   %3 = kiln.reduce sum %0 [0] : tensor<4xf32> -> tensor<f32>
   return %2, %3 : tensor<4xf32>, tensor<f32>
+}
+
+// Iota is made among the elements of a reduction, too, where the reduced axes are one axis of it.
+// CHECK-LABEL: func.func @among_elements
+// CHECK: kiln.fusion (%{{.*}} = %arg0)
+// CHECK-NEXT:   kiln.iota 1
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.reduce sum %{{.*}} [1]
+// CHECK: kiln.fusion (%{{.*}} = %arg0)
+// CHECK-NEXT:   kiln.iota 1
+// CHECK-NEXT:   kiln.binary mul
+// CHECK-NEXT:   kiln.yield
+// CHECK: kiln.fusion {{.*}}kiln.missed_fusion = ["binary mul: the reduced axes are not one axis of all its operands"]
+// CHECK-NEXT:   kiln.reduce sum %{{.*}} [0, 1]
+func.func @among_elements(%x: tensor<4x5xf32>) -> (tensor<4xf32>, tensor<f32>) {
+  %0 = kiln.iota 1 : tensor<4x5xf32>
+  %1 = kiln.binary mul %x, %0 : tensor<4x5xf32>
+  %2 = kiln.reduce sum %1 [1] : tensor<4x5xf32> -> tensor<4xf32>
+  %3 = kiln.binary mul %0, %x : tensor<4x5xf32>
+  %4 = kiln.reduce sum %3 [0, 1] : tensor<4x5xf32> -> tensor<f32>
+  return %2, %4 : tensor<4xf32>, tensor<f32>
 }
 
 // CHECK-LABEL: func.func @dropout

@@ -69,12 +69,12 @@ void ColumnSquares::add_squares(Value k, llvm::ArrayRef<Values> columns, Value l
   // leave no registers for it.
   const int together = tile_.rows <= tuning::most_rows_of_interleaved_squares ? tile_.vectors : 1;
   for (int v = 0; v < tile_.vectors; v += together) {
-    const auto squares = llvm::map_to_vector(
-        columns.slice(static_cast<std::size_t>(v), static_cast<std::size_t>(together)),
-        [&](const Values& own) {
-          return step < lanes ? e.load_half_transposed(own, tile_.dtype, mask)
-                              : e.load_transposed(own, tile_.dtype, mask);
-        });
+    const auto squares =
+        llvm::map_to_vector(columns.slice(static_cast<std::size_t>(v), static_cast<std::size_t>(together)),
+                            [&](const Values& own) {
+                              return step < lanes ? e.load_half_transposed(own, tile_.dtype, mask)
+                                                  : e.load_transposed(own, tile_.dtype, mask);
+                            });
     for (int i = 0; i < step; ++i)
       for (int w = 0; w < together; ++w)
         add_products(e.add(k, e.index(i)), v + w,

@@ -5,8 +5,8 @@
 namespace kiln::codegen {
 
 /// Products by columns of B whose elements are next to each other in memory, a register of columns at a time:
-/// half a square, of as many columns as lanes and half as many k, is transposed in registers (a whole one of fewer
-/// than four columns).
+/// half a square, of as many columns as lanes and half as many k, is transposed in registers (a whole one of
+/// fewer than four columns).
 class ColumnSquares {
  public:
   using Value = mlir::Value;
