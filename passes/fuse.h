@@ -22,10 +22,9 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 /// * The epilogue takes the pointwise producers of its other operands that have no other user.
 /// * Other pointwise operations, and the random numbers and gathers that feed them, join along direct uses;
 ///   such a kernel may have several results.
-/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels, and the elements of a
-/// reduction). A view operation
-///   is cloned as a view where it amounts to strides on a buffer, and is a copy of its own elsewhere. A
-///   kernel never applies a view to a value that it computes.
+/// * Splats and iota are cloned into every kernel that uses them (iota: pointwise kernels, and what computes
+///   the elements of a reduction). A view operation is cloned as a view where it amounts to strides on a
+///   buffer, and is a copy of its own elsewhere. A kernel never applies a view to a value that it computes.
 ///
 /// Kernels, packs and concatenations that derive from parameters alone get `kiln.prepacked` (ir/prepacked.h).
 ///
