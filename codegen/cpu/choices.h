@@ -36,11 +36,10 @@ inline std::int64_t least_nontemporal_bytes(const Machine& m) {
 inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
   return bytes >= m.l2.bytes && bytes >= least_nontemporal_bytes(m);
 }
-/// Whether loops prefetch arrays of so many bytes, which they stream through: not where the processor detects
-/// streams so well that prefetch instructions only cost time (up to a fifth; they gain up to a tenth). A
-/// busy machine may measure a twentieth that is not there.
+/// Whether loops prefetch arrays of so many bytes, which they stream through: where it gains (up to a tenth).
+/// Some processors detect streams so well that prefetch instructions only cost time, up to a fifth.
 inline bool prefetches_stream(const Machine& m, std::int64_t bytes) {
-  return bytes > private_cache_bytes(m) && m.streams().prefetch_speed >= 90;
+  return bytes > private_cache_bytes(m) && m.streams().prefetch_speed > 100;
 }
 /// How far ahead the rows of an array of so many bytes are prefetched: the bytes that arrive during the
 /// latency of a load, rounded up to a power of two; at least a few lines, at most a page, where hardware

@@ -67,12 +67,45 @@ Read widest_read() {
                                            : read_baseline;
 }
 
+/// The sums of two arrays, as kernels compute them, with and without prefetches a page ahead.
+template <class Vector, bool prefetch>
+[[gnu::always_inline]] inline void add(const char* a, const char* b, char* to, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += line) {
+    if (prefetch) {
+      __builtin_prefetch(a + i + page);
+      __builtin_prefetch(b + i + page);
+    }
+    for (std::int64_t part = i; part < i + line; part += sizeof(Vector))
+      *reinterpret_cast<Vector*>(to + part) =
+          *reinterpret_cast<const Vector*>(a + part) + *reinterpret_cast<const Vector*>(b + part);
+  }
+  asm volatile("" : : : "memory");
+}
+using Add = void (*)(const char* a, const char* b, char* to, std::int64_t bytes);
+template <bool prefetch>
+void add_baseline(const char* a, const char* b, char* to, std::int64_t bytes) {
+  add<Vector128, prefetch>(a, b, to, bytes);
+}
+template <bool prefetch>
+[[gnu::target("avx2")]] void add_avx2(const char* a, const char* b, char* to, std::int64_t bytes) {
+  add<Vector256, prefetch>(a, b, to, bytes);
+}
+template <bool prefetch>
+[[gnu::target("avx512f")]] void add_avx512(const char* a, const char* b, char* to, std::int64_t bytes) {
+  add<Vector512, prefetch>(a, b, to, bytes);
+}
+template <bool prefetch>
+Add widest_add() {
+  return __builtin_cpu_supports("avx512f") ? add_avx512<prefetch>
+         : __builtin_cpu_supports("avx2")  ? add_avx2<prefetch>
+                                           : add_baseline<prefetch>;
+}
+
 enum class Store { cached, past_caches };
 
-template <Store store, bool prefetch>
+template <Store store>
 void copy(const char* from, char* to, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; i += line) {
-    if (prefetch) __builtin_prefetch(from + i + page);
     for (std::int64_t part = 0; part < line; part += 16) {
       const __m128 value = _mm_load_ps(reinterpret_cast<const float*>(from + i + part));
       auto* const place = reinterpret_cast<float*>(to + i + part);
@@ -112,12 +145,13 @@ class Measurement {
     result_.l1_read = rate_of_reads(machine_.l1.bytes / 2);
     result_.l2_read = rate_of_reads(std::min(machine_.l2.bytes / 2, longest));
     measure_latency(first);
-    measure_prefetch(first);
     compare_writes(first, true);
-    for (std::int64_t bytes = 2 * first; bytes <= longest && !late(); bytes *= 2) {
-      touch(bytes);
+    std::int64_t bytes = first;
+    while (bytes < longest && !late()) {
+      touch(bytes *= 2);
       compare_writes(bytes, false);
     }
+    measure_prefetch(bytes / 2);
     return result_;
   }
 
@@ -150,11 +184,11 @@ class Measurement {
     for (std::int64_t pass = 0; pass < passes && (pass == 0 || !late()); ++pass) {
       // Twice each: the first finds the result where the other kind of store has left it.
       for (int twice = 0; twice < 2; ++twice) {
-        cached.add(time([&] { copy<Store::cached, false>(from_, to_, bytes); }));
+        cached.add(time([&] { copy<Store::cached>(from_, to_, bytes); }));
         cached_read.add(time([&] { read(to_, bytes); }));
       }
       for (int twice = 0; twice < 2; ++twice) {
-        past.add(time([&] { copy<Store::past_caches, false>(from_, to_, bytes); }));
+        past.add(time([&] { copy<Store::past_caches>(from_, to_, bytes); }));
         past_read.add(time([&] { read(to_, bytes); }));
       }
     }
@@ -185,11 +219,14 @@ class Measurement {
     result_.l3_latency = coarse(1e9 * least.seconds / loads);
   }
 
+  /// Of two operands of so many bytes each.
   void measure_prefetch(std::int64_t bytes) {
+    const Add add = widest_add<false>(), add_ahead = widest_add<true>();
+    deadline_ = Clock::now() + budget / 3;
     Least plain, ahead;
-    for (int pass = 0; pass < 12; ++pass) {
-      plain.add(time([&] { copy<Store::cached, false>(from_, to_, bytes); }));
-      ahead.add(time([&] { copy<Store::cached, true>(from_, to_, bytes); }));
+    for (int pass = 0; pass < 2 || (pass < 12 && !late()); ++pass) {
+      plain.add(time([&] { add(from_, from_ + bytes, to_, bytes); }));
+      ahead.add(time([&] { add_ahead(from_, from_ + bytes, to_, bytes); }));
     }
     const auto percent = static_cast<std::int64_t>(100 * plain.seconds / ahead.seconds);
     result_.prefetch_speed = std::clamp<std::int64_t>((percent + 2) / 5 * 5, 50, 200);
