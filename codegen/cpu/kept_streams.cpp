@@ -18,7 +18,7 @@ namespace kiln::codegen {
 namespace {
 
 /// Changes with what is measured, or how.
-constexpr std::string_view measurement = "machine model 1";
+constexpr std::string_view measurement = "machine model 2";
 
 /// The processor as Linux names it: a home folder may be of several machines.
 std::string model_name() {
