@@ -87,6 +87,14 @@ TEST_CASE("an arange is an operand of a reduction like others") {
       {x});
 }
 
+TEST_CASE("places along an axis of one element and along longer ones are kernels of their own") {
+  everywhere(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.argmin(in[0], 0), f.argmin(in[1], 0), f.argmax(in[0], 1), f.argmax(in[1], 1)};
+      },
+      {drawn({1, 20}, DType::i32, false), drawn({30, 20}, DType::i32, false)});
+}
+
 TEST_CASE("a place takes two kernels, and no array of indices") {
   for (int axis : {0, 1})
     CHECK(kernels_of([&](F& f, const Tensors& in) { return Tensors{f.argmax(in[0], axis)}; },

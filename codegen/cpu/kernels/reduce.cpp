@@ -250,7 +250,8 @@ std::string Reduction::key() const {
                      lanes);
   for (auto [i, s] : llvm::enumerate(steps))
     key += register_tree || loads_between(i) ? fmt::format(",{}", s)
-                                             : std::to_string(along_reduced ? stride_class(s) : 2);
+           : along_reduced || is_index(i)    ? std::to_string(stride_class(s))
+                                             : "2";
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
 }
 

@@ -82,7 +82,7 @@ class AlongReduced : ReductionEmitter {
   void load_invariant(LoopPoint& at) {
     invariant_.assign(red_.before.leaves().size(), {});
     for (auto [i, leaf] : llvm::enumerate(red_.before.leaves()))
-      if (stride_class(red_.steps[i]) == 0 && leaf.kind == Leaf::Kind::memory)
+      if (stride_class(red_.steps[i]) == 0 && !red_.is_index(i))
         invariant_[i] = e_.splat(e_.load_scalar(at.address(i), leaf.dtype), red_.lanes);
   }
 

@@ -71,7 +71,7 @@ mlir::Value ReductionEmitter::combined(ir::ReduceKind kind, mlir::Value x, mlir:
 mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position& position) {
   const auto& [r, lanes, mask, offset_in_stripe] = position;
   const Leaf& leaf = red_.before.leaves()[i];
-  if (leaf.kind == Leaf::Kind::iota) return index(at, i, position);
+  if (red_.is_index(i)) return index(at, i, position);
   const mlir::Value base = at.address(i), step = steps_[i];
   if (!red_.along_reduced) {  // r only moves the address
     const mlir::Value here = e_.element(base, e_.mul(r, step), leaf.dtype);
