@@ -61,10 +61,11 @@ void read_baseline(const char* from, std::int64_t bytes) { sum<Vector128>(from, 
 }
 
 using Read = void (*)(const char*, std::int64_t);
-Read widest_read() {
-  return __builtin_cpu_supports("avx512f") ? read_avx512
-         : __builtin_cpu_supports("avx2")  ? read_avx2
-                                           : read_baseline;
+
+/// The variant of a function for the processor.
+template <class Function>
+Function widest(Function avx512, Function avx2, Function baseline) {
+  return __builtin_cpu_supports("avx512f") ? avx512 : __builtin_cpu_supports("avx2") ? avx2 : baseline;
 }
 
 /// The sums of two arrays, as kernels compute them, with and without prefetches a page ahead.
@@ -93,12 +94,6 @@ template <bool prefetch>
 template <bool prefetch>
 [[gnu::target("avx512f")]] void add_avx512(const char* a, const char* b, char* to, std::int64_t bytes) {
   add<Vector512, prefetch>(a, b, to, bytes);
-}
-template <bool prefetch>
-Add widest_add() {
-  return __builtin_cpu_supports("avx512f") ? add_avx512<prefetch>
-         : __builtin_cpu_supports("avx2")  ? add_avx2<prefetch>
-                                           : add_baseline<prefetch>;
 }
 
 enum class Store { cached, past_caches };
@@ -221,7 +216,8 @@ class Measurement {
 
   /// Of two operands of so many bytes each.
   void measure_prefetch(std::int64_t bytes) {
-    const Add add = widest_add<false>(), add_ahead = widest_add<true>();
+    const Add add = widest<Add>(add_avx512<false>, add_avx2<false>, add_baseline<false>),
+              add_ahead = widest<Add>(add_avx512<true>, add_avx2<true>, add_baseline<true>);
     deadline_ = Clock::now() + budget / 3;
     Least plain, ahead;
     for (int pass = 0; pass < 2 || (pass < 12 && !late()); ++pass) {
@@ -234,7 +230,7 @@ class Measurement {
 
   const Machine& machine_;
   char *from_, *to_;
-  const Read read = widest_read();
+  const Read read = widest<Read>(read_avx512, read_avx2, read_baseline);
   Clock::time_point deadline_;
   Streams result_;
 };

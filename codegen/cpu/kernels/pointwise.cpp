@@ -19,9 +19,9 @@ void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
   join_repeats(extents, accesses, lanes);
 }
 
-/// Unroll factors of the innermost loops: rows, and registers of a row.
+/// Lanes of a register, and unroll factors of the innermost loops: rows, and registers of a row.
 struct Unroll {
-  int rows = 1, registers = 1;
+  int lanes, rows = 1, registers = 1;
 };
 
 /// Whether the rows of the box share an operand, such as a bias.
@@ -38,24 +38,24 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
                    const std::vector<StridedAccess>& accesses, int lanes) {
   constexpr int most = 4, operations_at_once = 16, least_turns = 8;
   const int registers = expr.registers_at_once();
-  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes) return {1, registers};
+  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes)
+    return {lanes, 1, registers};
   const auto operations = static_cast<int>(expr.operations());
   const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
-  return all > 1 && rows_share_operands(accesses) ? Unroll{2, all / 2} : Unroll{1, all};
+  return all > 1 && rows_share_operands(accesses) ? Unroll{lanes, 2, all / 2} : Unroll{lanes, 1, all};
 }
 
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
 /// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
 /// Registers are not longer than rows.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
-                                            std::vector<StridedAccess>& accesses, int& lanes,
+                                            std::vector<StridedAccess>& accesses, int lanes,
                                             std::size_t bytes, bool keep_outermost) {
   constexpr std::size_t most_operations = 4;
   const int side = move_transposed_axis_inward(extents, accesses, lanes, keep_outermost);
   if (side == 0) return std::nullopt;
-  lanes = side;
   const int line = static_cast<int>(tuning::cache_line_bytes / static_cast<std::int64_t>(bytes));
-  return Unroll{operations > most_operations ? lanes : std::max(lanes, line), 1};
+  return Unroll{side, operations > most_operations ? side : std::max(side, line)};
 }
 
 void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
@@ -133,7 +133,7 @@ class Emitter {
 /// The loops of a fusion, unrolled.
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
                    std::vector<StridedAccess> accesses, const CpuTarget& target) {
-  int lanes = target.lanes(expr.widest());
+  const int lanes = target.lanes(expr.widest());
   collapse(extents, accesses, lanes);
   // Kernels of a row fusion have the same outermost loop.
   const bool in_row_fusion = fusion->hasAttr(passes::row_fusion_attr);
@@ -142,7 +142,7 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
           ? unroll_for_transposes(expr.operations(), extents, accesses, lanes, expr.widest(), in_row_fusion)
           : std::nullopt;
   const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
-  LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
+  LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
   return nest;
 }
@@ -180,11 +180,11 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
   std::vector<StridedAccess> accesses{{dtype, 0, box.from_strides, box.from_offset},
                                       {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
-  int lanes = target.lanes(size_of(dtype));
+  const int lanes = target.lanes(size_of(dtype));
   collapse(extents, accesses, lanes);
   const Unroll unroll =
-      unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{});
-  LoopNest nest(std::move(extents), std::move(accesses), lanes, unroll.registers, unroll.rows);
+      unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{lanes});
+  LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
   Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
   set_geometry(launch, nest, 1);

@@ -483,17 +483,14 @@ void LoopNest::emit_outer_loops(
       });
     };
     if (axis + 2 < rank || rows == 1) return by(1, from, to);
-    const auto whole = [&](mlir::Value count, int step) {
-      return e.mul(e.div(count, e.index(step)), e.index(step));
-    };
-    mlir::Value done = e.add(from, whole(e.sub(to, from), rows));
+    const mlir::Value side = e.index(lanes_);
+    mlir::Value done = e.whole_steps(from, to, e.index(rows));
     if (!uses_square_blocks()) {
       by(rows, from, done);
       return by(1, done, to);
     }
     if (overlaps()) {
       by(rows, from, done);
-      const mlir::Value side = e.index(lanes_);
       const auto last_square = [&](mlir::Value i) { return e.min(i, e.sub(to, side)); };
       return e.when(
           e.less(e.sub(to, from), side), [&] { by(1, done, to); },
@@ -501,10 +498,10 @@ void LoopNest::emit_outer_loops(
     }
     // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, and the
     // remaining rows.
-    if (!has_narrow_rows()) last = whole(extent, lanes_);
+    if (!has_narrow_rows()) last = e.whole_steps(zero, extent, side);
     by(rows, from, done);
     if (rows > lanes_) {
-      const mlir::Value next = e.add(done, whole(e.sub(to, done), lanes_));
+      const mlir::Value next = e.whole_steps(done, to, side);
       by(lanes_, done, next);
       done = next;
     }
