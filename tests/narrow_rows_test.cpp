@@ -45,6 +45,40 @@ TEST_CASE("narrow rows beside others", "[narrow_rows]") {
   }
 }
 
+TEST_CASE("narrow rows that share elements", "[narrow_rows]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
+  const bool of_function = GENERATE(true, false);
+  CAPTURE(name_of(dtype), of_function);
+  for (std::int64_t n = 1; n <= 70; ++n)
+    for (const std::int64_t count : {rows, rows + 1, std::int64_t{3}}) {
+      CAPTURE(n, count);
+      const auto element = [&](std::int64_t r, std::int64_t c) {
+        return static_cast<double>((r * n + c) % 7);
+      };
+      const auto of_row = [](std::int64_t r) { return static_cast<double>(r % 5); };
+      const auto of_column = [](std::int64_t c) { return static_cast<double>(c % 3 - 1) / 4; };
+      std::vector<double> elements, of_rows, of_columns, products;
+      for (std::int64_t c = 0; c < n; ++c) of_columns.push_back(of_column(c));
+      for (std::int64_t r = 0; r < count; ++r) {
+        of_rows.push_back(of_row(r));
+        for (std::int64_t c = 0; c < n; ++c) {
+          elements.push_back(element(r, c));
+          products.push_back((element(r, c) - of_row(r)) * of_column(c));
+        }
+      }
+      const auto tensor = [&](const std::vector<double>& values, Shape shape) {
+        return Tensor(values, std::move(shape)).astype(dtype);
+      };
+      const auto function = [&](F& f, const Tensor& x) { return of_function ? f.exp(x) : -x; };
+      const Tensor y = everywhere(
+          [&](F& f, const Tensors& in) { return Tensors{function(f, (in[0] - in[1]) * in[2])}; },
+          {tensor(elements, {count, n}), tensor(of_rows, {count, 1}), tensor(of_columns, {1, n})})[0];
+      const Tensor flat = tensor(products, {count * n});
+      const Tensor expected = of_function ? nd::exp(flat) : -flat;
+      REQUIRE(y.astype(DType::f64).to_vector<double>() == expected.astype(DType::f64).to_vector<double>());
+    }
+}
+
 TEST_CASE("products of few columns beside others", "[narrow_rows]") {
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
   CAPTURE(name_of(dtype));

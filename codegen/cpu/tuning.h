@@ -29,6 +29,8 @@ inline constexpr std::int64_t lhs_prefetch_elements = 1024;
 
 // Loop nests and reductions.
 
+/// Rows of a row block, unless it has fewer: as many as a register has elements of 4 bytes, at most.
+inline constexpr std::int64_t row_block_multiple = 16;
 /// Smaller boxes with narrow rows share the code of general boxes.
 inline constexpr std::int64_t least_narrow_elements = 4096;
 /// Where an array is extended along an axis, blocks of so many elements are rows of their own: the loops

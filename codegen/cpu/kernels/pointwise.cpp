@@ -7,16 +7,19 @@
 #include "codegen/cpu/tuning.h"
 #include "passes/fuse_rows.h"
 
+#include <numeric>
+
 namespace kiln::codegen {
 namespace {
 
-/// Merges axes where all accesses allow it.
-void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
+/// Merges axes where all accesses allow it. Rows as short as the registers that are computed at once are
+/// merged even if they share elements.
+void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers) {
   llvm::SmallVector<Dims> strides;
   for (StridedAccess& s : accesses) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i].strides = strides[i];
-  join_repeats(extents, accesses, lanes);
+  join_repeats(extents, accesses, lanes, registers);
 }
 
 /// Lanes of a register, and unroll factors of the innermost loops: rows, and registers of a row.
@@ -62,9 +65,11 @@ void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
   nest.append_params(launch.params);
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
-  // Threads divide a single axis at whole registers and cache lines, the outer of two axes between blocks of
-  // unrolled rows.
-  const std::int64_t multiple = nest.rank() == 1 ? 64 : nest.rank() == 2 ? nest.rows() : 1;
+  // Threads divide a single axis at whole registers and cache lines, and between groups of points that share
+  // elements; the outer of two axes between blocks of unrolled rows.
+  const std::int64_t multiple = nest.rank() == 1   ? std::lcm(std::int64_t{64}, nest.group())
+                                : nest.rank() == 2 ? nest.rows()
+                                                   : 1;
   launch.grain = grain_for(launch.extent, std::max<std::int64_t>(1, inner) * cost, multiple);
   if (nest.elements() == 0) launch.extent = 0;
 }
@@ -134,7 +139,7 @@ class Emitter {
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
                    std::vector<StridedAccess> accesses, const CpuTarget& target) {
   const int lanes = target.lanes(expr.widest());
-  collapse(extents, accesses, lanes);
+  collapse(extents, accesses, lanes, expr.registers_at_once());
   // Kernels of a row fusion have the same outermost loop.
   const bool in_row_fusion = fusion->hasAttr(passes::row_fusion_attr);
   const auto transposing =
@@ -181,7 +186,7 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
                                       {dtype, 1, box.to_strides, box.to_offset, false}};
   Dims extents = box.shape;
   const int lanes = target.lanes(size_of(dtype));
-  collapse(extents, accesses, lanes);
+  collapse(extents, accesses, lanes, 1);
   const Unroll unroll =
       unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{lanes});
   LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);

@@ -249,7 +249,7 @@ std::string Reduction::key() const {
                                           : "along",
                      lanes);
   for (auto [i, s] : llvm::enumerate(steps))
-    key += register_tree || loads_between(i) ? fmt::format(",{}", s)
+    key += register_tree || loads_between(i) ? fmt::format(",{}{}", s, adjoins(i) ? "+" : "")
            : along_reduced || is_index(i)    ? std::to_string(stride_class(s))
                                              : "2";
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();

@@ -51,6 +51,10 @@ struct Reduction {
     return stride_class(steps[i]) == 2 && nest.accesses()[i].strides.back() == 1 && !loads_between(i) &&
            size_of(nest.accesses()[i].dtype) >= 4;
   }
+  /// Whether the short rows of leaf i follow each other in memory, so that their distance is built in.
+  bool adjoins(std::size_t i) const {
+    return short_rows && steps[i] == 1 && nest.accesses()[i].strides.back() == extent;
+  }
   /// Whether leaf i is an iota: 1 or 0 apart along the reduced axis, which is built in.
   bool is_index(std::size_t i) const { return before.leaves()[i].kind == Leaf::Kind::iota; }
   bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }

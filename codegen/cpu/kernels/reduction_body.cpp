@@ -192,14 +192,23 @@ RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value p
 
 void RegisterTree::load_rows(LoopPoint& at) {
   const int lanes = at.lanes(), half = lanes / 2;
+  // Columns of shorter rows are selected from registers of whole rows; AVX-512 selects from two at once.
+  const std::int64_t most_between = e_.target.isa == Isa::avx512 ? 4 : 3;
   for (auto [i, leaf] : llvm::enumerate(red_.before.leaves())) {
     if (red_.steps[i] != 1 || at.inner_stride_class(i) != 2) continue;
+    if (red_.adjoins(i) && red_.extent <= most_between) {
+      for (std::int64_t column = 0; column < red_.extent; ++column)
+        columns_[i].push_back(e_.load_every(e_.element(at.address(i), e_.index(column), leaf.dtype),
+                                            red_.extent, leaf.dtype, lanes, at.mask()));
+      continue;
+    }
+    const mlir::Value distance = red_.adjoins(i) ? e_.index(red_.extent) : at.inner_stride(i);
     for (std::int64_t first = 0; first < red_.extent; first += half) {
       const auto count = static_cast<int>(std::min<std::int64_t>(half, red_.extent - first));
       const mlir::Value mask = count < half ? e_.mask_below(count, half) : mlir::Value();
       Values addresses;
       for (int row = 0; row < lanes; ++row) {
-        mlir::Value offset = e_.mul(at.inner_stride(i), e_.index(row));
+        mlir::Value offset = e_.mul(distance, e_.index(row));
         // Rows beyond the last one: the first again.
         if (at.mask()) offset = e_.select(e_.extract(at.mask(), row), offset, e_.index(0));
         addresses.push_back(e_.element(at.address(i), e_.add(offset, e_.index(first)), leaf.dtype));

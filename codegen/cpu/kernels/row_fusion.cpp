@@ -73,7 +73,9 @@ KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::L
 PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
   const auto fusion = steps.front().row_fusion;
   const std::int64_t row_bytes = fusion[2] * (fusion[1] / rows);
-  const std::int64_t block = std::clamp<std::int64_t>(choices::row_block_bytes(machine) / row_bytes, 1, rows);
+  std::int64_t block = std::clamp<std::int64_t>(choices::row_block_bytes(machine) / row_bytes, 1, rows);
+  // Lanes that run along rows leave none over.
+  if (block >= tuning::row_block_multiple) block -= block % tuning::row_block_multiple;
   PlannedStep fused_step;
   std::vector<Part> parts;
   llvm::SmallVector<mlir::Location> locations;

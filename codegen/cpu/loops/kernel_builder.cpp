@@ -111,22 +111,9 @@ mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
   return joined;
 }
 
-mlir::Value KernelBuilder::every(Value vector, int step) {
+mlir::Value KernelBuilder::select_lanes(Value vector, int count, llvm::function_ref<int(int lane)> lane_of) {
   llvm::SmallVector<std::int32_t> lanes;
-  for (std::int32_t lane = 0; lane < lanes_in(vector); lane += step) lanes.push_back(lane);
-  return shuffle(vector, vector, lanes);
-}
-
-mlir::Value KernelBuilder::cycle(Value vector, int times) {
-  const std::int32_t count = lanes_in(vector);
-  llvm::SmallVector<std::int32_t> lanes;
-  for (std::int32_t lane = 0; lane < count * times; ++lane) lanes.push_back(lane % count);
-  return shuffle(vector, vector, lanes);
-}
-
-mlir::Value KernelBuilder::repeat(Value vector, int times) {
-  llvm::SmallVector<std::int32_t> lanes;
-  for (std::int32_t lane = 0; lane < lanes_in(vector) * times; ++lane) lanes.push_back(lane / times);
+  for (int lane = 0; lane < count; ++lane) lanes.push_back(lane_of(lane));
   return shuffle(vector, vector, lanes);
 }
 

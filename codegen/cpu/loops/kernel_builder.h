@@ -85,12 +85,8 @@ class KernelBuilder {
   Value shuffle(Value a, Value b, llvm::ArrayRef<std::int32_t> lanes);
   /// The concatenation of vectors of one size.
   Value join(llvm::ArrayRef<Value> parts);
-  /// The lanes 0, step, 2 * step, ... of a vector.
-  Value every(Value vector, int step);
-  /// Each lane `times` times in a row.
-  Value repeat(Value vector, int times);
-  /// All lanes in order, `times` times.
-  Value cycle(Value vector, int times);
+  /// `count` lanes, of which lane l is lane_of(l) of the vector.
+  Value select_lanes(Value vector, int count, llvm::function_ref<int(int lane)> lane_of);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);

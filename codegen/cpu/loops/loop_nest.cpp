@@ -26,10 +26,11 @@ bool reads_transposed(const StridedAccess& access) {
          stride_class(access.strides.back()) == 2 && access.strides[rank - 2] == 1;
 }
 
-void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes) {
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers) {
   const std::size_t rank = extents.size();
-  if (rank < 2 || extents.back() < 2 || extents.back() >= lanes || lanes % extents.back() != 0) return;
+  if (rank < 2 || extents.back() < 2 || lanes == 1 || extents.back() >= registers * lanes) return;
   const std::int64_t times = extents.back();
+  if (times < lanes && lanes % times != 0 && extents[rank - 2] * times < std::lcm(times, lanes)) return;
   const auto repeats = [&](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;
   };
@@ -89,24 +90,6 @@ int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acces
   return 0;
 }
 
-namespace {
-
-/// What an access with an innermost stride of 0 reads at `lanes` consecutive points.
-mlir::Value load_hoisted(KernelBuilder& e, const StridedAccess& access, mlir::Value address, int lanes) {
-  if (access.cycle == 1) return e.splat(e.load_scalar(address, access.dtype), lanes);
-  return e.cycle(e.load(address, access.dtype, access.cycle), lanes / access.cycle);
-}
-
-}  // namespace
-
-void LoopPoint::load_invariants(int lanes) {
-  lanes_ = lanes;
-  hoisted_.assign(bases_.size(), {});
-  for (auto [s, access] : llvm::enumerate(nest_->accesses()))
-    if (access.operand >= 0 && inner_stride_class(s) == 0 && access.read)
-      hoisted_[s] = load_hoisted(*e_, access, bases_[s], lanes);
-}
-
 LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers, int rows)
     : extents_(std::move(extents)),
       accesses_(std::move(accesses)),
@@ -130,10 +113,16 @@ void LoopNest::allow_overlaps() {
              return !result.read && go_together(read, result);
            });
   };
-  const auto is_grouped = [](const StridedAccess& s) { return s.repeats > 1 || s.cycle > 1; };
-  overlaps_ = lanes_ > 1 && rank() > 1 && llvm::none_of(accesses_, may_be_overwritten) &&
-              llvm::none_of(accesses_, is_grouped);
+  overlaps_ = lanes_ > 1 && rank() > 1 && llvm::none_of(accesses_, may_be_overwritten) && group() == 1;
 }
+
+int LoopNest::group() const {
+  int group = 1;
+  for (const StridedAccess& s : accesses_) group = std::max(group, s.group());
+  return group;
+}
+
+int LoopNest::period() const { return group() < lanes_ ? std::lcm(group(), lanes_) / lanes_ : 1; }
 
 void LoopNest::append_params(std::vector<std::int64_t>& params) const {
   params.insert(params.end(), extents_.begin(), extents_.end());
@@ -183,94 +172,6 @@ std::string LoopNest::key() const {
   return key;
 }
 
-int LoopPoint::inner_stride_class(std::size_t access) const {
-  return stride_class(nest_->accesses()[access].strides.back());
-}
-
-bool LoopPoint::is_shared_by_lanes(std::size_t access) const {
-  return inner_stride_class(access) == 0 && nest_->accesses()[access].cycle == 1;
-}
-
-mlir::Value LoopPoint::address(std::size_t access) {
-  const StridedAccess& s = nest_->accesses()[access];
-  switch (inner_stride_class(access)) {
-    case 0:
-      return bases_[access];
-    case 1:
-      return e_->element(bases_[access], s.repeats > 1 ? e_->div(j_, e_->index(s.repeats)) : j_, s.dtype);
-    default:
-      return e_->element(bases_[access], e_->mul(j_, inner_[access]), s.dtype);
-  }
-}
-
-mlir::Value LoopPoint::lane_offsets(std::size_t access) {
-  switch (inner_stride_class(access)) {
-    case 0:
-      return e_->splat(e_->index(0), lanes_);
-    case 1:
-      return e_->lane_numbers(lanes_);
-    default:
-      return e_->lane_offsets(inner_[access], lanes_);
-  }
-}
-
-mlir::Value LoopPoint::load(std::size_t access) {
-  const StridedAccess& s = nest_->accesses()[access];
-  if (!transposed_.empty() && transposed_[access]) return transposed_[access];
-  switch (inner_stride_class(access)) {
-    case 0:
-      return hoisted_[access];
-    case 1:
-      if (s.repeats > 1) {
-        const mlir::Value mask = mask_ ? e_->every(mask_, s.repeats) : mask_;
-        return e_->repeat(e_->load(address(access), s.dtype, lanes_ / s.repeats, mask), s.repeats);
-      }
-      return e_->load(address(access), s.dtype, lanes_, mask_);
-    default:
-      if (lanes_ > 1 && is_small_step(s.strides.back())) return load_small_step(access);
-      return e_->gather(address(access), lane_offsets(access), s.dtype, lanes_, mask_);
-  }
-}
-
-mlir::Value LoopPoint::load_small_step(std::size_t access) {
-  const StridedAccess& s = nest_->accesses()[access];
-  const std::int64_t step = s.strides.back();
-  llvm::SmallVector<mlir::Value> registers;
-  for (std::int64_t lane = 0; lane < lanes_; lane += nest_->lanes()) {
-    const mlir::Value first = e_->element(address(access), e_->index(lane * step), s.dtype);
-    registers.push_back(e_->load_every(first, step, s.dtype, nest_->lanes(), mask_));
-  }
-  return e_->join(registers);
-}
-
-void LoopPoint::prefetch_next(std::size_t access, bool streaming) {
-  const StridedAccess& s = nest_->accesses()[access];
-  if (inner_stride_class(access) != 1 || mask_ || lanes_ == 1) return;
-  e_->prefetch_next(s.operand, address(access),
-                    lanes_ / s.repeats * static_cast<std::int64_t>(size_of(s.dtype)),
-                    streaming ? tuning::nest_prefetch_bytes : 0);
-}
-
-void LoopPoint::store(std::size_t access, mlir::Value value) {
-  const StridedAccess& s = nest_->accesses()[access];
-  if (inner_stride_class(access) == 1 || lanes_ == 1)
-    e_->store(value, address(access), s.dtype, lanes_, stores_past_row_ ? mlir::Value() : mask_);
-  else
-    e_->scatter(value, address(access), lane_offsets(access), s.dtype, lanes_, mask_);
-}
-
-void LoopPoint::store_nontemporal(std::size_t access, mlir::Value value) {
-  if (mask_) return store(access, value);
-  e_->store_nontemporal(value, address(access), nest_->accesses()[access].dtype, lanes_);
-}
-
-mlir::Value LoopPoint::number(std::size_t access) {
-  mlir::Value at = bases_[access];
-  if (inner_stride_class(access) == 0) return e_->splat(at, lanes_);
-  at = e_->add(at, e_->mul(j_, inner_[access]));
-  return e_->add(e_->splat(at, lanes_), e_->lane_offsets(inner_[access], lanes_));
-}
-
 void LoopNest::emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const {
   emit_rows(e, args, [&](const Row& row) { row.each(row.from, row.to, body); });
 }
@@ -311,13 +212,15 @@ LoopNest::Row LoopNest::row_of(KernelBuilder& e, const LoopPoint& begin, mlir::V
 
 void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                                const RowsBody& body) const {
+  if (period() > 1) return emit_periods(e, rows, from, to, body);
   const auto take = [&](int lanes) {
     for (LoopPoint& at : rows) at.load_invariants(lanes);
   };
-  const auto body_at = [&](mlir::Value j, mlir::Value mask) {
+  const auto body_at = [&](mlir::Value j, mlir::Value mask, mlir::Value left = {}) {
     for (LoopPoint& at : rows) {
       at.j_ = j;
       at.mask_ = mask;
+      at.left_ = left;
     }
     body(rows);
   };
@@ -339,7 +242,7 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
   if (has_narrow_rows()) {
     take(lanes_);
     const mlir::Value mask = e.mask_below(static_cast<int>(extents_.back()), lanes_);
-    return squares ? square_blocks_at(from, mask) : body_at(from, mask);
+    return squares ? square_blocks_at(from, mask) : body_at(from, mask, e.index(extents_.back()));
   }
   // Emits steps of `width` points, and returns where they end.
   const auto whole_steps = [&](mlir::Value from, int width, const std::function<void(mlir::Value)>& at) {
@@ -359,9 +262,41 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     if (wide > lanes_) done = whole_steps(done, lanes_, whole_at);
     return e.when(e.less(done, to), [&] { whole_at(e.sub(to, e.index(lanes_))); });
   }
-  const auto masked_at = [&](mlir::Value j) { body_at(j, e.mask_below(e.sub(to, j), lanes_)); };
+  const auto masked_at = [&](mlir::Value j) {
+    const mlir::Value left = e.sub(to, j);
+    body_at(j, e.mask_below(left, lanes_), left);
+  };
   if (registers_ == 1) return e.when(e.less(done, to), [&] { masked_at(done); });
   e.loop(done, to, e.index(lanes_), masked_at);
+}
+
+void LoopNest::emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                            const RowsBody& body) const {
+  // Registers that the body interleaves, as many as it wants at most.
+  const int parts = static_cast<int>(llvm::divideCeil(period(), registers_));
+  std::vector<Rows> parts_of_period;
+  for (int part = 0; part < parts; ++part) {
+    const int first = period() * part / parts, end = period() * (part + 1) / parts;
+    for (LoopPoint& at : parts_of_period.emplace_back(rows))
+      at.load_invariants((end - first) * lanes_, first * lanes_);
+  }
+  const mlir::Value whole = e.whole_steps(from, to, e.index(static_cast<std::int64_t>(period()) * lanes_));
+  e.loop(from, whole, e.index(static_cast<std::int64_t>(period()) * lanes_), [&](mlir::Value j) {
+    for (Rows& part : parts_of_period) {
+      for (LoopPoint& at : part) at.j_ = e.add(j, e.index(at.phase_));
+      body(part);
+    }
+  });
+  // The remaining groups one by one, as a second copy of the whole period would be long.
+  for (LoopPoint& at : rows) {
+    at.load_invariants(lanes_);
+    at.mask_ = e.mask_below(group(), lanes_);
+    at.is_one_group_ = true;
+  }
+  e.loop(whole, to, e.index(group()), [&](mlir::Value j) {
+    for (LoopPoint& at : rows) at.j_ = j;
+    body(rows);
+  });
 }
 
 void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const {
@@ -430,9 +365,8 @@ void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value 
     at.bases_.push_back(operand < 0 ? offset
                                     : e.element(e.buffer(args.buffers, operand), offset, accesses_[s].dtype));
     at.inner_.push_back(stride_param(e, args, s, rank() - 1));
-    const bool is_hoisted = operand >= 0 && at.inner_stride_class(s) == 0 && accesses_[s].read;
-    at.hoisted_.push_back(is_hoisted ? load_hoisted(e, accesses_[s], at.bases_[s], 1) : mlir::Value());
   }
+  at.load_invariants(1);
   body(at);
 }
 

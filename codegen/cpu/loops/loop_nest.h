@@ -3,6 +3,8 @@
 
 #include <llvm/ADT/SmallVector.h>
 
+#include <algorithm>
+
 namespace kiln::codegen {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
@@ -17,6 +19,8 @@ struct StridedAccess {
   bool read = true;  ///< loaded at every point; with an innermost stride of 0, once before the inner loop
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
   int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
+  /// Consecutive points after which it repeats an element, or its elements, from the first on.
+  int group() const { return std::max(repeats, cycle); }
 };
 
 class LoopNest;
@@ -51,16 +55,20 @@ class LoopPoint {
  private:
   friend class LoopNest;
   mlir::Value load_small_step(std::size_t access);
-  /// Sets the lanes, and loads what all of them and all points of a row share.
-  void load_invariants(int lanes);
+  mlir::Value load_group(std::size_t access);
+  /// The register from lane `first` on, where groups are as long as a register or longer.
+  mlir::Value load_of_two_groups(std::size_t access, int first);
+  /// Sets the lanes and the phase, and loads what all points of a row share.
+  void load_invariants(int lanes, int phase = 0);
   KernelBuilder* e_;
   const LoopNest* nest_;
   llvm::SmallVector<mlir::Value> bases_;       // address, or integer, at j = 0 of the innermost loop
   llvm::SmallVector<mlir::Value> inner_;       // innermost strides
   llvm::SmallVector<mlir::Value> hoisted_;     // loads with an innermost stride of 0
   llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
-  mlir::Value j_, mask_;
-  int lanes_ = 1;
+  mlir::Value j_, mask_, left_;                // with a mask: the points from the step's first on
+  int lanes_ = 1, phase_ = 0;                  // points of the step before this one
+  bool is_one_group_ = false;                  // all lanes that are not masked
   bool stores_past_row_ = false;  // the next row's store overwrites what a register has beyond this one
 };
 
@@ -92,6 +100,10 @@ class LoopNest {
   const std::vector<StridedAccess>& accesses() const { return accesses_; }
   int lanes() const { return lanes_; }
   int rows() const { return rows_; }
+  /// The StridedAccess::group() of those that have one. Threads divide a single axis at multiples of it.
+  int group() const;
+  /// Registers until a group begins at a lane 0 again.
+  int period() const;
 
   using PointBody = std::function<void(LoopPoint&)>;
   /// A row, or the part [from, to) of it where the innermost axis is the outermost too.
@@ -140,6 +152,9 @@ class LoopNest {
   Row row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from, mlir::Value to) const;
   void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                        const RowsBody& body) const;
+  /// The inner loop where that takes several: a step is a period, whose registers each have a phase built in.
+  void emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                    const RowsBody& body) const;
   /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
   bool uses_square_blocks() const;
   /// Loads a square block of each transposed access: `lanes` points of `lanes` rows.
@@ -160,10 +175,10 @@ bool is_shared_by_rows(const StridedAccess& access);
 /// Whether the unit stride is along the last axis but one, so that consecutive elements belong to consecutive
 /// rows.
 bool reads_transposed(const StridedAccess& access);
-/// Merges a short innermost axis, whose extent divides `lanes`, with the axis outside of it, if every access
-/// stays at one element along it (StridedAccess::repeats), runs through the same elements for each index of
-/// the outer one (StridedAccess::cycle), or has mergeable strides.
-void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes);
+/// Merges an innermost axis that is shorter than `registers` registers with the axis outside of it, if every
+/// access stays at one element along it (StridedAccess::repeats), runs through the same elements for each
+/// index of the outer one (StridedAccess::cycle), or has mergeable strides.
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
 /// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
 /// squares, which is smaller where rows are; 0 if there is no such access. `keep_outermost`: the outermost
