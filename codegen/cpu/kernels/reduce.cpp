@@ -111,12 +111,14 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
 }
 
 /// Whether rows are so short that several share a register better than each fills its own: of one element, or
-/// of at most 32 that are next to each other in the arrays that are not the same along the row.
+/// of a few registers that are next to each other in the arrays that are not the same along the row.
 bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
                     llvm::ArrayRef<StridedAccess> accesses, const Dims& kept_extents, std::int64_t extent,
                     int lanes) {
-  constexpr std::int64_t most_elements = 32;
-  if (lanes == 1 || extent < 1 || extent > most_elements || kept_extents.empty() ||
+  // A partial result is one element. Longer rows of whole registers need no masks.
+  constexpr std::int64_t most_elements = partials, most_in_whole_registers = 32;
+  if (lanes == 1 || extent < 1 || extent > most_elements ||
+      (extent > most_in_whole_registers && extent % lanes == 0) || kept_extents.empty() ||
       kept_extents.back() < lanes || !is_light(before))
     return false;
   bool any = extent == 1;

@@ -93,7 +93,9 @@ class AlongReduced : ReductionEmitter {
         e_.less(whole, end),
         [&] {
           Values next;
-          for (int v = 0; v < partials / lanes; ++v) {
+          const int vectors = partials / lanes;
+          const auto masks = e_.masks_below(e_.sub(end, whole), lanes, vectors);
+          for (int v = 0; v < vectors; ++v) {
             const mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
             const mlir::ValueRange old = group(partial, static_cast<std::size_t>(v));
             if (lanes == 1) {  // a missing element must not be read
@@ -101,7 +103,7 @@ class AlongReduced : ReductionEmitter {
               next.append(if_else(e_.less(e_.index(0), remaining), one_more, old));
               continue;
             }
-            const mlir::Value mask = e_.mask_below(remaining, lanes);
+            const mlir::Value mask = masks[static_cast<std::size_t>(v)];
             for (auto [sum, before] : llvm::zip(accumulate(old, element(at, {r, lanes, mask})), old))
               next.push_back(e_.select(mask, sum, before));
           }

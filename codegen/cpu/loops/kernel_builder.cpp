@@ -118,7 +118,29 @@ mlir::Value KernelBuilder::select_lanes(Value vector, int count, llvm::function_
 }
 
 mlir::Value KernelBuilder::mask_below(Value count, int lanes) {
-  return less(lane_numbers(lanes), splat(count, lanes));
+  if (lanes == 1) return less(index(0), count);
+  // Comparisons of 32 bits take as many registers as f32.
+  llvm::SmallVector<std::int32_t> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(i);
+  const auto type = mlir::VectorType::get({lanes}, b.getI32Type());
+  const Value number = arith::ConstantOp::create(
+      b, loc, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<std::int32_t>(numbers)));
+  const Value end = arith::TruncIOp::create(b, loc, b.getI32Type(), min(count, index(lanes)));
+  return less(number, splat(end, lanes));
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::masks_below(Value count, int lanes, int parts) {
+  llvm::SmallVector<Value> masks;
+  if (target.isa == Isa::avx512 && lanes > 1) {
+    // One word of bits for all registers, where comparisons are several instructions for each.
+    const Value bits = sub(arith::ShLIOp::create(b, loc, index(1), count), index(1));
+    const Value all = LLVM::BitcastOp::create(b, loc, lanes_of(b.getI1Type(), 64), bits);
+    for (int i = 0; i < parts; ++i) masks.push_back(sub_vector(all, i * lanes, lanes));
+    return masks;
+  }
+  for (int i = 0; i < parts; ++i)
+    masks.push_back(mask_below(sub(count, index(static_cast<std::int64_t>(i) * lanes)), lanes));
+  return masks;
 }
 
 mlir::Value KernelBuilder::mask_below(int count, int lanes) {

@@ -90,6 +90,8 @@ class KernelBuilder {
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);
+  /// mask_below() of each of `parts` registers, one after the other, of 64 lanes in all; `count` is below 64.
+  llvm::SmallVector<Value> masks_below(Value count, int lanes, int parts);
   Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
   /// The constant v in the register type of the dtype, in every lane.
   Value number(DType d, double v, int lanes);
