@@ -67,11 +67,12 @@ int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acces
                                 bool keep_outermost) {
   const std::size_t rank = extents.size();
   if (lanes == 1 || rank < 2) return 0;
+  constexpr int least_side = 4;
+  const bool is_small = product_of(extents) < tuning::least_narrow_elements;
   if (extents.back() < lanes) {
-    if (product_of(extents) < tuning::least_narrow_elements) return 0;
-    constexpr std::uint64_t least_side = 4;
-    const auto columns = static_cast<std::uint64_t>(extents.back());
-    lanes = std::min(lanes, static_cast<int>(std::max(std::bit_ceil(columns), least_side)));
+    if (is_small) return 0;
+    const auto columns = static_cast<unsigned>(extents.back());
+    lanes = std::min(lanes, std::max(static_cast<int>(std::bit_ceil(columns)), least_side));
   }
   for (const StridedAccess& s : accesses)
     for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
@@ -82,10 +83,12 @@ int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acces
       };
       StridedAccess moved = s;
       moved.strides = inward(s.strides);
-      if (extents[axis] < lanes || !reads_transposed(moved)) continue;
+      const int side = static_cast<int>(
+          std::bit_floor(static_cast<std::uint64_t>(std::min<std::int64_t>(extents[axis], lanes))));
+      if (side < (is_small ? lanes : std::min(lanes, least_side)) || !reads_transposed(moved)) continue;
       extents = inward(extents);
       for (StridedAccess& other : accesses) other.strides = inward(other.strides);
-      return lanes;
+      return side;
     }
   return 0;
 }

@@ -181,7 +181,7 @@ bool reads_transposed(const StridedAccess& access);
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
 /// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
-/// squares, which is smaller where rows are; 0 if there is no such access. `keep_outermost`: the outermost
+/// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`: the outermost
 /// axis stays outermost.
 int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
                                 bool keep_outermost);
