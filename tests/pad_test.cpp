@@ -178,6 +178,16 @@ TEST_CASE("extended rows of every form and type") {
   }
 }
 
+TEST_CASE("extended lines of every length") {
+  const auto dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::boolean);
+  for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 70, 140})
+    for (const auto& [low, high] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 1}, {1, 1}, {3, 2}, {2, 7}, {15, 14}, {6, 40}})
+      for (const std::string mode : {"reflect", "edge"})
+        if (mode == "edge" || std::max(low, high) < n)
+          check_pad({1, 4100 / (n + low + high), 2, n}, {0, 0, 0, 0, 1, 0, low, high}, mode, dtype);
+}
+
 TEST_CASE("gradients of elements beside an array are those of the elements they are") {
   const auto dtype = GENERATE(DType::f32, DType::f16);
   for (const std::string mode : {"reflect", "edge"})

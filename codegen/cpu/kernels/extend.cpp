@@ -7,6 +7,8 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include <array>
+
 namespace kiln::codegen {
 namespace {
 
@@ -18,13 +20,16 @@ struct Axis {
   std::int64_t inner = 1;   // of the operand
   std::int64_t stride = 0;  // of the operand, in elements
   bool is_extended() const { return inner != extent; }
+  std::int64_t high() const { return extent - low - inner; }
 };
 
 /// What a row of the result is, contiguous in memory.
 enum class RowKind {
-  copy,    // of a row of the operand
-  line,    // of single elements along an extended axis
-  blocks,  // an extended axis of blocks, each contiguous in the operand
+  copy,       // of a row of the operand
+  line,       // of single elements along an extended axis
+  registers,  // the same, where a register has all elements of a side, selected from one of the
+              // operand
+  blocks,     // an extended axis of blocks, each contiguous in the operand
 };
 
 /// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
@@ -35,7 +40,7 @@ struct Rows {
   std::int64_t count = 1;  // of rows
   RowKind kind = RowKind::copy;
 
-  explicit Rows(ir::ExtendOp extend) {
+  Rows(ir::ExtendOp extend, int lanes) {
     const auto shape = extend.getType().getShape(), inner = ir::ranked(extend.getX()).getShape();
     std::size_t last = shape.size();
     while (last > 0 && shape[last - 1] == inner[last - 1]) block *= shape[--last];
@@ -45,7 +50,9 @@ struct Rows {
     };
     if (last > 0 && block < tuning::least_copied_elements) {
       along = axis(--last);
-      kind = block == 1 ? RowKind::line : RowKind::blocks;
+      kind = block > 1                            ? RowKind::blocks
+             : sides_fit_registers(extend, lanes) ? RowKind::registers
+                                                  : RowKind::line;
     }
     for (std::size_t i = 0; i < last; ++i) {
       count *= shape[i];
@@ -57,7 +64,29 @@ struct Rows {
     }
   }
   std::int64_t elements() const { return along.extent * block; }
+
+ private:
+  /// Small results share the code of all sizes.
+  bool sides_fit_registers(ir::ExtendOp extend, int lanes) const {
+    return lanes > 1 && along.inner > 0 && std::max(along.low, along.high()) < lanes &&
+           (along.inner >= lanes || along.extent <= 2 * lanes) &&
+           extend.getType().getNumElements() >= tuning::least_narrow_elements;
+  }
 };
+
+/// Consecutive elements of the result along an axis: those of the operand from `from` on, `step` apart.
+struct Part {
+  std::int64_t to, count, from, step;
+};
+
+/// The parts of an axis: before the operand, the operand, and after it.
+std::array<Part, 3> parts_of(const Axis& axis, ir::ExtendKind how) {
+  const bool reflects = how == ir::ExtendKind::reflect;
+  const std::int64_t behind = axis.low + axis.inner, step = reflects ? -1 : 0;
+  return {{{0, axis.low, reflects ? axis.low : 0, step},
+           {axis.low, axis.inner, 0, 1},
+           {behind, axis.high(), axis.inner - (reflects ? 2 : 1), step}}};
+}
 
 constexpr ParamNames names{"block", "low", "inner", "extent"};
 constexpr ParamNames axis_names{"extent", "low", "inner", "stride"};
@@ -78,6 +107,46 @@ class Emitter {
   }
 
   void copy(Value to, Value from, Value count) { copy(to, from, count, lanes_); }
+
+  /// A line whose first and last register are selected from the first and the last of the operand, or from
+  /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
+  /// register.
+  void registers(Value to, Value from, const Axis& along, ir::ExtendKind how, Value inner, Value extent) {
+    const auto move = [&](Value i, Value source) {
+      store(e.load(element(from, source), dtype_, lanes_), to, i, lanes_);
+    };
+    const auto mask = [&](std::int64_t count) {
+      return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
+    };
+    const bool is_one = along.inner < lanes_;
+    const Value lanes = e.index(lanes_), last = is_one ? e.index(0) : e.sub(inner, lanes);
+    // The line of an operand of one register has the sides of a longer one.
+    const std::int64_t held = std::min<std::int64_t>(along.inner, lanes_);
+    const Axis line{along.low + held + along.high(), along.low, held};
+    llvm::SmallVector<std::int32_t> sources(
+        static_cast<std::size_t>(std::max<std::int64_t>(line.extent, lanes_)));
+    for (const Part& part : parts_of(line, how))
+      for (std::int64_t i = 0; i < part.count; ++i)
+        sources[static_cast<std::size_t>(part.to + i)] = static_cast<std::int32_t>(part.from + i * part.step);
+    const auto elements_at = [&](Value source) {
+      return e.load(element(from, source), dtype_, lanes_, mask(held));
+    };
+    const auto side = [&](Value i, Value elements, llvm::ArrayRef<std::int32_t> sources) {
+      e.store(e.shuffle(elements, elements, sources), element(to, i), dtype_, lanes_, mask(line.extent));
+    };
+    const auto count = static_cast<std::size_t>(lanes_);
+    const Value first_elements = elements_at(e.index(0)),
+                last_elements = is_one ? first_elements : elements_at(last);
+    side(e.index(0), first_elements, llvm::ArrayRef(sources).take_front(count));
+    if (line.extent <= lanes_) return;
+    const Value end = e.sub(extent, lanes);
+    if (!is_one)
+      e.loop(lanes, end, lanes, [&](Value i) {
+        const Value source = e.min(e.sub(i, e.index(along.low)), last);
+        move(e.add(source, e.index(along.low)), source);
+      });
+    side(end, last_elements, llvm::ArrayRef(sources).take_back(count));
+  }
 
   /// The `count` elements on one side of a line: of a reflection those from `nearest` on in descending order
   /// of addresses, of an edge the one at `nearest`, repeated.
@@ -135,18 +204,21 @@ class Emitter {
 }  // namespace
 
 Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
-  const Rows rows(extend);
   const DType dtype = dtype_of_value(extend.getResult());
   const ir::ExtendKind how = extend.getKind();
   const int lanes = target.lanes(size_of(dtype));
+  const Rows rows(extend, lanes);
   const RowKind kind = rows.kind;
   const auto is_extended = llvm::map_to_vector(rows.outer, [](const Axis& a) { return a.is_extended(); });
 
-  std::string key =
-      fmt::format("extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
-                  kind == RowKind::copy   ? "copy"
-                  : kind == RowKind::line ? "line"
-                                          : "blocks");
+  std::string key = fmt::format(
+      "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
+      kind == RowKind::copy   ? "copy"
+      : kind == RowKind::line ? "line"
+      : kind == RowKind::registers
+          ? fmt::format("{}+{}+{}", rows.along.low,
+                        rows.along.inner < lanes ? std::to_string(rows.along.inner) : "n", rows.along.high())
+          : "blocks");
   for (const bool extended : is_extended) key += extended ? "+" : "-";
   Launch launch{{name_of_location(extend.getLoc()), key, extend.getLoc(), {}}, {}};
   Params::append(launch.params, {{"block", rows.block},
@@ -160,7 +232,7 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
   launch.extent = extend.getType().getNumElements() == 0 ? 0 : rows.count;
   launch.grain = grain_for(rows.count, rows.elements());
 
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+  launch.request.emit = [=, along = rows.along](KernelBuilder& e, const KernelArgs& args) {
     const Params params(e, args.params);
     Emitter row(e, dtype, how, lanes);
     const Value zero = e.index(0), one = e.index(1), block = params["block"], low = params["low"],
@@ -170,6 +242,7 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
     const auto at = [&](Value base, Value i) { return e.element(base, i, dtype); };
     const auto write = [&](Value to, Value from) {
       if (kind == RowKind::copy) return row.copy(to, from, block);
+      if (kind == RowKind::registers) return row.registers(to, from, along, how, inner, extent);
       row.copy(at(to, e.mul(low, block)), from, inner_length);
       if (kind == RowKind::line) {
         const bool reflects = how == ir::ExtendKind::reflect;
@@ -216,29 +289,24 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
 
 std::vector<StridedBox> parts_of(ir::ExtendOp extend) {
   const ir::View x = ir::View::whole(extend.getX()), y = ir::View::whole(extend.getResult());
-  const bool reflects = extend.getKind() == ir::ExtendKind::reflect;
-  std::vector<StridedBox> parts(1);
+  std::vector<StridedBox> boxes(1);
   for (std::size_t i = 0; i < y.shape.size(); ++i) {
-    const std::int64_t low = extend.getLow()[i], n = x.shape[i], stride = x.strides[i];
     std::vector<StridedBox> longer;
-    const auto add = [&](std::int64_t to, std::int64_t count, std::int64_t from, std::int64_t step) {
-      if (count == 0) return;
-      for (StridedBox part : parts) {
-        part.shape.push_back(count);
-        part.from_strides.push_back(step * stride);
-        part.to_strides.push_back(y.strides[i]);
-        part.from_offset += from * stride;
-        part.to_offset += to * y.strides[i];
-        longer.push_back(std::move(part));
+    for (const auto& [to, count, from, step] :
+         parts_of({y.shape[i], extend.getLow()[i], x.shape[i], x.strides[i]}, extend.getKind())) {
+      if (count == 0) continue;
+      for (StridedBox box : boxes) {
+        box.shape.push_back(count);
+        box.from_strides.push_back(step * x.strides[i]);
+        box.to_strides.push_back(y.strides[i]);
+        box.from_offset += from * x.strides[i];
+        box.to_offset += to * y.strides[i];
+        longer.push_back(std::move(box));
       }
-    };
-    const std::int64_t step = reflects ? -1 : 0;
-    add(0, low, reflects ? low : 0, step);
-    add(low, n, 0, 1);
-    add(low + n, y.shape[i] - low - n, reflects ? n - 2 : n - 1, step);
-    parts = std::move(longer);
+    }
+    boxes = std::move(longer);
   }
-  return parts;
+  return boxes;
 }
 
 }  // namespace kiln::codegen
