@@ -24,6 +24,9 @@ inline std::int64_t min_row_fusion_bytes(const Machine& m) { return m.l2.bytes /
 inline std::int64_t row_block_bytes(const Machine& m) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m.l1.bytes)));
 }
+/// A longer operand leaves L1 before the next result of a reduction reads it again: the other half is for
+/// what the results do not share. Results of a tile read it together.
+inline std::int64_t shared_row_bytes(const Machine& m) { return m.l1.bytes / 2; }
 
 // Streams.
 

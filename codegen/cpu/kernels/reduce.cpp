@@ -132,7 +132,8 @@ bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps
 }
 
 /// The tile of results that share elements along the reduced axis: where those of neighbouring columns are
-/// next to each other, and where a leaf that leaves the private caches has the same in all rows or columns.
+/// next to each other, and where a leaf that leaves L1 between two results has the same in all rows or
+/// columns.
 ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
                    llvm::ArrayRef<StridedAccess> accesses, const Dims& kept, std::int64_t extent,
                    const Machine& machine) {
@@ -140,8 +141,8 @@ ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
   bool same_in_columns = false, same_in_rows = false, neighbours = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i] == 0 || accesses[i].operand < 0) continue;
-    const bool is_long = extent * static_cast<std::int64_t>(size_of(accesses[i].dtype)) >
-                         choices::private_cache_bytes(machine);
+    const bool is_long =
+        extent * static_cast<std::int64_t>(size_of(accesses[i].dtype)) > choices::shared_row_bytes(machine);
     same_in_columns |= is_long && accesses[i].strides.back() == 0;
     same_in_rows |= is_long && is_shared_by_rows(accesses[i]);
     neighbours |= stride_class(steps[i]) == 2 && accesses[i].strides.back() == 1;

@@ -205,8 +205,9 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
 /// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough
 /// for their chains to hide the latency of multiply-adds.
 std::int64_t most_squares(const Shape& p, int lanes, const Machine& machine) {
-  const std::int64_t stay = Tile::sets_of_rows(p.column_bytes) * machine.l1.ways;
-  return divideCeilSigned(std::clamp(stay, tuning::least_square_columns, tuning::most_square_columns), lanes);
+  const std::int64_t stay = Tile::rows_without_conflicts(p.column_bytes, static_cast<int>(machine.l1.ways),
+                                                         tuning::most_square_columns);
+  return divideCeilSigned(std::max(stay, tuning::least_square_columns), lanes);
 }
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.

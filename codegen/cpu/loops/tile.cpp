@@ -3,10 +3,11 @@
 #include "codegen/cpu/tuning.h"
 #include "codegen/math/math.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/Sequence.h>
 #include <llvm/Support/MathExtras.h>
 
 #include <cstdlib>
-#include <numeric>
 
 namespace kiln::codegen {
 
@@ -91,13 +92,18 @@ int Tile::most_rows(const CpuTarget& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 
-std::int64_t Tile::sets_of_rows(std::int64_t row_bytes) {
-  const std::int64_t page = 4096;
-  return page / std::gcd(page, std::max<std::int64_t>(std::abs(row_bytes), 1));
-}
-
-int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit) {
-  return static_cast<int>(std::min<std::int64_t>(limit * sets_of_rows(row_bytes), tuning::most_tile_rows));
+int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit, int most) {
+  constexpr std::int64_t page = 4096;
+  for (int rows = 1; rows <= most; ++rows)
+    for (int first = 0; first < rows; ++first) {
+      // Those whose lines may map to the set of this row's.
+      const auto conflicts = llvm::count_if(llvm::seq(rows), [&](int row) {
+        const std::int64_t behind = (row - first) * row_bytes % page;
+        return (behind + page) % page < tuning::cache_line_bytes;
+      });
+      if (conflicts > limit) return rows - 1;
+    }
+  return most;
 }
 
 mlir::Value Tile::initial_total(KernelBuilder& e) const {

@@ -85,10 +85,9 @@ struct Tile {
   static int lanes_of(int lanes, std::int64_t panel);
   /// Rows whose accumulators fit in registers, beside `vectors` registers of B and one of A.
   static int most_rows(const CpuTarget& target, int vectors);
-  /// The L1 sets that the first bytes of rows so far apart map to.
-  static std::int64_t sets_of_rows(std::int64_t row_bytes);
-  /// The rows of A, `row_bytes` apart, that a tile may have if `limit` of them may map to the same L1 set.
-  static int rows_without_conflicts(std::int64_t row_bytes, int limit);
+  /// The rows, `row_bytes` apart, at most `most`, that a tile may have if `limit` of them may map to the same
+  /// L1 set: rows nearly a multiple of a page apart do, too, while k advances through their lines.
+  static int rows_without_conflicts(std::int64_t row_bytes, int limit, int most = tuning::most_tile_rows);
   /// Cost of the multiply-adds and the epilogue of one register of results, in half cycles.
   static std::int64_t cost_of_register(std::int64_t k_extent) { return k_extent * 2 + 16; }
 
