@@ -64,7 +64,7 @@ TEST_CASE("what lies across is an operand like others") {
 
 TEST_CASE("rows narrower than a register") {
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::u8);
-  const std::int64_t channels = GENERATE(2, 3, 4, 5, 7, 8, 9, 15);
+  const std::int64_t channels = GENERATE(2, 3, 4, 5, 7, 8, 9, 15, 16);
   // More points than a square has rows, whole squares or not, and fewer.
   const Shape points = GENERATE(Shape{19, 23}, Shape{16, 32}, Shape{1, 3});
   CAPTURE(dtype, channels, points);
@@ -76,6 +76,9 @@ TEST_CASE("rows narrower than a register") {
   const auto turned = [&](F& f, const Tensors& in) { return Tensors{f.transpose(in[0], axes)}; };
   CHECK(everywhere(turned, {x})[0].to_vector<double>() == expected(x, axes));
   CHECK(x.transpose(axes).to_vector<double>() == expected(x, axes));
+  const Tensor last = x.transpose(axes).copy();
+  const auto turned_back = [&](F& f, const Tensors& in) { return Tensors{f.transpose(in[0], {0, 3, 1, 2})}; };
+  CHECK(everywhere(turned_back, {last})[0].to_vector<double>() == x.to_vector<double>());
   // An operand that ends with a row; one that a result may overwrite; two results.
   const auto mixed = [&](F& f, const Tensors& in) {
     const Tensor turned = f.transpose(in[0], axes);

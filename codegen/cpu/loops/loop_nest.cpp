@@ -138,7 +138,9 @@ void LoopNest::append_params(std::vector<std::int64_t>& params) const {
 std::int64_t LoopNest::elements() const { return product_of(extents_); }
 
 bool LoopNest::has_narrow_rows() const {
-  return rank() > 1 && extents_.back() < lanes_ && elements() >= tuning::least_narrow_elements;
+  const std::int64_t columns = extents_.back();
+  return rank() > 1 && (columns < lanes_ || (columns == lanes_ && uses_square_blocks())) &&
+         elements() >= tuning::least_narrow_elements;
 }
 
 bool LoopNest::uses_square_blocks() const {

@@ -139,7 +139,7 @@ class LoopNest {
   mlir::Value offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const;
   mlir::Value stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
                            std::size_t axis) const;
-  /// Whether each of many rows is a single register with unused lanes.
+  /// Whether each of many rows is a single register with unused lanes, or of a square: no loop is needed then.
   bool has_narrow_rows() const;
   /// Whether code relies on allow_overlaps().
   bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
