@@ -140,6 +140,37 @@ TEST_CASE("products of few rows") {
 }
 
 // Fewer than 16 results: sums of products, where the elements of a column are a few apart.
+// One or two rows times a matrix whose rows are a multiple of a page apart, nearly, or come from memory.
+TEST_CASE("products that read rows of a matrix side by side") {
+  const auto size = GENERATE(Size{1, 3, 1024}, Size{1, 520, 2048}, Size{2, 1031, 1024}, Size{1, 21, 3071},
+                             Size{2, 7, 1025}, Size{1, 40, 9216}, Size{1, 3000, 1501});
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i32);
+  CAPTURE(size.m, size.k, size.n, name_of(dtype));
+  const auto drawn = [&](const Shape& shape) {
+    const Tensor x = dtype == DType::i32 ? random::randint(-9, 10, shape) : random::uniform(-1, 1, shape);
+    return x.astype(dtype);
+  };
+  const Tensor x = drawn({size.m, size.k}), y = drawn({size.k, size.n}), bias = drawn({size.n});
+  const Tensors out = everywhere(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.dot(in[0], in[1]), f.broadcast_add(f.dot(in[0], in[1]), in[2])};
+      },
+      {x, y, bias});
+  if (dtype == DType::f32) CHECK(same_bits(out[0], dot<float>(x, y)));
+  if (dtype == DType::f64) CHECK(same_bits(out[0], dot<double>(x, y)));
+  if (dtype == DType::i32)
+    CHECK(same_bits(out[0].astype(DType::f64), dot<double>(x.astype(DType::f64), y.astype(DType::f64))));
+  if (dtype == DType::f16)
+    CHECK(same_bits(out[0], dot<float>(x.astype(DType::f32), y.astype(DType::f32)).astype(DType::f16)));
+  CHECK(same_bits(out[1], F::broadcast_add(out[0], bias)));
+  // A batch, whose products divide the work as well.
+  const Tensor left = drawn({3, size.m, 9}), right = drawn({3, 9, size.n});
+  const Tensor batch = everywhere([](F& f, const Tensors& in) { return Tensors{f.batch_dot(in[0], in[1])}; },
+                                  {left, right})[0];
+  for (std::int64_t i = 0; i < 3; ++i)
+    CHECK(same_bits(matrix(batch, i), nd::dot(matrix(left, i), matrix(right, i))));
+}
+
 TEST_CASE("products of few columns by the order of a reduction") {
   const std::int64_t k = GENERATE(1, 17, 64, 1100), n = GENERATE(2, 3, 4, 5, 7);
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i32);

@@ -39,6 +39,8 @@ inline std::int64_t least_nontemporal_bytes(const Machine& m) {
 inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
   return bytes >= m.l2.bytes && bytes >= least_nontemporal_bytes(m);
 }
+/// Whether an operand of so many bytes comes from memory whenever it is read.
+inline bool comes_from_memory(const Machine& m, std::int64_t bytes) { return stores_nontemporally(m, bytes); }
 /// Whether loops prefetch arrays of so many bytes, which they stream through: where it gains (up to a tenth).
 /// Some processors detect streams so well that prefetch instructions only cost time, up to a fifth.
 inline bool prefetches_stream(const Machine& m, std::int64_t bytes) {

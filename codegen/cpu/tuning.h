@@ -68,9 +68,15 @@ inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows =
 /// at most, and registers of them, at least unless there are fewer. Where the elements of a column are:
 /// squares side by side, so that the chains of one hide the latency of the others, of no more columns than
 /// there are streams that a processor follows.
-inline constexpr std::int64_t most_unpacked_bytes = 256, least_unpacked_vectors = 2, least_squares = 2,
+inline constexpr std::int64_t most_unpacked_bytes = 512, least_unpacked_vectors = 2, least_squares = 2,
                               least_square_columns = 16, most_square_columns = 32,
                               most_rows_of_interleaved_squares = 2;
+/// Where rows of B are read side by side, in the order of memory: elements of A in registers; rows of A, at
+/// most; bytes of a row of B in a block of columns, and of the sums of all rows; blocks, unless they are
+/// shorter than the least.
+inline constexpr int most_streamed_rows = 8, most_rows_of_streams = 2;
+inline constexpr std::int64_t least_streamed_bytes = 2 * 1024, most_streamed_bytes = 8 * 1024,
+                              most_streamed_sum_bytes = 16 * 1024, least_streamed_blocks = 8;
 /// Where more rows read B where it lies, a tile has a register of columns for so many registers. So many rows
 /// read a B of two registers or fewer.
 inline constexpr int registers_for_vector_in_place = 8;

@@ -1,13 +1,14 @@
 // Products that read B where it lies, since packing it would take as long as multiplying by it: those of so
 // few rows that one tile uses each element, and those of a B that stays in L2. A task is a part of the
 // columns for a block of rows. Where columns are neighbours in memory, a register of them is loaded for each
-// k. Where the elements of a column are (a matrix times a vector), squares are transposed (ColumnSquares); of
-// these there is one row tile.
+// k, or whole rows are read side by side (RowStreams). Where the elements of a column are (a matrix times a
+// vector), squares are transposed (ColumnSquares). Of both latter there is one row tile.
 #include "codegen/cpu/kernels/unpacked_product.h"
 
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/column_squares.h"
 #include "codegen/cpu/kernels/pack.h"
+#include "codegen/cpu/kernels/row_streams.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/even_rows.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -40,6 +41,7 @@ struct Plan {
   TileRows rows;  // heights
   bool one_row_tile;
   bool by_squares;  // of B
+  bool by_streams;  // of B's rows
   int lhs_k_class;  // stride_class
   bool one_chunk;
   bool has_rest;  // of k after the last squares
@@ -51,8 +53,11 @@ struct Plan {
   std::string key() const {
     return fmt::format("{} rows={}{} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
                        rows.key(), one_row_tile ? "" : "+", tile.vectors, tile.lanes,
-                       by_squares ? " squares" : "", batch_axes, lhs_operand, rhs_operand,
-                       lhs_k_class == 1 ? "1" : "any", one_chunk ? "" : "+", has_rest ? " rest" : "",
+                       by_squares   ? " squares"
+                       : by_streams ? " streams"
+                                    : "",
+                       batch_axes, lhs_operand, rhs_operand, lhs_k_class == 1 ? "1" : "any",
+                       one_chunk ? "" : "+", has_rest ? " rest" : "",
                        last_tile == LastTile::whole  ? ""
                        : last_tile == LastTile::part ? fmt::format(" part={}", last_vectors)
                                                      : " only");
@@ -91,6 +96,7 @@ class Emitter {
       first_column_ = e.mul(plan_.batch_axes > 0 ? e.rem(task, tiles) : task, width);
       columns_ = e.sub(params_["columns"], first_column_);
       rhs_ = e.element(product_rhs_, e.mul(first_column_, column_stride_), tile_.dtype);
+      if (plan_.by_streams) return stream(e.min(columns_, width));
       const std::function<void()> whole = [&] { each_row_tile(true); }, part = [&] { each_row_tile(false); };
       if (plan_.last_tile == LastTile::whole)
         whole();
@@ -141,6 +147,29 @@ class Emitter {
                         tile_.lanes, masks_[static_cast<std::size_t>(v)]);
   }
 
+  /// The task's columns, by RowStreams.
+  void stream(Value columns) {
+    const RowStreams::Operands operands{elements_of_lhs(product_lhs_), rhs_, rhs_k_stride_};
+    RowStreams(e, tile_, operands)
+        .emit(params_["k_extent"], plan_.one_chunk, columns,
+              [&](llvm::ArrayRef<Value> sums, Value column, Value mask) {
+                for (auto [r, sum] : llvm::enumerate(sums))
+                  epilogue_.store(e, tile_.value(e, sum), e.index(static_cast<std::int64_t>(r)),
+                                  e.add(first_column_, column), tile_.lanes, mask);
+              });
+  }
+
+  /// The elements of the rows of A from `first` on.
+  std::function<Value(int, Value)> elements_of_lhs(Value first) {
+    const auto rows = llvm::map_to_vector(llvm::seq(tile_.rows), [&](int r) {
+      return e.byte_offset(first, e.mul(e.index(r), lhs_rows_.distance()));
+    });
+    return [this, rows](int r, Value k) {
+      return e.load_scalar(e.element(rows[static_cast<std::size_t>(r)], lhs_offset(k), tile_.dtype),
+                           tile_.dtype);
+    };
+  }
+
   /// A's offset at k.
   Value lhs_offset(Value k) { return plan_.lhs_k_class == 1 ? k : e.mul(k, lhs_k_stride_); }
 
@@ -162,15 +191,8 @@ class Emitter {
   }
 
   llvm::SmallVector<Value> by_squares(Value from, Value to) {
-    const auto rows = llvm::map_to_vector(llvm::seq(tile_.rows), [&](int r) {
-      return e.byte_offset(lhs_, e.mul(e.index(r), lhs_rows_.distance()));
-    });
-    const auto lhs = [&](int r, Value k) {
-      return e.load_scalar(e.element(rows[static_cast<std::size_t>(r)], lhs_offset(k), tile_.dtype),
-                           tile_.dtype);
-    };
     const ColumnSquares::Columns columns{rhs_, column_stride_, rhs_columns_, columns_, !masks_.back()};
-    return ColumnSquares(e, tile_, columns, lhs).sums(from, to, plan_.has_rest);
+    return ColumnSquares(e, tile_, columns, elements_of_lhs(lhs_)).sums(from, to, plan_.has_rest);
   }
 
   KernelBuilder& e;
@@ -192,7 +214,8 @@ class Emitter {
 };
 
 struct Shape {
-  std::int64_t rows, columns, k_extent, element_bytes, column_bytes;  // the last: between columns of B
+  std::int64_t rows, columns, k_extent, element_bytes;
+  std::int64_t row_bytes, column_bytes;  // between rows, and columns, of B
   bool by_rows;  // the elements of a row of B are next to each other, otherwise those of a column
 };
 
@@ -221,13 +244,34 @@ int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
                                          : p.by_rows && rows > 1 ? 1
                                                                  : 0),
                      all = std::max<std::int64_t>(divideCeilSigned(p.columns, lanes), 1),
-                     most = (target.registers() - others) / of_column,
+                     all_registers = target.registers(),
+                     most = (p.by_rows ? std::min(all_registers - others, all_registers * 3 / 4)
+                                       : all_registers - others) /
+                            of_column,
                      least = p.by_rows ? tuning::least_unpacked_vectors : tuning::least_squares;
   if (most < std::min(all, least)) return 0;
   const std::int64_t useful =
       p.by_rows ? std::max<std::int64_t>(tuning::most_unpacked_bytes / (lanes * p.element_bytes), least)
                 : most_squares(p, lanes, *target.machine);
   return even_vectors(p.columns, lanes, std::min(most, useful));
+}
+
+/// Registers of columns in a block of RowStreams, which pay where rows of B are a multiple of a page apart,
+/// and where they come from memory; 0: none. `products` divide the work, too.
+int vectors_of_streams(const Shape& p, int lanes, std::int64_t products, const Machine& machine) {
+  const std::int64_t bytes = p.columns * p.element_bytes;  // of a row
+  if (!p.by_rows || p.rows == 0 || p.rows > tuning::most_rows_of_streams ||
+      bytes < tuning::least_streamed_bytes || (p.element_bytes < 4 && p.columns % lanes != 0))
+    return 0;
+  const auto ways = static_cast<int>(machine.l1.ways);
+  const bool conflicts = Tile::rows_without_conflicts(p.row_bytes, ways, 2 * ways) < 2 * ways;
+  if (!conflicts && !choices::comes_from_memory(machine, p.k_extent * bytes)) return 0;
+  const std::int64_t blocks =
+      divideCeilSigned(tuning::least_streamed_blocks, std::max<std::int64_t>(products, 1));
+  const std::int64_t block =
+      std::clamp(divideCeilSigned(bytes, blocks), tuning::least_streamed_bytes,
+                 std::min(tuning::most_streamed_bytes, tuning::most_streamed_sum_bytes / p.rows));
+  return static_cast<int>(divideCeilSigned(block, lanes * p.element_bytes));
 }
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
@@ -257,10 +301,13 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                     .columns = p.columns,
                     .k_extent = p.k_extent,
                     .element_bytes = element_bytes,
+                    .row_bytes = p.unpacked->row_stride * element_bytes,
                     .column_bytes = p.unpacked->column_stride * element_bytes,
                     .by_rows = neighbours == Packer::Neighbours::columns};
   std::int64_t most_rows = std::clamp<std::int64_t>(rows, 1, tuning::most_tile_rows);
-  int vectors = vectors_for_all_rows(shape, lanes, target);
+  int vectors = vectors_of_streams(shape, lanes, products, *target.machine);
+  const bool by_streams = vectors > 0;
+  if (vectors == 0) vectors = vectors_for_all_rows(shape, lanes, target);
   if (vectors == 0) {
     if (!reads_in_place(shape, lanes, *target.machine)) return std::nullopt;
     vectors = even_vectors(p.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);
@@ -277,6 +324,7 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
       .rows = split.rows,
       .one_row_tile = split.tiles <= 1,
       .by_squares = !shape.by_rows,
+      .by_streams = by_streams,
       .lhs_k_class = stride_class(p.k_stride),
       .one_chunk = p.k_extent <= Tile::chunk,
       .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(lanes) != 0,

@@ -96,10 +96,11 @@ int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit, int most) {
   constexpr std::int64_t page = 4096;
   for (int rows = 1; rows <= most; ++rows)
     for (int first = 0; first < rows; ++first) {
-      // Those whose lines may map to the set of this row's.
+      // Those whose lines are others than this row's, and may map to the same set.
       const auto conflicts = llvm::count_if(llvm::seq(rows), [&](int row) {
-        const std::int64_t behind = (row - first) * row_bytes % page;
-        return (behind + page) % page < tuning::cache_line_bytes;
+        const std::int64_t distance = (row - first) * row_bytes;
+        return row == first || (std::abs(distance) >= tuning::cache_line_bytes &&
+                                (distance % page + page) % page < tuning::cache_line_bytes);
       });
       if (conflicts > limit) return rows - 1;
     }
