@@ -27,8 +27,11 @@ bool reads_transposed(const StridedAccess& access) {
 }
 
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers) {
+  constexpr int least_registers = 2;
   const std::size_t rank = extents.size();
-  if (rank < 2 || extents.back() < 2 || lanes == 1 || extents.back() >= registers * lanes) return;
+  if (rank < 2 || extents.back() < 2 || lanes == 1 ||
+      extents.back() >= std::max(registers, least_registers) * lanes)
+    return;
   const std::int64_t times = extents.back();
   if (times < lanes && lanes % times != 0 && extents[rank - 2] * times < std::lcm(times, lanes)) return;
   const auto repeats = [&](const StridedAccess& s) {
@@ -42,6 +45,8 @@ void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes
   };
   if (!llvm::all_of(accesses, [&](const StridedAccess& s) { return repeats(s) || cycles(s) || goes_on(s); }))
     return;
+  // A register of elements in turn is two masked loads then, which only functions outweigh.
+  if (registers == 1 && times > lanes && times % lanes != 0 && llvm::any_of(accesses, cycles)) return;
   extents.pop_back();
   extents.back() *= times;
   for (StridedAccess& s : accesses) {

@@ -139,7 +139,8 @@ class LoopNest {
   mlir::Value offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const;
   mlir::Value stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
                            std::size_t axis) const;
-  /// Whether each of many rows is a single register with unused lanes, or of a square: no loop is needed then.
+  /// Whether each of many rows is a single register with unused lanes, or of a square: no loop is needed
+  /// then.
   bool has_narrow_rows() const;
   /// Whether code relies on allow_overlaps().
   bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
@@ -175,14 +176,15 @@ bool is_shared_by_rows(const StridedAccess& access);
 /// Whether the unit stride is along the last axis but one, so that consecutive elements belong to consecutive
 /// rows.
 bool reads_transposed(const StridedAccess& access);
-/// Merges an innermost axis that is shorter than `registers` registers with the axis outside of it, if every
-/// access stays at one element along it (StridedAccess::repeats), runs through the same elements for each
-/// index of the outer one (StridedAccess::cycle), or has mergeable strides.
+/// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
+/// the axis outside of it, if every access stays at one element along it (StridedAccess::repeats), runs
+/// through the same elements for each index of the outer one (StridedAccess::cycle), or has mergeable
+/// strides.
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
 /// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
-/// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`: the outermost
-/// axis stays outermost.
+/// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`:
+/// the outermost axis stays outermost.
 int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
                                 bool keep_outermost);
 
