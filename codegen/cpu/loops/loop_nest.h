@@ -153,7 +153,8 @@ class LoopNest {
   Row row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from, mlir::Value to) const;
   void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                        const RowsBody& body) const;
-  /// The inner loop where that takes several: a step is a period, whose registers each have a phase built in.
+  /// The inner loop where period() is several registers: a step is a period, and the phase of each register is
+  /// built in.
   void emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                     const RowsBody& body) const;
   /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
