@@ -100,3 +100,23 @@ TEST_CASE("a computed array is normalised group by group") {
   const auto names = kernels_of(norm, in);
   if (in[0].device().is_cpu()) CHECK(names.size() == 1);
 }
+
+// Blocks of rows begin within what the rows of an operand repeat, or share: 15 elements, 8, and 12.
+TEST_CASE("rows are parts of what an operand repeats") {
+  const auto [groups, columns] =
+      GENERATE(table<std::int64_t, std::int64_t>({{5, 3}, {4, 2}, {3, 4}, {7, 1}}));
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    CAPTURE(groups, columns, name_of(dtype));
+    const std::int64_t rows = 100000 / (groups * columns);
+    const Tensor x = drawn({rows, groups, columns}).astype(dtype),
+                 shared = drawn({1, groups, columns}).astype(dtype),
+                 of_row = drawn({rows, 1, 1}).astype(dtype);
+    const auto body = [](F& f, const Tensors& in) {
+      return Tensors{f.softmax(f.broadcast_maximum(in[0], in[1])), f.softmin(f.broadcast_mul(in[0], in[2]))};
+    };
+    const Tensors y = everywhere(body, {x, shared, of_row});
+    const Shape flat{rows * groups, columns};
+    CHECK(same_bits(y[0].reshape(flat), nd::softmax(nd::broadcast_maximum(x, shared).reshape(flat).copy())));
+    CHECK(same_bits(y[1].reshape(flat), nd::softmin(nd::broadcast_mul(x, of_row).reshape(flat).copy())));
+  }
+}

@@ -13,13 +13,14 @@ namespace kiln::codegen {
 namespace {
 
 /// Merges axes where all accesses allow it. Rows as short as the registers that are computed at once are
-/// merged even if they share elements.
-void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers) {
+/// merged even if they share elements; `multiple` as for join_repeats().
+void collapse(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
+              std::int64_t multiple = 0) {
   llvm::SmallVector<Dims> strides;
   for (StridedAccess& s : accesses) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
   for (std::size_t i = 0; i < accesses.size(); ++i) accesses[i].strides = strides[i];
-  join_repeats(extents, accesses, lanes, registers);
+  join_repeats(extents, accesses, lanes, registers, multiple);
 }
 
 /// Lanes of a register, and unroll factors of the innermost loops: rows, and registers of a row.
@@ -139,9 +140,12 @@ class Emitter {
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
                    std::vector<StridedAccess> accesses, const CpuTarget& target) {
   const int lanes = target.lanes(expr.widest());
-  collapse(extents, accesses, lanes, expr.registers_at_once());
-  // Kernels of a row fusion have the same outermost loop.
-  const bool in_row_fusion = fusion->hasAttr(passes::row_fusion_attr);
+  // Kernels of a row fusion have the same outermost loop, and blocks begin at any of its rows.
+  const auto row_fusion = fusion->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr);
+  const bool in_row_fusion = row_fusion != nullptr;
+  const std::int64_t row_points =
+      in_row_fusion ? mlir::ShapedType::getNumElements(extents) / row_fusion[1] : 0;
+  collapse(extents, accesses, lanes, expr.registers_at_once(), row_points);
   const auto transposing =
       expr.registers_at_once() == 1
           ? unroll_for_transposes(expr.operations(), extents, accesses, lanes, expr.widest(), in_row_fusion)

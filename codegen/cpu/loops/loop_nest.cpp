@@ -26,13 +26,15 @@ bool reads_transposed(const StridedAccess& access) {
          stride_class(access.strides.back()) == 2 && access.strides[rank - 2] == 1;
 }
 
-void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers) {
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
+                  std::int64_t multiple) {
   constexpr int least_registers = 2;
   const std::size_t rank = extents.size();
   if (rank < 2 || extents.back() < 2 || lanes == 1 ||
       extents.back() >= std::max(registers, least_registers) * lanes)
     return;
   const std::int64_t times = extents.back();
+  if (multiple % times != 0) return;
   if (times < lanes && lanes % times != 0 && extents[rank - 2] * times < std::lcm(times, lanes)) return;
   const auto repeats = [&](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;

@@ -153,8 +153,8 @@ class LoopNest {
   Row row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from, mlir::Value to) const;
   void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                        const RowsBody& body) const;
-  /// The inner loop where period() is several registers: a step is a period, and the phase of each register is
-  /// built in.
+  /// The inner loop where period() is several registers: a step is a period, and the phase of each register
+  /// is built in.
   void emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
                     const RowsBody& body) const;
   /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
@@ -180,8 +180,10 @@ bool reads_transposed(const StridedAccess& access);
 /// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
 /// the axis outside of it, if every access stays at one element along it (StridedAccess::repeats), runs
 /// through the same elements for each index of the outer one (StridedAccess::cycle), or has mergeable
-/// strides.
-void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers);
+/// strides. `multiple`: loops begin at multiples of so many points, which have to be whole groups; 0: at
+/// those of StridedAccess::group().
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
+                  std::int64_t multiple = 0);
 /// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
 /// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
 /// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`:
