@@ -4,7 +4,6 @@
 #include "codegen/math/math.h"
 
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/Sequence.h>
 #include <llvm/Support/MathExtras.h>
 
 #include <cstdlib>
@@ -93,17 +92,18 @@ int Tile::most_rows(const CpuTarget& target, int vectors) {
 }
 
 int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit, int most) {
-  constexpr std::int64_t page = 4096;
-  for (int rows = 1; rows <= most; ++rows)
-    for (int first = 0; first < rows; ++first) {
-      // Those whose lines are others than this row's, and may map to the same set.
-      const auto conflicts = llvm::count_if(llvm::seq(rows), [&](int row) {
-        const std::int64_t distance = (row - first) * row_bytes;
-        return row == first || (std::abs(distance) >= tuning::cache_line_bytes &&
-                                (distance % page + page) % page < tuning::cache_line_bytes);
-      });
-      if (conflicts > limit) return rows - 1;
+  constexpr std::int64_t page = 4096, line = tuning::cache_line_bytes;
+  llvm::SmallVector<int, 32> in_set;  // rows whose line may map to the set of each row's
+  for (int row = 0; row < most; ++row) {
+    in_set.push_back(1);
+    for (int other = 0; other < row; ++other) {
+      const std::int64_t distance = (row - other) * row_bytes, behind = (distance % page + page) % page;
+      if (std::abs(distance) < line) continue;  // they share a line
+      if (behind < line) ++in_set[static_cast<std::size_t>(other)];
+      if ((page - behind) % page < line) ++in_set.back();
     }
+    if (*llvm::max_element(in_set) > limit) return row;
+  }
   return most;
 }
 
