@@ -6,15 +6,9 @@
 
 Prints JSON lines, as training_jax.py does. THREADS and SECONDS as there; 0.1 seconds suffice.
 """
-import os
-
 import kinds
+import jax_threads  # before JAX, which reads the environment
 import steps
-
-if steps.THREADS == 1:  # XLA sizes its pool of threads by the processors that it may run on
-    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import jax
 import jax.numpy as jnp

@@ -8,14 +8,8 @@ Prints a JSON line for each workload: the minimum of samples of one step, in us.
 all) and SECONDS in the environment: 1 thread and 5 seconds of samples unless given. Images have their channels
 last, which is the faster form on a CPU.
 """
-import os
-
+import jax_threads  # before JAX, which reads the environment
 import steps
-
-if steps.THREADS == 1:  # XLA sizes its pool of threads by the processors that it may run on
-    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import jax
 import jax.numpy as jnp

@@ -112,9 +112,6 @@ class Emitter {
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
   void registers(Value to, Value from, const Axis& along, ir::ExtendKind how, Value inner, Value extent) {
-    const auto move = [&](Value i, Value source) {
-      store(e.load(element(from, source), dtype_, lanes_), to, i, lanes_);
-    };
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
     };
@@ -143,7 +140,7 @@ class Emitter {
     if (!is_one)
       e.loop(lanes, end, lanes, [&](Value i) {
         const Value source = e.min(e.sub(i, e.index(along.low)), last);
-        move(e.add(source, e.index(along.low)), source);
+        store(e.load(element(from, source), dtype_, lanes_), to, e.add(source, e.index(along.low)), lanes_);
       });
     side(end, last_elements, llvm::ArrayRef(sources).take_back(count));
   }

@@ -94,13 +94,13 @@ class AlongReduced : ReductionEmitter {
         [&] {
           Values next;
           const int vectors = partials / lanes;
-          const auto masks = e_.masks_below(e_.sub(end, whole), lanes, vectors);
+          const auto masks = lanes > 1 ? e_.masks_below(e_.sub(end, whole), lanes, vectors) : Values();
           for (int v = 0; v < vectors; ++v) {
-            const mlir::Value r = e_.add(whole, e_.index(v * lanes)), remaining = e_.sub(end, r);
+            const mlir::Value r = e_.add(whole, e_.index(v * lanes));
             const mlir::ValueRange old = group(partial, static_cast<std::size_t>(v));
             if (lanes == 1) {  // a missing element must not be read
               const auto one_more = [&] { return accumulate(old, element(at, {r, 1})); };
-              next.append(if_else(e_.less(e_.index(0), remaining), one_more, old));
+              next.append(if_else(e_.less(r, end), one_more, old));
               continue;
             }
             const mlir::Value mask = masks[static_cast<std::size_t>(v)];

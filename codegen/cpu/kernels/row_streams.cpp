@@ -21,13 +21,13 @@ void RowStreams::emit(Value k_extent, bool one_chunk, Value columns, Store store
     const Value length = e.index(Tile::chunk);
     e.loop(zero, k_extent, length, [&](Value from) {
       add_chunk(sums, from, e.min(e.add(from, length), k_extent), columns);
-      each_register(columns, [&](Value column, Value) {
+      e.each_register(columns, tile_.lanes, [&](Value column, Value) {
         for (auto [total, sum] : llvm::zip(totals, sums))
           this->store(tile_.plus(e, load(total, column), load(sum, column)), total, column);
       });
     });
   }
-  each_register(columns, [&](Value column, Value mask) {
+  e.each_register(columns, tile_.lanes, [&](Value column, Value mask) {
     store(llvm::map_to_vector(totals, [&](Value total) { return load(total, column); }), column, mask);
   });
 }
@@ -39,15 +39,9 @@ RowStreams::Values RowStreams::arrays() {
 }
 
 void RowStreams::fill(const Values& sums, Value columns, Value number) {
-  each_register(columns, [&](Value column, Value) {
+  e.each_register(columns, tile_.lanes, [&](Value column, Value) {
     for (const Value sum : sums) store(number, sum, column);
   });
-}
-
-void RowStreams::each_register(Value columns, llvm::function_ref<void(Value, Value)> body) {
-  const Value width = e.index(tile_.lanes), whole = e.whole_steps(e.index(0), columns, width);
-  e.loop(e.index(0), whole, width, [&](Value column) { body(column, {}); });
-  e.when(e.less(whole, columns), [&] { body(whole, e.mask_below(e.sub(columns, whole), tile_.lanes)); });
 }
 
 void RowStreams::add_chunk(const Values& sums, Value from, Value to, Value columns) {
@@ -67,7 +61,7 @@ void RowStreams::add_rows(const Values& sums, Value k, int count, Value columns)
     Values& elements = lhs.emplace_back();
     for (int r = 0; r < tile_.rows; ++r) elements.push_back(e.splat(operands_.lhs(r, here), tile_.lanes));
   }
-  each_register(columns, [&](Value column, Value mask) {
+  e.each_register(columns, tile_.lanes, [&](Value column, Value mask) {
     Values next = llvm::map_to_vector(sums, [&](Value sum) { return load(sum, column); });
     for (auto [row, elements] : llvm::zip(rows, lhs)) {
       const Value rhs = e.load(e.element(row, column, tile_.dtype), tile_.dtype, tile_.lanes, mask);

@@ -32,7 +32,6 @@ class RowStreams {
   /// Sums on the stack, of a row of A each.
   Values arrays();
   void fill(const Values& sums, Value columns, Value number);
-  void each_register(Value columns, llvm::function_ref<void(Value column, Value mask)> body);
   /// Adds the products at k in [from, to), at most a chunk, to sums of 0.
   void add_chunk(const Values& sums, Value from, Value to, Value columns);
   /// Adds the products at `count` values of k.

@@ -50,7 +50,6 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
     mlir::Value source = e.buffer(args.buffers, 0), indices = e.buffer(args.buffers, 1),
                 target_base = e.buffer(args.buffers, 2);
     mlir::Value zero = e.index(0), one = e.index(1);
-    mlir::Value whole = e.mul(e.div(width, e.index(lanes)), e.index(lanes));
     auto write = [&](mlir::Value from, mlir::Value to, int count, mlir::Value mask) {
       mlir::Value value = e.load(from, dtype, count, mask);
       if (adds)
@@ -70,13 +69,8 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
         e.loop(zero, outer_count, one, [&](mlir::Value a) {
           mlir::Value from = e.element(source, e.mul(e.add(e.mul(a, update_count), u), width), dtype);
           mlir::Value to = e.element(target_base, e.mul(e.add(e.mul(a, row_count), row), width), dtype);
-          e.loop(zero, whole, e.index(lanes), [&](mlir::Value b) {
-            write(e.element(from, b, dtype), e.element(to, b, dtype), lanes, {});
-          });
-          if (lanes == 1) return;
-          e.when(e.less(whole, width), [&] {
-            write(e.element(from, whole, dtype), e.element(to, whole, dtype), lanes,
-                  e.mask_below(e.sub(width, whole), lanes));
+          e.each_register(width, lanes, [&](mlir::Value b, mlir::Value mask) {
+            write(e.element(from, b, dtype), e.element(to, b, dtype), lanes, mask);
           });
         });
       });

@@ -131,7 +131,7 @@ mlir::Value KernelBuilder::mask_below(Value count, int lanes) {
 
 llvm::SmallVector<mlir::Value> KernelBuilder::masks_below(Value count, int lanes, int parts) {
   llvm::SmallVector<Value> masks;
-  if (target.isa == Isa::avx512 && lanes > 1) {
+  if (target.isa == Isa::avx512) {
     // One word of bits for all registers, where comparisons are several instructions for each.
     const Value bits = sub(arith::ShLIOp::create(b, loc, index(1), count), index(1));
     const Value all = LLVM::BitcastOp::create(b, loc, lanes_of(b.getI1Type(), 64), bits);
@@ -390,6 +390,13 @@ mlir::ValueRange KernelBuilder::loop(Value from, Value to, Value step, mlir::Val
                                  mlir::scf::YieldOp::create(b, loc, body(i, carried));
                                });
   return loop.getResults();
+}
+
+void KernelBuilder::each_register(Value count, int lanes,
+                                  llvm::function_ref<void(Value first, Value mask)> body) {
+  const Value width = index(lanes), whole = whole_steps(index(0), count, width);
+  loop(index(0), whole, width, [&](Value first) { body(first, {}); });
+  if (lanes > 1) when(less(whole, count), [&] { body(whole, mask_below(sub(count, whole), lanes)); });
 }
 
 void KernelBuilder::when(Value condition, const std::function<void()>& then,

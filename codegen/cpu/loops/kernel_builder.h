@@ -152,6 +152,8 @@ class KernelBuilder {
   void loop(Value from, Value to, Value step, const LoopBody& body);
   using CarriedBody = std::function<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
   mlir::ValueRange loop(Value from, Value to, Value step, mlir::ValueRange initial, const CarriedBody& body);
+  /// `body` at every register of `count` elements, by the number of its first; the last may be masked.
+  void each_register(Value count, int lanes, llvm::function_ref<void(Value first, Value mask)> body);
   void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
 
  private:

@@ -292,8 +292,9 @@ void LoopNest::emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir:
     for (LoopPoint& at : parts_of_period.emplace_back(rows))
       at.load_invariants((end - first) * lanes_, first * lanes_);
   }
-  const mlir::Value whole = e.whole_steps(from, to, e.index(static_cast<std::int64_t>(period()) * lanes_));
-  e.loop(from, whole, e.index(static_cast<std::int64_t>(period()) * lanes_), [&](mlir::Value j) {
+  const mlir::Value step = e.index(static_cast<std::int64_t>(period()) * lanes_),
+                    whole = e.whole_steps(from, to, step);
+  e.loop(from, whole, step, [&](mlir::Value j) {
     for (Rows& part : parts_of_period) {
       for (LoopPoint& at : part) at.j_ = e.add(j, e.index(at.phase_));
       body(part);
