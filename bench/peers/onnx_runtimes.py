@@ -1,8 +1,6 @@
-"""PyTorch's modules by ONNX Runtime, or with RUNTIME=openvino in the environment by OpenVINO."""
+"""ONNX models and PyTorch's modules by ONNX Runtime, or with RUNTIME=openvino in the environment by OpenVINO."""
 import io
 import os
-
-import torch
 
 import steps
 
@@ -12,6 +10,7 @@ PEER = "OpenVINO" if OPENVINO else "ONNX Runtime"
 
 def exported(net, inputs, any_batch=False):
     """The bytes of the ONNX file; with any_batch the first axis of the inputs may have any length."""
+    import torch
     names = [f"x{i}" for i in range(len(inputs))]
     file = io.BytesIO()
     torch.onnx.export(net.eval(), tuple(inputs), file, input_names=names, dynamo=False, opset_version=18,
@@ -19,18 +18,61 @@ def exported(net, inputs, any_batch=False):
     return file.getvalue()
 
 
-def compiled(model):
-    """A function of NumPy arrays that returns the list of results."""
-    if OPENVINO:
-        import openvino
-        core = openvino.Core()
-        settings = {"INFERENCE_NUM_THREADS": steps.THREADS, "PERFORMANCE_HINT": "LATENCY",
-                    "INFERENCE_PRECISION_HINT": "f32"}  # else bfloat16 on some processors
-        request = core.compile_model(core.read_model(io.BytesIO(model)), "CPU", settings).create_infer_request()
-        return lambda *arrays: list(request.infer(list(arrays), share_inputs=True, share_outputs=True).values())
+def openvino_request(model):
+    import openvino
+    core = openvino.Core()
+    settings = {"INFERENCE_NUM_THREADS": steps.THREADS, "PERFORMANCE_HINT": "LATENCY",
+                "INFERENCE_PRECISION_HINT": "f32"}  # else bfloat16 on some processors
+    return core.compile_model(core.read_model(io.BytesIO(model)), "CPU", settings).create_infer_request()
+
+
+def onnxruntime_session(model):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = steps.THREADS
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def compiled(model):
+    """A function of NumPy arrays that returns the list of results."""
+    if OPENVINO:
+        request = openvino_request(model)
+        return lambda *arrays: list(request.infer(list(arrays), share_inputs=True, share_outputs=True).values())
+    session = onnxruntime_session(model)
     names = [value.name for value in session.get_inputs()]
     return lambda *arrays: session.run(None, dict(zip(names, arrays)))
+
+
+def bound(model, arrays):
+    """A step whose inputs x0, x1, ... and results are bound once, which takes the least time around the model. It
+    returns the first result."""
+    if OPENVINO:
+        import openvino
+        request = openvino_request(model)
+        tensors = [openvino.Tensor(array, shared_memory=True) for array in arrays]
+        for i, tensor in enumerate(tensors):
+            request.set_tensor(f"x{i}", tensor)
+
+        def step():
+            request.start_async()
+            request.wait()
+            return request.get_output_tensor(0).data
+        step.memory = tensors
+        return step
+    import onnxruntime
+    session = onnxruntime_session(model)
+    inputs = {f"x{i}": array for i, array in enumerate(arrays)}
+    names = [value.name for value in session.get_outputs()]
+    results = dict(zip(names, session.run(names, inputs)))
+    values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in {**inputs, **results}.items()}
+    binding = session.io_binding()
+    for name in inputs:
+        binding.bind_ortvalue_input(name, values[name])
+    for name in names:
+        binding.bind_ortvalue_output(name, values[name])
+
+    def step():
+        session.run_with_iobinding(binding)
+        return results[names[0]]
+    step.memory = inputs, results, values
+    return step

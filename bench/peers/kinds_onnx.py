@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The kinds of bench/kinds.h as ONNX models, by ONNX Runtime or, with RUNTIME=openvino, by OpenVINO, alternating with Kiln.
+
+    bench/peers/kinds_onnx.py --kiln build/kiln-bench --seed 7 --rounds 3 > onnx.jsonl    needs onnx, onnxruntime or openvino
+    bench/compare --by-kind onnx.jsonl
+
+Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 seconds suffice. Inputs and results are
+bound once, weights are constants of the model, as in Kiln. Neither runtime has batch normalisation in training, nor has
+ONNX expm1 and log1p.
+"""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+import kinds
+import onnx_runtimes
+import steps
+from steps import kind
+
+random = np.random.default_rng(0)
+
+
+def randn(*shape):
+    return random.standard_normal(shape, np.float32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def step_of(nodes, inputs, constants=()):
+    """A step of the model of these nodes, (operator, names of inputs, attributes) each: inputs are x0, x1, ..., constants
+    c0, c1, ..., and the i-th node's first result is yi."""
+    made = [helper.make_node(operator, names.split(), [f"y{i}"] if operator != "TopK" else [f"y{i}", "places"], **attributes)
+            for i, (operator, names, attributes) in enumerate(nodes)]
+    types = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+             for i, x in enumerate(inputs)]
+    result = f"y{len(nodes) - 1}"
+    # Places of extremes are the one result that is no f32.
+    element = TensorProto.INT64 if nodes[-1][0].startswith("Arg") else TensorProto.FLOAT
+    outputs = [helper.make_tensor_value_info(result, element, None)]
+    if nodes[-1][0] == "TopK":
+        outputs.append(helper.make_tensor_value_info("places", TensorProto.INT64, None))
+    graph = helper.make_graph(made, "kind", types, outputs,
+                              [numpy_helper.from_array(c, f"c{i}") for i, c in enumerate(constants)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return onnx_runtimes.bound(model.SerializeToString(), inputs)
+
+
+def unary(name, operator, constants=(), **attributes):
+    """A kind of one operator with one input of standard normal numbers."""
+    names = " ".join(["x0", *(f"c{i}" for i in range(len(constants)))])
+    kind(name)(lambda shape: step_of([(operator, names, attributes)], [randn(*shape)], constants))
+
+
+unary("sum_short", "ReduceSum", [i64(1)], keepdims=0)
+unary("max_short", "ReduceMax", [i64(1)], keepdims=0)
+unary("sum_channels", "ReduceSum", [i64(0, 2, 3)], keepdims=0)
+unary("max_channels", "ReduceMax", [i64(0, 2, 3)], keepdims=0)
+for extreme in "Max", "Min":
+    unary(f"arg{extreme.lower()}_first", f"Arg{extreme}", axis=0, keepdims=0)
+    unary(f"arg{extreme.lower()}_last", f"Arg{extreme}", axis=1, keepdims=0)
+unary("cumsum_first", "CumSum", [np.array(0, np.int64)])
+unary("cumsum_middle", "CumSum", [np.array(1, np.int64)])
+unary("softmax_short", "Softmax", axis=1)
+unary("softmax_long", "Softmax", axis=1)
+unary("transpose", "Transpose", perm=[1, 0])
+unary("max_pool", "MaxPool", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+
+
+@kind("topk")
+def topk(shape, k):
+    return step_of([("TopK", "x0 c0", {"axis": 1})], [randn(*shape)], [i64(k)])
+
+
+@kind("sort")
+def sort(shape):
+    return step_of([("TopK", "x0 c0", {"axis": 1, "largest": 0})], [randn(*shape)], [i64(shape[1])])
+
+
+@kind("layer_norm_short")
+def layer_norm(shape):
+    return step_of([("LayerNormalization", "x0 x1 x2", {"axis": 1})], [randn(*shape), randn(shape[1]), randn(shape[1])])
+
+
+def function(name, *nodes, constants=()):
+    def make(shape, range):
+        return step_of(nodes, [random.uniform(*range, shape).astype(np.float32)], constants)
+    kind(name)(make)
+
+
+for name, operator in kinds.FUNCTIONS_OF_ONNX.items():
+    function(name, (operator, "x0", {}))
+for name, base in (("log2", 2), ("log10", 10)):
+    function(name, ("Log", "x0", {}), ("Div", "y0 c0", {}), constants=[np.float32(np.log(base)).reshape(())])
+
+
+@kind("power")
+def power(shape, range):
+    x = random.uniform(*range, shape).astype(np.float32)
+    return step_of([("Pow", "x0 x1", {})], [x, 2 - x])
+
+
+@kind("stream")
+def stream(shape):
+    return step_of([("Add", "x0 x1", {})], [randn(*shape), randn(*shape)])
+
+
+@kind("reflect_pad")
+def reflect_pad(shape, pad):
+    return step_of([("Pad", "x0 c0", {"mode": "reflect"})], [randn(*shape)], [i64(0, 0, pad, pad, 0, 0, pad, pad)])
+
+
+@kind(*kinds.PERMUTATIONS)
+def permute(shape, axes):
+    return step_of([("Transpose", "x0", {"perm": axes})], [randn(*shape)])
+
+
+@kind("gather")
+def gather(table, rows):
+    return step_of([("Gather", "x1 x0", {})], [np.arange(rows) * 7919 % table[0], randn(*table)])
+
+
+@kind("instance_norm")
+def instance_norm(shape):
+    return step_of([("InstanceNormalization", "x0 x1 x2", {})], [randn(*shape), randn(shape[1]), randn(shape[1])])
+
+
+@kind("group_norm")
+def group_norm(shape, groups):
+    return step_of([("GroupNormalization", "x0 x1 x2", {"num_groups": groups})],
+                   [randn(*shape), randn(shape[1]), randn(shape[1])])
+
+
+def product(name, *nodes):
+    kind(name)(lambda a, b: step_of(nodes, [randn(*a), randn(*b)]))
+
+
+multiply = "MatMul", "x0 x1", {}
+product("matrix_vector", multiply)
+product("transposed_matrix_vector", ("Transpose", "x0", {"perm": [1, 0]}), ("MatMul", "y0 x1", {}))
+product("thin", multiply)
+product("matmul", multiply)
+product("attention_scores", ("Transpose", "x1", {"perm": [0, 2, 1]}), ("MatMul", "x0 y0", {}))
+product("attention_values", multiply)
+
+
+@kind("few_rows", "dense_parameter")
+def dense(x, units):
+    return step_of([("Gemm", "x0 c0 c1", {"transB": 1})], [randn(*x)], [randn(units, x[1]), randn(units)])
+
+
+@kind("dense_argument")
+def dense_argument(x, units):
+    return step_of([("Gemm", "x0 x1 x2", {"transB": 1})], [randn(*x), randn(units, x[1]), randn(units)])
+
+
+def window(kernel, stride, pad, dilation, groups):
+    return {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4, "dilations": [dilation] * 2,
+            "group": groups}
+
+
+@kind(*kinds.CONVOLUTIONS)
+def convolution(x, filters, kernel, stride, pad, dilation, groups):
+    return step_of([("Conv", "x0 c0 c1", window(kernel, stride, pad, dilation, groups))], [randn(*x)],
+                   [randn(filters, x[1] // groups, kernel, kernel), randn(filters)])
+
+
+@kind("transposed_convolution")
+def transposed_convolution(x, filters, kernel, stride, pad, dilation, groups):
+    return step_of([("ConvTranspose", "x0 c0 c1", window(kernel, stride, pad, dilation, groups))], [randn(*x)],
+                   [randn(x[1], filters // groups, kernel, kernel), randn(filters)])
+
+
+if __name__ == "__main__":
+    steps.run(onnx_runtimes.PEER, __doc__)
