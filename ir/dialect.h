@@ -92,7 +92,8 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
 /// A dot by tensor_cores, whose kernel reads both operands as views.
 bool is_on_tensor_cores(mlir::Operation* op);
 /// A contraction that is the root of a kernel: PackedDotOp, PackedConvolutionOp, DepthwiseOp,
-/// WeightsProductOp, WinogradOp, or a dot by tensor_cores.
+/// WeightsProductOp, WinogradOp, or a dot by tensor_cores. A reduce_window that is left for a kernel is one,
+/// too: to fusion it is a depthwise convolution without weights.
 bool is_product(mlir::Operation* op);
 /// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);

@@ -1,5 +1,6 @@
 #include "passes/expand.h"
 
+#include "passes/layout.h"
 #include "passes/sweep.h"
 
 namespace kiln::passes {
@@ -210,6 +211,7 @@ class Expander {
 class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Expand)
+  explicit Expand(const TargetModel& target) : target_(target) {}
   llvm::StringRef getArgument() const override { return "kiln-expand"; }
   llvm::StringRef getDescription() const override {
     return "Rewrite windows, paddings and small products into simpler operations";
@@ -218,10 +220,12 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
     registry.insert<ir::KilnDialect>();
   }
 
-  void runOnOperation() override { for_each_block(getOperation(), expand); }
+  void runOnOperation() override {
+    for_each_block(getOperation(), [&](mlir::Block& block) { expand(block); });
+  }
 
  private:
-  static void expand(mlir::Block& block) {
+  void expand(mlir::Block& block) {
     for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
       mlir::Value value;
       if (auto reduce = llvm::dyn_cast<ir::ReduceOp>(op))
@@ -232,17 +236,21 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
         value = Expander(&op).convolution(convolution);
       else if (auto weights = llvm::dyn_cast<ir::ConvolutionWeightsOp>(op))
         value = Expander(&op).convolution_weights(weights);
-      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op))
+      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op); window && !reduces_lines(window, target_))
         value = Expander(&op).reduce_window(window);
       if (!value) continue;
       op.getResult(0).replaceAllUsesWith(value);
       op.erase();
     }
   }
+
+  const TargetModel& target_;
 };
 
 }  // namespace
 
-std::unique_ptr<mlir::Pass> create_expand_pass() { return std::make_unique<Expand>(); }
+std::unique_ptr<mlir::Pass> create_expand_pass(const TargetModel& target) {
+  return std::make_unique<Expand>(target);
+}
 
 }  // namespace kiln::passes

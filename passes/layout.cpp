@@ -58,6 +58,21 @@ bool is_returned(mlir::Operation* op) {
   return true;
 }
 
+/// Whether windows of the argument `x` give results `op`, perhaps by elementwise operations, and a kernel of
+/// windows along lines suits them. Between others of the function, both arrays could have the channels last.
+bool suits_lines(mlir::Operation* op, mlir::Value x, const ir::Window& w, const TargetModel& target) {
+  constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
+  const mlir::RankedTensorType result = ir::ranked(op->getResult(0));
+  std::int64_t taps = 1;
+  for (const std::int64_t extent : w.kernel) taps *= extent;
+  return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) && taps <= most_taps &&
+         w.stride.back() <= most_stride && llvm::isa<mlir::BlockArgument>(x) &&
+         target.filters_channels_first(result.getShape().back(),
+                                       result.getRank() == 4 ? ir::reach_of(w, 0) + 1 : 1,
+                                       ir::ranked(x).getShape().back(), result.getElementTypeBitWidth()) &&
+         is_returned(op);
+}
+
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Layout)
@@ -156,19 +171,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
                                              type.getElementTypeBitWidth()) &&
            is_returned(op);
   }
-  /// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results, as
-  /// above.
+  /// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results.
   bool filters_planes(ir::ConvolutionOp op) const {
-    constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
-    const mlir::RankedTensorType type = op.getType(), x = ir::ranked(padless(op).x);
-    const auto w = ir::ranked(op.getW()).getShape();
-    return is_depthwise(op) && w.size() <= 4 && llvm::isa<mlir::FloatType>(type.getElementType()) &&
-           mlir::ShapedType::getNumElements(w.drop_front(2)) <= most_taps &&
-           op.getStride().back() <= most_stride && llvm::isa<mlir::BlockArgument>(padless(op).x) &&
-           target_.filters_channels_first(type.getShape().back(),
-                                          w.size() == 4 ? ir::reach_of(ir::window_of(op), 0) + 1 : 1,
-                                          x.getShape().back(), type.getElementTypeBitWidth()) &&
-           is_returned(op);
+    return is_depthwise(op) && suits_lines(op, padless(op).x, ir::window_of(op), target_);
   }
   struct Padless {
     mlir::Value x;
@@ -362,6 +367,13 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   return target.vectorizes_lines(result.getDimSize(1),
                                  has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
                                  is_returned(op), result.getElementTypeBitWidth());
+}
+
+bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target) {
+  // Half precision would round each sum.
+  const bool is_wide = op.getType().getElementTypeBitWidth() >= 32;
+  return (is_wide || op.getKind() == ir::ReduceKind::max) &&
+         suits_lines(op, op.getX(), ir::window_of(op), target);
 }
 
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {

@@ -17,6 +17,9 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
 /// Whether vectors run along lines: the convolution's input is a function argument with the channels first.
 bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target);
 
+/// Whether the target reduces windows along the lines of the argument that is the operation's input.
+bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target);
+
 /// Splits a contraction into the packing of B (kiln.pack) and a contraction with packed B (kiln.packed_dot,
 /// kiln.packed_convolution). A transpose of the last two axes of an operand of a dot becomes an attribute of
 /// the contraction. Convolutions are computed with the channels last, between two transposes

@@ -47,7 +47,7 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
 /// Operations become those that the target has kernels for, in the layouts that suit it.
 void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Fewer kinds of operations; the parts of windows and of small contractions take part in fusion.
-  pm.addPass(create_expand_pass());
+  pm.addPass(create_expand_pass(*options.target));
   // Contractions with the same weights become one: steps of a recurrent cell that a program unrolled.
   pm.addPass(create_merge_products_pass(*options.target));
   // Packs become visible: of parameters, they leave the call.
@@ -181,7 +181,7 @@ void run_simplification(mlir::ModuleOp module, const PipelineOptions& options) {
 void register_passes(const Evaluate& evaluate, const std::function<const TargetModel&()>& target) {
   mlir::registerPass([] { return create_canonicalize_pass(); });
   mlir::registerPass([evaluate] { return create_fold_pass(evaluate); });
-  mlir::registerPass([] { return create_expand_pass(); });
+  mlir::registerPass([target] { return create_expand_pass(target()); });
   mlir::registerPass([] { return create_hoist_pass(); });
   mlir::registerPass([target] { return create_merge_products_pass(target()); });
   mlir::registerPass([target] { return create_layout_pass(target()); });

@@ -24,7 +24,7 @@ class TargetModel {
                                 bool alone, unsigned bits) const = 0;
 
   /// Whether a depthwise convolution between arrays in memory with the channels first is faster with vectors
-  /// along the lines than with the channels last: lines of `line` results, from `lines` lines of `input_line`
+  /// along the lines than with the channels last, and a reduction of windows than tap by tap: lines of `line` results, from `lines` lines of `input_line`
   /// elements at a time.
   virtual bool filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
                                       unsigned bits) const = 0;

@@ -18,8 +18,7 @@ Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target) {
     if (auto dot = llvm::dyn_cast<ir::PackedDotOp>(op)) return launch_dot(fusion, dot, target);
     if (auto conv = llvm::dyn_cast<ir::PackedConvolutionOp>(op))
       return launch_convolution(fusion, conv, target);
-    if (auto depthwise = llvm::dyn_cast<ir::DepthwiseOp>(op))
-      return launch_depthwise_lines(fusion, depthwise, target);
+    if (llvm::isa<ir::DepthwiseOp, ir::ReduceWindowOp>(op)) return launch_plane_windows(fusion, &op, target);
     if (auto weights = llvm::dyn_cast<ir::WeightsProductOp>(op))
       return launch_weights_product(fusion, weights, target);
     if (auto winograd = llvm::dyn_cast<ir::WinogradOp>(op)) return launch_winograd(fusion, winograd, target);

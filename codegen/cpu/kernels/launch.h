@@ -31,7 +31,8 @@ Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
 Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, const CpuTarget& target);
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target);
-Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const CpuTarget& target);
+/// Of a depthwise convolution or a reduce_window.
+Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target);
 Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target);
 
 /// A pack: operand 0 to operand 1.

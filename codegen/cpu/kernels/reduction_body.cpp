@@ -9,8 +9,6 @@ namespace kiln::codegen {
 
 std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
 
-namespace {
-
 mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
   const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
   if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
@@ -18,6 +16,8 @@ mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lane
       mlir::IntegerAttr::get(e.register_type(d), llvm::cast<mlir::IntegerAttr>(value).getValue());
   return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, bits), lanes);
 }
+
+namespace {
 
 /// Prefetches for later loads, once per cache line.
 void prefetch_next(KernelBuilder& e, const Reduction& red, std::size_t i, mlir::Value address,

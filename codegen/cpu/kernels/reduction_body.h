@@ -3,6 +3,9 @@
 
 namespace kiln::codegen {
 
+/// The identity of the reduction's operation (ir::identity_of), in every lane.
+mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes);
+
 /// interleaved64: elements of the operand per element of a level.
 std::int64_t elements_of(int level);
 

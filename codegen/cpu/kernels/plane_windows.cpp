@@ -1,13 +1,15 @@
-// Depthwise convolutions with the channels first: lanes run along the lines of a plane (one channel of one
-// image). The lines that a block of results reads are copied into scratch memory that stays in L1, with their
-// padding, and with the columns of a stride side by side: every tap is then a load of neighbours without a
-// mask. A tile is some lines of the result; each input is loaded once for all of them.
+// Depthwise convolutions and reductions of windows with the channels first: lanes run along the lines of a
+// plane (one channel of one image). The lines that a block of results reads are copied into scratch memory that
+// stays in L1, with their padding, and with the columns of a stride side by side: every tap is then a load of
+// neighbours without a mask. A tile is some lines of the result; each input is loaded once for all of them.
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/kernels/reduction_body.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/tile.h"
 #include "codegen/cpu/tuning.h"
+#include "codegen/math/math.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -36,6 +38,7 @@ struct Axis {
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
   DType dtype;
+  std::optional<ir::ReduceKind> reduces;  // none: multiplies by weights and adds
   int lanes, vectors;  // of a tile
   int tail;            // results in the last tile of a line; 0: it is full
   int copied_tail;     // inputs in the last step of copying a line; 0: it is full
@@ -45,20 +48,20 @@ struct Plan {
   std::int64_t shift;  // of those, the columns before the first tap
   std::int64_t pitch;  // between the parts of a copied line, each of which has every stride-th column
   std::size_t outer_count;
-  int x_operand, w_operand, scratch_operand;
+  int x_operand, w_operand, scratch_operand;  // w_operand: -1 without weights
 
   std::int64_t taps() const { return down.taps * across.taps; }
   std::int64_t line_pitch() const { return across.stride * pitch; }
   /// Of copied elements: f16 and bf16 are converted once.
   DType copied_type() const { return Tile{dtype, 1, 1, lanes}.wide(); }
   /// The weights of a plane stay in registers, beside an input and the sums of six lines.
-  bool keeps_weights(int registers) const { return taps() + 7 <= registers; }
+  bool keeps_weights(int registers) const { return !reduces && taps() + 7 <= registers; }
 
   std::string key() const {
     return fmt::format(
-        "{} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{} "
+        "{} {} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{} "
         "x={} w={} outer={}",
-        name_of(dtype), down.taps, across.taps, down.stride, across.stride, down.dilate, across.dilate,
+        name_of(dtype), reduces ? ir::stringifyReduceKind(*reduces) : "depthwise", down.taps, across.taps, down.stride, across.stride, down.dilate, across.dilate,
         lines.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
         copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch, x_operand,
         w_operand, outer_count);
@@ -73,9 +76,9 @@ class Emitter {
   /// A task is a block of consecutive tiles of a plane.
   void run() {
     const Value x = e.element(e.buffer(args_.buffers, plan_.x_operand), params_["x_offset"], plan_.dtype);
-    const Value weights = e.buffer(args_.buffers, plan_.w_operand);
+    const Value weights = plan_.reduces ? Value() : e.buffer(args_.buffers, plan_.w_operand);
     copied_ = e.buffer(args_.buffers, plan_.scratch_operand);
-    // What is beside the inputs of a line stays zero.
+    // What is beside the inputs of a line stays as it is.
     clear(copied_, e.mul(params_["copied_lines"], e.index(plan_.line_pitch())));
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
@@ -84,7 +87,7 @@ class Emitter {
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Value plane = e.div(task, blocks), channel = e.rem(plane, channels);
       epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), e.coordinates(plane, extents));
-      weights_ = e.element(weights, e.mul(channel, e.index(plan_.taps())), plan_.dtype);
+      if (weights) weights_ = e.element(weights, e.mul(channel, e.index(plan_.taps())), plan_.dtype);
       factors_.clear();
       if (plan_.keeps_weights(e.target.registers()))
         for (std::int64_t t = 0; t < plan_.taps(); ++t) factors_.push_back(factor(t));
@@ -112,10 +115,16 @@ class Emitter {
     return e.splat(e.load_scalar(e.element(weights_, e.index(tap), plan_.dtype), plan_.dtype), plan_.lanes);
   }
 
-  /// Sets `count` elements, whole vectors.
+  /// What a position in the padding contributes.
+  Value padding() {
+    return plan_.reduces ? identity_of(e, *plan_.reduces, plan_.copied_type(), plan_.lanes)
+                         : e.number(plan_.copied_type(), 0, plan_.lanes);
+  }
+
+  /// Sets `count` elements, whole vectors, to the padding.
   void clear(Value first, Value count) {
     e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value i) {
-      e.store(e.number(plan_.copied_type(), 0, plan_.lanes), at(first, i), plan_.copied_type(), plan_.lanes);
+      e.store(padding(), at(first, i), plan_.copied_type(), plan_.lanes);
     });
   }
 
@@ -148,17 +157,18 @@ class Emitter {
     e.loop(e.index(0), whole, e.index(step), [&](Value column) { copy(column, step); });
     if (plan_.copied_tail > 0) copy(whole, plan_.copied_tail);
   }
-  /// The first `count` elements, and zeros: a vector for each column of a stride.
+  /// The first `count` elements, and padding: a vector for each column of a stride.
   Value load(Value first, std::int64_t count) {
     llvm::SmallVector<Value> parts;
     for (std::int64_t i = 0; i < plan_.across.stride; ++i, count -= plan_.lanes) {
       if (count <= 0) {
-        parts.push_back(e.number(plan_.copied_type(), 0, plan_.lanes));
+        parts.push_back(padding());
         continue;
       }
       const Value mask = count < plan_.lanes ? e.mask_below(static_cast<int>(count), plan_.lanes) : Value();
-      parts.push_back(
-          e.load(e.element(first, e.index(i * plan_.lanes), plan_.dtype), plan_.dtype, plan_.lanes, mask));
+      const Value inputs =
+          e.load(e.element(first, e.index(i * plan_.lanes), plan_.dtype), plan_.dtype, plan_.lanes, mask);
+      parts.push_back(mask && plan_.reduces ? e.select(mask, inputs, padding()) : inputs);
     }
     return parts.size() == 1 ? parts[0] : e.join(parts);
   }
@@ -184,11 +194,13 @@ class Emitter {
   /// `mask` is that of the last vector.
   void tile(Value first_line, int lines, Value point, int vectors, Value mask) {
     const Tile sums_of{plan_.dtype, lines, vectors, plan_.lanes};
-    llvm::SmallVector<Value> sums(sums_of.registers(), e.number(plan_.dtype, 0, plan_.lanes));
+    // A reduction starts from the first tap.
+    llvm::SmallVector<Value> sums(sums_of.registers(),
+                                  plan_.reduces ? Value() : e.number(plan_.dtype, 0, plan_.lanes));
     const Value first = at(
         copied_,
         e.add(e.mul(e.sub(first_line, first_line_), e.index(plan_.down.stride * plan_.line_pitch())), point));
-    // In the order of the lines, so that each result adds its taps in order.
+    // In the order of the lines, so that each result takes its taps in order.
     const std::int64_t count = (lines - 1) * plan_.down.stride + plan_.down.reach();
     for (std::int64_t i = 0; i < count; ++i) add_line(sums_of, i, first, sums);
     for (int l = 0; l < lines; ++l)
@@ -198,7 +210,7 @@ class Emitter {
                         v + 1 == vectors ? mask : Value());
   }
 
-  /// Adds the products of input line `i` of a tile.
+  /// Adds the products of input line `i` of a tile, or combines it with the results.
   void add_line(const Tile& tile, std::int64_t i, Value first, llvm::MutableArrayRef<Value> sums) {
     struct Use {
       int line;
@@ -209,6 +221,10 @@ class Emitter {
       for (std::int64_t t = 0; t < plan_.down.taps; ++t)
         if (l * plan_.down.stride + t * plan_.down.dilate == i) uses.push_back({l, t});
     if (uses.empty()) return;
+    const auto result = [&](const Use& use, int v) -> Value& {
+      return sums[static_cast<std::size_t>(use.line * tile.vectors + v)];
+    };
+    llvm::SmallVector<Value> reduced(static_cast<std::size_t>(tile.vectors));  // of the line's taps
     for (std::int64_t t = 0; t < plan_.across.taps; ++t) {
       const std::int64_t column = plan_.shift + t * plan_.across.dilate, stride = plan_.across.stride;
       llvm::SmallVector<Value> inputs;
@@ -217,15 +233,31 @@ class Emitter {
             i * plan_.line_pitch() + column % stride * plan_.pitch + column / stride + v * plan_.lanes;
         inputs.push_back(e.load(at(first, e.index(place)), plan_.copied_type(), plan_.lanes));
       }
+      if (plan_.reduces) {
+        for (auto [so_far, input] : llvm::zip(reduced, inputs)) so_far = combined(so_far, input);
+        continue;
+      }
       for (const Use& use : uses) {
         const std::int64_t number = use.tap * plan_.across.taps + t;
         const Value weight = factors_.empty() ? factor(number) : factors_[static_cast<std::size_t>(number)];
         for (int v = 0; v < tile.vectors; ++v) {
-          Value& sum = sums[static_cast<std::size_t>(use.line * tile.vectors + v)];
+          Value& sum = result(use, v);
           sum = tile.multiply_add(e, inputs[static_cast<std::size_t>(v)], weight, sum);
         }
       }
     }
+    if (!plan_.reduces) return;
+    for (const Use& use : uses)
+      for (int v = 0; v < tile.vectors; ++v) {
+        Value& of_window = result(use, v);
+        of_window = combined(of_window, reduced[static_cast<std::size_t>(v)]);
+      }
+  }
+  /// `x` combined with what was before it, if anything was.
+  Value combined(Value before, Value x) {
+    if (!before) return x;
+    const auto combine = static_cast<ir::Binary>(ir::combiner(*plan_.reduces));
+    return emit_binary(e.b, e.loc, combine, plan_.copied_type(), before, x, e.target.isa);
   }
 
   KernelBuilder& e;
@@ -241,28 +273,43 @@ class Emitter {
 
 }  // namespace
 
-Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const CpuTarget& target) {
-  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
-  if (!w.is_contiguous() || x.strides.back() != 1)
-    fail_internal("a depthwise convolution along lines reads through a window");
+Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target) {
+  auto depthwise = llvm::dyn_cast<ir::DepthwiseOp>(root);
+  auto reduce = llvm::dyn_cast<ir::ReduceWindowOp>(root);
+  const ir::View x = ir::view_of(root->getOperand(0));
   const auto argument = [](const ir::View& v) {
     return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
   };
-  const auto result = ir::ranked(root.getResult()).getShape();
+  Dims kernel;
+  int w_operand = -1;
+  bool fits = x.strides.back() == 1;
+  if (depthwise) {
+    const ir::View w = ir::view_of(depthwise.getW());
+    kernel.append(w.shape.begin() + 2, w.shape.end());
+    w_operand = argument(w);
+    fits = fits && w.is_contiguous();
+  } else {
+    kernel.append(reduce.getKernel().begin(), reduce.getKernel().end());
+  }
+  if (!fits) fail_internal("a kernel of windows along lines reads lines or weights that are not contiguous");
+  const Dims stride(depthwise ? depthwise.getStride() : reduce.getStride()),
+      dilate(depthwise ? depthwise.getDilate() : reduce.getDilate()),
+      pad_low(depthwise ? depthwise.getPadLow() : reduce.getPadLow());
+  const auto result = ir::ranked(root->getResult(0)).getShape();
   const std::size_t rank = result.size();
   const bool has_lines = rank > 3;
-  const auto axis = [&](std::size_t i) {
-    return Axis{w.shape[i + 2], root.getStride()[i], root.getDilate()[i]};
-  };
+  const auto axis = [&](std::size_t i) { return Axis{kernel[i], stride[i], dilate[i]}; };
   // Lines are the epilogue's rows, and planes its outer axes.
   Dims of_planes(rank - 1, 0);
   of_planes[0] = x.shape[1];
   of_planes[1] = 1;
   const Dims extra_strides[] = {of_planes};
-  const Epilogue epilogue(fusion, root, rank - 1, extra_strides, /*fixed_in_rows=*/0);
+  const Epilogue epilogue(fusion, root->getResult(0), rank - 1, extra_strides, /*fixed_in_rows=*/0);
 
-  Plan plan{.dtype = dtype_of_value(root),
-            .lanes = target.lanes(size_of(dtype_of_value(root))),
+  const DType dtype = dtype_of_value(root->getResult(0));
+  Plan plan{.dtype = dtype,
+            .reduces = reduce ? std::optional(reduce.getKind()) : std::nullopt,
+            .lanes = target.lanes(size_of(dtype)),
             .vectors = 1,
             .tail = 0,
             .copied_tail = 0,
@@ -274,11 +321,11 @@ Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const C
             .pitch = 0,
             .outer_count = epilogue.extents().size() - 1,
             .x_operand = argument(x),
-            .w_operand = argument(w),
+            .w_operand = w_operand,
             .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
   const std::int64_t points = result.back(), width = x.shape.back(), height = has_lines ? x.shape[2] : 1,
                      lines = has_lines ? result[2] : 1, planes = result[0] * result[1],
-                     pad_left = root.getPadLow().back();
+                     pad_left = pad_low.back();
   const auto whole = [](std::int64_t n, std::int64_t multiple) {
     return divideCeilSigned(n, multiple) * multiple;
   };
@@ -315,7 +362,7 @@ Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const C
   block = divideCeilSigned(split.tiles, std::max<std::int64_t>(blocks, 1));
 
   Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("depthwise-lines {}{}", plan.key(), epilogue.key()),
+                 fmt::format("plane-windows {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
@@ -331,7 +378,7 @@ Launch launch_depthwise_lines(ir::FusionOp fusion, ir::DepthwiseOp root, const C
                                  {"channel_stride", x.strides[1]},
                                  {"line_stride", has_lines ? x.strides[2] : 0},
                                  {"x_offset", x.offset},
-                                 {"pad_top", has_lines ? root.getPadLow()[0] : 0},
+                                 {"pad_top", has_lines ? pad_low[0] : 0},
                                  {"copied_lines", copied_lines(block)}});
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     AxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
