@@ -1,7 +1,8 @@
 // Depthwise convolutions and reductions of windows with the channels first: lanes run along the lines of a
-// plane (one channel of one image). The lines that a block of results reads are copied into scratch memory that
-// stays in L1, with their padding, and with the columns of a stride side by side: every tap is then a load of
-// neighbours without a mask. A tile is some lines of the result; each input is loaded once for all of them.
+// plane (one channel of one image). The lines that a block of results reads are copied into scratch memory
+// that stays in L1, with their padding, and with the columns of a stride side by side: every tap is then a
+// load of neighbours without a mask. A tile is some lines of the result; each input is loaded once for all of
+// them.
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/reduction_body.h"
@@ -39,10 +40,10 @@ struct Axis {
 struct Plan {
   DType dtype;
   std::optional<ir::ReduceKind> reduces;  // none: multiplies by weights and adds
-  int lanes, vectors;  // of a tile
-  int tail;            // results in the last tile of a line; 0: it is full
-  int copied_tail;     // inputs in the last step of copying a line; 0: it is full
-  TileRows lines;      // of a tile
+  int lanes, vectors;                     // of a tile
+  int tail;                               // results in the last tile of a line; 0: it is full
+  int copied_tail;                        // inputs in the last step of copying a line; 0: it is full
+  TileRows lines;                         // of a tile
   Axis down, across;
   std::int64_t left;   // columns of a copied line before its inputs: the padding, up to whole vectors
   std::int64_t shift;  // of those, the columns before the first tap
@@ -61,8 +62,9 @@ struct Plan {
     return fmt::format(
         "{} {} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{} "
         "x={} w={} outer={}",
-        name_of(dtype), reduces ? ir::stringifyReduceKind(*reduces) : "depthwise", down.taps, across.taps, down.stride, across.stride, down.dilate, across.dilate,
-        lines.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
+        name_of(dtype), reduces ? ir::stringifyReduceKind(*reduces) : "depthwise", down.taps, across.taps,
+        down.stride, across.stride, down.dilate, across.dilate, lines.key(), vectors, lanes,
+        tail > 0 ? fmt::format("+{}", tail) : "",
         copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch, x_operand,
         w_operand, outer_count);
   }
@@ -123,9 +125,8 @@ class Emitter {
 
   /// Sets `count` elements, whole vectors, to the padding.
   void clear(Value first, Value count) {
-    e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value i) {
-      e.store(padding(), at(first, i), plan_.copied_type(), plan_.lanes);
-    });
+    e.loop(e.index(0), count, e.index(plan_.lanes),
+           [&](Value i) { e.store(padding(), at(first, i), plan_.copied_type(), plan_.lanes); });
   }
 
   /// Copies the lines of a plane that the results from the block's first line to `end` read.

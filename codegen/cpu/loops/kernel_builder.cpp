@@ -332,9 +332,13 @@ void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value 
     LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
 }
 
-mlir::Value KernelBuilder::is_line_aligned(Value address) {
+mlir::Value KernelBuilder::number_of_element(Value address, DType d) {
   const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
-  return less(rem(bits, index(tuning::cache_line_bytes)), index(1));
+  return div(bits, index(static_cast<std::int64_t>(size_of(d))));
+}
+
+mlir::Value KernelBuilder::is_line_aligned(Value address) {
+  return less(rem(number_of_element(address, DType::u8), index(tuning::cache_line_bytes)), index(1));
 }
 
 void KernelBuilder::store_nontemporal(Value value, Value address, DType d, int lanes) {

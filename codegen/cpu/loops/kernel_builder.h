@@ -120,6 +120,8 @@ class KernelBuilder {
   /// Memory on the stack, aligned to a cache line, until the kernel returns. It is allocated in the entry
   /// block: once, even if the code is in a loop.
   Value stack(DType d, std::int64_t elements);
+  /// Of all memory, as one array.
+  Value number_of_element(Value address, DType d);
   Value is_line_aligned(Value address);
   /// A non-temporal store: lines are not read into the caches first. The first address of a row is
   /// line-aligned; fence_nontemporal_stores() follows the last, before another thread may read.
