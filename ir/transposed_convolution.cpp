@@ -28,6 +28,11 @@ struct Phase {
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+/// Whether the outputs of each element lie side by side, and those of no others among them.
+bool have_one_tap(const std::vector<SpatialAxis>& axes) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [](const SpatialAxis& a) { return a.dilate == 1 && a.taps == a.stride; });
+}
 /// The number of outputs of a phase; of some the last is beyond the end of the axis.
 std::int64_t steps_of(const SpatialAxis& a) { return ceil_div(a.outputs, a.stride); }
 
@@ -153,46 +158,85 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
   });
 }
 
-/// Whether by_taps() is faster: filters fill only a part of a register, and products with all taps together
-/// fill whole ones. They take memory.
-bool suits_taps(const Shape& g, const Shape& turned) {
-  constexpr std::int64_t most_filters = 4, least_channels = 8, most_products = 1 << 24;
-  const std::int64_t filters = turned[0], taps = Shape(turned.dims().subspan(2)).elements();
-  const std::int64_t elements = times(g[0], Shape(g.dims().subspan(2)).elements());
-  return filters <= most_filters && turned[1] >= least_channels &&
-         times(times(filters, taps), elements) <= most_products;
+std::int64_t places_of(const Shape& images) { return Shape(images.dims().subspan(2)).elements(); }
+
+/// Whether products with all taps at once are faster than a convolution for each phase: where filters fill
+/// only a part of a register, or outputs have one tap each and lines are long. They take memory.
+bool suits_taps(const Shape& g, const Shape& turned, const std::vector<SpatialAxis>& axes) {
+  constexpr std::int64_t most_filters = 8, least_channels = 8, least_line = 16, most_products = 1 << 24;
+  const std::int64_t filters = turned[0];
+  return (filters <= most_filters || (have_one_tap(axes) && g.back() >= least_line)) &&
+         turned[1] >= least_channels &&
+         times(times(filters, places_of(turned)), times(g[0], places_of(g))) <= most_products;
 }
 
-/// Products of all elements of g with all taps are one product of matrices, (F * taps, C) by (C, elements).
-/// An output is the sum of those of its taps, in the order of the turned weight.
+/// The products of all elements of g with all taps, (F, taps..., N, spatial...): a product of matrices,
+/// (F * taps, C) by (C, elements).
+Value products_of_taps(Primitives& p, Value g, Value turned) {
+  const Shape weight = p.shape(turned), data = p.shape(g);
+  Shape channels_last{0}, products{weight[0]};
+  for (int i = 2; i < data.rank(); ++i) {
+    channels_last.push_back(i);
+    products.push_back(weight[at(i)]);
+  }
+  channels_last.push_back(1);
+  const auto matrix = [&](Value v) {
+    const Value last = p.transpose(v, channels_last);
+    return p.reshape(last, {p.shape(last).elements() / weight[1], weight[1]});
+  };
+  products.push_back(data[0]);
+  for (int i = 2; i < data.rank(); ++i) products.push_back(data[at(i)]);
+  return p.reshape(p.dot(matrix(turned), matrix(g), {.transpose_rhs = true}), products);
+}
+
+/// Phases are taps, in reverse.
+Value by_single_taps(Primitives& p, Value g, Value turned, const std::vector<SpatialAxis>& axes) {
+  const Shape data = p.shape(g);
+  const int spatial = static_cast<int>(axes.size());
+  Shape reversed, woven{spatial + 1, 0}, whole{data[0], p.shape(turned)[0]}, before, after;
+  for (int i = 0; i < spatial; ++i) {
+    const SpatialAxis& a = axes[at(i)];
+    reversed.push_back(i + 2);
+    woven.push_back(spatial + 2 + i);
+    woven.push_back(i + 1);
+    whole.push_back(times(a.elements, a.stride));
+    before.push_back(a.low + 1 - a.taps);
+    after.push_back(a.outputs - before.back() - whole.back());
+  }
+  const Value products = products_of_taps(p, g, p.reverse(turned, reversed));
+  return resized(p, p.reshape(p.transpose(products, woven), whole), 0, before, after);
+}
+
+/// An output is the sum of the products of its taps, in the order of the turned weight. The zeros beyond the
+/// ends of g become products, or, where that costs more than a pass over the products, are put among these.
 Value by_taps(Primitives& p, Value g, Value turned, const std::vector<SpatialAxis>& axes) {
+  constexpr std::int64_t channels_of_pass = 15;
   const OutputPhases all(axes);
   const Shape weight = p.shape(turned);
   const int spatial = static_cast<int>(axes.size());
-  const Value wide = all.widened(p, g);
-  const Shape data = p.shape(wide);
-  // Products as (F, taps..., N, spatial...), of which (N, F, taps..., spatial...) is a view.
-  Shape channels_last{0}, computed{weight[0]}, order{spatial + 1, 0}, products{data[0], weight[0]};
+  Value wide = all.widened(p, g);
+  const std::int64_t places = places_of(p.shape(g)), zeros_beyond = places_of(p.shape(wide)) - places;
+  const Shape images = p.shape(wide);
+  Shape computed;
+  if (times(weight[1], zeros_beyond) < times(channels_of_pass, places)) {
+    wide = products_of_taps(p, wide, turned);
+    computed = p.shape(wide);
+  } else {
+    const Value products = products_of_taps(p, g, turned);
+    computed = p.shape(products);
+    Shape planes{computed.elements() / times(images[0], places), images[0]};
+    for (int i = 2; i < images.rank(); ++i) planes.push_back(p.shape(g)[at(i)]);
+    wide = all.widened(p, p.reshape(products, planes));
+  }
+  // (N, F, taps..., spatial...) is a view of them.
+  Shape order{spatial + 1, 0};
   for (int i = 0; i < spatial; ++i) {
-    channels_last.push_back(i + 2);
-    computed.push_back(weight[at(i + 2)]);
+    computed[at(spatial + 2 + i)] = images[at(i + 2)];
     order.push_back(i + 1);
-    products.push_back(weight[at(i + 2)]);
   }
-  channels_last.push_back(1);
-  const std::int64_t rows = computed.elements();
-  computed.push_back(data[0]);
-  for (int i = 0; i < spatial; ++i) {
-    computed.push_back(data[at(i + 2)]);
-    order.push_back(spatial + 2 + i);
-    products.push_back(data[at(i + 2)]);
-  }
-  const Value filters = p.transpose(turned, channels_last), elements = p.transpose(wide, channels_last);
-  const auto matrix = [&](Value v, std::int64_t of) { return p.reshape(v, {of, weight[1]}); };
-  const Value y =
-      p.dot(matrix(filters, rows), matrix(elements, computed.elements() / rows), {.transpose_rhs = true});
-  const Value of_taps = p.transpose(p.reshape(y, computed), order);
-  const Shape part = joined({data[0], weight[0]}, all.outputs());
+  for (int i = 0; i < spatial; ++i) order.push_back(spatial + 2 + i);
+  const Value of_taps = p.transpose(p.reshape(wide, computed), order);
+  const Shape products = p.shape(of_taps), part = joined({products[0], weight[0]}, all.outputs());
   return all.woven(p, {p.dtype(g), part}, [&](const std::vector<Phase>& phases) {
     Shape taps;
     for (const Phase& phase : phases) taps.push_back(phase.taps);
@@ -309,8 +353,9 @@ Value by_convolutions(Primitives& p, Value g, Value weight, const ConvSpec& spec
   const Window& w = spec.window;
   const Value turned = turned_weight(p, weight, spec.groups);
   if (w.stride != ones(w.stride.rank())) {
-    if (spec.groups == 1 && w.stride.elements() <= most_phases && suits_taps(p.shape(g), p.shape(turned)))
-      return by_taps(p, g, turned, axes);
+    if (spec.groups == 1 && w.stride.elements() <= most_phases &&
+        suits_taps(p.shape(g), p.shape(turned), axes))
+      return have_one_tap(axes) ? by_single_taps(p, g, turned, axes) : by_taps(p, g, turned, axes);
     if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
     if (w.dilate == ones(w.dilate.rank())) return at_once(p, g, turned, spec.groups, axes);
   }
