@@ -27,9 +27,11 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
   };
-  // Two panels where one has too few accumulators per load. Where rows are too few to hide the latency of
-  // FMAs, as many panels as that takes.
+  // Two panels where one has too few accumulators per load; of one register, five, which one more would not fit
+  // (CpuTargetModel::panel_width). Where rows are too few to hide the latency of FMAs, as many panels as that
+  // takes.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
+  if (vectors == 1 && panels == 5 && sums(5) >= tuning::least_accumulators) joined = 5;
   for (int more = joined + 1; more <= tuning::least_accumulators && sums(joined) < tuning::least_accumulators;
        ++more)
     if (panels % more == 0 && most(more) >= m * row_groups) joined = more;
