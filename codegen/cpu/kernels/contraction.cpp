@@ -341,8 +341,17 @@ class Emitter {
             : row_tile.lhs;
     const Value rhs = plan_.packer ? panels_ : e.element(panels_, rhs_offset_, tile_.dtype);
     llvm::SmallVector<Value> panels{rhs};
-    while (static_cast<int>(panels.size()) < plan_.size.panels)
-      panels.push_back(e.element(panels.back(), panel_stride_, tile_.dtype));
+    while (static_cast<int>(panels.size()) < plan_.size.panels) {
+      const Value next = e.element(panels.back(), panel_stride_, tile_.dtype);
+      if (!plan_.lacks_panels) {
+        panels.push_back(next);
+        continue;
+      }
+      // Columns that are not there are computed from those of the last panel, and not stored.
+      const Value column =
+          e.add(first_column_, e.index(static_cast<std::int64_t>(panels.size()) * plan_.panel));
+      panels.push_back(e.select(e.less(column, params_["columns"]), next, panels.back()));
+    }
     const auto slice =
         plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, rhs, from, to)) : std::nullopt;
     Tile::Carried carried;
@@ -553,7 +562,7 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
                                  {"column_blocks", sizes.column_blocks},
                                  {"product_row_tiles", sizes.product_row_tiles},
                                  {"product_row_blocks", sizes.row_blocks_of_product()},
-                                 {"column_tiles_of_group", p.panels / plan.size.panels},
+                                 {"column_tiles_of_group", llvm::divideCeilSigned(p.panels, plan.size.panels)},
                                  {"lhs_offset", p.lhs.offset},
                                  {"lhs_group_stride", p.lhs_group},
                                  {"lhs_k_stride", p.k_stride},

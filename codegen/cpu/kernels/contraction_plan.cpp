@@ -14,12 +14,13 @@ namespace {
 using llvm::divideCeilSigned;
 
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
-/// groups of `m` rows each; `whole`: a tile has only whole row groups.
+/// groups of `m` rows each; `whole`: a tile has only whole row groups; `may_lack_panels`: the last tile need
+/// not have all of its panels.
 struct LargestTile {
   int row_groups, rows_per_group, panels;
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
-                         int vectors, bool whole, const CpuTarget& target) {
+                         int vectors, bool whole, bool may_lack_panels, const CpuTarget& target) {
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
     return std::min(Tile::most_rows(target, joined * vectors),
                     Tile::rows_without_conflicts(row_bytes, limit));
@@ -34,7 +35,8 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   if (vectors == 1 && panels == 5 && sums(5) >= tuning::least_accumulators) joined = 5;
   for (int more = joined + 1; more <= tuning::least_accumulators && sums(joined) < tuning::least_accumulators;
        ++more)
-    if (panels % more == 0 && most(more) >= m * row_groups) joined = more;
+    if ((panels % more == 0 || (may_lack_panels && panels >= 8 * more)) && most(more) >= m * row_groups)
+      joined = more;
   // A few short row groups make one tile, even with conflicts: tiles of half the height would load packed B
   // twice as often.
   if (const int rows = most(joined, tuning::most_conflicting_rows);
@@ -154,6 +156,7 @@ std::string ContractionPlan::key() const {
       name_of(tile.dtype), generic ? "any/" : "", size.row_groups.key(), size.rows_per_group, size.panels,
       vectors_per_panel, tile.lanes,
       any_columns       ? "/any"
+      : lacks_panels    ? fmt::format("-{}", last_columns)
       : !is_ragged()    ? ""
       : one_column_tile ? fmt::format("={}", last_columns)
                         : fmt::format("+{}", last_columns),
@@ -216,7 +219,7 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       generic ? generic_tile(p.panels, vectors_per_panel, target)
               : largest_tile(rows, row_groups,
                              (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
-                             p.panels, vectors_per_panel, pools, target);
+                             p.panels, vectors_per_panel, pools, !p.unpacked && p.groups == 1, target);
   const bool collapses = !generic && !pools && collapses_outer(sizes, largest, vectors_per_panel);
   if (collapses) {
     sizes.epilogue_rows = sizes.extents.back();
@@ -233,7 +236,8 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   sizes.larger_tiles = split.larger;
   sizes.row_tiles =
       mlir::ShapedType::getNumElements(llvm::ArrayRef(sizes.extents).drop_back()) * sizes.tiles_of_axis;
-  sizes.column_tiles = p.groups * p.panels / size.panels;
+  const std::int64_t column_tiles = divideCeilSigned(p.panels, size.panels);  // of a group
+  sizes.column_tiles = p.groups * column_tiles;
 
   const Tile tile{dtype, size.rows(), vectors_per_panel * size.panels, lanes};
   // Masks of narrower elements would be branches.
@@ -244,9 +248,10 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
       .tile = tile,
       .size = size,
       .last_columns = any_columns ? tile.width()
-                                  : static_cast<int>(p.columns - (p.panels / size.panels - 1) * tile.width()),
+                                  : static_cast<int>(p.columns - (column_tiles - 1) * tile.width()),
       .one_column_tile = !any_columns && p.panels == size.panels,
       .any_columns = any_columns,
+      .lacks_panels = p.panels % size.panels != 0,
       .vectors_per_panel = vectors_per_panel,
       .panel = p.panel,
       .even_rows = even_rows,

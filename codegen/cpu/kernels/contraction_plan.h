@@ -21,6 +21,7 @@ struct ContractionPlan {
   int last_columns;       // of the last tile of a group of columns
   bool one_column_tile;   // the last tile of columns is the first
   bool any_columns;       // columns that the last tile lacks are found at run time
+  bool lacks_panels;      // the last tile lacks whole panels, too
   int vectors_per_panel;  // registers
   std::int64_t panel;     // columns
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
