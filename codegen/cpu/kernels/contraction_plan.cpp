@@ -271,7 +271,7 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
                       rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
                                                                             : choices::l2_rhs_bytes(machine)),
       .prefetch_lhs = !generic && row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
-                      p.lhs_elements * element_bytes > choices::private_cache_bytes(machine),
+                      choices::prefetches_stream(machine, p.lhs_elements * element_bytes),
       .prefetch_epilogue = !generic && epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
                            size.rows_per_group == 1 && !collapses &&
                            all_rows * p.columns * element_bytes > choices::private_cache_bytes(machine),
