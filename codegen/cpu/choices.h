@@ -27,6 +27,9 @@ inline std::int64_t row_block_bytes(const Machine& m) {
 /// A longer operand leaves L1 before the next result of a reduction reads it again: the other half is for
 /// what the results do not share. Results of a tile read it together.
 inline std::int64_t shared_row_bytes(const Machine& m) { return m.l1.bytes / 2; }
+/// A result that the row after it is computed from stays in L2, beside what streams through it. Shorter parts
+/// of rows, which stay in L1, are up to a third slower: where each ends, a prefetcher has to begin anew.
+inline std::int64_t previous_row_bytes(const Machine& m) { return m.l2.bytes / 4; }
 
 // Streams.
 

@@ -2,7 +2,9 @@
 // kiln.cumulative.
 //
 // Rows are all positions along the axis. Each is combined with the result of the row before, in the order of
-// memory: short rows keep that in registers, long ones read it from the result, which is still in L1.
+// memory: short rows keep that in registers, long ones read it from the result, which is still in a near
+// cache.
+#include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/scalar_expr.h"
@@ -15,7 +17,7 @@ namespace {
 
 using Value = mlir::Value;
 
-constexpr ParamNames names{"rows", "row_length"};
+constexpr ParamNames names{"rows", "row_length", "strip_length"};
 using Params = KernelParams<names>;
 
 /// Everything that the code depends on: equal plans, equal code.
@@ -26,10 +28,8 @@ struct Plan {
   int registers;      // of a short row, whose last one may be masked; 0: rows are long
   bool divides_rows;  // tasks are parts of rows, else arrays of rows
 
-  /// Registers of a row that stay in registers, and in a step of a loop over a long row.
-  static constexpr int most_registers = 8, step_registers = 4;
-  /// Of a row: the next one's results are computed from these, in L1.
-  static constexpr std::int64_t strip_bytes = 4096;
+  /// In a step of the loop over a long row.
+  static constexpr int step_registers = 4;
 
   std::string key() const {
     return fmt::format("{} {} lanes={} registers={}{}", ir::stringifyReduceKind(kind).str(), name_of(dtype),
@@ -45,13 +45,14 @@ class Emitter {
   void run() {
     rows_ = params_["rows"];
     length_ = params_["row_length"];
-    from_ = e.buffer(args_.buffers, 0);
-    to_ = e.buffer(args_.buffers, 1);
+    const Value from = e.buffer(args_.buffers, 0), to = e.buffer(args_.buffers, 1);
+    from_ = from;
+    to_ = to;
     if (plan_.divides_rows) return long_rows(args_.begin, args_.end);
     e.loop(args_.begin, args_.end, e.index(1), [&](Value number) {
       const Value first = e.mul(number, e.mul(rows_, length_));
-      from_ = at(e.buffer(args_.buffers, 0), first);
-      to_ = at(e.buffer(args_.buffers, 1), first);
+      from_ = at(from, first);
+      to_ = at(to, first);
       plan_.registers > 0 ? short_rows() : long_rows(e.index(0), length_);
     });
   }
@@ -85,10 +86,10 @@ class Emitter {
            [&](Value number, mlir::ValueRange before) { return row(e.mul(number, length_), before); });
   }
 
-  /// Columns [begin, end). All columns are one stream, if the row before has not left L1 meanwhile; parts of
-  /// rows are strips.
+  /// Columns [begin, end). All columns are one stream, if the row before is still in a near cache then; parts
+  /// of rows are strips.
   void long_rows(Value begin, Value end) {
-    const Value strip = e.index(Plan::strip_bytes / static_cast<std::int64_t>(size_of(plan_.dtype)));
+    const Value strip = params_["strip_length"];
     const Value is_stream =
         mlir::arith::AndIOp::create(e.b, e.loc, e.less(e.sub(length_, strip), e.index(1)),
                                     e.less(e.sub(length_, e.sub(end, begin)), e.index(1)));
@@ -164,9 +165,11 @@ Launch launch_cumulative(ir::CumulativeOp op, const CpuTarget& target) {
                   .lanes = lanes,
                   .registers = is_long ? 0 : static_cast<int>(registers),
                   .divides_rows = is_long && arrays == 1};
+  const std::int64_t strip =
+      choices::previous_row_bytes(*target.machine) / static_cast<std::int64_t>(size_of(dtype));
   Launch launch{{name_of_location(op.getLoc()), fmt::format("cumulative {}", plan.key()), op.getLoc(), {}},
                 {}};
-  Params::append(launch.params, {{"rows", rows}, {"row_length", length}});
+  Params::append(launch.params, {{"rows", rows}, {"row_length", length}, {"strip_length", strip}});
   launch.extent = arrays * rows * length == 0 ? 0 : (plan.divides_rows ? length : arrays);
   launch.grain =
       grain_for(launch.extent, rows * (plan.divides_rows ? 1 : length), plan.divides_rows ? 64 : 1);
