@@ -1,8 +1,8 @@
 // Depthwise convolutions and reductions of windows with the channels first: lanes run along the lines of a
 // plane (one channel of one image). The lines that a block of results reads are copied into scratch memory
 // that stays in L1, with their padding, and with the columns of a stride side by side: every tap is then a
-// load of neighbours without a mask. A tile is some lines of the result; each input is loaded once for all of
-// them.
+// load of neighbours without a mask. Short lines are not copied: their inputs are one or two registers, from
+// which taps select lanes. A tile is some lines of the result; each input is loaded once for all of them.
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/kernels/reduction_body.h"
@@ -36,6 +36,11 @@ struct Axis {
   std::int64_t reach() const { return (taps - 1) * dilate + 1; }
 };
 
+/// A plane of short lines, which one tile reads without copying them.
+struct SmallPlane {
+  std::int64_t height, width, pad_top, pad_left;
+};
+
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct Plan {
   DType dtype;
@@ -48,6 +53,7 @@ struct Plan {
   std::int64_t left;   // columns of a copied line before its inputs: the padding, up to whole vectors
   std::int64_t shift;  // of those, the columns before the first tap
   std::int64_t pitch;  // between the parts of a copied line, each of which has every stride-th column
+  std::optional<SmallPlane> plane;  // none: lines are copied
   std::size_t outer_count;
   int x_operand, w_operand, scratch_operand;  // w_operand: -1 without weights
 
@@ -60,13 +66,16 @@ struct Plan {
 
   std::string key() const {
     return fmt::format(
-        "{} {} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{} "
+        "{} {} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{}{} "
         "x={} w={} outer={}",
         name_of(dtype), reduces ? ir::stringifyReduceKind(*reduces) : "depthwise", down.taps, across.taps,
         down.stride, across.stride, down.dilate, across.dilate, lines.key(), vectors, lanes,
         tail > 0 ? fmt::format("+{}", tail) : "",
-        copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch, x_operand,
-        w_operand, outer_count);
+        copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch,
+        plane ? fmt::format(" plane={}x{} from={},{}", plane->height, plane->width, -plane->pad_top,
+                            -plane->pad_left)
+              : "",
+        x_operand, w_operand, outer_count);
   }
 };
 
@@ -79,9 +88,11 @@ class Emitter {
   void run() {
     const Value x = e.element(e.buffer(args_.buffers, plan_.x_operand), params_["x_offset"], plan_.dtype);
     const Value weights = plan_.reduces ? Value() : e.buffer(args_.buffers, plan_.w_operand);
-    copied_ = e.buffer(args_.buffers, plan_.scratch_operand);
-    // What is beside the inputs of a line stays as it is.
-    clear(copied_, e.mul(params_["copied_lines"], e.index(plan_.line_pitch())));
+    if (!plan_.plane) {
+      copied_ = e.buffer(args_.buffers, plan_.scratch_operand);
+      // What is beside the inputs of a line stays as it is.
+      clear(copied_, e.mul(params_["copied_lines"], e.index(plan_.line_pitch())));
+    }
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
       extents.push_back(params_.group<AxisParams>(i)["extent"]);
@@ -96,11 +107,11 @@ class Emitter {
       const Value from = e.mul(e.rem(task, blocks), params_["block_tiles"]),
                   to = e.min(e.add(from, params_["block_tiles"]), params_["tiles"]);
       first_line_ = first_line_of(from);
-      copy_lines(e.element(x,
-                           e.add(e.mul(e.div(plane, channels), params_["image_stride"]),
-                                 e.mul(channel, params_["channel_stride"])),
-                           plan_.dtype),
-                 first_line_of(to));
+      plane_ = e.element(x,
+                         e.add(e.mul(e.div(plane, channels), params_["image_stride"]),
+                               e.mul(channel, params_["channel_stride"])),
+                         plan_.dtype);
+      if (!plan_.plane) copy_lines(first_line_of(to));
       e.loop(from, to, e.index(1), [&](Value tile) {
         plan_.lines.emit(e, tile, params_["larger_tiles"],
                          [&](Value line, int lines) { tiles(line, lines); });
@@ -130,20 +141,23 @@ class Emitter {
   }
 
   /// Copies the lines of a plane that the results from the block's first line to `end` read.
-  void copy_lines(Value plane, Value end) {
-    const Value step = e.index(plan_.down.stride), height = params_["in_height"],
+  void copy_lines(Value end) {
+    const Value step = e.index(plan_.down.stride),
                 before = e.sub(e.mul(first_line_, step), params_["pad_top"]),
                 count = e.add(e.mul(e.sub(e.sub(end, first_line_), e.index(1)), step),
                               e.index(plan_.down.reach()));
     e.loop(e.index(0), count, e.index(1), [&](Value i) {
       const Value line = e.add(before, i), to = at(copied_, e.mul(i, e.index(plan_.line_pitch())));
-      const Value inside = mlir::arith::CmpIOp::create(  // negative indices are large unsigned numbers
-          e.b, e.loc, mlir::arith::CmpIPredicate::ult, line, height);
       e.when(
-          inside, [&] { copy_line(e.element(plane, e.mul(line, params_["line_stride"]), plan_.dtype), to); },
+          is_inside(line), [&] { copy_line(address_of(line), to); },
           [&] { clear(to, e.index(plan_.line_pitch())); });
     });
   }
+  Value is_inside(Value line) {  // negative indices are large unsigned numbers
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult, line,
+                                       params_["in_height"]);
+  }
+  Value address_of(Value line) { return e.element(plane_, e.mul(line, params_["line_stride"]), plan_.dtype); }
 
   void copy_line(Value from, Value to) {
     const std::int64_t stride = plan_.across.stride, step = stride * plan_.lanes;
@@ -198,12 +212,15 @@ class Emitter {
     // A reduction starts from the first tap.
     llvm::SmallVector<Value> sums(sums_of.registers(),
                                   plan_.reduces ? Value() : e.number(plan_.dtype, 0, plan_.lanes));
-    const Value first = at(
-        copied_,
-        e.add(e.mul(e.sub(first_line, first_line_), e.index(plan_.down.stride * plan_.line_pitch())), point));
+    Value first;
+    if (!plan_.plane)
+      first = at(copied_,
+                 e.add(e.mul(e.sub(first_line, first_line_), e.index(plan_.down.stride * plan_.line_pitch())),
+                       point));
     // In the order of the lines, so that each result takes its taps in order.
     const std::int64_t count = (lines - 1) * plan_.down.stride + plan_.down.reach();
-    for (std::int64_t i = 0; i < count; ++i) add_line(sums_of, i, first, sums);
+    for (std::int64_t i = 0; i < count; ++i)
+      add_line(sums_of, i, sums, plan_.plane ? inputs_of(i) : copied_inputs(i, first));
     for (int l = 0; l < lines; ++l)
       for (int v = 0; v < vectors; ++v)
         epilogue_.store(e, sums_of.value(e, sums[static_cast<std::size_t>(l * vectors + v)]),
@@ -211,8 +228,64 @@ class Emitter {
                         v + 1 == vectors ? mask : Value());
   }
 
+  /// The inputs of a register of results at a tap of a line.
+  using Inputs = std::function<Value(std::int64_t tap, int v)>;
+
+  /// Of copied line `i` of a tile, whose first one begins at `first`.
+  Inputs copied_inputs(std::int64_t i, Value first) {
+    return [=, this](std::int64_t tap, int v) {
+      const std::int64_t column = plan_.shift + tap * plan_.across.dilate, stride = plan_.across.stride,
+                         place = i * plan_.line_pitch() + column % stride * plan_.pitch + column / stride +
+                                 v * plan_.lanes;
+      return e.load(at(first, e.index(place)), plan_.copied_type(), plan_.lanes);
+    };
+  }
+
+  /// Of line `i` of a plane that is not copied: masked loads of neighbours, or lanes of the line's registers.
+  Inputs inputs_of(std::int64_t i) {
+    const std::int64_t line = i - plan_.plane->pad_top;
+    if (line < 0 || line >= plan_.plane->height)
+      return [none = padding()](std::int64_t, int) { return none; };
+    const auto load = [this, from = address_of(e.index(line))](std::int64_t column,
+                                                               llvm::ArrayRef<bool> lanes) {
+      const bool all = llvm::all_of(lanes, [](bool is_column) { return is_column; });
+      const Value mask = all ? Value() : e.mask_of(lanes),
+                  inputs =
+                      e.load(e.element(from, e.index(column), plan_.dtype), plan_.dtype, plan_.lanes, mask);
+      return mask && plan_.reduces ? e.select(mask, inputs, padding()) : inputs;
+    };
+    const auto columns_from = [this](std::int64_t first, std::int64_t step) {
+      llvm::SmallVector<bool> are_columns;
+      for (std::int64_t lane = 0; lane < plan_.lanes; ++lane)
+        are_columns.push_back(first + lane * step >= 0 && first + lane * step < plan_.plane->width);
+      return are_columns;
+    };
+    const std::int64_t stride = plan_.across.stride;
+    if (stride == 1)
+      return [=, this](std::int64_t tap, int) {
+        const std::int64_t column = tap * plan_.across.dilate - plan_.plane->pad_left;
+        return load(column, columns_from(column, 1));
+      };
+    llvm::SmallVector<Value, 2> parts;
+    for (std::int64_t column = 0; column < plan_.plane->width; column += plan_.lanes)
+      parts.push_back(load(column, columns_from(column, 1)));
+    return [=, this](std::int64_t tap, int) {
+      const std::int64_t column = tap * plan_.across.dilate - plan_.plane->pad_left;
+      const auto are_columns = columns_from(column, stride);
+      const bool is_one = parts.size() == 1;
+      llvm::SmallVector<std::int32_t> lanes;
+      for (auto [lane, is_column] : llvm::enumerate(are_columns))
+        lanes.push_back(is_column
+                            ? static_cast<std::int32_t>(column + static_cast<std::int64_t>(lane) * stride)
+                        : is_one ? plan_.lanes
+                                 : 0);
+      const Value selected = e.shuffle(parts[0], is_one ? padding() : parts[1], lanes);
+      return is_one ? selected : e.select(e.mask_of(are_columns), selected, padding());
+    };
+  }
+
   /// Adds the products of input line `i` of a tile, or combines it with the results.
-  void add_line(const Tile& tile, std::int64_t i, Value first, llvm::MutableArrayRef<Value> sums) {
+  void add_line(const Tile& tile, std::int64_t i, llvm::MutableArrayRef<Value> sums, const Inputs& input) {
     struct Use {
       int line;
       std::int64_t tap;
@@ -227,13 +300,8 @@ class Emitter {
     };
     llvm::SmallVector<Value> reduced(static_cast<std::size_t>(tile.vectors));  // of the line's taps
     for (std::int64_t t = 0; t < plan_.across.taps; ++t) {
-      const std::int64_t column = plan_.shift + t * plan_.across.dilate, stride = plan_.across.stride;
       llvm::SmallVector<Value> inputs;
-      for (int v = 0; v < tile.vectors; ++v) {
-        const std::int64_t place =
-            i * plan_.line_pitch() + column % stride * plan_.pitch + column / stride + v * plan_.lanes;
-        inputs.push_back(e.load(at(first, e.index(place)), plan_.copied_type(), plan_.lanes));
-      }
+      for (int v = 0; v < tile.vectors; ++v) inputs.push_back(input(t, v));
       if (plan_.reduces) {
         for (auto [so_far, input] : llvm::zip(reduced, inputs)) so_far = combined(so_far, input);
         continue;
@@ -268,7 +336,7 @@ class Emitter {
   const Params params_;
   Value copied_;
   // Of the task.
-  Value first_line_, weights_;
+  Value plane_, first_line_, weights_;
   llvm::SmallVector<Value> factors_;  // of all taps, if they stay in registers
 };
 
@@ -320,6 +388,7 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
             .left = 0,
             .shift = 0,
             .pitch = 0,
+            .plane = {},
             .outer_count = epilogue.extents().size() - 1,
             .x_operand = argument(x),
             .w_operand = w_operand,
@@ -336,19 +405,29 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   const bool keeps_weights = plan.keeps_weights(target.registers());
   plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
   const std::int64_t sums = target.registers() - plan.vectors - (keeps_weights ? plan.taps() : 1);
-  const TileSplit split(lines, static_cast<int>(std::clamp<std::int64_t>(
-                                   std::min(sums, most_multiply_adds / plan.taps()) / plan.vectors, 1,
-                                   tuning::least_accumulators)));
+  // Lines that are not copied: loads of a stride of 1 are masked; of others, lanes are selected from a
+  // register, or from two, which AVX2 has no instruction for. A result is complete before most of the lines
+  // are read, so that registers do not limit the tile.
+  constexpr std::int64_t most_of_plane = 400;
+  const bool is_small = lines > 0 && lines * plan.taps() <= most_of_plane && points <= plan.lanes &&
+                        (plan.across.stride == 1 || width <= (target.registers() > 16 ? 2 : 1) * plan.lanes);
+  const std::int64_t most_lines = std::clamp<std::int64_t>(
+      std::min(sums, most_multiply_adds / plan.taps()) / plan.vectors, 1, tuning::least_accumulators);
+  const TileSplit split(lines, static_cast<int>(is_small ? lines : most_lines));
   plan.lines = split.rows;
   plan.tail = static_cast<int>(points % (plan.vectors * plan.lanes));
-  const std::int64_t step = plan.across.stride * plan.lanes;
-  plan.copied_tail = static_cast<int>(width % step);
-  plan.left = whole(pad_left, step);
-  plan.shift = plan.left - pad_left;
-  plan.pitch =
-      whole(std::max((plan.left + whole(width, step)) / plan.across.stride,
-                     whole(points, plan.lanes) + (plan.shift + plan.across.reach() - 1) / plan.across.stride),
-            plan.lanes);
+  if (is_small) {
+    plan.plane = {height, width, has_lines ? pad_low[0] : 0, pad_left};
+  } else {
+    const std::int64_t step = plan.across.stride * plan.lanes;
+    plan.copied_tail = static_cast<int>(width % step);
+    plan.left = whole(pad_left, step);
+    plan.shift = plan.left - pad_left;
+    plan.pitch = whole(
+        std::max((plan.left + whole(width, step)) / plan.across.stride,
+                 whole(points, plan.lanes) + (plan.shift + plan.across.reach() - 1) / plan.across.stride),
+        plan.lanes);
+  }
 
   // Tiles of a block: as many as leave half of L1 to what streams through it.
   const auto copied_lines = [&](std::int64_t tiles) {
@@ -384,7 +463,7 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     AxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
   epilogue.append_params(launch.params);
-  launch.scratch_bytes = copied_lines(block) * line_bytes;
+  if (!is_small) launch.scratch_bytes = copied_lines(block) * line_bytes;
   launch.extent = points == 0 ? 0 : planes * blocks;
   launch.grain =
       grain_for(launch.extent, block * split.rows.most * registers * Tile::cost_of_register(plan.taps()));

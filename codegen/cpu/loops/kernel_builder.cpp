@@ -146,9 +146,12 @@ llvm::SmallVector<mlir::Value> KernelBuilder::masks_below(Value count, int lanes
 mlir::Value KernelBuilder::mask_below(int count, int lanes) {
   llvm::SmallVector<bool> set(static_cast<std::size_t>(lanes), false);
   std::fill_n(set.begin(), count, true);
-  return arith::ConstantOp::create(
-      b, loc,
-      mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, b.getI1Type()), llvm::ArrayRef(set)));
+  return mask_of(set);
+}
+
+mlir::Value KernelBuilder::mask_of(llvm::ArrayRef<bool> lanes) {
+  const auto type = mlir::VectorType::get({static_cast<std::int64_t>(lanes.size())}, b.getI1Type());
+  return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, lanes));
 }
 
 mlir::Value KernelBuilder::number(DType d, double v, int lanes) {

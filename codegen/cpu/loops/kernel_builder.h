@@ -90,6 +90,7 @@ class KernelBuilder {
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);
+  Value mask_of(llvm::ArrayRef<bool> lanes);
   /// mask_below() of each of `parts` registers, one after the other, of 64 lanes in all; `count` is below 64.
   llvm::SmallVector<Value> masks_below(Value count, int lanes, int parts);
   Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
