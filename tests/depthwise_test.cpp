@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 using namespace kiln;
 
@@ -74,6 +75,10 @@ Layer any_layer() {
       // Strides and distances that share columns, or none.
       Layer{1, 24, {15, 29}, {3, 3}, {2, 2}, {}, {1, 1}}, Layer{1, 9, {11, 26}, {3, 3}, {1, 3}, {}, {2, 2}},
       Layer{1, 17, {14, 25}, {3, 5}, {}, {2, 2}, {2, 4}}, Layer{1, 8, {9, 31}, {2, 4}, {1, 2}, {1, 3}},
+      // Planes that a tile reads as they lie: lines of a register, of two, of lanes far apart.
+      Layer{2, 20, {14, 14}, {3, 3}, {2, 2}, {}, {1, 1}}, Layer{1, 6, {13, 32}, {3, 3}, {2, 2}, {}, {1, 1}},
+      Layer{1, 5, {9, 22}, {5, 5}, {2, 2}, {}, {2, 2}}, Layer{1, 7, {16, 16}, {5, 5}, {}, {}, {2, 2}},
+      Layer{1, 3, {12, 30}, {3, 3}, {1, 3}, {2, 2}, {2, 2}}, Layer{1, 4, {3, 12}, {3, 3}, {}, {}, {4, 3}},
       // Few results in a row, and many.
       Layer{3, 40, {7, 7}, {7, 7}}, Layer{1, 72, {5, 4}, {3, 3}}, Layer{1, 12, {1, 113}, {1, 3}},
       // Windows of one tap, of long rows, of more than one chain.
@@ -114,6 +119,23 @@ TEST_CASE("depthwise sums are those of their definition", "[depthwise]") {
   else
     CHECK(same_bits(
         y, nd::array(sums(layer, x.to_vector<float>(), w.to_vector<float>()), y.shape()).astype(dtype)));
+}
+
+TEST_CASE("a tap in the padding multiplies zero, of an infinite weight too", "[depthwise]") {
+  const std::int64_t width = GENERATE(6, 14, 40);
+  const Layer layer{1, 3, {8, width}, {3, 3}, {2, 2}, {}, {1, 1}};
+  std::vector<float> weights(27, 1);
+  weights[0] = std::numeric_limits<float>::infinity();  // of the upper left corner of the first channel
+  const Tensor x = random::uniform(1, 2, {1, 3, 8, width}), w = nd::array(weights, {3, 1, 3, 3});
+  const Tensor y = everywhere(
+      [&](F& f, const Tensors& in) { return Tensors{f.Convolution(in[0], in[1], options(layer))}; },
+      {x, w})[0];
+  const std::vector<float> values = y.to_vector<float>();
+  const std::int64_t points = width / 2;
+  for (std::int64_t i = 0; i < 3 * 4 * points; ++i) {
+    const bool on_border = i < points || i % points == 0;
+    CHECK(std::isnan(values[static_cast<std::size_t>(i)]) == (i < 4 * points && on_border));
+  }
 }
 
 TEST_CASE("depthwise kernels leave what lies beside their channels", "[depthwise]") {
