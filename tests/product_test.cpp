@@ -287,10 +287,12 @@ TEST_CASE("an operand of several products") {
 
 TEST_CASE("products with a parameter") {
   // With whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart; few rows,
-  // whose tiles are several panels wide, of which the last is ragged.
+  // whose tiles are several panels wide, of which the last is ragged, or lacks panels; five panels in a tile.
   const auto size =
       GENERATE(Size{1, 700, 40}, Size{15, 64, 96}, Size{29, 520, 33}, Size{49, 2048, 70}, Size{50, 1024, 40},
-               Size{300, 256, 20}, Size{1, 520, 250}, Size{1, 64, 144}, Size{2, 600, 90}, Size{3, 40, 125});
+               Size{300, 256, 20}, Size{1, 520, 250}, Size{1, 64, 144}, Size{2, 600, 90}, Size{3, 40, 125},
+               Size{1, 70, 1170}, Size{3, 40, 600}, Size{1, 530, 600}, Size{2, 9, 2333}, Size{61, 300, 80},
+               Size{33, 600, 75}, Size{40, 33, 40}, Size{4, 20, 36});
   CAPTURE(size.m, size.k, size.n);
   nn::Dense dense(size.n, {.use_bias = false, .in_units = size.k});
   dense.initialize(init::Uniform(1));
@@ -342,7 +344,8 @@ TEST_CASE("convolutions") {
   };
   // Short rows share tiles, and one may be left; 2 KiB and 4 KiB between pixels.
   const auto c = GENERATE(Case{512, 15, 15, 20, 3, 2}, Case{512, 9, 13, 33, 3, 2}, Case{20, 7, 40, 70, 3, 1},
-                          Case{1024, 5, 5, 18, 3, 1}, Case{33, 11, 31, 16, 5, 1}, Case{40, 9, 9, 40, 1, 2});
+                          Case{1024, 5, 5, 18, 3, 1}, Case{33, 11, 31, 16, 5, 1}, Case{40, 9, 9, 40, 1, 2},
+                          Case{40, 9, 14, 80, 3, 2}, Case{60, 8, 8, 73, 3, 1});
   CAPTURE(c.channels, c.height, c.width, c.columns, c.kernel, c.stride);
   const Tensor x = random::uniform(-1, 1, {1, c.channels, c.height, c.width}),
                w = random::uniform(-1, 1, {c.columns, c.channels, c.kernel, c.kernel});
