@@ -10,21 +10,16 @@ namespace kiln::codegen {
 
 std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) const {
   // The unit is a vector; in scalar code two columns, so that panels are not too narrow. A panel is two or
-  // three units wide, whichever pads less: with one unit half of the kernel's instructions load elements of
-  // A, with four too few registers are left for the rows of a tile.
+  // three units wide, whichever leaves more than one for the last: with one, half of the kernel's instructions
+  // load elements of A; with four too few registers are left for the rows of a tile.
   std::int64_t unit = std::max<std::int64_t>(2, lanes_of(bits));
   // Few columns take half a vector or a quarter, which some processors multiply in half of the time.
   const std::int64_t least_unit = 128 / std::max(bits, 32U);
   while (unit > least_unit && columns <= unit / 2) unit /= 2;
   const std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
   if (units <= 3) return unit * units;
-  const auto cost = [&](std::int64_t width) {
-    return llvm::divideCeilSigned(units, width) * width * (width == 1 ? 8 : 7);
-  };
-  std::int64_t best = 2;
-  for (std::int64_t width : {3, 1})
-    if (cost(width) < cost(best)) best = width;
-  return unit * best;
+  if (units == joined_registers) return unit;
+  return unit * (units % 2 == 1 && units % 3 != 1 ? 3 : 2);
 }
 
 std::int64_t CpuTargetModel::vector_length(unsigned bits) const {

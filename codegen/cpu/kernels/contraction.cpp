@@ -51,7 +51,8 @@ class Emitter {
         args_(args),
         params_(e, args.params),
         lhs_rows_(e, args.params, Params::size),
-        outer_(e, args.params, Params::end<EvenRows::Params>(1), plan.outer_count) {}
+        outer_(e, args.params, Params::end<EvenRows::Params>(1), plan.outer_count),
+        vectors_(plan.tile.vectors) {}
 
   void run() {
     lhs_ = e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
@@ -305,6 +306,22 @@ class Emitter {
   }
 
   void compute(const RowTile& row_tile, Value from, Value to) {
+    if (!plan_.narrows_last()) return compute_tile(row_tile, from, to);
+    // Registers that no column of the last tile is in are not computed.
+    const auto compute_columns = [&](int columns) {
+      vectors_ = static_cast<int>(llvm::divideCeilSigned(columns, tile_.lanes));
+      columns_ = columns;
+      compute_tile(row_tile, from, to);
+    };
+    e.when(
+        has_all_columns(), [&] { compute_columns(tile_.width()); },
+        [&] { compute_columns(plan_.last_columns); });
+  }
+  Value has_all_columns() {
+    return e.less(e.add(first_column_, e.index(tile_.width() - 1)), params_["columns"]);
+  }
+
+  void compute_tile(const RowTile& row_tile, Value from, Value to) {
     const auto sums = sums_over(row_tile, from, to);
     if (plan_.one_chunk && !plan_.rolls_epilogue) return store(row_tile, [&](int i) { return sums[i]; });
 
@@ -333,6 +350,7 @@ class Emitter {
   llvm::SmallVector<Value> sums_over(const RowTile& row_tile, Value from, Value to) {
     Tile tile = tile_;
     tile.rows = row_tile.rows;
+    tile.vectors = vectors_;
     const Value base =
         plan_.packs_lhs ? strip_of(row_tile, from)
         : plan_.copies_lhs
@@ -364,7 +382,8 @@ class Emitter {
       Tile::Operands operands;
       const Value row_of_panel = e.mul(k, e.index(plan_.panel));
       for (const Value panel : panels)
-        tile_.load_rhs(e, e.element(panel, row_of_panel, tile_.dtype), plan_.panel, operands.rhs);
+        tile_.load_rhs(e, e.element(panel, row_of_panel, tile_.dtype), vectors_of_panel(), plan_.panel,
+                       operands.rhs);
       if (slice) at[0] = slice->prefetch(e, at[0]);
       prefetch_operands(row_tile, base, k);
       if (moves) {
@@ -415,6 +434,9 @@ class Emitter {
                          e.add(group_column_, first_column_), tile_.width());
   }
 
+  int registers_of_group() const { return plan_.size.rows_per_group * vectors_; }
+  int vectors_of_panel() const { return vectors_ / plan_.size.panels; }
+
   /// The sum in register i of a row group.
   using Sum = std::function<Value(int i)>;
 
@@ -426,10 +448,10 @@ class Emitter {
         const Value before = e.add(first_column_, e.index(std::int64_t{v} * tile_.lanes));
         masks_.push_back(e.mask_below(e.sub(params_["columns"], before), tile_.lanes));
       }
+    if (columns_ > 0) return body(columns_);
     if (plan_.one_column_tile || !plan_.is_ragged()) return body(plan_.last_columns);
     e.when(
-        e.less(e.add(first_column_, e.index(tile_.width())), params_["columns"]),
-        [&] { body(tile_.width()); }, [&] { body(plan_.last_columns); });
+        has_all_columns(), [&] { body(tile_.width()); }, [&] { body(plan_.last_columns); });
   }
 
   /// The epilogue of a tile whose sums are in registers.
@@ -437,13 +459,13 @@ class Emitter {
     each_width([&](int columns) {
       Position at = first_position(row_tile);
       for (int group = 0; group < row_tile.row_groups; ++group, at = next(at))
-        store_group(at, columns, [&](int i) { return sum(group * plan_.registers_of_group() + i); });
+        store_group(at, columns, [&](int i) { return sum(group * registers_of_group() + i); });
     });
   }
 
   /// The same in a loop, with sums in memory.
   void store_from(Value sums, const RowTile& row_tile) {
-    const Value elements = e.index(std::int64_t{plan_.registers_of_group()} * tile_.lanes);
+    const Value elements = e.index(std::int64_t{registers_of_group()} * tile_.lanes);
     each_width([&](int columns) {
       e.loop(row_tile.begin, row_tile.end, e.index(1), first_position(row_tile),
              [&](Value group, mlir::ValueRange range) {
@@ -489,11 +511,10 @@ class Emitter {
 
   /// Row `row` of the epilogue, made of row r of the group, or, if it pools, of all its rows.
   void store_row(int r, Value row, int columns, const Sum& sum) {
-    for (int v = 0; v < tile_.vectors && v * tile_.lanes < columns; ++v) {
+    for (int v = 0; v < vectors_ && v * tile_.lanes < columns; ++v) {
       const int rest = columns - v * tile_.lanes;
       llvm::SmallVector<Value> sums;
-      for (int i = r; i < r + plan_.pooled_rows(); ++i)
-        sums.push_back(tile_.value(e, sum(i * tile_.vectors + v)));
+      for (int i = r; i < r + plan_.pooled_rows(); ++i) sums.push_back(tile_.value(e, sum(i * vectors_ + v)));
       epilogue_.store(e, sums, row, e.add(group_column_, e.add(first_column_, e.index(v * tile_.lanes))),
                       tile_.lanes,
                       plan_.any_columns    ? masks_[static_cast<std::size_t>(v)]
@@ -516,6 +537,8 @@ class Emitter {
       end_column_tile_;
   // Of the column tile.
   Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
+  int vectors_;                     // registers of columns, and
+  int columns_ = 0;                 // how many columns, if that is known for the code of each width
   llvm::SmallVector<Value> masks_;  // of its columns, where the code is for any number of them
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
@@ -551,27 +574,28 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
   const std::int64_t panel_elements =
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"rows", sizes.rows},
-                                 {"tiles_of_axis", sizes.tiles_of_axis},
-                                 {"larger_tiles", sizes.larger_tiles},
-                                 {"block_row_tiles", sizes.block_row_tiles},
-                                 {"column_tiles", sizes.column_tiles},
-                                 {"block_column_tiles", sizes.block_column_tiles},
-                                 {"column_blocks", sizes.column_blocks},
-                                 {"product_row_tiles", sizes.product_row_tiles},
-                                 {"product_row_blocks", sizes.row_blocks_of_product()},
-                                 {"column_tiles_of_group", llvm::divideCeilSigned(p.panels, plan.size.panels)},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"lhs_group_stride", p.lhs_group},
-                                 {"lhs_k_stride", p.k_stride},
-                                 {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
-                                 {"panel_stride", panel_elements},
-                                 {"rhs_group_stride", p.panels * panel_elements},
-                                 {"rhs_k_stride", unpacked.row_stride},
-                                 {"rhs_column_stride", unpacked.column_stride},
-                                 {"epilogue_rows", sizes.epilogue_rows}});
+  Params::append(launch.params,
+                 {{"k_extent", p.k_extent},
+                  {"columns", p.columns},
+                  {"rows", sizes.rows},
+                  {"tiles_of_axis", sizes.tiles_of_axis},
+                  {"larger_tiles", sizes.larger_tiles},
+                  {"block_row_tiles", sizes.block_row_tiles},
+                  {"column_tiles", sizes.column_tiles},
+                  {"block_column_tiles", sizes.block_column_tiles},
+                  {"column_blocks", sizes.column_blocks},
+                  {"product_row_tiles", sizes.product_row_tiles},
+                  {"product_row_blocks", sizes.row_blocks_of_product()},
+                  {"column_tiles_of_group", llvm::divideCeilSigned(p.panels, plan.size.panels)},
+                  {"lhs_offset", p.lhs.offset},
+                  {"lhs_group_stride", p.lhs_group},
+                  {"lhs_k_stride", p.k_stride},
+                  {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
+                  {"panel_stride", panel_elements},
+                  {"rhs_group_stride", p.panels * panel_elements},
+                  {"rhs_k_stride", unpacked.row_stride},
+                  {"rhs_column_stride", unpacked.column_stride},
+                  {"epilogue_rows", sizes.epilogue_rows}});
   EvenRows::append(launch.params,
                    sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)),
                    sizes.rows);

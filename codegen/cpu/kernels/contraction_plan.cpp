@@ -28,11 +28,11 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
   };
-  // Two panels where one has too few accumulators per load; of one register, five, which one more would not fit
-  // (CpuTargetModel::panel_width). Where rows are too few to hide the latency of FMAs, as many panels as that
-  // takes.
+  // Two panels where one has too few accumulators per load, or all (joined_registers). Where rows are too few
+  // to hide the latency of FMAs, as many panels as that takes.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
-  if (vectors == 1 && panels == 5 && sums(5) >= tuning::least_accumulators) joined = 5;
+  if (vectors == 1 && panels == joined_registers && sums(joined_registers) >= tuning::least_accumulators)
+    joined = joined_registers;
   for (int more = joined + 1; more <= tuning::least_accumulators && sums(joined) < tuning::least_accumulators;
        ++more)
     if ((panels % more == 0 || (may_lack_panels && panels >= 8 * more)) && most(more) >= m * row_groups)
@@ -247,8 +247,8 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   ContractionPlan plan{
       .tile = tile,
       .size = size,
-      .last_columns = any_columns ? tile.width()
-                                  : static_cast<int>(p.columns - (column_tiles - 1) * tile.width()),
+      .last_columns =
+          any_columns ? tile.width() : static_cast<int>(p.columns - (column_tiles - 1) * tile.width()),
       .one_column_tile = !any_columns && p.panels == size.panels,
       .any_columns = any_columns,
       .lacks_panels = p.panels % size.panels != 0,

@@ -70,13 +70,16 @@ struct ContractionPlan {
            (window_points.empty() ? in_group * row_stride
                                   : window_points[static_cast<std::size_t>(in_group)]);
   }
-  int registers_of_group() const { return size.rows_per_group * tile.vectors; }
   /// Rows that the epilogue reduces to one.
   int pooled_rows() const { return window_points.empty() ? 1 : size.rows_per_group; }
   /// Whether the epilogue sees the axis of row groups as an outer axis.
   bool row_groups_are_outer() const { return window_points.empty() && size.rows_per_group > 1; }
   /// Whether the last tile has fewer columns than the others.
   bool is_ragged() const { return last_columns < tile.width(); }
+  /// Whether the last tile has code of its own, for fewer registers.
+  bool narrows_last() const {
+    return size.panels == 1 && !one_column_tile && last_columns <= tile.width() - tile.lanes;
+  }
   std::string key() const;
 };
 
