@@ -42,16 +42,25 @@ void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes
   const auto cycles = [&](const StridedAccess& s) {
     return s.operand >= 0 && s.read && s.strides[rank - 2] == 0 && s.strides[rank - 1] == 1;
   };
+  // Squares of more arrays are transposed in registers.
+  const auto alternates = [&](const StridedAccess& s) { return times == 2 && reads_transposed(s); };
   const auto goes_on = [&](const StridedAccess& s) {
     return s.strides[rank - 2] == s.strides[rank - 1] * times;
   };
-  if (!llvm::all_of(accesses, [&](const StridedAccess& s) { return repeats(s) || cycles(s) || goes_on(s); }))
+  if (!llvm::all_of(accesses, [&](const StridedAccess& s) {
+        return repeats(s) || cycles(s) || alternates(s) || goes_on(s);
+      }))
     return;
   // A register of elements in turn is two masked loads then, which only functions outweigh.
   if (registers == 1 && times > lanes && times % lanes != 0 && llvm::any_of(accesses, cycles)) return;
   extents.pop_back();
   extents.back() *= times;
   for (StridedAccess& s : accesses) {
+    if (alternates(s)) {
+      s.arrays = static_cast<int>(times);
+      s.strides.erase(s.strides.end() - 2);
+      continue;
+    }
     if (repeats(s))
       s.repeats = static_cast<int>(times);
     else if (cycles(s))
@@ -174,9 +183,10 @@ std::string LoopNest::key() const {
   if (rows_stored_whole() > 0) key += " whole";
   for (const StridedAccess& s : accesses_)
     key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
-                       s.repeats > 1 ? fmt::format("x{}", s.repeats)
-                       : s.cycle > 1 ? fmt::format("of{}", s.cycle)
-                                     : "",
+                       s.repeats > 1  ? fmt::format("x{}", s.repeats)
+                       : s.cycle > 1  ? fmt::format("of{}", s.cycle)
+                       : s.arrays > 1 ? fmt::format("from{}", s.arrays)
+                                      : "",
                        is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
                        rows_ > 1 && is_shared_by_rows(s)             ? "shared"
                        : uses_square_blocks() && reads_transposed(s) ? "across"

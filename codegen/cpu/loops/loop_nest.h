@@ -19,8 +19,10 @@ struct StridedAccess {
   bool read = true;  ///< loaded at every point; with an innermost stride of 0, once before the inner loop
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
   int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
-  /// Consecutive points after which it repeats an element, or its elements, from the first on.
-  int group() const { return std::max(repeats, cycle); }
+  int arrays = 1;    ///< contiguous arrays that consecutive points read in turn, the innermost stride apart
+  /// Consecutive points after which it repeats an element, or its elements, from the first on, or goes on with
+  /// the first array.
+  int group() const { return std::max({repeats, cycle, arrays}); }
 };
 
 class LoopNest;
@@ -56,6 +58,7 @@ class LoopPoint {
   friend class LoopNest;
   mlir::Value load_small_step(std::size_t access);
   mlir::Value load_group(std::size_t access);
+  mlir::Value load_of_arrays(std::size_t access);
   /// The register from lane `first` on, where groups are as long as a register or longer.
   mlir::Value load_of_two_groups(std::size_t access, int first);
   /// Sets the lanes and the phase, and loads what all points of a row share.
@@ -179,8 +182,8 @@ bool is_shared_by_rows(const StridedAccess& access);
 bool reads_transposed(const StridedAccess& access);
 /// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
 /// the axis outside of it, if every access stays at one element along it (StridedAccess::repeats), runs
-/// through the same elements for each index of the outer one (StridedAccess::cycle), or has mergeable
-/// strides. `multiple`: loops begin at multiples of so many points, which have to be whole groups; 0: at
+/// through the same elements for each index of the outer one (StridedAccess::cycle), is one of two arrays
+/// (StridedAccess::arrays), or has mergeable strides. `multiple`: loops begin at multiples of so many points, which have to be whole groups; 0: at
 /// those of StridedAccess::group().
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
                   std::int64_t multiple = 0);

@@ -59,6 +59,7 @@ mlir::Value LoopPoint::lane_offsets(std::size_t access) {
 mlir::Value LoopPoint::load(std::size_t access) {
   const StridedAccess& s = nest_->accesses()[access];
   if (!transposed_.empty() && transposed_[access]) return transposed_[access];
+  if (s.arrays > 1) return load_of_arrays(access);
   if (s.group() > 1) return load_group(access);
   switch (inner_stride_class(access)) {
     case 0:
@@ -87,6 +88,22 @@ mlir::Value LoopPoint::load_group(std::size_t access) {
   const mlir::Value first = e_->div(e_->sub(j_, e_->index(phase_)), e_->index(group));
   return e_->select_lanes(e_->load(e_->element(bases_[access], first, s.dtype), s.dtype, elements, mask),
                           lanes_, [&](int lane) { return (phase_ + lane) / group; });
+}
+
+mlir::Value LoopPoint::load_of_arrays(std::size_t access) {
+  const StridedAccess& s = nest_->accesses()[access];
+  const int arrays = s.arrays, lanes = lanes_ / arrays;
+  const mlir::Value first = e_->element(bases_[access], e_->div(j_, e_->index(arrays)), s.dtype);
+  llvm::SmallVector<mlir::Value> parts;
+  for (int i = 0; i < arrays; ++i) {
+    const mlir::Value mask =
+        mask_ ? e_->mask_below(e_->div(e_->add(left_, e_->index(arrays - 1 - i)), e_->index(arrays)), lanes)
+              : mlir::Value();
+    parts.push_back(
+        e_->load(e_->element(first, e_->mul(inner_[access], e_->index(i)), s.dtype), s.dtype, lanes, mask));
+  }
+  return e_->select_lanes(e_->join(parts), lanes_,
+                          [&](int lane) { return lane % arrays * lanes + lane / arrays; });
 }
 
 mlir::Value LoopPoint::load_of_two_groups(std::size_t access, int first) {
