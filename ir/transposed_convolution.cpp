@@ -163,7 +163,7 @@ std::int64_t places_of(const Shape& images) { return Shape(images.dims().subspan
 /// Whether products with all taps at once are faster than a convolution for each phase: where filters fill
 /// only a part of a register, or outputs have one tap each and lines are long. They take memory.
 bool suits_taps(const Shape& g, const Shape& turned, const std::vector<SpatialAxis>& axes) {
-  constexpr std::int64_t most_filters = 8, least_channels = 8, least_line = 16, most_products = 1 << 24;
+  constexpr std::int64_t most_filters = 8, least_channels = 8, least_line = 7, most_products = 1 << 24;
   const std::int64_t filters = turned[0];
   return (filters <= most_filters || (have_one_tap(axes) && g.back() >= least_line)) &&
          turned[1] >= least_channels &&
