@@ -1,4 +1,5 @@
-// Layers of image networks: convolutions in groups, per channel, with borders, and poolings behind them.
+// Layers of image networks: convolutions in groups, per channel, with borders, and poolings behind them;
+// layers alone, whose arrays stay as they lie; cumulative sums.
 #include "graph_fuzz/families.h"
 
 #include <algorithm>
@@ -109,10 +110,56 @@ MadeList along_line(Maker& m) {
   return {y};
 }
 
+/// Overlapping windows with borders, of lines that are short or long.
+Made pooling_alone(Maker& m, DType dtype) {
+  const Picture p = any_picture(m);
+  const std::int64_t width = m.one_of(Extents{p.width, p.width, 17, 31, 40});
+  const Made x = m.variable({p.batch, p.channels, p.height, width}, dtype);
+  const std::int64_t down = std::min<std::int64_t>(p.height, m.one_of(Extents{1, 2, 3, 5})),
+                     across = m.one_of(Extents{1, 2, 3, 3, 4}), border = std::min(down, across) / 2;
+  return m.one("Pooling", {x},
+               {{"kernel", pair(down, across)},
+                {"stride", pair(m.one_of(Extents{1, 2, 2}), m.one_of(Extents{1, 2, 2, 3}))},
+                {"pad", m.chance(3) ? "(0, 0)" : pair(border, border)},
+                {"pool_type", m.one_of({"max", "max", "avg", "sum"})}});
+}
+
+Made transposed_convolution(Maker& m, DType dtype) {
+  const Picture p = any_picture(m);
+  const std::int64_t filters = m.extent({2, 5, 9, 17}), taps = m.one_of(Extents{2, 2, 3, 4}),
+                     stride = m.one_of(Extents{1, 2, 2, 3}), width = m.one_of(Extents{p.width, p.width, 17});
+  const Made x = m.variable({p.batch, p.channels, p.height, width}, dtype),
+             w = m.variable({p.channels, filters, taps, taps}, dtype);
+  const std::int64_t border = m.chance(2) ? (taps - 1) / 2 : 0;
+  return m.one("Deconvolution", {x, w},
+               {{"kernel", pair(taps, taps)},
+                {"stride", pair(stride, stride)},
+                {"pad", pair(border, border)},
+                {"num_filter", fmt::format("{}", filters)},
+                {"no_bias", "True"}});
+}
+
+Made cumulative_sum(Maker& m) {
+  const Shape shape{m.extent({2, 3}), m.extent({2, 5}), m.extent({3, 17, 70, 150, 300})};
+  const DType dtype = m.one_of(std::vector{DType::f32, DType::f16, DType::f64, DType::i32});
+  return m.one("_np_cumsum", {m.chance(2) ? m.variable(shape, dtype) : m.array(shape, dtype)},
+               {{"axis", fmt::format("{}", m.pick(3))}});
+}
+
+MadeList alone(Maker& m) {
+  const DType dtype = m.one_of(std::vector{DType::f32, DType::f32, DType::f64, DType::f16});
+  Made y = m.chance(3)   ? cumulative_sum(m)
+           : m.chance(2) ? pooling_alone(m, dtype)
+                         : transposed_convolution(m, dtype);
+  if (m.chance(2)) y = pointwise_of(m, y);
+  return {y};
+}
+
 }  // namespace
 
 MadeList layers(Maker& m) {
   if (m.chance(6)) return along_line(m);
+  if (m.chance(4)) return alone(m);
   const bool by_winograd = m.chance(3);
   const Picture p = by_winograd ? large_picture(m) : any_picture(m);
   const DType dtype =
