@@ -5,7 +5,7 @@
 
 // CHECK-LABEL: func.func @dense
 // WIDE-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 32 : i64} : tensor<84x120xf32> -> tensor<3x120x32xf32>
-// AVX2-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 16 : i64} : tensor<84x120xf32> -> tensor<6x120x16xf32>
+// AVX2-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 24 : i64} : tensor<84x120xf32> -> tensor<4x120x24xf32>
 // SCALAR-NEXT: %[[P:.*]] = kiln.pack transposed %arg1 {groups = 1 : i64, panel = 4 : i64} : tensor<84x120xf32> -> tensor<21x120x4xf32>
 // CHECK-NEXT: kiln.packed_dot %arg0, %[[P]]
 func.func @dense(%x: tensor<16x120xf32>, %w: tensor<84x120xf32>) -> tensor<16x84xf32> {

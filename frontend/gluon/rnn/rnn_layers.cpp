@@ -121,6 +121,8 @@ Tensors Layer::zero_states(const Tensor& x) const {
 Tensor Layer::parameters(F& F) const {
   Tensors flat;
   const auto add = [&](const Tensor& p) {
+    // An eager call joins views; the operator, which MXNet's symbols have here, would copy all weights.
+    if (!TensorAccess::array(p)->traced()) return flat.push_back(p.reshape({-1}));
     CallAttributes<1> given;
     given.set("shape", ir::AttrValue(std::int64_t{-1}));
     flat.push_back(kiln::call<"reshape">({&p}, given, here()));
