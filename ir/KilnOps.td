@@ -531,8 +531,8 @@ def PackedDotOp : Kiln_Op<"packed_dot"> {
 def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
   let summary = "convolution of an input that includes its padding with packed weights";
   let description = [{
-    x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: there is then one
-    group, and one panel. Depthwise weights (as many groups as channels) are packed as one group.
+    x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: a group then has one
+    panel. Depthwise weights (as many groups as channels) are packed as one group.
   }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);

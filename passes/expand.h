@@ -10,8 +10,9 @@ class TargetModel;
 /// Rewrites operations that need no kernel family of their own into others, so that fewer kinds reach code
 /// generation:
 ///
-/// * reduce_window, unless the target has a kernel for it: pad with the identity, then combine strided slices of the padded array tap by tap. One
-///   tree for up to 16 taps; larger windows are separated by axis, with an intermediate array after each.
+/// * reduce_window, unless the target has a kernel for it (reduces_lines()): pad with the identity, then
+///   combine strided slices of the padded array tap by tap. One tree for up to 16 taps; larger windows are
+///   separated by axis, with an intermediate array after each.
 /// * convolution: pad with +0, then convolve without padding; one spatial axis becomes two, the first of
 ///   extent 1.
 /// * dot by interleaved64: broadcast, multiply, reduce over the last axis, as the dialect defines it.
@@ -19,8 +20,8 @@ class TargetModel;
 /// * reduce over axes that are not adjacent: a transpose makes them adjacent.
 ///
 /// Why here: after folding (fewer operations), before layout and fusion, which see only what remains. Needs:
-/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution, convolution
-/// over one axis, or small dot is left. The reduced axes of a reduce are adjacent, axes of extent 1 apart. A
+/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution,
+/// convolution over one axis, or small dot is left. The reduced axes of a reduce are adjacent, axes of extent 1 apart. A
 /// reduce has kept axes of extent above 1 after its last reduced axis of extent above 1 only where its
 /// definition sums by chains.
 std::unique_ptr<mlir::Pass> create_expand_pass(const TargetModel& target);

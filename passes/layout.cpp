@@ -270,8 +270,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 
   /// An image that is multiplied point by point is one line.
   mlir::Value channels_first(mlir::OpBuilder& builder, ir::ConvolutionOp op) const {
-    auto packed =
-        pack_in(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), one_panel(op.getW()), 1);
+    const auto groups = static_cast<std::int64_t>(op.getGroups());
+    auto packed = pack_in(builder, op.getLoc(), ir::PackKind::convolution, op.getW(),
+                          one_panel(op.getW(), groups), groups);
     mlir::Value x = op.getX();
     mlir::RankedTensorType type = op.getType();
     Dims kernel(ir::ranked(op.getW()).getShape().drop_front(2)), stride(op.getStride()),
@@ -285,16 +286,16 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       type = joined(type);
       kernel = stride = dilate = {1};
     }
-    mlir::Value product = ir::PackedConvolutionOp::create(builder, op.getLoc(), type, x, packed, 1, kernel,
-                                                          stride, dilate, /*channels_first=*/true);
+    mlir::Value product = ir::PackedConvolutionOp::create(builder, op.getLoc(), type, x, packed, groups,
+                                                          kernel, stride, dilate, /*channels_first=*/true);
     if (type != op.getType()) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
     return product;
   }
 
-  /// The width of a panel for all output channels of the weights.
-  std::int64_t one_panel(mlir::Value w) const {
+  /// The width of a panel for all output channels of a group of the weights.
+  std::int64_t one_panel(mlir::Value w, std::int64_t groups) const {
     const mlir::RankedTensorType type = ir::ranked(w);
-    const std::int64_t channels = type.getDimSize(0),
+    const std::int64_t channels = type.getDimSize(0) / groups,
                        panel = target_.panel_width(channels, type.getElementTypeBitWidth()),
                        lanes = target_.vector_length(type.getElementTypeBitWidth());
     return panel < channels ? llvm::divideCeilSigned(channels, lanes) * lanes : panel;
@@ -357,14 +358,14 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
 
 bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   const mlir::RankedTensorType result = op.getType();
-  if (op.getGroups() != 1 || op.getStride().back() != 1 || op.getAlgorithm() != ir::Algorithm::chained512)
+  if (is_depthwise(op) || op.getStride().back() != 1 || op.getAlgorithm() != ir::Algorithm::chained512)
     return false;
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
   const std::int64_t input_lines =
       mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front().drop_back());
-  return target.vectorizes_lines(result.getDimSize(1),
+  return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
                                  has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
                                  is_returned(op), result.getElementTypeBitWidth());
 }

@@ -85,6 +85,36 @@ TEST_CASE("windows, borders and types", "[line_convolution]") {
             {.kernel = {3, 3}, .num_filter = 3, .no_bias = true});
 }
 
+TEST_CASE("groups of few channels", "[line_convolution]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
+  const int groups = GENERATE(2, 5, 31), inputs = GENERATE(1, 2, 3, 17), filters = GENERATE(1, 2, 3, 9);
+  CAPTURE(dtype, groups, inputs, filters);
+  const auto w = [&](const Shape& shape) { return random::uniform(-1, 1, shape).astype(dtype); };
+  for (const std::int64_t width : {7, 17, 40}) {
+    CAPTURE(width);
+    both_ways(drawn({2, groups * inputs, 5, width}, dtype), w({groups * filters, inputs, 3, 3}),
+              {.kernel = {3, 3},
+               .stride = {2, 1},
+               .pad = {1, 1},
+               .num_filter = groups * filters,
+               .num_group = groups,
+               .no_bias = true});
+    both_ways(drawn({1, groups * inputs, width}, dtype), w({groups * filters, inputs, 1}),
+              {.kernel = {1}, .num_filter = groups * filters, .num_group = groups, .no_bias = true});
+  }
+  // What follows reads each channel's own elements.
+  const Tensors y = everywhere(
+      [&](F& f, const Tensors& in) {
+        const ConvolutionOptions window{
+            .kernel = {1, 3}, .num_filter = groups * filters, .num_group = groups};
+        return Tensors{f.tanh(f.Convolution(in[0], in[1], in[2], window)) * in[3],
+                       f.tanh(f.Convolution(f.relu(in[0]), in[1], in[2], window)) * in[3]};
+      },
+      {drawn({2, groups * inputs, 3, 20}, dtype), w({groups * filters, inputs, 1, 3}), w({groups * filters}),
+       w({2, groups * filters, 3, 18})});
+  CHECK(same_bits(y[0], y[1]));
+}
+
 TEST_CASE("what follows is in its kernel", "[line_convolution]") {
   const Tensors in{drawn({2, 1, 28, 28}), random::uniform(-1, 1, {5, 1, 5, 5}), random::uniform(-1, 1, {5}),
                    random::uniform(-1, 1, {2, 5, 24, 24}), random::uniform(-1, 1, {16, 5, 3, 3})};

@@ -192,6 +192,21 @@ TEST_CASE("few filters are sums of the products of taps") {
   check({1, 9, 3, {5, 4}, {4, 4}, {2, 2}, {}, {1, 1}}, DType::bf16);
 }
 
+TEST_CASE("outputs of one tap each are products in another order") {
+  for (const std::int64_t filters : {3, 9, 17})
+    for (const std::int64_t width : {1, 7, 8, 23}) {
+      check({2, 8, filters, {3, width}, {2, 2}, {2, 2}});
+      check({1, 9, filters, {4, width}, {3, 2}, {3, 2}, {}, {}, {2, 1}});  // zeros after the last ones
+    }
+  check({2, 9, 12, {5, 9}, {2, 2}, {2, 2}, {}, {1, 0}, {0, 1}});  // borders that cut
+  check({1, 33, 9, {2, 8}, {4, 4}, {4, 4}, {}, {3, 2}, {3, 1}});
+  check({2, 8, 9, {11}, {2}, {2}});
+  check({1, 8, 9, {2, 3, 7}, {2, 2, 2}, {2, 2, 2}, {}, {0, 1, 0}, {1, 0, 1}});
+  check({1, 600, 9, {2, 7}, {2, 2}, {2, 2}});  // chunks
+  check({1, 8, 9, {3, 8}, {2, 2}, {2, 2}}, DType::f64);
+  check({1, 8, 9, {3, 8}, {2, 2}, {2, 2}}, DType::f16);
+}
+
 TEST_CASE("groups, and a filter of its own for each channel") {
   check({2, 4, 6, {4, 3}, {3, 3}, {2, 2}, {}, {1, 1}, {}, 2});
   check({1, 40, 40, {4, 4}, {4, 4}, {2, 2}, {}, {1, 1}, {}, 40});

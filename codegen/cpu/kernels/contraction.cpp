@@ -359,16 +359,13 @@ class Emitter {
             : row_tile.lhs;
     const Value rhs = plan_.packer ? panels_ : e.element(panels_, rhs_offset_, tile_.dtype);
     llvm::SmallVector<Value> panels{rhs};
-    while (static_cast<int>(panels.size()) < plan_.size.panels) {
-      const Value next = e.element(panels.back(), panel_stride_, tile_.dtype);
-      if (!plan_.lacks_panels) {
-        panels.push_back(next);
-        continue;
+    for (int number = 1; number < plan_.size.panels; ++number) {
+      Value next = e.element(panels.back(), panel_stride_, tile_.dtype);
+      if (plan_.lacks_panels) {  // what is not there is computed from the last panel, and not stored
+        const Value column = e.add(first_column_, e.index(number * plan_.panel));
+        next = e.select(e.less(column, params_["columns"]), next, panels.back());
       }
-      // Columns that are not there are computed from those of the last panel, and not stored.
-      const Value column =
-          e.add(first_column_, e.index(static_cast<std::int64_t>(panels.size()) * plan_.panel));
-      panels.push_back(e.select(e.less(column, params_["columns"]), next, panels.back()));
+      panels.push_back(next);
     }
     const auto slice =
         plan_.prefetch_rhs ? std::optional(slice_of(row_tile.number, rhs, from, to)) : std::nullopt;
@@ -574,28 +571,28 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
   const std::int64_t panel_elements =
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  Params::append(launch.params,
-                 {{"k_extent", p.k_extent},
-                  {"columns", p.columns},
-                  {"rows", sizes.rows},
-                  {"tiles_of_axis", sizes.tiles_of_axis},
-                  {"larger_tiles", sizes.larger_tiles},
-                  {"block_row_tiles", sizes.block_row_tiles},
-                  {"column_tiles", sizes.column_tiles},
-                  {"block_column_tiles", sizes.block_column_tiles},
-                  {"column_blocks", sizes.column_blocks},
-                  {"product_row_tiles", sizes.product_row_tiles},
-                  {"product_row_blocks", sizes.row_blocks_of_product()},
-                  {"column_tiles_of_group", llvm::divideCeilSigned(p.panels, plan.size.panels)},
-                  {"lhs_offset", p.lhs.offset},
-                  {"lhs_group_stride", p.lhs_group},
-                  {"lhs_k_stride", p.k_stride},
-                  {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
-                  {"panel_stride", panel_elements},
-                  {"rhs_group_stride", p.panels * panel_elements},
-                  {"rhs_k_stride", unpacked.row_stride},
-                  {"rhs_column_stride", unpacked.column_stride},
-                  {"epilogue_rows", sizes.epilogue_rows}});
+  const std::int64_t tiles_of_group = llvm::divideCeilSigned(p.panels, plan.size.panels);
+  Params::append(launch.params, {{"k_extent", p.k_extent},
+                                 {"columns", p.columns},
+                                 {"rows", sizes.rows},
+                                 {"tiles_of_axis", sizes.tiles_of_axis},
+                                 {"larger_tiles", sizes.larger_tiles},
+                                 {"block_row_tiles", sizes.block_row_tiles},
+                                 {"column_tiles", sizes.column_tiles},
+                                 {"block_column_tiles", sizes.block_column_tiles},
+                                 {"column_blocks", sizes.column_blocks},
+                                 {"product_row_tiles", sizes.product_row_tiles},
+                                 {"product_row_blocks", sizes.row_blocks_of_product()},
+                                 {"column_tiles_of_group", tiles_of_group},
+                                 {"lhs_offset", p.lhs.offset},
+                                 {"lhs_group_stride", p.lhs_group},
+                                 {"lhs_k_stride", p.k_stride},
+                                 {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
+                                 {"panel_stride", panel_elements},
+                                 {"rhs_group_stride", p.panels * panel_elements},
+                                 {"rhs_k_stride", unpacked.row_stride},
+                                 {"rhs_column_stride", unpacked.column_stride},
+                                 {"epilogue_rows", sizes.epilogue_rows}});
   EvenRows::append(launch.params,
                    sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)),
                    sizes.rows);

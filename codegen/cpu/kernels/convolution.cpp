@@ -24,15 +24,18 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
   if (channels_first) {
     if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not contiguous");
-    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels share the input
+    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
+    const std::int64_t groups = packed[0], channels = x.shape[channel] / groups;
     return launch_line_convolution(
         fusion, root.getResult(),
         {.lhs = x,
          .rhs = rhs,
          .lhs_strides = lhs_strides,
-         .offsets = window_offsets(x.shape[channel], root.getKernel(), x.strides[channel], tap_strides),
+         .offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides),
          .input_lines = packed[2] / root.getKernel().back(),
-         .channels = result[channel],
+         .groups = groups,
+         .lhs_group = channels * x.strides[channel],
+         .channels = result[channel] / groups,
          .panel = packed[3]},
         target);
   }

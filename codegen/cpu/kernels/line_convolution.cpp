@@ -18,7 +18,8 @@ using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
 constexpr ParamNames names{"line_points",  "line_parts",    "part_points",          "line_tiles",
-                           "larger_tiles", "channel_tiles", "larger_channel_tiles", "lhs_offset"};
+                           "larger_tiles", "channel_tiles", "larger_channel_tiles", "lhs_offset",
+                           "groups",       "lhs_group",     "group_channels"};
 /// Of each outer axis, after those.
 constexpr ParamNames axis_names{"extent", "lhs_stride"};
 using Params = KernelParams<names>;
@@ -29,9 +30,10 @@ struct Plan {
   DType dtype;
   int lanes;
   TileRows channels, lines;  // of a tile
-  bool all_channels;         // in one tile
-  int vectors;               // registers of a line in a tile
-  int tail;                  // points in the last tile of a line; 0: it is full
+  bool all_channels;         // of a group, in one tile
+  bool has_groups;
+  int vectors;  // registers of a line in a tile
+  int tail;     // points in the last tile of a line; 0: it is full
   std::int64_t k_extent, panel, line_stride;
   // Of the epilogue's axes: the channel axis (none if there is one channel), whether the last axis is the
   // lines (else the channels), and the number of other axes.
@@ -41,11 +43,12 @@ struct Plan {
   int lhs_operand, rhs_operand, table_operand;
 
   std::string key() const {
-    return fmt::format("{} channels={}{}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
-                       name_of(dtype), all_channels ? "" : "*", channels.key(), panel, lines.key(), vectors,
-                       lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, k_extent,
-                       line_stride, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
-                       has_lines ? " lines" : "");
+    return fmt::format(
+        "{} channels={}{}{}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
+        name_of(dtype), has_groups ? "groups*" : "", all_channels ? "" : "*", channels.key(), panel,
+        lines.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand,
+        k_extent, line_stride, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
+        has_lines ? " lines" : "");
   }
 };
 
@@ -58,7 +61,7 @@ class Emitter {
   void run() {
     const Value lhs =
         e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
-    weights_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    const Value weights = e.buffer(args_.buffers, plan_.rhs_operand);
     k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     const Value tiles = params_["line_tiles"], parts = params_["line_parts"];
     llvm::SmallVector<Value> extents;
@@ -66,8 +69,16 @@ class Emitter {
       extents.push_back(params_.group<AxisParams>(i)["extent"]);
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Value of_lines = e.div(task, parts);
-      outer_index_ = e.coordinates(e.div(of_lines, tiles), extents);
-      Value first = lhs;
+      Value first = lhs, outer = e.div(of_lines, tiles);
+      weights_ = weights;
+      if (plan_.has_groups) {
+        const Value group = e.rem(outer, params_["groups"]);
+        outer = e.div(outer, params_["groups"]);
+        first = e.element(first, e.mul(group, params_["lhs_group"]), plan_.dtype);
+        weights_ = e.element(weights, e.mul(group, e.index(plan_.k_extent * plan_.panel)), plan_.dtype);
+        group_channel_ = e.mul(group, params_["group_channels"]);
+      }
+      outer_index_ = e.coordinates(outer, extents);
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
         first =
             e.element(first, e.mul(outer_index_[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
@@ -122,7 +133,8 @@ class Emitter {
     });
     std::size_t next = 0;
     for (int c = 0; c < channels; ++c) {
-      const Value channel = e.add(first_channel, e.index(c));
+      Value channel = e.add(first_channel, e.index(c));
+      if (plan_.has_groups) channel = e.add(group_channel_, channel);
       prepare(channel);
       for (int l = 0; l < points.lines; ++l)
         for (int v = 0; v < points.vectors; ++v)
@@ -165,10 +177,10 @@ class Emitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const Params params_;
-  Value weights_, k_offsets_;
+  Value k_offsets_;
   // Of the task.
   llvm::SmallVector<Value> outer_index_;
-  Value lhs_, first_line_;
+  Value lhs_, weights_, group_channel_, first_line_;
 };
 
 /// Registers per line, and lines, of a tile: at most `most` registers in all. Between lines they divide
@@ -219,6 +231,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
             .channels = channels.rows,
             .lines = split.rows,
             .all_channels = channels.tiles == 1,
+            .has_groups = c.groups > 1,
             .vectors = static_cast<int>(size.vectors),
             .tail = static_cast<int>(line % (size.vectors * lanes)),
             .k_extent = k_extent,
@@ -243,8 +256,11 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
                           {"larger_tiles", split.larger},
                           {"channel_tiles", channels.tiles},
                           {"larger_channel_tiles", channels.larger},
-                          {"lhs_offset", c.lhs.offset}});
-  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles * parts;
+                          {"lhs_offset", c.lhs.offset},
+                          {"groups", c.groups},
+                          {"lhs_group", c.lhs_group},
+                          {"group_channels", c.channels}});
+  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles * parts * c.groups;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
     if (i == channel_axis) continue;
     AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
