@@ -79,11 +79,23 @@ func.func @weights_of_one_tap(%x: tensor<1x12x3x5xf32>, %g: tensor<1x20x3x5xf32>
 // CHECK-LABEL: func.func @convolution
 // CHECK-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
 // WIDE-NEXT: %[[W:.*]] = kiln.pack convolution %arg1 {groups = 2 : i64, panel = 16 : i64} : tensor<20x2x5x5xf32> -> tensor<2x1x50x16xf32>
-// CHECK: %[[Y:.*]] = kiln.packed_convolution %[[X]], %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 2, 1>} : tensor<1x9x9x4xf32>, {{.*}} -> tensor<1x3x5x20xf32>
+// CHECK: %[[Y:.*]] = kiln.packed_convolution %[[X]], %{{.*}} {dilate = array<i64: 1, 1>, groups = 2 : i64, kernel = array<i64: 5, 5>, stride = array<i64: 1, 2>} : tensor<1x9x9x4xf32>, {{.*}} -> tensor<1x5x3x20xf32>
 // CHECK-NEXT: kiln.transpose %[[Y]] [0, 3, 1, 2]
-func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x3x5xf32> {
-  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x3x5xf32>
-  return %0 : tensor<1x20x3x5xf32>
+func.func @convolution(%x: tensor<1x4x9x9xf32>, %w: tensor<20x2x5x5xf32>) -> tensor<1x20x5x3xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 2>} : tensor<1x4x9x9xf32>, tensor<20x2x5x5xf32> -> tensor<1x20x5x3xf32>
+  return %0 : tensor<1x20x5x3xf32>
+}
+
+// Groups of few channels along the lines: a panel for each.
+// CHECK-LABEL: func.func @groups
+// WIDE-NEXT: %[[W:.*]] = kiln.pack convolution %arg1 {groups = 2 : i64, panel = 4 : i64} : tensor<6x3x3x3xf32> -> tensor<2x1x27x4xf32>
+// AVX2-NEXT: %[[W:.*]] = kiln.pack convolution %arg1 {groups = 2 : i64, panel = 4 : i64}
+// WIDE-NEXT: kiln.packed_convolution %arg0, %[[W]] {channels_first, {{.*}}groups = 2
+// AVX2-NEXT: kiln.packed_convolution %arg0, %[[W]] {channels_first, {{.*}}groups = 2
+// SCALAR-NEXT: kiln.transpose %arg0
+func.func @groups(%x: tensor<1x6x9x20xf32>, %w: tensor<6x3x3x3xf32>) -> tensor<1x6x7x18xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 2 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x6x9x20xf32>, tensor<6x3x3x3xf32> -> tensor<1x6x7x18xf32>
+  return %0 : tensor<1x6x7x18xf32>
 }
 
 // Few channels of what comes as it is: along the lines, if those fill registers better.
