@@ -3,10 +3,6 @@
 # Named so in each library's main module, but for JAX's sigmoid and erf.
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
              "log10", "arcsin", "arccos", "arctan")
-# Those that are operators of ONNX.
-FUNCTIONS_OF_ONNX = {**{name: name.capitalize() for name in FUNCTIONS
-                        if name not in ("expm1", "log1p", "log2", "log10") and not name.startswith("arc")},
-                     "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan"}
 PERMUTATIONS = ("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")
 DENSE = ("few_rows", "dense_parameter", "dense_argument")
 CONVOLUTIONS = ("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2",

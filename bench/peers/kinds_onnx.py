@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The kinds of bench/kinds.h as ONNX models, by ONNX Runtime or, with RUNTIME=openvino, by OpenVINO, alternating with Kiln.
+"""The kinds of bench/kinds.h as ONNX models, by ONNX Runtime or, with RUNTIME=openvino, by OpenVINO, alternating with
+Kiln.
 
-    bench/peers/kinds_onnx.py --kiln build/kiln-bench --seed 7 --rounds 3 > onnx.jsonl    needs onnx, onnxruntime or openvino
+    bench/peers/kinds_onnx.py --kiln build/kiln-bench --seed 7 --rounds 3 > onnx.jsonl      needs onnx, and a runtime
     bench/compare --by-kind onnx.jsonl
 
 Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 seconds suffice. Inputs and results are
@@ -28,10 +29,12 @@ def i64(*values):
 
 
 def step_of(nodes, inputs, constants=()):
-    """A step of the model of these nodes, (operator, names of inputs, attributes) each: inputs are x0, x1, ..., constants
-    c0, c1, ..., and the i-th node's first result is yi."""
-    made = [helper.make_node(operator, names.split(), [f"y{i}"] if operator != "TopK" else [f"y{i}", "places"], **attributes)
-            for i, (operator, names, attributes) in enumerate(nodes)]
+    """A step of the model of these nodes, (operator, names of inputs, attributes) each: inputs are x0, x1, ...,
+    constants c0, c1, ..., and the i-th node's first result is yi."""
+    made = []
+    for i, (operator, names, attributes) in enumerate(nodes):
+        results = [f"y{i}", "places"] if operator == "TopK" else [f"y{i}"]
+        made.append(helper.make_node(operator, names.split(), results, **attributes))
     types = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
              for i, x in enumerate(inputs)]
     result = f"y{len(nodes) - 1}"
@@ -88,8 +91,10 @@ def function(name, *nodes, constants=()):
     kind(name)(make)
 
 
-for name, operator in kinds.FUNCTIONS_OF_ONNX.items():
-    function(name, (operator, "x0", {}))
+for name in ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh"):
+    function(name, (name.capitalize(), "x0", {}))
+for name in ("sin", "cos", "tan"):
+    function(f"arc{name}", (f"A{name}", "x0", {}))
 for name, base in (("log2", 2), ("log10", 10)):
     function(name, ("Log", "x0", {}), ("Div", "y0 c0", {}), constants=[np.float32(np.log(base)).reshape(())])
 
