@@ -363,11 +363,14 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
+  // What follows groups, a pooling for example, is part of their kernel with the channels last.
+  const bool alone = is_returned(op);
+  if (op.getGroups() > 1 && !alone) return false;
   const std::int64_t input_lines =
       mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front().drop_back());
   return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
                                  has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
-                                 is_returned(op), result.getElementTypeBitWidth());
+                                 alone, result.getElementTypeBitWidth());
 }
 
 bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target) {
