@@ -105,6 +105,12 @@ class OutputPhases {
   }
   /// Of one phase.
   const Shape& outputs() const { return outputs_; }
+  /// Places of an image that is widened.
+  std::int64_t places() const {
+    std::int64_t n = 1;
+    for (std::size_t i = 0; i < axes_.size(); ++i) n *= low_[i] + axes_[i].elements + high_[i];
+    return n;
+  }
   /// g with zeros where phases read beyond its ends.
   Value widened(Primitives& p, Value g) const { return resized(p, g, 0, low_, high_); }
 
@@ -214,26 +220,20 @@ Value by_taps(Primitives& p, Value g, Value turned, const std::vector<SpatialAxi
   const OutputPhases all(axes);
   const Shape weight = p.shape(turned);
   const int spatial = static_cast<int>(axes.size());
-  Value wide = all.widened(p, g);
-  const std::int64_t places = places_of(p.shape(g)), zeros_beyond = places_of(p.shape(wide)) - places;
-  const Shape images = p.shape(wide);
-  Shape computed;
-  if (times(weight[1], zeros_beyond) < times(channels_of_pass, places)) {
-    wide = products_of_taps(p, wide, turned);
-    computed = p.shape(wide);
-  } else {
-    const Value products = products_of_taps(p, g, turned);
-    computed = p.shape(products);
-    Shape planes{computed.elements() / times(images[0], places), images[0]};
-    for (int i = 2; i < images.rank(); ++i) planes.push_back(p.shape(g)[at(i)]);
-    wide = all.widened(p, p.reshape(products, planes));
+  const Shape data = p.shape(g);
+  const std::int64_t places = places_of(data);
+  const bool multiplies_zeros = times(weight[1], all.places() - places) < times(channels_of_pass, places);
+  Value wide = products_of_taps(p, multiplies_zeros ? all.widened(p, g) : g, turned);
+  Shape computed = p.shape(wide);
+  if (!multiplies_zeros) {
+    Shape planes{computed.elements() / times(data[0], places)};
+    for (int i = spatial + 1; i < computed.rank(); ++i) planes.push_back(computed[at(i)]);
+    wide = all.widened(p, p.reshape(wide, planes));
+    for (int i = 0; i < spatial; ++i) computed[at(spatial + 2 + i)] = p.shape(wide)[at(i + 2)];
   }
   // (N, F, taps..., spatial...) is a view of them.
   Shape order{spatial + 1, 0};
-  for (int i = 0; i < spatial; ++i) {
-    computed[at(spatial + 2 + i)] = images[at(i + 2)];
-    order.push_back(i + 1);
-  }
+  for (int i = 0; i < spatial; ++i) order.push_back(i + 1);
   for (int i = 0; i < spatial; ++i) order.push_back(spatial + 2 + i);
   const Value of_taps = p.transpose(p.reshape(wide, computed), order);
   const Shape products = p.shape(of_taps), part = joined({products[0], weight[0]}, all.outputs());

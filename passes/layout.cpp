@@ -63,10 +63,9 @@ bool is_returned(mlir::Operation* op) {
 bool suits_lines(mlir::Operation* op, mlir::Value x, const ir::Window& w, const TargetModel& target) {
   constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
   const mlir::RankedTensorType result = ir::ranked(op->getResult(0));
-  std::int64_t taps = 1;
-  for (const std::int64_t extent : w.kernel) taps *= extent;
-  return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) && taps <= most_taps &&
-         w.stride.back() <= most_stride && llvm::isa<mlir::BlockArgument>(x) &&
+  return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) &&
+         w.kernel.elements() <= most_taps && w.stride.back() <= most_stride &&
+         llvm::isa<mlir::BlockArgument>(x) &&
          target.filters_channels_first(result.getShape().back(),
                                        result.getRank() == 4 ? ir::reach_of(w, 0) + 1 : 1,
                                        ir::ranked(x).getShape().back(), result.getElementTypeBitWidth()) &&

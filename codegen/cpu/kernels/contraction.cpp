@@ -4,6 +4,7 @@
 // block stays in L2.
 #include "codegen/cpu/kernels/contraction.h"
 
+#include "codegen/cpu/kernels/contraction_lhs.h"
 #include "codegen/cpu/kernels/contraction_plan.h"
 #include "codegen/cpu/loops/epilogue.h"
 #include "codegen/cpu/loops/even_rows.h"
@@ -254,24 +255,10 @@ class Emitter {
         e.loop(first, end, e.index(1), [&](Value k) {
           const Value in = e.element(row_tile.lhs, lhs_offset(k), tile_.dtype),
                       out = e.element(strip, e.mul(k, e.index(row_tile.rows)), tile_.dtype);
-          pack_rows(row_tile.rows, in, out);
+          pack_rows(e, plan_, row_tile.rows, in, out);
         });
       });
     });
-  }
-  /// A's elements of a tile's rows at one k, in registers as far as rows are neighbours in memory. A register
-  /// that is not full overwrites what follows, which is packed later.
-  void pack_rows(int rows, Value in, Value out) {
-    const bool has_masks = size_of(tile_.dtype) >= 4;
-    for (int row = 0, run; row < rows; row += run) {
-      for (run = 1; run < tile_.lanes && row + run < rows; ++run)
-        if (plan_.offset_in_lhs(row + run) != plan_.offset_in_lhs(row) + run) break;
-      if (run < tile_.lanes && !has_masks) run = 1;
-      const int lanes = run == 1 ? 1 : tile_.lanes;
-      const Value mask = run < lanes ? e.mask_below(run, lanes) : Value();
-      e.store(e.load(e.element(in, e.index(plan_.offset_in_lhs(row)), tile_.dtype), tile_.dtype, lanes, mask),
-              e.element(out, e.index(row), tile_.dtype), tile_.dtype, lanes);
-    }
   }
   /// Where the packed A of a row tile would begin at k = 0.
   Value strip_of(const RowTile& row_tile, Value from) {
@@ -290,32 +277,24 @@ class Emitter {
   /// Copies A's rows of a row tile.
   void copy(const RowTile& row_tile, Value from, Value to) {
     const Value own = e.element(copies_, e.mul(row_tile.number, e.index(plan_.copy_elements())), tile_.dtype);
-    const Value lanes = e.index(tile_.lanes), count = e.sub(to, from);
     for (int r = 0; r < row_tile.rows; ++r) {
-      const Value first = plan_.even_rows
-                              ? e.byte_offset(row_tile.lhs, e.mul(e.index(r), lhs_rows_.distance()))
-                              : e.element(row_tile.lhs, e.index(plan_.offset_in_lhs(r)), tile_.dtype);
-      const Value row = e.element(first, from, tile_.dtype);
-      e.loop(e.index(0), count, lanes, [&](Value k) {
-        const Value mask = tile_.lanes > 1 ? e.mask_below(e.sub(count, k), tile_.lanes) : Value();
-        e.store(e.load(e.element(row, k, tile_.dtype), tile_.dtype, tile_.lanes, mask),
-                e.element(own, e.add(k, e.index(r * ContractionPlan::copied_row_stride)), tile_.dtype),
-                tile_.dtype, tile_.lanes);
-      });
+      const Value row = plan_.even_rows
+                            ? e.byte_offset(row_tile.lhs, e.mul(e.index(r), lhs_rows_.distance()))
+                            : e.element(row_tile.lhs, e.index(plan_.offset_in_lhs(r)), tile_.dtype);
+      copy_row(e, plan_, r, e.element(row, from, tile_.dtype), e.sub(to, from), own);
     }
   }
 
   void compute(const RowTile& row_tile, Value from, Value to) {
     if (!plan_.narrows_last()) return compute_tile(row_tile, from, to);
     // Registers that no column of the last tile is in are not computed.
-    const auto compute_columns = [&](int columns) {
-      vectors_ = static_cast<int>(llvm::divideCeilSigned(columns, tile_.lanes));
-      columns_ = columns;
+    const auto compute_registers = [&](int vectors) {
+      vectors_ = vectors;
       compute_tile(row_tile, from, to);
     };
     e.when(
-        has_all_columns(), [&] { compute_columns(tile_.width()); },
-        [&] { compute_columns(plan_.last_columns); });
+        has_all_columns(), [&] { compute_registers(tile_.vectors); },
+        [&] { compute_registers(plan_.last_vectors()); });
   }
   Value has_all_columns() {
     return e.less(e.add(first_column_, e.index(tile_.width() - 1)), params_["columns"]);
@@ -445,7 +424,7 @@ class Emitter {
         const Value before = e.add(first_column_, e.index(std::int64_t{v} * tile_.lanes));
         masks_.push_back(e.mask_below(e.sub(params_["columns"], before), tile_.lanes));
       }
-    if (columns_ > 0) return body(columns_);
+    if (plan_.narrows_last()) return body(vectors_ == tile_.vectors ? tile_.width() : plan_.last_columns);
     if (plan_.one_column_tile || !plan_.is_ragged()) return body(plan_.last_columns);
     e.when(
         has_all_columns(), [&] { body(tile_.width()); }, [&] { body(plan_.last_columns); });
@@ -534,19 +513,12 @@ class Emitter {
       end_column_tile_;
   // Of the column tile.
   Value tile_in_task_, first_column_, group_column_, panels_, group_lhs_;
-  int vectors_;                     // registers of columns, and
-  int columns_ = 0;                 // how many columns, if that is known for the code of each width
+  int vectors_;                     // registers of columns
   llvm::SmallVector<Value> masks_;  // of its columns, where the code is for any number of them
   // Of the outer index.
   llvm::SmallVector<Value> outer_index_;
   Value rhs_offset_;
 };
-
-/// In elements: whole row tiles.
-std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const ContractionSizes& sizes) {
-  const std::int64_t row_tile = std::max<std::int64_t>(plan.size.rows() * sizes.lhs_strides.back(), 1);
-  return (1 + tuning::lhs_prefetch_elements / row_tile) * row_tile;
-}
 
 /// None if there is no kernel for these numbers of rows.
 std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contraction& p, const char* family,

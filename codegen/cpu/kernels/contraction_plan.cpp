@@ -184,6 +184,11 @@ std::int64_t ContractionSizes::tasks() const {
   return row_tiles / product_row_tiles * row_blocks_of_product() * column_blocks;
 }
 
+std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const ContractionSizes& sizes) {
+  const std::int64_t row_tile = std::max<std::int64_t>(plan.size.rows() * sizes.lhs_strides.back(), 1);
+  return (1 + tuning::lhs_prefetch_elements / row_tile) * row_tile;
+}
+
 std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue,
                                                 int operands, const CpuTarget& target, RowCounts counts,
                                                 ContractionSizes& sizes) {

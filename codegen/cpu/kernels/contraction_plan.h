@@ -76,10 +76,10 @@ struct ContractionPlan {
   bool row_groups_are_outer() const { return window_points.empty() && size.rows_per_group > 1; }
   /// Whether the last tile has fewer columns than the others.
   bool is_ragged() const { return last_columns < tile.width(); }
+  /// Registers of columns of the last tile.
+  int last_vectors() const { return (last_columns + tile.lanes - 1) / tile.lanes; }
   /// Whether the last tile has code of its own, for fewer registers.
-  bool narrows_last() const {
-    return size.panels == 1 && !one_column_tile && last_columns <= tile.width() - tile.lanes;
-  }
+  bool narrows_last() const { return size.panels == 1 && !one_column_tile && last_vectors() < tile.vectors; }
   std::string key() const;
 };
 
@@ -98,6 +98,9 @@ struct ContractionSizes {
   std::int64_t row_blocks_of_product() const;
   std::int64_t tasks() const;
 };
+
+/// How far ahead A's rows are prefetched, in elements: whole row tiles.
+std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const ContractionSizes& sizes);
 
 /// Kernels for the numbers of rows that a product has, or for all numbers.
 enum class RowCounts { given, any };

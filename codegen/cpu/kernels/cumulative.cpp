@@ -2,8 +2,8 @@
 // kiln.cumulative.
 //
 // Rows are all positions along the axis. Each is combined with the result of the row before, in the order of
-// memory: short rows keep that in registers, long ones read it from the result, which is still in a near
-// cache.
+// memory: short rows keep that in registers, long ones read it from the result, which is still in L1
+// or L2.
 #include "codegen/cpu/choices.h"
 #include "codegen/cpu/kernels/launch.h"
 #include "codegen/cpu/loops/kernel_params.h"
@@ -86,7 +86,7 @@ class Emitter {
            [&](Value number, mlir::ValueRange before) { return row(e.mul(number, length_), before); });
   }
 
-  /// Columns [begin, end). All columns are one stream, if the row before is still in a near cache then; parts
+  /// Columns [begin, end). All columns are one stream, if the row before is still in L1 or L2 then; parts
   /// of rows are strips.
   void long_rows(Value begin, Value end) {
     const Value strip = params_["strip_length"];
@@ -109,18 +109,18 @@ class Emitter {
         });
   }
   void copy(Value first, Value count) {
-    each_register(first, count, [&](Value i, Value mask) { store(load(from_, i, mask), i, mask); });
+    each_aligned_register(first, count, [&](Value i, Value mask) { store(load(from_, i, mask), i, mask); });
   }
   /// Each element with the result of the row before.
   void combine(Value first, Value count) {
-    each_register(first, count, [&](Value i, Value mask) {
+    each_aligned_register(first, count, [&](Value i, Value mask) {
       store(combined(load(to_, e.sub(i, length_), mask), load(from_, i, mask)), i, mask);
     });
   }
   /// `body` for registers of the elements [first, first + count) of the results, perhaps more than once for
   /// an element. But for the first one and the last one, registers are aligned: a store of two cache lines
   /// takes as long as two.
-  void each_register(Value first, Value count, llvm::function_ref<void(Value i, Value mask)> body) {
+  void each_aligned_register(Value first, Value count, llvm::function_ref<void(Value i, Value mask)> body) {
     const Value lanes = e.index(plan_.lanes), step = e.index(Plan::step_registers * plan_.lanes);
     e.when(
         e.less(count, lanes), [&] { body(first, e.mask_below(count, plan_.lanes)); },
