@@ -285,10 +285,43 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       type = joined(type);
       kernel = stride = dilate = {1};
     }
+    if (stride.back() > 1) x = phases_of_lines(builder, x, stride.back());
     mlir::Value product = ir::PackedConvolutionOp::create(builder, op.getLoc(), type, x, packed, groups,
                                                           kernel, stride, dilate, /*channels_first=*/true);
     if (type != op.getType()) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
     return product;
+  }
+
+  /// Each line of x (..., points) taken apart, (..., stride, points / stride): the first row has the points
+  /// 0, stride, 2 * stride and so on.
+  static mlir::Value phases_of_lines(mlir::OpBuilder& builder, mlir::Value x, std::int64_t stride) {
+    const mlir::Location loc = x.getLoc();
+    Dims shape(ir::ranked(x).getShape()), order;
+    const std::int64_t rest = shape.back() % stride, rank = static_cast<std::int64_t>(shape.size());
+    if (rest > 0) x = lengthen(builder, x, stride - rest);
+    shape.back() = llvm::divideCeilSigned(shape.back(), stride);
+    shape.push_back(stride);
+    x = ir::ReshapeOp::create(builder, loc, ir::with_shape(x, shape), x);
+    std::swap(shape[shape.size() - 2], shape.back());
+    for (std::int64_t i = 0; i + 1 < rank; ++i) order.push_back(i);
+    order.append({rank, rank - 1});
+    return ir::TransposeOp::create(builder, loc, ir::with_shape(x, shape), x, order);
+  }
+  /// x with `more` points at the end of each line, which no window has, by its padding if it has one.
+  static mlir::Value lengthen(mlir::OpBuilder& builder, mlir::Value x, std::int64_t more) {
+    const mlir::RankedTensorType type = ir::ranked(x);
+    Dims shape(type.getShape()), low(shape.size(), 0), high(shape.size(), 0);
+    shape.back() += more;
+    mlir::TypedAttr value = builder.getZeroAttr(type.getElementType());
+    if (auto pad = x.getDefiningOp<ir::PadOp>()) {
+      x = pad.getX();
+      low.assign(pad.getLow().begin(), pad.getLow().end());
+      high.assign(pad.getHigh().begin(), pad.getHigh().end());
+      value = pad.getValueAttr();
+    }
+    high.back() += more;
+    return ir::PadOp::create(builder, x.getLoc(), mlir::RankedTensorType::get(shape, type.getElementType()),
+                             x, value, low, high);
   }
 
   /// The width of a panel for all output channels of a group of the weights.
@@ -357,19 +390,21 @@ llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
 
 bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   const mlir::RankedTensorType result = op.getType();
-  if (is_depthwise(op) || op.getStride().back() != 1 || op.getAlgorithm() != ir::Algorithm::chained512)
-    return false;
+  if (is_depthwise(op) || op.getAlgorithm() != ir::Algorithm::chained512) return false;
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
   // What follows groups, a pooling for example, is part of their kernel with the channels last.
   const bool alone = is_returned(op);
   if (op.getGroups() > 1 && !alone) return false;
-  const std::int64_t input_lines =
-      mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front().drop_back());
+  const auto weights = ir::ranked(op.getW()).getShape();
+  // A narrower window reads a part of each line, of which the other points would be copied.
+  const std::int64_t stride = op.getStride().back();
+  if (stride > weights.back()) return false;
+  const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());
   return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
                                  has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
-                                 alone, result.getElementTypeBitWidth());
+                                 stride, alone, result.getElementTypeBitWidth());
 }
 
 bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target) {

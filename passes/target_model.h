@@ -19,9 +19,10 @@ class TargetModel {
 
   /// Whether a convolution with `channels` output channels and lines of `line` results, each from
   /// `input_lines` lines of inputs, is faster with vectors along the lines, channels first, than with vectors
-  /// along the channels. `alone`: its results stay in memory with the channels first.
+  /// along the channels. With a `stride` above 1 the lines of inputs are taken apart first. `alone`: its
+  /// results stay in memory with the channels first.
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
-                                bool alone, unsigned bits) const = 0;
+                                std::int64_t stride, bool alone, unsigned bits) const = 0;
 
   /// Whether vectors run along the lines of a depthwise convolution, or a reduction of windows, between arrays
   /// in memory with the channels first, which is faster than the channels last, or tap by tap: lines of

@@ -85,6 +85,38 @@ TEST_CASE("windows, borders and types", "[line_convolution]") {
             {.kernel = {3, 3}, .num_filter = 3, .no_bias = true});
 }
 
+TEST_CASE("lines that a stride takes apart", "[line_convolution]") {
+  const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
+  const int channels = GENERATE(3, 7, 16, 21), stride = GENERATE(2, 3, 5);
+  CAPTURE(dtype, channels, stride);
+  const auto w = [&](const Shape& shape) { return random::uniform(-1, 1, shape).astype(dtype); };
+  for (const std::int64_t width : {8, 31, 64, 97, 142}) {
+    CAPTURE(width);
+    const auto check = [&](const Shape& x, int kernel, std::int64_t dilate, std::int64_t pad) {
+      both_ways(drawn(x, dtype), w({channels, x[1], 3, kernel}),
+                {.kernel = {3, kernel},
+                 .stride = {2, stride},
+                 .dilate = {1, dilate},
+                 .pad = {1, pad},
+                 .num_filter = channels,
+                 .no_bias = true});
+    };
+    check({2, 3, 6, width}, 7, 1, 3);
+    check({1, 3, 6, width}, 5, 1, 0);
+    check({1, 3, 6, width}, 3, 2, 1);
+    check({1, 20, 5, width}, 7, 1, 2);  // k of more than a chunk
+    check({1, 3, 5, width}, 2, 1, 0);   // narrower than the longer strides
+    check({0, 3, 5, width}, 7, 1, 0);
+  }
+  both_ways(drawn({2, 2, 90}, dtype), w({channels, 2, 7}),
+            {.kernel = {7}, .stride = {stride}, .num_filter = channels, .no_bias = true});
+  both_ways(drawn({2, 2, 4, 5, 60}, dtype), w({channels, 2, 3, 3, 5}),
+            {.kernel = {3, 3, 5}, .stride = {1, 2, stride}, .num_filter = channels, .no_bias = true});
+  both_ways(
+      drawn({2, 6, 5, 70}, dtype), w({3 * channels, 2, 3, 5}),
+      {.kernel = {3, 5}, .stride = {1, stride}, .num_filter = 3 * channels, .num_group = 3, .no_bias = true});
+}
+
 TEST_CASE("groups of few channels", "[line_convolution]") {
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16);
   const int groups = GENERATE(2, 5, 31), inputs = GENERATE(1, 2, 3, 17), filters = GENERATE(1, 2, 3, 9);

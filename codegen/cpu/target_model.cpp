@@ -27,7 +27,7 @@ std::int64_t CpuTargetModel::vector_length(unsigned bits) const {
 }
 
 bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
-                                      bool alone, unsigned bits) const {
+                                      std::int64_t stride, bool alone, unsigned bits) const {
   const std::int64_t lanes = lanes_of(bits);
   if (lanes <= 1 || line == 0) return false;
   // Vectors of a line for each channel, and of the channels for each point. The last vector of a line is
@@ -36,11 +36,13 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
                      along_channels = line * llvm::divideCeilSigned(channels, lanes);
   // The results may be wanted in another order: hence the quarter.
   if (channels < lanes && 4 * along_lines <= 3 * along_channels) return true;
-  // Alone, channels last would need two transposes. But each block of channels reads the inputs again, which
-  // two vectors of each line bring to L1.
+  // Alone, channels last would need two transposes, of which taking lines apart costs as much as one. Lines
+  // share loads, which a tile of one vector of channels does not. But each block of channels reads the inputs
+  // again, which two vectors of each line bring to L1.
   constexpr std::int64_t most_vectors = 4;
-  return alone && channels <= most_vectors * lanes && 5 * along_lines <= 6 * along_channels &&
-         input_lines * 2 * lanes * (bits / 8) <= choices::lines_bytes(machine_);
+  const std::int64_t most_percent = stride == 1 || channels <= lanes ? 120 : 105;
+  return alone && channels <= most_vectors * lanes && 100 * along_lines <= most_percent * along_channels &&
+         input_lines * stride * 2 * lanes * (bits / 8) <= choices::lines_bytes(machine_);
 }
 
 bool CpuTargetModel::filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,

@@ -17,8 +17,8 @@ class CpuTargetModel final : public passes::TargetModel {
 
   std::int64_t panel_width(std::int64_t columns, unsigned bits) const override;
   std::int64_t vector_length(unsigned bits) const override;
-  bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines, bool alone,
-                        unsigned bits) const override;
+  bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
+                        std::int64_t stride, bool alone, unsigned bits) const override;
   bool filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
                               unsigned bits) const override;
   bool multiplies_channels_first(std::int64_t images, std::int64_t channels, std::int64_t places,

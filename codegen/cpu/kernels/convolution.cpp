@@ -23,21 +23,29 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
   }
   const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
   if (channels_first) {
-    if (lhs_strides.pop_back_val() != 1) fail_internal("the points of a line are not contiguous");
+    if (x.strides.back() != 1) fail_internal("the points of a line are not contiguous");
+    lhs_strides.pop_back();
     lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
-    const std::int64_t groups = packed[0], channels = x.shape[channel] / groups;
-    return launch_line_convolution(
-        fusion, root.getResult(),
-        {.lhs = x,
-         .rhs = rhs,
-         .lhs_strides = lhs_strides,
-         .offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides),
-         .input_lines = packed[2] / root.getKernel().back(),
-         .groups = groups,
-         .lhs_group = channels * x.strides[channel],
-         .channels = result[channel] / groups,
-         .panel = packed[3]},
-        target);
+    const std::int64_t groups = packed[0], channels = x.shape[channel] / groups,
+                       phases = root.getStride().back();
+    llvm::SmallVector<Dims> taps;
+    for (const auto [extent, stride] : llvm::zip(root.getKernel(), tap_strides))
+      taps.push_back(multiples(stride, extent));
+    if (phases > 1) {  // lines are taken apart
+      taps.back() = multiples(root.getDilate().back(), root.getKernel().back());
+      for (std::int64_t& point : taps.back()) point = point % phases * spatial.back() + point / phases;
+    }
+    return launch_line_convolution(fusion, root.getResult(),
+                                   {.lhs = x,
+                                    .rhs = rhs,
+                                    .lhs_strides = lhs_strides,
+                                    .offsets = window_offsets(channels, x.strides[channel], taps),
+                                    .input_lines = packed[2] / root.getKernel().back() * phases,
+                                    .groups = groups,
+                                    .lhs_group = channels * x.strides[channel],
+                                    .channels = result[channel] / groups,
+                                    .panel = packed[3]},
+                                   target);
   }
   if (is_depthwise(root)) {
     if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not contiguous");
