@@ -101,6 +101,29 @@ TEST_CASE("a computed array is normalised group by group") {
   if (in[0].device().is_cpu()) CHECK(names.size() == 1);
 }
 
+// Their rows are those of the last axes, and blocks begin and end within each of the others.
+TEST_CASE("an operand of the outer axes does not make blocks of rows longer") {
+  const auto norm = [](F& f, const Tensors& in) { return Tensors{f.InstanceNorm(in[0], in[1], in[2])}; };
+  for (const Shape& shape : {Shape{13, 6, 64, 64}, Shape{3, 31, 37, 41}, Shape{93, 31, 8, 8},
+                             Shape{2, 5, 300, 301}, Shape{151, 19, 7, 7}}) {
+    CAPTURE(shape);
+    const Tensors in{drawn(shape), drawn({shape[1]}), drawn({shape[1]})};
+    const auto names = kernels_of(norm, in);
+    if (in[0].device().is_cpu()) CHECK(names.size() == 1);
+  }
+  // One of each of three outer axes; of the first and the third; of the rows' elements, too.
+  const auto scaled = [](F& f, const Tensors& in) {
+    const Tensor y = f.softmax(in[0]);
+    return Tensors{f.broadcast_add(f.broadcast_mul(f.broadcast_mul(y, in[1]), in[2]), in[3])};
+  };
+  for (const Shape& s : {Shape{7, 3, 5, 1009}, Shape{2, 31, 3, 700}, Shape{60, 5, 7, 33}}) {
+    CAPTURE(s);
+    const std::int64_t a = s[0], b = s[1], c = s[2], d = s[3];
+    kernels_of(scaled, {drawn(s), drawn({1, b, 1, 1}), drawn({a, 1, c, 1}), drawn({1, b, 1, 1})});
+    kernels_of(scaled, {drawn(s), drawn({a, 1, 1, 1}), drawn({1, 1, c, 1}), drawn({1, b, 1, d})});
+  }
+}
+
 // Blocks of rows begin within what the rows of an operand repeat, or share: 15 elements, 8, and 12.
 TEST_CASE("rows are parts of what an operand repeats") {
   const auto [groups, columns] =

@@ -136,6 +136,16 @@ class Emitter {
   PointwiseEmitter body_;
 };
 
+/// Makes one outermost loop of the axes whose points are `rows`, as reductions have it, so that a block may
+/// be some of them.
+void join_rows(LoopNest& nest, std::int64_t rows) {
+  std::int64_t points = 1;
+  for (std::size_t axis = 0; axis + 1 < nest.rank() && points < rows; ++axis) {
+    points *= nest.extents()[axis];
+    if (points == rows) nest.join_outermost(axis + 1);
+  }
+}
+
 /// The loops of a fusion, unrolled.
 LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
                    std::vector<StridedAccess> accesses, const CpuTarget& target) {
@@ -153,6 +163,7 @@ LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
   const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
   LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
+  if (in_row_fusion && !transposing) join_rows(nest, row_fusion[1]);
   return nest;
 }
 

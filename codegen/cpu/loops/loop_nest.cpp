@@ -1,6 +1,7 @@
 #include "codegen/cpu/loops/loop_nest.h"
 
 #include "codegen/cpu/tuning.h"
+#include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
 
@@ -73,7 +74,7 @@ void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes
 
 namespace {
 
-std::int64_t product_of(const Dims& extents) {
+std::int64_t product_of(llvm::ArrayRef<std::int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
@@ -151,6 +152,15 @@ void LoopNest::append_params(std::vector<std::int64_t>& params) const {
   }
 }
 
+void LoopNest::join_outermost(std::size_t count) {
+  if (count >= rank()) fail_internal("all axes of a loop nest are outermost");
+  outermost_ = count;
+}
+
+std::int64_t LoopNest::outer_extent() const {
+  return product_of(llvm::ArrayRef(extents_).take_front(outermost_));
+}
+
 std::int64_t LoopNest::elements() const { return product_of(extents_); }
 
 bool LoopNest::has_narrow_rows() const {
@@ -177,6 +187,7 @@ int LoopNest::rows_stored_whole() const {
 
 std::string LoopNest::key() const {
   std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
+  if (outermost_ > 1) key += fmt::format(" joined={}", outermost_);
   if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
   if (rows_ > 1) key += fmt::format(" rows={}", rows_);
   if (overlaps()) key += " overlap";
@@ -415,11 +426,29 @@ void LoopNest::emit_outer_loops(
   };
   const mlir::Value zero = e.index(0), extent = rank == 1 ? args.end : extent_param(e, args, rank - 1);
   mlir::Value first = rank == 1 ? args.begin : zero, last = extent;  // of a row
-  std::function<void(std::size_t, llvm::ArrayRef<Offsets>)> level = [&](std::size_t axis,
-                                                                        llvm::ArrayRef<Offsets> offsets) {
+  // `part`: of the points of this axis and those inside that are joined with it.
+  struct Part {
+    mlir::Value begin, end;
+  };
+  std::function<void(std::size_t, llvm::ArrayRef<Offsets>, Part)> level = [&](std::size_t axis,
+                                                                              llvm::ArrayRef<Offsets> offsets,
+                                                                              Part part) {
     if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
-    const mlir::Value from = axis == 0 ? args.begin : zero,
-                      to = axis == 0 ? args.end : extent_param(e, args, axis);
+    if (axis >= outermost_) part = {zero, extent_param(e, args, axis)};
+    mlir::Value from = part.begin, to = part.end, points;  // of one index, where those inside are joined
+    for (std::size_t inner = axis + 1; inner < outermost_; ++inner) {
+      const mlir::Value count = extent_param(e, args, inner);
+      points = points ? e.mul(points, count) : count;
+    }
+    if (points) {
+      from = e.div(from, points);
+      to = e.div(e.add(to, e.sub(points, e.index(1))), points);
+    }
+    const auto part_inside = [&](mlir::Value i) {
+      if (!points) return Part{};
+      const mlir::Value before = e.mul(i, points);
+      return Part{e.max(e.sub(part.begin, before), zero), e.min(e.sub(part.end, before), points)};
+    };
     Offsets strides;
     for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride_param(e, args, s, axis));
     // `begin_at` tells where the rows begin that a turn at i takes.
@@ -436,7 +465,7 @@ void LoopNest::emit_outer_loops(
                 r > 0 && is_shared_by_rows(access) ? inner[0][s]
                                                    : e.add(offsets.front()[s], e.mul(number, strides[s])));
         }
-        level(axis + 1, inner);
+        level(axis + 1, inner, part_inside(i));
       });
     };
     if (axis + 2 < rank || rows == 1) return by(1, from, to);
@@ -472,7 +501,7 @@ void LoopNest::emit_outer_loops(
   };
   Offsets offsets;
   for (std::size_t s = 0; s < accesses_.size(); ++s) offsets.push_back(offset_param(e, args, s));
-  level(0, offsets);
+  level(0, offsets, {args.begin, args.end});
 }
 
 }  // namespace kiln::codegen

@@ -92,13 +92,18 @@ class LoopNest {
   /// part (some processors take a dozen cycles for a masked store).
   void allow_overlaps();
 
+  /// Makes one axis of the `count` outermost ones to those who divide the outermost loop: its index counts the
+  /// points of their box. Not all axes; not for emit_point().
+  void join_outermost(std::size_t count);
+
   /// The kernel's parameters: extents, then the offset and the strides of each access.
   void append_params(std::vector<std::int64_t>& params) const;
   std::size_t param_count() const { return rank() + (rank() + 1) * accesses_.size(); }
   /// The properties that are built into the code.
   std::string key() const;
   std::size_t rank() const { return extents_.size(); }
-  std::int64_t outer_extent() const { return extents_[0]; }
+  llvm::ArrayRef<std::int64_t> extents() const { return extents_; }
+  std::int64_t outer_extent() const;
   std::int64_t elements() const;
   const std::vector<StridedAccess>& accesses() const { return accesses_; }
   int lanes() const { return lanes_; }
@@ -117,7 +122,7 @@ class LoopNest {
     /// One point of it, without a loop.
     std::function<LoopPoint(mlir::Value position)> at;
   };
-  /// Emits the loops over [args.begin, args.end) of the outermost axis. The nest's parameters are the first
+  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of those that were joined. The nest's parameters are the first
   /// ones.
   void emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const;
   /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
@@ -168,6 +173,7 @@ class LoopNest {
   Dims extents_;
   std::vector<StridedAccess> accesses_;
   int lanes_, registers_, rows_;
+  std::size_t outermost_ = 1;  // axes
   bool overlaps_ = false;
 };
 
