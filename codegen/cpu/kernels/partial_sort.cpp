@@ -74,16 +74,19 @@ class Emitter {
     e.loop(zero_, count_, one_, [&](mlir::Value i) { sorter_.store(sorter_.greatest(), kept, i); });
     e.loop(zero_, count_, one_, [&](mlir::Value i) { sorter_.insert(element(i), kept, count_); });
     set_limit(kept);
-    each_group(count_, [&](mlir::Value first) {
-      collect(first, [&](mlir::Value from, mlir::Value to) {
-        e.loop(from, to, one_, [&](mlir::Value i) {
-          const Parts x = element(i);
-          e.when(e.less(sorter_.key(x), load(limit_)), [&] {
-            sorter_.insert(x, kept, count_);
-            set_limit(kept);
-          });
-        });
+    const auto take = [&](mlir::Value i) {
+      const Parts x = element(i);
+      e.when(e.less(sorter_.key(x), load(limit_)), [&] {
+        sorter_.insert(x, kept, count_);
+        set_limit(kept);
       });
+    };
+    each_group(count_, [&](mlir::Value first) {
+      collect(
+          first, [&](mlir::Value from, mlir::Value to) { e.loop(from, to, one_, take); },
+          [&](mlir::Value from, Num lanes) {
+            each_set(lanes, [&](mlir::Value lane) { take(e.add(from, lane)); });
+          });
     });
     return kept;
   }
@@ -123,8 +126,10 @@ class Emitter {
     return candidates;
   }
 
-  /// Calls `one_by_one` with ranges of a group that have all its candidates.
-  void collect(mlir::Value first, llvm::function_ref<void(mlir::Value, mlir::Value)> one_by_one) {
+  /// Calls `one_by_one` with ranges of a group that have all its candidates, or `some`, if there is one, with
+  /// the first of a register of elements and those that may be candidates.
+  void collect(mlir::Value first, llvm::function_ref<void(mlir::Value, mlir::Value)> one_by_one,
+               llvm::function_ref<void(mlir::Value, Num)> some = {}) {
     const mlir::Value end = e.min(e.add(first, e.index(group)), n_);
     const int lanes = std::min<int>(e.target.lanes(static_cast<int>(size_of(dtype_))), group);
     if (lanes == 1) return one_by_one(first, end);
@@ -138,11 +143,27 @@ class Emitter {
           for (std::int64_t i = lanes; i < group; i += lanes) found = found | here(i);
           e.when(any(found), [&] {
             e.loop(first, end, e.index(lanes), [&](mlir::Value i) {
-              e.when(any(hits(i, lanes)), [&] { one_by_one(i, e.add(i, e.index(lanes))); });
+              const Num here = hits(i, lanes);
+              if (some) return some(i, here);
+              e.when(any(here), [&] { one_by_one(i, e.add(i, e.index(lanes))); });
             });
           });
         },
         [&] { one_by_one(first, end); });
+  }
+
+  /// Calls `body` with the number of each lane that is set.
+  void each_set(Num lanes, llvm::function_ref<void(mlir::Value)> body) {
+    const mlir::Type mask = e.b.getIntegerType(static_cast<unsigned>(lanes.lanes()));
+    const mlir::Value bits = mlir::LLVM::BitcastOp::create(e.b, e.loc, mask, lanes.value());
+    const Num set(e.b, e.loc, mlir::arith::ExtUIOp::create(e.b, e.loc, e.i64(), bits));
+    repeat_while(
+        set, [](Num left) { return ne(left, 0); },
+        [&](Num left) {
+          body(mlir::LLVM::CountTrailingZerosOp::create(e.b, e.loc, e.i64(), left.value(),
+                                                        /*is_zero_poison=*/true));
+          return left & (left - 1);
+        });
   }
 
   /// Whether the keys of elements from i on are less than the limit.
@@ -168,7 +189,10 @@ class Emitter {
 }  // namespace
 
 Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
-  constexpr std::int64_t most_in_order = 128;
+  // An insertion goes through all that are kept, a register of them at a time: where each element is one, as
+  // in rows that come in the opposite order, collecting more takes less time.
+  const bool wide = target.lanes(static_cast<int>(size_of(DType::i64))) >= 8;
+  const std::int64_t most_in_order = wide ? 384 : 160;
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   const std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()),
                      count = ir::ranked(op.getOrder()).getShape().back(),

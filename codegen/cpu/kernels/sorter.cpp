@@ -74,21 +74,24 @@ void Sorter::sort(const Parts& from, const Parts& to, mlir::Value passes) {
 }
 
 void Sorter::insert(const Parts& x, const Parts& sorted, mlir::Value count) {
-  const mlir::Value zero = e_.index(0), one = e_.index(1), last = e_.sub(count, one);
-  // From the last on: the place of an element that has moved.
-  auto moves = mlir::scf::WhileOp::create(
-      e_.b, e_.loc, mlir::TypeRange{e_.i64()}, mlir::ValueRange{last},
-      [&](mlir::OpBuilder&, mlir::Location, mlir::ValueRange place) {
-        const Parts previous = load(sorted, e_.max(e_.sub(place[0], one), zero));
-        mlir::scf::ConditionOp::create(e_.b, e_.loc, both(e_.less(zero, place[0]), before(x, previous)),
-                                       place);
-      },
-      [&](mlir::OpBuilder&, mlir::Location, mlir::ValueRange place) {
-        const mlir::Value next = e_.sub(place[0], one);
-        store(load(sorted, next), sorted, place[0]);
-        mlir::scf::YieldOp::create(e_.b, e_.loc, next);
-      });
-  store(x, sorted, moves.getResult(0));
+  const int lanes = e_.target.lanes(static_cast<int>(size_of(DType::i64)));
+  const auto splat = [&](mlir::Value v) { return e_.splat(v, lanes); };
+  const Parts inserted = llvm::map_to_vector<2>(x, splat), none(x.size(), splat(e_.index(INT64_MIN)));
+  llvm::SmallVector<std::int32_t> last_and_here;  // of two registers, all but the last
+  for (int lane = 0; lane < lanes; ++lane) last_and_here.push_back(lanes - 1 + lane);
+  const auto move = [&](mlir::Value i, mlir::ValueRange last) {
+    Parts here, before_here, next;
+    for (auto [array, before] : llvm::zip(sorted, last)) {
+      here.push_back(e_.load(e_.element(array, i, DType::i64), DType::i64, lanes));
+      before_here.push_back(lanes == 1 ? before : e_.shuffle(before, here.back(), last_and_here));
+    }
+    const Parts moved = choose(before(inserted, before_here), before_here, inserted),
+                all = choose(before(inserted, here), moved, here);
+    for (auto [value, array] : llvm::zip(all, sorted))
+      e_.store(value, e_.element(array, i, DType::i64), DType::i64, lanes);
+    return llvm::SmallVector<mlir::Value>(here.begin(), here.end());
+  };
+  e_.loop(e_.index(0), count, e_.index(lanes), mlir::ValueRange(none), move);
 }
 
 /// Sorts each run of 8.

@@ -38,7 +38,8 @@ class Sorter {
   std::pair<Parts, Parts> arrays(const Parts& first, const Parts& second, mlir::Value passes);
   /// Sorts the elements of `from`. Results of merges alternate between the arrays.
   void sort(const Parts& from, const Parts& to, mlir::Value passes);
-  /// Inserts an element into `count` sorted ones, of which the last is dropped; it comes before that.
+  /// Inserts an element into `count` sorted ones, of which the last is dropped; it comes before that. Behind
+  /// them, up to a whole register, is memory that may be written.
   void insert(const Parts& x, const Parts& sorted, mlir::Value count);
 
  private:
