@@ -85,6 +85,12 @@ TEST_CASE("rows narrower than a register") {
     return Tensors{f.broadcast_add(turned, in[2]), turned + in[1], f.relu(turned - in[1])};
   };
   everywhere(mixed, {x, like_result, bias});
+  // The same where as many rows as there are channels are long.
+  const auto mixed_back = [&](F& f, const Tensors& in) {
+    const Tensor turned = f.transpose(in[0], {0, 3, 1, 2});
+    return Tensors{f.broadcast_add(turned, in[2]), turned + in[1], f.relu(turned - in[1])};
+  };
+  everywhere(mixed_back, {last, x, drawn({1, channels, 1, 1})});
 }
 
 TEST_CASE("rows are shared out between threads in whole squares") {

@@ -7,6 +7,8 @@
 #include "codegen/cpu/tuning.h"
 #include "passes/fuse_rows.h"
 
+#include <llvm/Support/MathExtras.h>
+
 #include <numeric>
 
 namespace kiln::codegen {
@@ -49,15 +51,30 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
   return all > 1 && rows_share_operands(accesses) ? Unroll{lanes, 2, all / 2} : Unroll{lanes, 1, all};
 }
 
+/// Points of the squares that cover the last two axes, of which the last ones overlap those before them.
+std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
+  const auto covered = [&](std::int64_t extent) { return llvm::divideCeilSigned(extent, side) * side; };
+  return covered(extents[extents.size() - 2]) * covered(extents.back());
+}
+
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
 /// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
-/// Registers are not longer than rows.
+/// Registers are not longer than rows, and half as long where this saves a twentieth of the points. A row
+/// more than a square has would need another one: squares with masks have it, too.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
                                             std::vector<StridedAccess>& accesses, int lanes,
                                             std::size_t bytes, bool keep_outermost) {
-  constexpr std::size_t most_operations = 4;
-  const int side = move_transposed_axis_inward(extents, accesses, lanes, keep_outermost);
+  constexpr std::size_t most_operations = 4, least_masked_bytes = 4;
+  constexpr int least_half = 8;
+  int side = move_transposed_axis_inward(extents, accesses, lanes, keep_outermost);
   if (side == 0) return std::nullopt;
+  const std::int64_t rows = extents[extents.size() - 2];
+  if (rows > side && rows <= side + side / 8 && rows < lanes && extents.back() >= lanes &&
+      extents.size() > 2 && bytes >= least_masked_bytes)
+    return Unroll{lanes, static_cast<int>(rows)};
+  if (side >= 2 * least_half &&
+      21 * covered_by_squares(extents, side / 2) <= 20 * covered_by_squares(extents, side))
+    side /= 2;
   const int line = static_cast<int>(tuning::cache_line_bytes / static_cast<std::int64_t>(bytes));
   return Unroll{side, operations > most_operations ? side : std::max(side, line)};
 }

@@ -170,7 +170,11 @@ bool LoopNest::has_narrow_rows() const {
 }
 
 bool LoopNest::uses_square_blocks() const {
-  return lanes_ > 1 && rows_ % lanes_ == 0 && llvm::any_of(accesses_, reads_transposed);
+  return lanes_ > 1 && (rows_ % lanes_ == 0 || has_few_rows()) && llvm::any_of(accesses_, reads_transposed);
+}
+
+bool LoopNest::has_few_rows() const {
+  return rows_ > 1 && rows_ < lanes_ && rank() > outermost_ + 1 && extents_[rank() - 2] == rows_;
 }
 
 int LoopNest::rows_stored_whole() const {
@@ -258,7 +262,7 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     body(rows);
   };
   const auto square_blocks_at = [&](mlir::Value j, mlir::Value mask) {
-    const auto side = static_cast<std::size_t>(lanes_);
+    const auto side = std::min(static_cast<std::size_t>(lanes_), rows.size());
     for (llvm::MutableArrayRef<LoopPoint> left = rows; !left.empty(); left = left.drop_front(side)) {
       const auto square = left.take_front(side);
       for (auto [row, at] : llvm::enumerate(square)) {
@@ -341,8 +345,10 @@ void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint
     const std::int64_t count = has_narrow_rows() ? extents_.back() : lanes_;
     for (std::int64_t column = 1; column < count; ++column)
       columns.push_back(e.element(columns.back(), rows.front().inner_[s], access.dtype));
-    columns.resize(rows.size());
-    for (auto [at, row] : llvm::zip(rows, e.load_transposed(columns, access.dtype))) at.transposed_[s] = row;
+    columns.resize(static_cast<std::size_t>(lanes_));
+    const mlir::Value mask = has_few_rows() ? e.mask_below(rows_, lanes_) : mlir::Value();
+    for (auto [at, row] : llvm::zip_first(rows, e.load_transposed(columns, access.dtype, mask)))
+      at.transposed_[s] = row;
   }
 }
 
@@ -477,6 +483,7 @@ void LoopNest::emit_outer_loops(
     }
     if (overlaps()) {
       by(rows, from, done);
+      if (has_few_rows()) return;
       const auto last_square = [&](mlir::Value i) { return e.min(i, e.sub(to, side)); };
       return e.when(
           e.less(e.sub(to, from), side), [&] { by(1, done, to); },

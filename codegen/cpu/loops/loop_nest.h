@@ -84,7 +84,7 @@ class LoopNest {
  public:
   /// The body gets `registers` * `lanes` points at a time, and `lanes` in the remainder of a row.
   /// emit_blocks() gives it `rows` rows at a time while that many are left. Where an operand reads transposed
-  /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time.
+  /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
 
   /// Where no result can overwrite an operand, lets the last register of a row and the last square of rows
@@ -152,6 +152,8 @@ class LoopNest {
   bool has_narrow_rows() const;
   /// Whether code relies on allow_overlaps().
   bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
+  /// Whether the axis outside of the rows, of fewer than `lanes` points, is a block of rows as a whole.
+  bool has_few_rows() const;
   /// How many rows of a square may be stored as whole registers, although they are narrow.
   int rows_stored_whole() const;
   using Rows = llvm::SmallVector<LoopPoint, 2>;
