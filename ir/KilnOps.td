@@ -532,7 +532,8 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
   let summary = "convolution of an input that includes its padding with packed weights";
   let description = [{
     x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: a group then has one
-    panel, and a stride s of the last axis takes that of x apart, (s, points / s), so that results of a line read neighbours. Depthwise weights (as many groups as channels) are packed as one group.
+    panel, and a stride s of the last axis takes that of x apart, (s, points / s), so that results of a line read neighbours. Depthwise
+    weights (as many groups as channels) are packed as one group.
   }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);

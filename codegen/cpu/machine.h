@@ -70,8 +70,9 @@ class Machine {
   std::optional<Cache> l3;
   std::int64_t l3_cpus = 1;  ///< that share it
 
-  /// Taken from Kiln's build or the disk cache, or measured in 50 ms and kept in the latter: at the first call in a process for this
-  /// machine. Choices ask only for arrays that do not fit L2. Any thread; fork() waits for it.
+  /// Taken from Kiln's build or the disk cache, or measured in 50 ms and kept in the latter: at the first call
+  /// in a process for this machine. Choices ask only for arrays that do not fit L2. Any thread; fork() waits
+  /// for it.
   KILN_API const Streams& streams() const;
 
  private:

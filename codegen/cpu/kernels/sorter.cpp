@@ -80,7 +80,7 @@ void Sorter::insert(const Parts& x, const Parts& sorted, mlir::Value count) {
   llvm::SmallVector<std::int32_t> last_and_here;  // of two registers, all but the last
   for (int lane = 0; lane < lanes; ++lane) last_and_here.push_back(lanes - 1 + lane);
   const auto move = [&](mlir::Value i, mlir::ValueRange last) {
-    Parts here, before_here, next;
+    Parts here, before_here;
     for (auto [array, before] : llvm::zip(sorted, last)) {
       here.push_back(e_.load(e_.element(array, i, DType::i64), DType::i64, lanes));
       before_here.push_back(lanes == 1 ? before : e_.shuffle(before, here.back(), last_and_here));

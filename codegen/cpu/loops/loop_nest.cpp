@@ -174,7 +174,7 @@ bool LoopNest::uses_square_blocks() const {
 }
 
 bool LoopNest::has_few_rows() const {
-  return rows_ > 1 && rows_ < lanes_ && rank() > outermost_ + 1 && extents_[rank() - 2] == rows_;
+  return rows_ > lanes_ / 2 && rows_ < lanes_ && rank() > outermost_ + 1 && extents_[rank() - 2] == rows_;
 }
 
 int LoopNest::rows_stored_whole() const {

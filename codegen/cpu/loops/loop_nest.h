@@ -122,8 +122,8 @@ class LoopNest {
     /// One point of it, without a loop.
     std::function<LoopPoint(mlir::Value position)> at;
   };
-  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of those that were joined. The nest's parameters are the first
-  /// ones.
+  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of those that were joined. The
+  /// nest's parameters are the first ones.
   void emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const;
   /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
   using RowsBody = std::function<void(llvm::MutableArrayRef<LoopPoint>)>;
@@ -152,7 +152,8 @@ class LoopNest {
   bool has_narrow_rows() const;
   /// Whether code relies on allow_overlaps().
   bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
-  /// Whether the axis outside of the rows, of fewer than `lanes` points, is a block of rows as a whole.
+  /// Whether all rows of the axis outside of them are one block, of fewer than `lanes` and more than half of
+  /// them: a square then has masks.
   bool has_few_rows() const;
   /// How many rows of a square may be stored as whole registers, although they are narrow.
   int rows_stored_whole() const;
