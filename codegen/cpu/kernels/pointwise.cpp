@@ -59,8 +59,9 @@ std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
 
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
 /// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
-/// Registers are not longer than rows, and half as long where this saves a twentieth of the points. Where rows
-/// are one more than those of a square, for which another one would overlap it, squares twice as wide have all.
+/// Registers are not longer than rows, and half as long where this saves a twentieth of the points. Where
+/// rows are one more than those of a square, for which another one would overlap it, squares twice as wide
+/// have all.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
                                             std::vector<StridedAccess>& accesses, int lanes,
                                             std::size_t bytes, bool keep_outermost) {
