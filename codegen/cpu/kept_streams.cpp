@@ -33,8 +33,8 @@ CacheKey key_of(const Machine& m) {
                                m.l1.bytes, m.l2.bytes, m.l3 ? m.l3->bytes : 0));
 }
 
-std::optional<Streams> load(DiskCache& cache, const CacheKey& key) {
-  const auto bytes = cache.load(key, measurement);
+std::optional<Streams> load(const CacheKey& key) {
+  const auto bytes = disk_cache().load(key, measurement);
   if (!bytes) return std::nullopt;
   try {
     Streams streams =
@@ -44,13 +44,6 @@ std::optional<Streams> load(DiskCache& cache, const CacheKey& key) {
   } catch (const Error&) {
     return std::nullopt;  // of another version of Kiln: it is measured again
   }
-}
-
-/// Those of Kiln's build first: the kernels beside them are found only by who chooses alike.
-std::optional<Streams> load(const CacheKey& key) {
-  for (DiskCache* const cache : {&precompiled_kernels(), &disk_cache()})
-    if (auto streams = load(*cache, key)) return streams;
-  return std::nullopt;
 }
 
 Streams load_or_measure() {

@@ -10,7 +10,7 @@
 namespace kiln::codegen {
 
 /// Where a number of the model is from: Linux or the C library, KILN_MACHINE, a measurement of this process,
-/// one that the disk cache or Kiln's build kept, or none of them.
+/// one that the disk cache kept, or none of them.
 enum class Source { assumed, sysfs, sysconf, pinned, measured, kept };
 const char* name_of(Source source);
 
@@ -70,9 +70,8 @@ class Machine {
   std::optional<Cache> l3;
   std::int64_t l3_cpus = 1;  ///< that share it
 
-  /// Taken from Kiln's build or the disk cache, or measured in 50 ms and kept in the latter: at the first call
-  /// in a process for this machine. Choices ask only for arrays that do not fit L2. Any thread; fork() waits
-  /// for it.
+  /// Taken from the disk cache, or measured in 50 ms and kept there: at the first call in a process for this
+  /// machine. Choices ask only for arrays that do not fit L2. Any thread; fork() waits for it.
   KILN_API const Streams& streams() const;
 
  private:
