@@ -394,13 +394,14 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
-  // What follows groups, a pooling for example, is part of their kernel with the channels last.
-  const bool alone = is_returned(op);
-  if (op.getGroups() > 1 && !alone) return false;
   const auto weights = ir::ranked(op.getW()).getShape();
   // A narrower window reads a part of each line, of which the other points would be copied.
   const std::int64_t stride = op.getStride().back();
   if (stride > weights.back()) return false;
+  // What follows groups, a pooling for example, is part of their kernel with the channels last. So it is of
+  // convolutions with strides, whose lines would be taken apart besides.
+  const bool alone = is_returned(op);
+  if ((op.getGroups() > 1 || stride > 1) && !alone) return false;
   const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());
   return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
                                  has_one_line(op) ? places(result) : result.getShape().back(), input_lines,

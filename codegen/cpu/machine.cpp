@@ -148,9 +148,17 @@ Machine Machine::of_host() {
 
 Machine Machine::of_text(std::string_view text) {
   Machine m;
+  const llvm::StringRef host = "host";
+  llvm::StringRef entries = text;
+  if (entries == host || entries.starts_with("host,")) {
+    m = of_host();
+    m.streams_ = m.streams();
+    entries = entries.drop_front(host.size()).ltrim(',');
+    if (entries.empty()) return m;
+  }
   Streams& streams = *m.streams_;
   streams.source = Source::pinned;
-  for (const llvm::StringRef entry : llvm::split(llvm::StringRef(text), ',')) {
+  for (const llvm::StringRef entry : llvm::split(entries, ',')) {
     const auto [name, value] = entry.split('=');
     if (name == "l1" || name == "l2") {
       Cache& cache = name == "l1" ? m.l1 : m.l2;

@@ -62,7 +62,8 @@ class Machine {
   /// This machine: caches from sysfs, else from the C library; Streams at first use.
   KILN_API static Machine of_host();
   /// The machine that `text` describes: "l1=48K/12,l2=2M/16,l3=16M,read-l3=24" and so on; what it does not
-  /// name is assumed, so that nothing depends on the machine at hand. Throws kiln::Error for any other text.
+  /// name is assumed, so that nothing depends on the machine at hand, or is that of this machine if it begins
+  /// with "host". Throws kiln::Error for any other text.
   KILN_API static Machine of_text(std::string_view text);
 
   Cache l1{32 * 1024, 8}, l2{1024 * 1024, 16};

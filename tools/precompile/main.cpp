@@ -4,7 +4,6 @@
 // A kernel's code follows from the machine, too, whose bandwidths each user's first process measures anew. Of
 // what differs between two measurements, prefetches of streams are in the code of most kernels: all are
 // compiled for machines that gain by them and for those that do not.
-#include "codegen/cpu/machine.h"
 #include "tools/precompile/calls.h"
 
 #include <kiln/cache.h>
@@ -35,15 +34,6 @@ void set_environment(const std::string& folder) {
   ::setenv("KILN_PRECOMPILED", "off", 1);
 }
 
-/// This machine, as one that gains by prefetches of streams, or does not.
-std::string machine_text(bool prefetches) {
-  using namespace kiln::codegen;
-  const Machine m = Machine::of_host();
-  Streams streams = m.streams();
-  streams.prefetch_speed = prefetches ? 110 : 100;
-  return fmt::format("l1={}/{},l2={}/{},{}", m.l1.bytes, m.l1.ways, m.l2.bytes, m.l2.ways, text_of(streams));
-}
-
 /// In a process of its own, since a process has one machine. Whether it succeeded.
 bool compile(bool prefetches) {
   const pid_t child = ::fork();
@@ -54,7 +44,7 @@ bool compile(bool prefetches) {
   int status = 0;
   try {
     // A machine that the builder describes stays as it is.
-    ::setenv("KILN_MACHINE", machine_text(prefetches).c_str(), /*replace=*/0);
+    ::setenv("KILN_MACHINE", prefetches ? "host,prefetch=110" : "host,prefetch=100", /*replace=*/0);
     precompile::call_operators();
     precompile::call_layers();
     precompile::call_networks();
