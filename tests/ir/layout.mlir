@@ -105,14 +105,15 @@ func.func @groups(%x: tensor<1x6x9x20xf32>, %w: tensor<6x3x3x3xf32>) -> tensor<1
 // WIDE-NEXT: %[[PHASES:.*]] = kiln.transpose %[[PAIRS]] [0, 1, 2, 4, 3]
 // WIDE-NEXT: kiln.packed_convolution %[[PHASES]], %{{.*}} {channels_first, {{.*}} : tensor<2x3x9x2x34xf32>, tensor<1x1x45x8xf32> -> tensor<2x7x7x32xf32>
 // SCALAR-NOT: channels_first
-// A window narrower than the stride would read a part of the points.
-// CHECK-LABEL: func.func @narrower_than_stride
-// CHECK-NOT: channels_first
 func.func @phases(%x: tensor<2x3x9x65xf32>, %w: tensor<7x3x3x5xf32>) -> tensor<2x7x7x32xf32> {
   %0 = kiln.pad %x 0.000000e+00 : f32 [0, 0, 0, 1] [0, 0, 0, 1] : tensor<2x3x9x65xf32> -> tensor<2x3x9x67xf32>
   %1 = kiln.convolution %0, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 2>} : tensor<2x3x9x67xf32>, tensor<7x3x3x5xf32> -> tensor<2x7x7x32xf32>
   return %1 : tensor<2x7x7x32xf32>
 }
+
+// A window narrower than the stride would read a part of the points.
+// CHECK-LABEL: func.func @narrower_than_stride
+// CHECK-NOT: channels_first
 func.func @narrower_than_stride(%x: tensor<2x3x9x64xf32>, %w: tensor<7x3x1x1xf32>) -> tensor<2x7x9x32xf32> {
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 2>} : tensor<2x3x9x64xf32>, tensor<7x3x1x1xf32> -> tensor<2x7x9x32xf32>
   return %0 : tensor<2x7x9x32xf32>

@@ -28,13 +28,10 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
     lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
     const std::int64_t groups = packed[0], channels = x.shape[channel] / groups,
                        phases = root.getStride().back();
-    llvm::SmallVector<Dims> taps;
-    for (const auto [extent, stride] : llvm::zip(root.getKernel(), tap_strides))
-      taps.push_back(multiples(stride, extent));
-    if (phases > 1) {  // lines are taken apart
-      taps.back() = multiples(root.getDilate().back(), root.getKernel().back());
-      for (std::int64_t& point : taps.back()) point = point % phases * spatial.back() + point / phases;
-    }
+    // Of the last axis first as points of a line, which are then found in the phase that has them.
+    tap_strides.back() = root.getDilate().back();
+    auto taps = taps_of(root.getKernel(), tap_strides);
+    for (std::int64_t& point : taps.back()) point = point % phases * spatial.back() + point / phases;
     return launch_line_convolution(fusion, root.getResult(),
                                    {.lhs = x,
                                     .rhs = rhs,

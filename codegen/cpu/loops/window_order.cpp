@@ -2,10 +2,14 @@
 
 namespace kiln::codegen {
 
-Dims multiples(std::int64_t step, std::int64_t count) {
-  Dims all;
-  for (std::int64_t i = 0; i < count; ++i) all.push_back(i * step);
-  return all;
+llvm::SmallVector<Dims> taps_of(llvm::ArrayRef<std::int64_t> kernel,
+                                llvm::ArrayRef<std::int64_t> tap_strides) {
+  llvm::SmallVector<Dims> taps;
+  for (const auto [extent, stride] : llvm::zip(kernel, tap_strides)) {
+    Dims& axis = taps.emplace_back();
+    for (std::int64_t i = 0; i < extent; ++i) axis.push_back(i * stride);
+  }
+  return taps;
 }
 
 std::vector<std::int64_t> window_offsets(std::int64_t channels, std::int64_t channel_stride,
@@ -27,10 +31,7 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, std::int64_t cha
 std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
                                          std::int64_t channel_stride,
                                          llvm::ArrayRef<std::int64_t> tap_strides) {
-  llvm::SmallVector<Dims> taps;
-  for (const auto [extent, stride] : llvm::zip(kernel, tap_strides))
-    taps.push_back(multiples(stride, extent));
-  return window_offsets(channels, channel_stride, taps);
+  return window_offsets(channels, channel_stride, taps_of(kernel, tap_strides));
 }
 
 }  // namespace kiln::codegen
