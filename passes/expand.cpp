@@ -37,7 +37,7 @@ class Expander {
   }
 
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape) {
-    return ir::ReshapeOp::create(builder_, loc_, ir::with_shape(x, shape), x);
+    return builder_.createOrFold<ir::ReshapeOp>(loc_, ir::with_shape(x, shape), x);
   }
 
   /// Pads the spatial axes with `value`; returns x itself if the pads are zero.
@@ -104,6 +104,7 @@ class Expander {
 
   mlir::Value dot(ir::DotOp op) {
     if (is_sum_of_nothing(op.getLhs(), op.getResult())) return zeros(op.getResult());
+    if (op.getAlgorithm() == ir::Algorithm::chained512) return outer_product(op);
     if (op.getAlgorithm() != ir::Algorithm::interleaved64) return {};
     Dims result = shape_of(op.getResult());
     std::size_t b = result.size() - 2;
@@ -120,6 +121,22 @@ class Expander {
     mlir::Value p = ir::BinaryOp::create(builder_, loc_, type, ir::BinaryKind::mul, l, r);
     return ir::ReduceOp::create(builder_, loc_, op.getType(), ir::ReduceKind::sum, p,
                                 llvm::ArrayRef<std::int64_t>{k});
+  }
+
+  /// A contraction over one element: each result is one multiply-add to +0, which turns a product of -0 into
+  /// +0. Null for any other contraction.
+  mlir::Value outer_product(ir::DotOp op) {
+    Dims lhs = shape_of(op.getLhs()), rhs = shape_of(op.getRhs());
+    const mlir::RankedTensorType type = op.getType();
+    const mlir::Type element = type.getElementType();
+    const std::int64_t k = op.getTransposeLhs() ? lhs.end()[-2] : lhs.back();
+    if (k != 1 || element.isF16() || element.isBF16()) return {};
+    if (op.getTransposeLhs()) std::swap(lhs.back(), lhs.end()[-2]);
+    if (op.getTransposeRhs()) std::swap(rhs.back(), rhs.end()[-2]);
+    const Dims axes = iota(0, type.getRank());
+    mlir::Value a = ir::BroadcastOp::create(builder_, loc_, type, reshape(op.getLhs(), lhs), axes);
+    mlir::Value b = ir::BroadcastOp::create(builder_, loc_, type, reshape(op.getRhs(), rhs), axes);
+    return ir::FmaOp::create(builder_, loc_, type, a, b, zeros(op.getResult()));
   }
 
   //===--- windows --------------------------------------------------------===//
@@ -236,7 +253,8 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
         value = Expander(&op).convolution(convolution);
       else if (auto weights = llvm::dyn_cast<ir::ConvolutionWeightsOp>(op))
         value = Expander(&op).convolution_weights(weights);
-      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op); window && !reduces_lines(window, target_))
+      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op);
+               window && !reduces_lines(window, target_))
         value = Expander(&op).reduce_window(window);
       if (!value) continue;
       op.getResult(0).replaceAllUsesWith(value);

@@ -75,6 +75,21 @@ TEST_CASE("products of two operands of a call") {
   CHECK(same_bits(everywhere(body, in)[0], F::relu(dot<float>(x, y) + bias)));
 }
 
+// One multiply-add to +0 for each result, which turns a product of -0 into +0.
+TEST_CASE("outer products") {
+  const auto size = GENERATE(Size{1, 1, 16}, Size{16, 1, 1}, Size{5, 1, 7}, Size{300, 1, 130});
+  const bool transpose_a = GENERATE(false, true), transpose_b = GENERATE(false, true);
+  CAPTURE(size.m, size.n, transpose_a, transpose_b);
+  Tensor x = random::uniform(-1, 1, {size.m, 1}), y = random::uniform(-1, 1, {1, size.n});
+  x[slice(0, 1)] = -0.0;
+  const auto body = [&](F& f, const Tensors& in) {
+    return Tensors{f.dot(in[0], in[1], {.transpose_a = transpose_a, .transpose_b = transpose_b}) * in[2]};
+  };
+  const Tensor scale = random::uniform(-1, 1, {size.m, size.n});
+  const Tensors in{transpose_a ? x.T().copy() : x, transpose_b ? y.T().copy() : y, scale};
+  CHECK(same_bits(everywhere(body, in)[0], dot<float>(x, y) * scale));
+}
+
 // Consecutive k of the transposed operand are a multiple of pages apart: their lines map to few sets of a
 // cache.
 TEST_CASE("products of a transposed operand whose lines compete for the sets of L2") {

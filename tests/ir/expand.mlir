@@ -92,6 +92,20 @@ func.func @small_batch_dot(%x: tensor<7x9x1xf32>, %y: tensor<7x2x9xf32>) -> tens
   return %0 : tensor<7x1x2xf32>
 }
 
+// One element of k: a multiply-add to +0, which fuses.
+// CHECK-LABEL: func.func @outer_product
+// CHECK-DAG: %[[Z:.*]] = kiln.constant dense<0.000000e+00> : tensor<3x4x5xf32>
+// CHECK-DAG: %[[X:.*]] = kiln.reshape %arg0 : tensor<3x1x4xf32> -> tensor<3x4x1xf32>
+// CHECK-DAG: %[[A:.*]] = kiln.broadcast %[[X]] [0, 1, 2] : tensor<3x4x1xf32> -> tensor<3x4x5xf32>
+// CHECK-DAG: %[[B:.*]] = kiln.broadcast %arg1 [0, 1, 2] : tensor<3x1x5xf32> -> tensor<3x4x5xf32>
+// CHECK: kiln.fma %[[A]], %[[B]], %[[Z]]
+// CHECK-NOT: kiln.dot
+// CHECK: return
+func.func @outer_product(%x: tensor<3x1x4xf32>, %y: tensor<3x1x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = kiln.dot %x, %y {transpose_lhs} : tensor<3x1x4xf32>, tensor<3x1x5xf32> -> tensor<3x4x5xf32>
+  return %0 : tensor<3x4x5xf32>
+}
+
 // Each run of axes, the last one first.
 // CHECK-LABEL: func.func @reduce_around
 // CHECK-NEXT: %[[R:.*]] = kiln.reduce sum %arg0 [2, 3] : tensor<2x3x4x5xf32> -> tensor<2x3xf32>
