@@ -180,6 +180,7 @@ void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& r
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!entry_->uses->active[i]) continue;
     ArrayTape& tape = tape_of(*TensorAccess::array(outputs[i]));
+    if (tape.link.variable) continue;  // written inside Pause, it stays the variable
     tape.link = {entry_, static_cast<std::uint32_t>(i), nullptr};
     tape.views.clear();
   }
@@ -217,7 +218,7 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
   tape.link = link_of(next, where);
   tape.views.clear();
   // The view now reads what was written.
-  if (!all && linked && TensorAccess::shape(value) == TensorAccess::shape(view))
+  if (!all && value.defined() && TensorAccess::shape(value) == TensorAccess::shape(view))
     tape.views.push_back({written_key(view), tape.link, written});
 }
 

@@ -41,7 +41,7 @@ struct BoundCall::State {
     const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
     if (confirmed != epoch && !call->dependencies.unchanged()) return false;
     confirmed = epoch;
-    return !origin->alive() || call->captures_in_use();
+    return !origin->alive() || (call->captures_in_use() && call->reads_unchanged());
   }
   void bind(const Tensors& to) {
     inputs = to;

@@ -45,7 +45,7 @@ std::string line_of(const std::string& line) { return line.empty() ? line : line
 
 void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
   const CheckScope scope;
-  const detail::Recorded again = detail::record_call(block, call.signature, inputs);
+  const detail::Recorded again = detail::record_call(block, call.signature, inputs, detail::is_recording());
   if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
 }
 
@@ -189,6 +189,7 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
     if (graph.outputs[i].output == 0) {
       Tensors in;
       for (const ir::Entry& e : n.inputs) in.push_back(values.at(e.node.get()).at(e.output));
+      const NodeModes modes(n);
       values[&n] = kiln::invoke(*n.op, in, n.attrs, {}, n.name, n.subgraphs, n.np_shape);
     }
     const Tensor& alone = values[&n].at(graph.outputs[i].output);

@@ -184,7 +184,7 @@ struct TrainStep::State {
 
   CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
     const auto usable = [&](const CompiledStep& s) {
-      return s.call->signature.matches(inputs, true) && s.call->current() &&
+      return s.call->matches(inputs, {.train = true, .recording = true}) && s.call->current() &&
              s.precision == precision_of(*s.call) && s.choice == choose(t, where);
     };
     const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return usable(*s); });
@@ -195,7 +195,13 @@ struct TrainStep::State {
     std::erase_if(steps, [](const auto& s) { return !s->call->current(); });
     auto made = std::make_shared<CompiledStep>();
     // Records first: shapes of parameters may not be known before.
-    const detail::Recorded recorded = detail::record_call(block, CallSignature(inputs, true), inputs);
+    CallSignature signature(inputs, true);
+    std::optional<PrecisionScope> precision;
+    if (const detail::BlockState& state = detail::BlockAccess::state(*net);
+        state.active && state.options.precision)
+      precision.emplace(*state.options.precision);
+    const detail::Recorded recorded = detail::record_call(block, std::move(signature), inputs, true);
+    precision.reset();
     made->call = recorded.call;
     made->precision = precision_of(*made->call);
     made->choice = choose(t, where);
