@@ -214,7 +214,7 @@ Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
 
 namespace {
 
-void write_traced(const Tensor& view, const Tensor& value, std::source_location where) {
+void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   Array& array = *TensorAccess::array(view);
   const ir::Entry written = value_of(value, where);
   if (!array.shape_known) {
@@ -222,7 +222,7 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
     return;
   }
   if (TensorAccess::shape(view).elements() == 0) return;
-  if (Trace* const trace = Trace::current()) trace->will_write(array);
+  if (Trace* const trace = Trace::current()) trace->will_write(part);
   array.value = value_of(replaced(view, value, where), where);
   array.views.clear();
   // A read of this view gives the value just written.
@@ -282,7 +282,7 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
       own.push_back(t);
     else if (array.traced())
       own.push_back(own_value(t, value_of(t, where), call));
-    else if (detail::is_recording() && detail::has_link(t))
+    else if (detail::is_recording())
       own.push_back(detail::own_value(t, detail::link_of(t, where), call));
     else
       own.push_back(t);
@@ -320,15 +320,24 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
 }
 
 void write_view(const Tensor& view, const Tensor& value, std::source_location where) {
+  write_part(view, view, value, where);
+}
+
+void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   if (TensorAccess::dtype(view) != TensorAccess::dtype(value) && TensorAccess::array(view)->shape_known)
     fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
                   name_of(TensorAccess::dtype(view)));
   Trace* const trace = Trace::current();
-  if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
-  if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
+  if (trace) return write_traced(trace->resolve(view), trace->resolve(part), trace->resolve(value), where);
+  if (TensorAccess::array(view)->traced()) return write_traced(view, part, value, where);
+  write_on_tape(view, value, view, value, where);
+}
+
+void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
+                   std::source_location where) {
   detail::record_write(view, value, where);
   detail::before_write(*TensorAccess::array(view));
-  copy_elements(view, value);
+  copy_elements(part, elements);
   TensorAccess::array(view)->bump_version();
 }
 

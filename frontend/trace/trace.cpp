@@ -34,6 +34,14 @@ void Trace::will_write(const detail::Array& array) {
     call()->compute_other_values("it writes into an array that may alias another one, depending on values");
 }
 
+void Trace::will_write(const Tensor& part) {
+  using detail::TensorAccess;
+  const detail::Array& array = *TensorAccess::array(part);
+  will_write(array);
+  if (CallTrace* const whole = call())
+    whole->add_written(array, {TensorAccess::offset(part), TensorAccess::shape(part)});
+}
+
 TracePause::TracePause() : paused_(std::exchange(current_trace(), nullptr)) {}
 TracePause::~TracePause() { current_trace() = paused_; }
 

@@ -62,8 +62,10 @@ class Trace {
   virtual CallTrace* call() = 0;
   PossibleAliases& possible_aliases() { return possible_aliases_; }
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }
-  /// Called when the program writes into an array of this trace.
+  /// Called when the program writes into an array of this trace, or an operator does.
   void will_write(const detail::Array& array);
+  /// The same of the elements of `part`, a view of the array.
+  void will_write(const Tensor& part);
 
  protected:
   explicit Trace(bool shapes_known);

@@ -2,6 +2,7 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/parameter/revision.h"
+#include "frontend/trace/captures.h"
 #include "ir/graph.h"
 #include "runtime/call_frame.h"
 #include "runtime/fork_gate.h"
@@ -118,8 +119,12 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::shared_ptr<const GradientCode> gradient;
   /// The code of recorded calls.
   std::shared_ptr<JointCodes> joint;
-  /// The arguments that in-place operators write, in the order of those outputs.
-  std::vector<std::uint32_t> in_place;
+  /// An argument that in-place operators write, and the parts of it that they replace.
+  struct InPlace {
+    std::uint32_t argument;
+    std::vector<ArrayPart> parts;
+  };
+  std::vector<InPlace> in_place;  ///< in the order of those outputs
   /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
@@ -151,6 +156,17 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
+  /// Whether the code writes into an argument that is a part of an array, or has another shape, and the call
+  /// has a history. Such a call is recorded step by step: there each write gives the array a value, and a
+  /// gradient has a term of each.
+  bool records_parts(std::span<const Tensor> inputs) const {
+    return !in_place.empty() && part_with_history(inputs);
+  }
+  bool part_with_history(std::span<const Tensor> inputs) const;
+  /// Whether this call must run step by step. `records`: the thread records calls for gradients.
+  bool runs_eagerly(std::span<const Tensor> inputs, bool records) const {
+    return !executable || overlaps(inputs) || (records && records_parts(inputs));
+  }
   /// `records`: the thread records calls for gradients.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;
 
@@ -162,6 +178,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
+  /// Outside of Record: what the code writes has no history.
+  void end_history(std::span<const Tensor> inputs) const;
   /// Saves the contents of the arguments that `plan` writes, if the tape needs them.
   void before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const;
   /// Sets the arguments of the frame.
@@ -199,7 +217,7 @@ class CachedCall {
   /// Valid during the caller's section of Domain::recordings, or under the lock.
   const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
   /// The recording, if its code can run with these inputs without checks or an eager fallback.
-  const detail::TracedCall* ready(std::span<const Tensor> inputs, bool train) const;
+  const detail::TracedCall* ready(std::span<const Tensor> inputs, const CallContext& now) const;
   /// Null if there is none. The reference keeps it alive without a section.
   std::shared_ptr<const detail::TracedCall> hold(std::span<const Tensor> inputs, bool train) const;
   std::shared_ptr<const detail::TracedCall> find_or_trace(HybridBlock& block, std::span<const Tensor> inputs,

@@ -177,7 +177,9 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   auto body = std::make_shared<ir::Subgraph>(ir::Subgraph{compiled.inputs, compiled.nodes, compiled.outputs});
   for (const ir::Graph::Write& w : compiled.writes) {
     body->outputs.push_back(w.value);
-    out.in_place.push_back(static_cast<std::uint32_t>(w.input));
+    const TracedVariable& written =
+        w.input < inputs.size() ? trace.inputs()[w.input] : trace.captured()[w.input - inputs.size()];
+    out.in_place.push_back({static_cast<std::uint32_t>(w.input), written.written});
   }
   out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train, out.precision());
   return compiled;
