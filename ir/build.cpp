@@ -477,12 +477,6 @@ mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, 
   const std::vector<Value> sums =
       joint.sums(step.request, heads, std::vector<Value>(step.request.running.size()));
 
-  // A weight that the network writes inside Pause is updated from what it wrote.
-  const auto written_to = [&](std::size_t input) -> std::optional<Value> {
-    for (std::size_t i = 0; i < graph.writes.size(); ++i)
-      if (graph.writes[i].input == input) return outputs[graph.outputs.size() + i];
-    return {};
-  };
   std::vector<std::size_t> argument_of;  // by input of the update
   Composition update(p);
   for (std::size_t i = 0; i < step.sources.size(); ++i) {
@@ -491,7 +485,7 @@ mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, 
     argument_of.push_back(source.index);
     switch (source.of) {
       case StepGraph::Source::Of::input:
-        update.set(input, written_to(source.index).value_or(function.arguments()[source.index]));
+        update.set(input, function.arguments()[source.index]);
         break;
       case StepGraph::Source::Of::gradient:
         if (!sums[source.index].valid()) fail_internal("'{}' has no gradient", input.name);

@@ -236,10 +236,17 @@ ir::Entry overwritten(const Array& array, const ir::Entry& old, DType dtype, std
   return TensorAccess::array(record_node(call)[0])->value;
 }
 
-void write_traced(const Tensor& view, const Tensor& value, std::source_location where) {
+/// Whether both are the same view.
+bool same_view(const Tensor& a, const Tensor& b) {
+  return TensorAccess::offset(a) == TensorAccess::offset(b) &&
+         TensorAccess::shape(a) == TensorAccess::shape(b);
+}
+
+void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   Array& array = *TensorAccess::array(view);
   const bool recorded = records_nodes();
-  const Tensor contents = recorded ? value : without_gradient(value, where);
+  // A value that has the rest of the view too keeps the history of that.
+  const Tensor contents = recorded || !same_view(view, part) ? value : without_gradient(value, where);
   const ir::Entry written = value_of(contents, where);
   if (!array.shape_known) {
     array.value = written;
@@ -247,7 +254,7 @@ void write_traced(const Tensor& view, const Tensor& value, std::source_location 
   }
   if (TensorAccess::shape(view).elements() == 0) return;
   Trace* const trace = Trace::current();
-  if (trace) trace->will_write(array);
+  if (trace) trace->will_write(part);
   const ir::Entry old = array.value;
   {
     // What else is in the array keeps its history.
@@ -321,7 +328,7 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
       own.push_back(t);
     else if (array.traced() && records_nodes())
       own.push_back(own_value(t, value_of(t, where), call));
-    else if (!array.traced() && detail::is_recording() && detail::has_link(t))
+    else if (!array.traced() && detail::is_recording())
       own.push_back(detail::own_value(t, detail::link_of(t, where), call));
     else
       own.push_back(t);
@@ -359,15 +366,24 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
 }
 
 void write_view(const Tensor& view, const Tensor& value, std::source_location where) {
+  write_part(view, view, value, where);
+}
+
+void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   if (TensorAccess::dtype(view) != TensorAccess::dtype(value) && TensorAccess::array(view)->shape_known)
     fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
                   name_of(TensorAccess::dtype(view)));
   Trace* const trace = Trace::current();
-  if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
-  if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
+  if (trace) return write_traced(trace->resolve(view), trace->resolve(part), trace->resolve(value), where);
+  if (TensorAccess::array(view)->traced()) return write_traced(view, part, value, where);
+  write_on_tape(view, value, view, value, where);
+}
+
+void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
+                   std::source_location where) {
   detail::record_write(view, value, where);
   detail::before_write(*TensorAccess::array(view));
-  copy_elements(view, value);
+  copy_elements(part, elements);
   TensorAccess::array(view)->bump_version();
 }
 

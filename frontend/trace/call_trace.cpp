@@ -45,6 +45,12 @@ Tensor CallTrace::resolve(const Tensor& t) {
   return TensorAccess::array(t)->traced() ? t : capture(t, "", /*parameter=*/false);
 }
 
+void CallTrace::add_written(const Array& array, const ArrayPart& part) {
+  for (TracedVariable& input : inputs_)
+    if (TensorAccess::array(input.traced).get() == &array) input.add_written(part);
+  captures_.add_written(array, part);
+}
+
 void CallTrace::run_eagerly(std::string_view reason) {
   if (eager_because_.empty()) eager_because_ = reason;
 }

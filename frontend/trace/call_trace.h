@@ -34,7 +34,10 @@ class CallTrace final : public Trace {
   /// An input of the call. Its array may be written; see finish(). `given`: the caller's array; undefined: a
   /// value without history.
   Tensor input(const std::string& name, const TensorType& type, const Tensor& given = {});
+  const std::vector<TracedVariable>& inputs() const { return inputs_; }
   const std::vector<Captured>& captured() const { return captures_.list(); }
+  /// A part of an array is replaced.
+  void add_written(const detail::Array& array, const ArrayPart& part);
   /// The nodes recorded so far, in program order.
   const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
   /// The recorded graph with these results. Its inputs are those of the call, then the captured tensors;

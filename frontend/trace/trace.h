@@ -65,9 +65,11 @@ class Trace {
   virtual CallTrace* call() = 0;
   PossibleAliases& possible_aliases() { return possible_aliases_; }
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }
-  /// Called when the program writes into an array of this trace.
+  /// Called when the program writes into an array of this trace, or an operator does.
   void will_write(const detail::Array& array);
-  /// Called when an operator updates it as an auxiliary state.
+  /// The same of the elements of `part`, a view of the array.
+  void will_write(const Tensor& part);
+  /// The same for an auxiliary state that an operator updates.
   void will_update(const detail::Array& array);
   bool has_updated(const detail::Array& array) const { return updated_.contains(&array); }
 

@@ -74,8 +74,10 @@ const Tensors& BoundCall::run(Where where) {
         "that it holds): bind it again",
         line_prefix(where), s.block);
   for (const auto& array : s.arrays) detail::before_write(*array);
-  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty())
+  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty()) {
+    s.call->end_history(s.inputs);
     s.call->before_writes(plan, s.inputs);
+  }
   at_line(where, [&] { s.frame.repeat(s.repeated, reserve_random); });
   for (const auto& array : s.arrays) array->bump_version();
   return s.results;

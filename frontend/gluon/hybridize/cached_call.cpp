@@ -7,6 +7,7 @@
 #include "frontend/gluon/hybridize/recording_table.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
+#include "frontend/tensor/view.h"
 #include "frontend/tensor/view_scope.h"
 #include "frontend/trace/trace.h"
 #include "runtime/env.h"
@@ -151,9 +152,13 @@ bool TracedCall::has_histories(std::span<const Tensor> inputs) const {
   return true;
 }
 
-bool TracedCall::written_history(std::span<const Tensor> inputs) const {
-  return std::any_of(in_place.begin(), in_place.end(),
-                     [&](std::uint32_t i) { return history_of(argument(inputs, i)) == History::call; });
+bool TracedCall::part_with_history(std::span<const Tensor> inputs) const {
+  const bool whole = std::all_of(in_place.begin(), in_place.end(), [&](const InPlace& w) {
+    return TensorAccess::is_whole(argument(inputs, w.argument));
+  });
+  return !whole && (std::any_of(inputs.begin(), inputs.end(), detail::has_link) ||
+                    std::any_of(captures.begin(), captures.end(),
+                                [](const Capture& c) { return detail::has_link(c.whole()); }));
 }
 
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
@@ -170,7 +175,10 @@ void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> out
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i], executable->device()), fresh[i].shape);
     frame.set_result(i, arrays[i]->data());
   }
-  if (!executable->plan().write_backs.empty()) before_writes(executable->plan(), inputs);
+  if (!executable->plan().write_backs.empty()) {
+    end_history(inputs);
+    before_writes(executable->plan(), inputs);
+  }
   frame.run(reserve_random);
   fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
 }
@@ -194,7 +202,7 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   std::vector<Tensor> made;
   for (std::size_t i = 0; i < fresh.size(); ++i)
     made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
-  for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
+  for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
   recorded->finish(made, random);
   fill_results(inputs, arrays, Made::taken, outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -223,8 +231,8 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   std::vector<TapeLink> links;
   bool any = false;
   const std::source_location where = CallSite::caller();
-  for (std::size_t k = 0; k < in_place.size(); ++k)
-    if (!paused[k]) check_may_write(argument(inputs, in_place[k]), where);
+  for (const InPlace& w : in_place)
+    if (!w.paused) check_may_write(argument(inputs, w.argument), where);
   for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
     arguments.push_back(argument(inputs, i));
     links.push_back(link_of(arguments.back(), where));
@@ -234,6 +242,16 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : arguments) pointers.push_back(&t);
   return CallRecording(gradient, pointers, links, where, joint);
+}
+
+void TracedCall::end_history(std::span<const Tensor> inputs) const {
+  for (const InPlace& w : in_place) {
+    const Tensor written = argument(inputs, w.argument);
+    if (!detail::has_link(written)) continue;
+    for (const ArrayPart& part : w.parts)
+      record_write(view_of(written, TensorAccess::offset(written) + part.offset, part.shape), {},
+                   CallSite::caller());
+  }
 }
 
 void TracedCall::before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const {
@@ -288,10 +306,7 @@ inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, CallM
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
   const TracedCall* c = find(inputs, mode);
-  return c && c->executable && !c->checked && !c->overlaps(inputs) &&
-                 !c->writes_history(inputs, mode.recording)
-             ? c
-             : nullptr;
+  return c && !c->checked && !c->runs_eagerly(inputs, mode.recording) ? c : nullptr;
 }
 
 bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const {
@@ -318,9 +333,9 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   const bool just_recorded = !held;
   if (just_recorded) held = find_or_trace(block, inputs, mode);
   const TracedCall& c = *held;
-  // The recording assumes that each written array is visible through one argument only; otherwise the call
-  // runs eagerly.
-  if (!c.executable || c.overlaps(inputs) || c.writes_history(inputs, mode.recording))
+  // The recording assumes that each written array is visible through one argument only, and on the tape that
+  // it is a whole array; otherwise the call runs eagerly.
+  if (c.runs_eagerly(inputs, mode.recording))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
   if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);
   Tensors out(c.results.size());

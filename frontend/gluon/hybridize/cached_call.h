@@ -142,10 +142,13 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::shared_ptr<const GradientCode> gradient;
   /// The code of recorded calls.
   std::shared_ptr<JointCodes> joint;
-  /// The arguments that in-place operators write, in the order of those outputs.
-  std::vector<std::uint32_t> in_place;
-  /// Which of them are written inside Pause alone: an array with a gradient attached may be one.
-  std::vector<bool> paused;
+  /// An argument that in-place operators write, and the parts of it that they replace.
+  struct InPlace {
+    std::uint32_t argument;
+    std::vector<ArrayPart> parts;
+    bool paused;  ///< inside Pause alone, which an array with a gradient attached allows
+  };
+  std::vector<InPlace> in_place;  ///< in the order of those outputs
   /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
@@ -171,11 +174,6 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   /// Whether the histories of the call's arguments are those of `histories`.
   bool has_histories(std::span<const Tensor> inputs) const;
   static History history_of(const Tensor& argument);
-  /// Whether a call that is not recorded writes into an array of the tape, which changes its history.
-  bool writes_history(std::span<const Tensor> inputs, bool records) const {
-    return !records && !has_record && !in_place.empty() && written_history(inputs);
-  }
-  bool written_history(std::span<const Tensor> inputs) const;
   /// Whether the program still has a handle of each captured array.
   bool captures_in_use() const {
     return watched_captures == 0 || std::all_of(captures.begin(), captures.end(), [](const Capture& c) {
@@ -187,6 +185,17 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
+  /// Whether the code writes into an argument that is a part of an array, or has another shape, and the call
+  /// has a history. Such a call is recorded step by step: there each write gives the array a value, and a
+  /// gradient has a term of each.
+  bool records_parts(std::span<const Tensor> inputs) const {
+    return !in_place.empty() && part_with_history(inputs);
+  }
+  bool part_with_history(std::span<const Tensor> inputs) const;
+  /// Whether this call must run step by step. `records`: the thread records calls for gradients.
+  bool runs_eagerly(std::span<const Tensor> inputs, bool records) const {
+    return !executable || overlaps(inputs) || ((records || has_record) && records_parts(inputs));
+  }
   /// `records`: the thread records calls for gradients.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;
 
@@ -199,6 +208,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
+  /// Outside of Record: what the code writes has no history.
+  void end_history(std::span<const Tensor> inputs) const;
   /// Saves the contents of the arguments that `plan` writes, if the tape needs them.
   void before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const;
   /// Sets the arguments of the frame.

@@ -182,8 +182,9 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   auto body = std::make_shared<ir::Subgraph>(ir::Subgraph{compiled.inputs, compiled.nodes, compiled.outputs});
   for (const ir::Graph::Write& w : compiled.writes) {
     body->outputs.push_back(w.value);
-    out.in_place.push_back(static_cast<std::uint32_t>(w.input));
-    out.paused.push_back(w.paused);
+    const TracedVariable& written =
+        w.input < inputs.size() ? trace.inputs()[w.input] : trace.captured()[w.input - inputs.size()];
+    out.in_place.push_back({static_cast<std::uint32_t>(w.input), written.written, w.paused});
   }
   if (trace.asked_histories())
     for (std::size_t i = 0; i < compiled.inputs.size(); ++i)

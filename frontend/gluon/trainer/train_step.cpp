@@ -93,8 +93,16 @@ struct CompiledStep {
   std::vector<std::shared_ptr<Array>> results;  ///< the last of `arrays`
 };
 
+/// The array of the loss among those that a run allocates, of which the loss must be the whole.
+std::optional<std::size_t> array_of_loss(const TracedCall& call) {
+  const TracedCall::Result& loss = call.results.at(0);
+  if (loss.own_value) return *loss.own_value;
+  const bool whole = loss.of == TracedCall::Result::Of::fresh && loss.shape == call.fresh[loss.index].shape;
+  return whole ? std::optional<std::size_t>(loss.index) : std::nullopt;
+}
+
 /// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
-/// read one of them, or none of its results depends on it.
+/// read one of them, or the loss does not depend on it.
 std::optional<ir::GradientRequest> request_for(const TracedCall& call, const TrainerState& trainer,
                                                std::span<const std::size_t> chosen) {
   const std::size_t inputs = call.signature.inputs.size();
@@ -109,8 +117,12 @@ std::optional<ir::GradientRequest> request_for(const TracedCall& call, const Tra
     request.sums[inputs + static_cast<std::size_t>(capture - call.captures.begin())] =
         static_cast<std::int64_t>(k);
   }
-  for (const ir::Entry& e : call.gradient->body()->outputs)
-    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+  // What the network writes besides is no head.
+  const std::optional<std::size_t> loss = array_of_loss(call);
+  if (!loss) return {};
+  const ir::Entry& value = call.gradient->body()->outputs.at(*loss);
+  request.heads.assign(call.gradient->body()->outputs.size(), false);
+  request.heads[*loss] = is_floating(value.node->types.at(value.output).dtype);
   const std::vector<bool>& reached = call.gradient->known(request).uses.sums;
   if (std::find(reached.begin(), reached.end(), false) != reached.end()) return {};
   return request;
@@ -226,9 +238,13 @@ struct TrainStep::State {
     return *steps.front();
   }
 
-  /// Whether an argument shares memory with a parameter, of which the code knows nothing.
+  /// Whether an argument shares memory with a parameter, or the network writes into an array that has a
+  /// history: the code knows nothing of either.
   bool overlaps(const CompiledStep& s, const TrainerState& t, std::span<const Tensor> inputs) const {
     if (s.call->overlaps(inputs)) return true;
+    if (std::any_of(s.call->in_place.begin(), s.call->in_place.end(),
+                    [&](const auto& w) { return detail::has_link(s.call->argument(inputs, w.argument)); }))
+      return true;
     for (const std::size_t i : s.choice.chosen) {
       const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
       for (const Tensor& input : inputs)
