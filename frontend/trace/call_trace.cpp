@@ -71,9 +71,10 @@ bool CallTrace::records_nodes() const {
   }
 }
 
-void CallTrace::set_modes(ir::Node& node) {
+void CallTrace::set_modes(const ir::NodePtr& ptr) {
+  ir::Node& node = *ptr;
   node.recorded = records_nodes();
-  if (CallContext::current().scope == RecordingScope::none) as_call_.push_back(&node);
+  if (CallContext::current().scope == RecordingScope::none) as_call_.push_back(ptr);
   if (const Device here = DeviceScope::current(); node.inputs.empty() && !(here == device_))
     fail(
         "a DeviceScope of {} while a network is recorded, whose calls run on {}: one call runs on one device",
@@ -86,7 +87,7 @@ void CallTrace::set_modes(ir::Node& node) {
 
 void CallTrace::ask_recording() {
   if (std::exchange(asked_recording_, true) || recording_) return;
-  for (ir::Node* node : as_call_) node->recorded = false;
+  for (const ir::NodePtr& node : as_call_) node->recorded = false;
 }
 
 bool CallTrace::is_recording() {

@@ -70,7 +70,7 @@ class CallTrace final : public Trace {
   /// Whether nodes are recorded here, if the call is.
   bool records_nodes() const;
   /// Sets the modes of a node, also of a body, whose scope differs from that of the call.
-  void set_modes(ir::Node& node);
+  void set_modes(const ir::NodePtr& ptr);
 
   // What the program asks. The answers belong to the recording: it holds for calls with the same ones.
   bool is_recording();
@@ -126,7 +126,7 @@ class CallTrace final : public Trace {
   std::vector<Tensor> given_;  // by input
   Captures captures_;
   std::vector<ir::NodePtr> nodes_;
-  std::vector<ir::Node*> as_call_;  // those that are recorded as the call is, of bodies too
+  std::vector<ir::NodePtr> as_call_;  // those that are recorded as the call is, of bodies too
   std::vector<Read> reads_;
   bool asked_recording_ = false, asked_histories_ = false, has_record_ = false;
   std::string eager_because_;

@@ -80,7 +80,7 @@ std::vector<Tensor> record_node(const OpCall& call) {
   node->name = NameScope::node_name(call.name, hint_of(call));
   CallTrace* const whole = trace ? trace->call() : nullptr;
   if (whole)
-    whole->set_modes(*node);
+    whole->set_modes(node);
   else
     node->recorded = !trace || records_nodes();
   if (known) known = infer(node, whole ? whole->train() : is_training());
