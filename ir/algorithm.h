@@ -1,6 +1,10 @@
 #pragma once
 #include "ir/dialect.h"
 
+#include <kiln/precision.h>
+
+#include <optional>
+
 namespace kiln::ir {
 
 // The algorithm of a contraction is part of its definition: it fixes the bits. It depends on the logical
@@ -9,6 +13,17 @@ namespace kiln::ir {
 
 /// The operands of contractions that a target computes on tensor cores.
 enum class TensorCores { none, halves, halves_and_f32 };
+/// Whether a target has tensor cores, and the precision of nodes that have none of their own.
+struct ContractionTarget {
+  bool gpu = false;
+  Precision precision = Precision::exact;
+
+  TensorCores cores(const std::optional<Precision>& own = {}) const {
+    const Precision p = own.value_or(precision);
+    if (!gpu || p == Precision::exact) return TensorCores::none;
+    return p == Precision::tf32 ? TensorCores::halves_and_f32 : TensorCores::halves;
+  }
+};
 
 /// For one result matrix of m by n. `on_tensor_cores`: whether operands of their type are (TensorCores).
 Algorithm dot_algorithm(std::int64_t m, std::int64_t n, bool on_tensor_cores);

@@ -28,8 +28,8 @@ mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
 /// Implements Primitives by appending operations of the dialect to a function.
 class DialectBuilder final : public Primitives {
  public:
-  DialectBuilder(mlir::OpBuilder& builder, bool train, TensorCores cores)
-      : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()), cores_(cores) {}
+  DialectBuilder(mlir::OpBuilder& builder, bool train, const ContractionTarget& target)
+      : Primitives(train), builder_(builder), loc_(builder.getUnknownLoc()), target_(target) {}
 
   Value wrap(mlir::Value v) {
     Value value = add_value(to_tensor_type(v.getType()));
@@ -106,12 +106,13 @@ class DialectBuilder final : public Primitives {
                            spec.transpose_lhs, spec.transpose_rhs);
     };
     const bool is_f32 = type.getElementType().isF32();
-    if (cores_ == TensorCores::none || !is_f32 ||
+    const TensorCores cores = nodes_.empty() ? target_.cores() : target_.cores(nodes_.back().node->precision);
+    if (cores == TensorCores::none || !is_f32 ||
         dot_algorithm(m, n, /*on_tensor_cores=*/true) != Algorithm::tensor_cores)
       return by(lhs, rhs, false);
     const mlir::Type a = half_of(lhs), b = half_of(rhs);
     if (a && a == b) return by(narrowed(lhs, a), narrowed(rhs, b), true);
-    return by(lhs, rhs, cores_ == TensorCores::halves_and_f32);
+    return by(lhs, rhs, cores == TensorCores::halves_and_f32);
   }
   /// The half precision from which the innermost node has widened the value, through views of it; else null.
   mlir::Type half_of(mlir::Value v) const {
@@ -295,7 +296,7 @@ class DialectBuilder final : public Primitives {
   mlir::OpBuilder& builder_;
   mlir::Location loc_;
   std::vector<mlir::Location> outer_locations_;
-  TensorCores cores_;
+  ContractionTarget target_;
   struct Composed {
     const Node* node;
     std::string description;  // for messages
@@ -311,12 +312,12 @@ class DialectBuilder final : public Primitives {
 /// A module with one function under construction: its arguments and results.
 class FunctionBuilder {
  public:
-  FunctionBuilder(mlir::MLIRContext& context, const Graph& graph, TensorCores cores)
+  FunctionBuilder(mlir::MLIRContext& context, const Graph& graph, const ContractionTarget& target)
       : builder_(&context),
         module_(mlir::ModuleOp::create(builder_.getUnknownLoc())),
         graph_(graph),
         function_(make_function()),
-        primitives_(builder_, graph.train, cores) {
+        primitives_(builder_, graph.train, target) {
     llvm::SmallVector<mlir::Type> types;
     for (const NodePtr& input : graph.inputs) {
       if (input->types.size() != 1)
@@ -391,8 +392,8 @@ class FunctionBuilder {
 }  // namespace
 
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph,
-                                               TensorCores cores) {
-  FunctionBuilder function(context, graph, cores);
+                                               const ContractionTarget& target) {
+  FunctionBuilder function(context, graph, target);
   Composition composition(function.primitives());
   std::unordered_map<const Node*, std::size_t> input_index;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -420,8 +421,9 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
-                                                     const GradientRequest& request, TensorCores cores) {
-  FunctionBuilder function(context, graph, cores);
+                                                     const GradientRequest& request,
+                                                     const ContractionTarget& target) {
+  FunctionBuilder function(context, graph, target);
   Subgraph body{graph.inputs, graph.nodes, graph.outputs};
   for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);
   const std::vector<Value> in = function.arguments();
@@ -460,9 +462,9 @@ mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context,
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step,
-                                                    TensorCores cores) {
+                                                    const ContractionTarget& target) {
   const Graph& graph = step.graph;
-  FunctionBuilder function(context, graph, cores);
+  FunctionBuilder function(context, graph, target);
   DialectBuilder& p = function.primitives();
   Subgraph body{graph.inputs, graph.nodes, graph.outputs};
   for (const Graph::Write& w : graph.writes) body.outputs.push_back(w.value);

@@ -13,7 +13,7 @@ namespace kiln::ir {
 /// visible: x + (-0.0) is x.
 inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
 
-// `cores`: which contractions of a node are computed on tensor cores. Of half precision are those whose
+// `target`: which contractions of a node are computed on tensor cores. Of half precision are those whose
 // operands the node itself has widened: a program that widens them by nodes of its own asks for f32.
 
 /// Builds the graph in the kiln dialect: a module with one function `@name`. Its arguments are the graph's
@@ -21,7 +21,7 @@ inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
 /// states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming the node if
 /// an operator rejects its operands.
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph,
-                                               TensorCores cores);
+                                               const ContractionTarget& target);
 
 /// Builds the graph and its gradients as one function, the joint function, with the attribute `kiln.joint`:
 /// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of
@@ -29,11 +29,12 @@ mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const
 /// Its results are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`).
 /// `request.heads` counts the graph's outputs, then its writes.
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
-                                                     const GradientRequest& request, TensorCores cores);
+                                                     const GradientRequest& request,
+                                                     const ContractionTarget& target);
 
 /// Builds a step as one function. Its arguments are the inputs of the graph, then those of the update that
 /// the caller gives; its results the graph's outputs, then the writes of both (`kiln.writes`).
 mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step,
-                                                    TensorCores cores);
+                                                    const ContractionTarget& target);
 
 }  // namespace kiln::ir

@@ -75,19 +75,24 @@ void rethrow_at(const Node& node, const Error& e) {
   fail("{}{}{}{}{}", where, where.empty() ? "" : ": ", who, e.what(), inputs_text(node, what).c_str());
 }
 
+NodeScope::NodeScope(Primitives& p, const Node& node) : p_(p), np_shape_(p.np_shape()), train_(p.train()) {
+  p_.set_np_shape(node.np_shape);
+  p_.set_train(node.train.value_or(train_));
+  p_.enter(node);
+}
+NodeScope::~NodeScope() {
+  p_.leave();
+  p_.set_train(train_);
+  p_.set_np_shape(np_shape_);
+}
+
 std::vector<Value> compose(Primitives& p, const Node& node, Args in) {
   if (!node.op) fail("operator '{}' of node '{}' is not one that Kiln has", node.op_name, node.name);
   const OpDef& op = *node.op;
   if (op.bodies != node.subgraphs.size())
     fail("{} '{}' has {} subgraphs, it needs {}", node.op_name, node.name, node.subgraphs.size(), op.bodies);
-  const bool outer = p.np_shape();
-  p.set_np_shape(node.np_shape);
-  p.enter(node);
-  std::vector<Value> out =
-      op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
-  p.leave();
-  p.set_np_shape(outer);
-  return out;
+  const NodeScope scope(p, node);
+  return op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
 }
 
 Value Composition::value_of(const Entry& e) const {

@@ -6,6 +6,18 @@
 
 namespace kiln::ir {
 
+/// While it lives, primitives are those of the node: its modes, and attribution to it.
+class NodeScope {
+ public:
+  NodeScope(Primitives& p, const Node& node);
+  ~NodeScope();
+  NodeScope(const NodeScope&) = delete;
+
+ private:
+  Primitives& p_;
+  const bool np_shape_, train_;
+};
+
 /// Composes one node. Returns the counted outputs, then the new contents of its auxiliary inputs (see
 /// OpDef::compose). Throws if Kiln does not have the operator.
 std::vector<Value> compose(Primitives& p, const Node& node, Args in);

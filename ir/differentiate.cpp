@@ -17,23 +17,13 @@ std::size_t count(const std::vector<bool>& flags) {
   return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
 }
 
-/// Numpy mode and attribution to a node, as in its composition.
-class NodeScope {
- public:
-  NodeScope(Primitives& p, const Node& node) : p_(p), outer_(p.np_shape()) {
-    p_.set_np_shape(node.np_shape);
-    p_.enter(node);
-  }
-  ~NodeScope() {
-    p_.leave();
-    p_.set_np_shape(outer_);
-  }
-  NodeScope(const NodeScope&) = delete;
-
- private:
-  Primitives& p_;
-  bool outer_;
-};
+/// The value whose sum the gradient of `e` is.
+const Entry& sum_owner(const Entry& e) {
+  const Entry* owner = &e;
+  while (owner->node->op && owner->node->op->shares_sum && owner->node->recorded)
+    owner = &owner->node->inputs[0];
+  return *owner;
+}
 
 }  // namespace
 
@@ -178,7 +168,7 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
     if (request.sums[i] != GradientRequest::none && is_floating(p_.dtype(in_[i]))) active[variable] = {true};
   }
   for (const TapedNode& t : nodes_) {
-    if (t.node->op->stops_gradient) continue;
+    if (t.node->op->stops_gradient || !t.node->recorded) continue;
     const std::vector<bool> wanted = wanted_inputs(*t.node, active);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) continue;
     std::vector<bool>& out = active[t.node];
@@ -212,12 +202,14 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
       number_of[graph_.inputs[i].get()] = static_cast<std::size_t>(request.sums[i]);
   std::vector<Value> of_inputs(running.begin(), running.end());
   Sums sums;
-  const auto sum_key = [&](const Entry& e) -> std::pair<const Node*, std::size_t> {
+  const auto sum_key = [&](const Entry& entry) -> std::pair<const Node*, std::size_t> {
+    const Entry& e = sum_owner(entry);
     const auto input = number_of.find(e.node.get());
     return input != number_of.end() ? std::pair<const Node*, std::size_t>(nullptr, input->second)
                                     : std::pair<const Node*, std::size_t>(e.node.get(), e.output);
   };
-  const auto sum_of = [&](const Entry& e) -> Value& {
+  const auto sum_of = [&](const Entry& entry) -> Value& {
+    const Entry& e = sum_owner(entry);
     if (const auto input = number_of.find(e.node.get()); input != number_of.end())
       return of_inputs[input->second];
     std::vector<Value>& list = sums[e.node.get()];

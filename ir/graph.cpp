@@ -143,9 +143,12 @@ std::string to_string(const Graph& graph) {
     for (const auto& [key, value] : node->attr_text)
       attrs += fmt::format("{}{}={}", attrs.empty() ? " {" : ", ", key, value);
     if (!attrs.empty()) attrs += "}";
+    std::string scope = node->recorded ? "" : " not recorded";
+    if (node->train) scope += *node->train ? " train" : " predict";
+    if (node->precision) scope += fmt::format(" {}", name_of(*node->precision));
     const std::string where = node->location.str();
-    s += fmt::format("  %{} = {}({}){} : {}{}{}\n", node->name, node->op_name, inputs, attrs, types(*node),
-                     where.empty() ? "" : "  // ", where);
+    s += fmt::format("  %{} = {}({}){} : {}{}{}{}\n", node->name, node->op_name, inputs, attrs, types(*node),
+                     scope, where.empty() ? "" : "  // ", where);
   }
   std::string outputs;
   for (const Entry& e : graph.outputs) outputs += (outputs.empty() ? "" : ", ") + reference(e);

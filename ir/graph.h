@@ -2,6 +2,7 @@
 #include "ir/op_def.h"
 
 #include <kiln/error.h>
+#include <kiln/precision.h>
 
 #include <map>
 #include <memory>
@@ -48,6 +49,11 @@ struct Node {
   /// Composed in MXNet's numpy mode: rank 0 is a scalar, an extent of 0 an empty array. Otherwise rank 0 does
   /// not exist, and an extent of 0 is unknown.
   bool np_shape = false;
+  /// Whether a gradient may pass through the node; false in the scope of an autograd::Pause.
+  bool recorded = true;
+  /// The training mode and the precision of a scope within the recorded call; none: those of the graph.
+  std::optional<bool> train;
+  std::optional<Precision> precision;
   SourceLocation location;
   /// The number of the child block that made the call, from 1 in the order of calls; 0: none
   /// (Recompute::blocks).
@@ -84,6 +90,8 @@ struct Graph {
   struct Write {
     std::size_t input;
     Entry value;
+    /// Whether all writes are in the scope of an autograd::Pause, which an array with a gradient allows.
+    bool paused = false;
   };
   std::vector<Write> writes;
   bool train = false;

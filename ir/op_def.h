@@ -76,6 +76,8 @@ struct OpDef {
                                        const Attrs& a, Bodies bodies) = nullptr;
   /// No gradient passes: its results are constants for differentiation.
   bool stops_gradient = false;
+  /// The result's gradient is that of the first input: its terms are terms of that sum, in their order.
+  bool shares_sum = false;
   /// How many inputs, the first ones, a gradient may pass to; the others are constants. Null: all.
   std::size_t (*differentiable_inputs)(const Attrs&) = nullptr;
 

@@ -118,6 +118,7 @@ class Primitives {
   DType dtype(Value v) const { return types_[v.id].dtype; }
   /// Training mode; BatchNorm and Dropout depend on it.
   bool train() const { return train_; }
+  void set_train(bool on) { train_ = on; }
   /// Whether the node was composed in MXNet's numpy mode, where a result of rank 0 keeps its rank.
   bool np_shape() const { return np_shape_; }
   void set_np_shape(bool on) { np_shape_ = on; }

@@ -1,5 +1,5 @@
 // Random programs of views and in-place operators: eager and hybridized runs must leave the same bits
-// everywhere.
+// everywhere, and have the same gradients. KILN_FUZZ_SEEDS=2000-5000 runs the programs of other seeds.
 #include "function_net.h"
 #include "graphs/values.h"
 #include "program_fuzz/seen.h"
@@ -17,7 +17,7 @@ using Tensors = F::Tensors;
 constexpr int steps = 14;
 
 /// How the two inputs of a call lie in memory.
-enum class Sharing { none, twice, part, overlap, captured, reshaped };
+enum class Sharing { none, twice, part, overlap, captured, reshaped, rows, row, two_parts };
 
 /// What a program is given. The program itself is fixed by its seed and the shapes that it meets.
 struct Plan {
@@ -229,21 +229,24 @@ Tensors arguments(Sharing sharing, const Tensor& a, const Tensor& b, const Tenso
       return {a, captured[slice(0, 1)]};
     case Sharing::reshaped:
       return {a, a.reshape({-1})};
+    case Sharing::rows:
+      return {a[slice(rows / 3, rows)], b};
+    case Sharing::row:
+      return {a[slice(rows / 3)][rows / 2 - rows / 3], b.reshape({1, -1})};
+    case Sharing::two_parts:
+      return {a[slice(rows / 2)], b.reshape({-1})[slice(1)]};
   }
   return {};
 }
 
-/// Two calls of the program, each with all that it leaves: the results so far, the inputs and the
-/// captured tensors, before and after the caller writes into them.
-Run run(const Plan& plan, const Skipped& skipped, bool hybrid) {
-  Run out;
-  const auto values = [&](const Shape& shape, unsigned part) {
-    return graphs::make_values(shape, plan.dtype, {}, plan.seed * 8u + part, plan.special);
-  };
-  const Tensor a = values(plan.first, 0), b = values(plan.second, 1), captured = values(plan.captured, 2),
-               part = captured[slice(plan.captured[0] / 2, plan.captured[0])];
-  int call = 0;
-  Net net([&](F& F, const Tensors& in) {
+Tensor values(const Plan& plan, const Shape& shape, unsigned part) {
+  return graphs::make_values(shape, plan.dtype, {}, plan.seed * 8u + part, plan.special);
+}
+
+/// The program as a network. The steps of call 0 go to `out`.
+Net network(const Plan& plan, const Skipped& skipped, const Tensor& captured, const Tensor& part,
+            const int& call, Run& out) {
+  return Net([=, &plan, &skipped, &call, &out](F& F, const Tensors& in) {
     Tensors pool{in[0], in[1], captured, part}, results;
     if (plan.copies) {
       results = pool;
@@ -268,7 +271,32 @@ Run run(const Plan& plan, const Skipped& skipped, bool hybrid) {
     if (call == 0) out.steps.push_back({returned});
     return results;
   });
-  if (hybrid) net.hybridize();
+}
+
+void count_recordings(const Net& net, Run& out) {
+  for (const auto& compiled : net.compiled_calls()) {
+    ++out.recorded;
+    out.compiled += compiled.compiled;
+  }
+}
+
+/// Which calls are compiled, and how.
+enum class Mode { eager, hybrid, checked };
+void prepare(Net& net, Mode mode) {
+  if (mode != Mode::eager)
+    net.hybridize({.check = mode == Mode::checked ? Check::bits | Check::recording : Check::none});
+}
+
+/// Two calls of the program, each with all that it leaves: the results so far, the inputs and the
+/// captured tensors, before and after the caller writes into them.
+Run run(const Plan& plan, const Skipped& skipped, Mode mode) {
+  Run out;
+  const Tensor a = values(plan, plan.first, 0), b = values(plan, plan.second, 1),
+               captured = values(plan, plan.captured, 2),
+               part = captured[slice(plan.captured[0] / 2, plan.captured[0])];
+  int call = 0;
+  Net net = network(plan, skipped, captured, part, call, out);
+  prepare(net, mode);
   Tensors kept;
   for (; call < 2; ++call) {
     const std::string name = fmt::format("call {}", call);
@@ -277,19 +305,71 @@ Run run(const Plan& plan, const Skipped& skipped, bool hybrid) {
     kept.insert(kept.end(), {a, b, captured});
     see_and_write(name, kept, out.seen);
   }
-  for (const auto& compiled : net.compiled_calls()) {
-    ++out.recorded;
-    out.compiled += compiled.compiled;
-  }
+  count_recordings(net, out);
   return out;
 }
 
+/// The same of arrays that are computed from variables: the program reads and writes what is recorded. Two
+/// calls, one of them perhaps outside of Record, with reads of the arrays around them; then the gradients of
+/// the variables.
+Run run_gradients(const Plan& plan, const Skipped& skipped, Mode mode) {
+  Run out;
+  Choices choices(plan.seed, -2);
+  const bool add = choices.pick(4) == 0, last_unrecorded = choices.pick(5) == 0;
+  Tensors variables{values(plan, plan.first, 0), values(plan, plan.second, 1),
+                    values(plan, plan.captured, 2)};
+  for (Tensor& v : variables) v.attach_grad(add ? GradReq::add : GradReq::write);
+  Tensors arrays, heads;
+  std::optional<autograd::Record> record(std::in_place);
+  for (const Tensor& v : variables) arrays.push_back(choices.pick(6) == 0 ? v.detach() : v * 1.5);
+  const Tensor part = arrays[2][slice(plan.captured[0] / 2, plan.captured[0])];
+  int call = 0;
+  Net net = network(plan, skipped, arrays[2], part, call, out);
+  prepare(net, mode);
+  const auto see_all = [&](const std::string& when, const Tensors& tensors) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      out.seen.push_back(see(fmt::format("{}: tensor {}", when, i), tensors[i]));
+  };
+  for (; call < 2; ++call) {
+    if (call == 1 && last_unrecorded) record.reset();
+    const Tensors in = arguments(plan.sharing[call], arrays[0], arrays[1], arrays[2]), results = net(in);
+    see_all(fmt::format("results of call {}", call), results);
+    see_all(fmt::format("arrays after call {}", call), arrays);
+    if (!record) record.emplace();
+    // In another order than that of their making.
+    for (const Tensor& t : arrays) heads.push_back(F::square(t));
+    heads.insert(heads.end(), results.begin(), results.end());
+    for (const Tensor& t : in) heads.push_back(F::tanh(t));
+  }
+  for (const Tensor& t : arrays) heads.push_back(t * t);
+  record.reset();
+  Tensors recorded, gradients;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    if (!is_floating(heads[i].dtype())) continue;
+    const bool is_recorded = autograd::is_recorded(heads[i]);
+    out.seen.push_back(see(fmt::format("whether head {} is recorded", i), full({1}, is_recorded)));
+    if (!is_recorded) continue;
+    recorded.push_back(heads[i]);
+    gradients.push_back(graphs::make_values(heads[i].shape(), heads[i].dtype(), {},
+                                            plan.seed * 64u + static_cast<unsigned>(i), false));
+  }
+  if (!recorded.empty()) autograd::backward(recorded, gradients);
+  for (const Tensor& v : variables)
+    out.seen.push_back(see(fmt::format("the gradient of {}", out.seen.size()), v.grad()));
+  count_recordings(net, out);
+  return out;
+}
+
+using RunOf = Run (*)(const Plan& plan, const Skipped& skipped, Mode mode);
+
 /// How the runs of a program differ; nothing where they do not.
-std::optional<std::string> difference(const Plan& plan, const Skipped& skipped, const Run& eager,
+std::optional<std::string> difference(RunOf run, const Plan& plan, const Skipped& skipped, const Run& eager,
                                       Run& compiled) {
   for (const int threads : {1, 2}) {
     const ThreadLimit limit(threads);
-    compiled = run(plan, skipped, /*hybrid=*/true);
+    // Checks of every call find nothing, and change nothing.
+    const Mode mode = threads == 2 && plan.seed % 8 == 0 ? Mode::checked : Mode::hybrid;
+    compiled = run(plan, skipped, mode);
     if (const auto text = first_difference(eager.seen, compiled.seen))
       return fmt::format("on {} threads, {}", threads, *text);
     if (compiled.steps != eager.steps) return "the modes do not refuse the same steps";
@@ -298,18 +378,21 @@ std::optional<std::string> difference(const Plan& plan, const Skipped& skipped, 
 }
 
 /// The program without the steps that do not matter, as a person reads it.
-std::string report(const Plan& plan) {
+std::string report(RunOf run, const Plan& plan) {
   Run compiled;
   const Skipped skipped = steps_without_effect(steps, [&](const Skipped& s) {
-    return difference(plan, s, run(plan, s, false), compiled).has_value();
+    return difference(run, plan, s, run(plan, s, Mode::eager), compiled).has_value();
   });
-  const Run eager = run(plan, skipped, false);
+  const Run eager = run(plan, skipped, Mode::eager);
   static const char* const sharings[] = {"two arrays",
                                          "p0 twice",
                                          "p0 and its second half",
                                          "overlapping parts",
                                          "p0 and a part of p2",
-                                         "p0 and p0.reshape({-1})"};
+                                         "p0 and p0.reshape({-1})",
+                                         "rows of p0, and p1",
+                                         "a row of rows of p0, and p1.reshape({1, -1})",
+                                         "rows of p0, and p1.reshape({-1})[slice(1)]"};
   const auto sharing = [&](int call) { return sharings[static_cast<std::size_t>(plan.sharing[call])]; };
   std::string text = fmt::format(
       "seed {}: {}, p0 {}, p1 {}; p2 {} is captured, p3 is its second half{}{}\n  the inputs of the calls: "
@@ -318,19 +401,18 @@ std::string report(const Plan& plan) {
       plan.copies ? "; the steps work on copies of them" : "", plan.special ? "; special values" : "",
       sharing(0), sharing(1));
   for (const Step& step : eager.steps) text += "  " + step.text + (step.refused ? "  // refused\n" : "\n");
-  return text + difference(plan, skipped, eager, compiled).value_or("no difference");
+  return text + difference(run, plan, skipped, eager, compiled).value_or("no difference");
 }
 
-}  // namespace
-
-TEST_CASE("random programs of views and writes agree, eager and hybridized", "[view][trace][fuzz]") {
+/// Runs the programs of many seeds, or of those that KILN_FUZZ_SEEDS tells.
+void compare(RunOf run, unsigned programs, Plan (*plan_of)(unsigned seed)) {
   std::size_t all = 0, refused = 0, recorded = 0, compiled_calls = 0;
-  for (unsigned seed = 0; seed < 600; ++seed) {
+  for (const unsigned seed : seeds(programs)) {
     CAPTURE(seed);
     const Plan plan = plan_of(seed);
-    const Run eager = run(plan, {}, /*hybrid=*/false);
+    const Run eager = run(plan, {}, Mode::eager);
     Run compiled;
-    if (difference(plan, {}, eager, compiled)) FAIL_CHECK(report(plan));
+    if (difference(run, plan, {}, eager, compiled)) FAIL_CHECK(report(run, plan));
     for (const Step& step : eager.steps) {
       ++all;
       refused += step.refused;
@@ -342,4 +424,33 @@ TEST_CASE("random programs of views and writes agree, eager and hybridized", "[v
   CAPTURE(all, refused, recorded, compiled_calls);
   CHECK(refused * 10 < all);
   CHECK(compiled_calls * 3 > recorded * 2);
+}
+
+/// A plan of numbers with gradients, in which most calls get views.
+Plan recorded_plan_of(unsigned seed) {
+  static const Sharing sharings[] = {Sharing::none,    Sharing::twice,     Sharing::part,
+                                     Sharing::overlap, Sharing::captured,  Sharing::reshaped,
+                                     Sharing::rows,    Sharing::row,       Sharing::two_parts,
+                                     Sharing::rows,    Sharing::two_parts, Sharing::none};
+  Plan plan = plan_of(seed);
+  Choices choices(seed, -3);
+  if (!is_floating(plan.dtype)) plan.dtype = choices.pick(2) == 0 ? DType::f32 : DType::f64;
+  plan.special = false;
+  plan.copies = plan.copies && choices.pick(4) == 0;
+  plan.sharing[0] = choices.of(sharings);
+  plan.sharing[1] = choices.pick(2) == 0 ? plan.sharing[0] : choices.of(sharings);
+  for (Shape* const shape : {&plan.first, &plan.second, &plan.captured})
+    if (shape->elements() == 0) *shape = {3, 2};
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("random programs of views and writes agree, eager and hybridized", "[view][trace][fuzz]") {
+  compare(run, 600, plan_of);
+}
+
+TEST_CASE("random programs of views and writes have the same gradients, eager and hybridized",
+          "[view][gradient][fuzz]") {
+  compare(run_gradients, 400, recorded_plan_of);
 }

@@ -1,67 +1,13 @@
 // Views that several blocks, loops and branches read: gradients have the same bits whichever of them is
 // compiled. A gradient is a chain of additions for each value, so that they must agree on what a value is.
-#include "function_net.h"
-
-#include <cmath>
+#include "view_programs.h"
 
 using namespace kiln;
+using namespace view_programs;
 
 namespace {
 
 using Results = struct F::contrib::Results;
-
-/// A program that calls blocks.
-struct Program {
-  std::vector<Net::Body> blocks;
-  std::function<Tensors(F&, const Tensors& in, std::vector<Net>& blocks)> run;
-};
-
-/// Numbers whose sums depend on the order of additions.
-Tensor numbers(const Shape& shape, int seed) {
-  std::vector<float> list;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) {
-    const double x = std::sin(1.5 + 12.9898 * static_cast<double>(i) + 78.233 * seed) * 43758.5453;
-    list.push_back(static_cast<float>((x - std::floor(x)) * std::exp2(static_cast<double>(i % 5)) - 1));
-  }
-  return Tensor(list, shape);
-}
-
-/// Which calls are compiled.
-enum class Compiled { none, blocks, program, both };
-
-Tensors gradients(const Program& program, const std::vector<Shape>& shapes, Compiled compiled) {
-  std::vector<Net> blocks;
-  for (const Net::Body& body : program.blocks) blocks.emplace_back(body);
-  Net whole([&](F& f, const Tensors& in) { return program.run(f, in, blocks); });
-  if (compiled == Compiled::blocks || compiled == Compiled::both)
-    for (Net& block : blocks) block.hybridize();
-  if (compiled == Compiled::program || compiled == Compiled::both) whole.hybridize();
-  Tensors grads;
-  for (int call = 0; call < 2; ++call) {
-    Tensors in, heads;
-    for (const Shape& s : shapes) in.push_back(numbers(s, static_cast<int>(in.size())));
-    for (Tensor& t : in) t.attach_grad();
-    const Tensors out = autograd::record([&] { return whole(in); });
-    for (const Tensor& t : out) heads.push_back(numbers(t.shape(), 7 + static_cast<int>(heads.size())));
-    autograd::backward(out, heads);
-    for (const Tensor& t : in) grads.push_back(t.grad().copy());
-  }
-  return grads;
-}
-
-void check(const Program& program, const std::vector<Shape>& shapes) {
-  const Tensors eager = gradients(program, shapes, Compiled::none);
-  for (const Compiled compiled : {Compiled::blocks, Compiled::program, Compiled::both}) {
-    const Tensors other = gradients(program, shapes, compiled);
-    for (std::size_t i = 0; i < eager.size(); ++i) {
-      CAPTURE(static_cast<int>(compiled), i, eager[i].to_vector<float>(), other[i].to_vector<float>());
-      CHECK(same_bits(other[i], eager[i]));
-    }
-  }
-}
-
-/// Three uses of a value.
-Tensor uses(F& f, const Tensor& t) { return f.tanh(t) + f.square(t) * 3 + f.sigmoid(t); }
 
 Tensor uses_in_loop(F& f, const Tensor& rows, const Tensor& captured) {
   return f.sum(f.contrib()

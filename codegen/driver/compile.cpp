@@ -108,9 +108,8 @@ std::size_t constant_bytes(mlir::ModuleOp module) {
 
 }  // namespace
 
-ir::TensorCores codegen::Compilation::tensor_cores() const {
-  if (options.gpu.empty() || options.precision == Precision::exact) return ir::TensorCores::none;
-  return options.precision == Precision::tf32 ? ir::TensorCores::halves_and_f32 : ir::TensorCores::halves;
+ir::ContractionTarget codegen::Compilation::contractions() const {
+  return {!options.gpu.empty(), options.precision};
 }
 
 void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
@@ -243,7 +242,7 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
         full.generic = GenericKernels::never;
         return compile(graph, full);
       };
-    executable = codegen::compile_module(*ir::build_module(c.context, graph, c.tensor_cores()), refinable);
+    executable = codegen::compile_module(*ir::build_module(c.context, graph, c.contractions()), refinable);
   });
   return executable;
 }
@@ -253,7 +252,7 @@ ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& option
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
     if (c.stages) c.stages->add("trace", ir::to_string(graph));
     codegen::LoadedKernels kernels;
-    plan = codegen::plan_module(*ir::build_module(c.context, graph, c.tensor_cores()), c, kernels);
+    plan = codegen::plan_module(*ir::build_module(c.context, graph, c.contractions()), c, kernels);
   });
   return plan;
 }

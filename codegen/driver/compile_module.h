@@ -26,8 +26,7 @@ struct Compilation {
   /// The owner of `context`; null for constants that are evaluated within a compilation.
   KeptContext* kept = nullptr;
 
-  /// What the target computes on tensor cores with the precision of the options.
-  ir::TensorCores tensor_cores() const;
+  ir::ContractionTarget contractions() const;
 };
 
 /// Compiles a graph named `name` of about `nodes` nodes by `steps`, in a kept context, after it has made sure

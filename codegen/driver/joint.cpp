@@ -63,7 +63,7 @@ void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t>
 passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
                            const codegen::Compilation& c) {
   if (c.stages) c.stages->add("trace", ir::to_string(graph));
-  const auto module = ir::build_joint_module(c.context, graph, request, c.tensor_cores());
+  const auto module = ir::build_joint_module(c.context, graph, request, c.contractions());
   codegen::simplify_module(*module, c);
   passes::CutJoint cut = passes::cut_joint(*module, policy, codegen::select_target(c.options).model());
   if (c.stages) c.stages->add("joint", cut.report);
@@ -150,7 +150,7 @@ std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step, const 
   std::shared_ptr<const Executable> executable;
   codegen::run_compilation(step.graph.name, nodes, options, [&](const codegen::Compilation& c) {
     if (c.stages) c.stages->add("trace", ir::to_string(step.graph) + ir::to_string(step.update));
-    executable = codegen::compile_module(*ir::build_step_module(c.context, step, c.tensor_cores()), c);
+    executable = codegen::compile_module(*ir::build_step_module(c.context, step, c.contractions()), c);
   });
   return executable;
 }

@@ -19,15 +19,36 @@ using detail::TensorAccess;
 namespace autograd {
 
 bool is_training() { return kiln::is_training(); }
-bool is_recording() { return kiln::detail::is_recording(); }
-bool is_recorded(const Tensor& t) { return t.defined() && !t.is_traced() && kiln::detail::has_link(t); }
+namespace {
+CallTrace* call_trace() { return Trace::current() ? Trace::current()->call() : nullptr; }
+}  // namespace
 
-detail::ModeScope::ModeScope(bool recording, bool training)
-    : outer_recording_(std::exchange(CallContext::current().recording, recording)),
-      outer_training_(std::exchange(CallContext::current().training, training)) {}
+bool is_recording() {
+  CallTrace* const call = call_trace();
+  return call ? call->is_recording() : kiln::detail::is_recording();
+}
+bool is_recorded(const Tensor& t) {
+  if (!t.defined()) return false;
+  if (CallTrace* const call = call_trace()) return call->is_recorded(t);
+  return !t.is_traced() && kiln::detail::has_link(t);
+}
+
+detail::ModeScope::ModeScope(std::optional<bool> recording, bool training)
+    : outer_recording_(CallContext::current().recording),
+      outer_training_(CallContext::current().training),
+      outer_scope_(static_cast<unsigned char>(CallContext::current().scope)) {
+  CallContext& now = CallContext::current();
+  now.training = training;
+  if (!recording) return;
+  if (CallTrace* const call = call_trace(); call && *recording) call->opens_record();
+  now.recording = *recording;
+  now.scope = *recording ? RecordingScope::record : RecordingScope::pause;
+}
 detail::ModeScope::~ModeScope() {
-  CallContext::current().recording = outer_recording_;
-  CallContext::current().training = outer_training_;
+  CallContext& now = CallContext::current();
+  now.recording = outer_recording_;
+  now.training = outer_training_;
+  now.scope = static_cast<RecordingScope>(outer_scope_);
 }
 
 void backward(const Tensors& heads, const Tensors& head_gradients, const BackwardOptions& options,

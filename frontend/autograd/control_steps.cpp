@@ -1,6 +1,7 @@
 #include "frontend/autograd/control_steps.h"
 
 #include "frontend/autograd/run_body.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
 
@@ -124,6 +125,7 @@ class Steps {
 bool is_control_flow(const ir::Node& node) { return node.op->reached_outputs != nullptr; }
 
 Tensors run_steps(const ir::Node& node, const Tensors& inputs, std::source_location where) {
+  const NodeModes modes(node);
   return Steps(node, inputs, where).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include "frontend/autograd/control_steps.h"
 #include "frontend/autograd/function_call.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/trace/trace.h"
@@ -94,10 +95,15 @@ void expand(TapeEntry& entry) {
       Tensor& state = inputs[static_cast<std::size_t>(aux)];
       state = state.detach();
     }
+    const NodeModes of_node(node);
     const RandomState random{entry.random.seed, entry.random.counter + draws};
     draws += static_cast<std::uint64_t>(ir::random_draws(node, entry.train).count());
     const std::vector<Tensor> known = saved_results(entry, node);
     std::vector<Tensor>& out = values[&node];
+    if (node.op->shares_sum) {
+      out = {with_history(inputs[1], link_of(inputs[0], entry.where))};
+      continue;
+    }
     if (is_control_flow(node)) {
       const RandomBlock block(random);
       out = run_steps(node, inputs, entry.where);

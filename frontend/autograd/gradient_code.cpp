@@ -12,10 +12,27 @@ bool has_function(const ir::Subgraph& body) {
                      [](const auto& n) { return n->op_name == "_function"; });
 }
 
+GradientCode::Output output_of(const ir::Subgraph& body, std::size_t number) {
+  const ir::Entry& value = body.outputs[number];
+  const auto is_value = [&](const ir::Entry& e) {
+    return e.node == value.node && e.output == value.output && e.version == value.version;
+  };
+  GradientCode::Output out{number, {}};
+  const auto first = std::find_if(body.outputs.begin(), body.outputs.end(), is_value);
+  out.first = static_cast<std::size_t>(first - body.outputs.begin());
+  // Of a higher version it is what an operator updates.
+  if (value.node->is_variable() && value.version == 0) {
+    const auto input = std::find(body.inputs.begin(), body.inputs.end(), value.node);
+    if (input != body.inputs.end()) out.input = static_cast<std::size_t>(input - body.inputs.begin());
+  }
+  return out;
+}
+
 }  // namespace
 
 GradientCode::GradientCode(ir::SubgraphPtr body, bool train, Precision precision)
     : body_(std::move(body)), train_(train), precision_(precision) {
+  for (std::size_t i = 0; i < body_->outputs.size(); ++i) outputs_.push_back(output_of(*body_, i));
   std::size_t nodes = 0;
   for (const ir::NodePtr& n : body_->nodes) {
     if (n->is_variable()) continue;
@@ -39,8 +56,10 @@ const GradientCode::Known& GradientCode::recorded(std::span<const std::int64_t> 
       [&] {
         ir::GradientRequest request;
         request.sums.assign(sums.begin(), sums.end());
-        for (const ir::Entry& e : body_->outputs)
-          request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+          const ir::Entry& e = body_->outputs[i];
+          request.heads.push_back(outputs_[i].is_own(i) && is_floating(e.node->types.at(e.output).dtype));
+        }
         request.running.resize(static_cast<std::size_t>(*std::max_element(sums.begin(), sums.end()) + 1));
         ir::GradientUses uses = ir::gradient_uses(*body_, request, train_);
         return Known{std::move(request), std::move(uses)};

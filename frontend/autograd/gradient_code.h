@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace kiln::detail {
 
@@ -21,6 +23,14 @@ class GradientCode {
   GradientCode(ir::SubgraphPtr body, bool train, Precision precision);
 
   const ir::SubgraphPtr& body() const { return body_; }
+  /// The value of an output, which other outputs may be too: as in a program that runs step by step, all uses
+  /// of a value add to one sum.
+  struct Output {
+    std::size_t first;                 ///< the first output that is the value
+    std::optional<std::size_t> input;  ///< the input of the body that is the value
+    bool is_own(std::size_t number) const { return first == number && !input; }
+  };
+  const Output& output(std::size_t number) const { return outputs_[number]; }
   Precision precision() const { return precision_; }
   /// The most entries that a call has on the tape once it is expanded (expand.h).
   std::uint64_t entries() const { return entries_; }
@@ -33,12 +43,13 @@ class GradientCode {
     ir::GradientUses uses;
   };
   const Known& known(const ir::GradientRequest& request) const;
-  /// Of a recorded call: the heads are all floating outputs, no sum has terms yet. `sums`: by input, as
-  /// GradientRequest::sums.
+  /// Of a recorded call: the heads are all values of floating outputs, no sum has terms yet. `sums`: by
+  /// input, as GradientRequest::sums.
   const Known& recorded(std::span<const std::int64_t> sums) const;
 
  private:
   ir::SubgraphPtr body_;
+  std::vector<Output> outputs_;
   std::uint64_t entries_ = 0;
   bool train_, expands_ = false;
   Precision precision_;

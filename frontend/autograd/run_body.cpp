@@ -1,6 +1,7 @@
 #include "frontend/autograd/run_body.h"
 
 #include "frontend/autograd/function_call.h"
+#include "frontend/eager/call_context.h"
 #include "frontend/trace/trace.h"
 
 #include <unordered_map>
@@ -23,6 +24,7 @@ std::vector<Tensor> run_body(const ir::Subgraph& body, const std::vector<Tensor>
 
 std::vector<Tensor> run_node(const ir::Node& node, const std::vector<Tensor>& inputs,
                              std::source_location where) {
+  const NodeModes modes(node);
   // Recorded, it is a node as any other.
   if (node.op->name == "_function" && !Trace::current())
     return run_function(function_call(node, {}, where), inputs, where);

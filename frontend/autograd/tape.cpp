@@ -143,7 +143,7 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call) {
   Array& array = *TensorAccess::array(t);
   Tensor own = with_alias(t);
-  add_view(array, {ViewKey(own, call), *link_in(array), link});
+  if (const TapeLink* const whole = link_in(array)) add_view(array, {ViewKey(own, call), *whole, link});
   return own;
 }
 
@@ -178,11 +178,37 @@ void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& r
   for (const std::int64_t i : entry_->uses->outputs)
     entry_->saved[next++] = saved(outputs[static_cast<std::size_t>(i)]);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!entry_->uses->active[i]) continue;
-    ArrayTape& tape = tape_of(*TensorAccess::array(outputs[i]));
-    tape.link = {entry_, static_cast<std::uint32_t>(i), nullptr};
+    Array& array = *TensorAccess::array(outputs[i]);
+    TapeLink link = link_of_output(i);
+    if (!link && !array.tape.load(std::memory_order_acquire)) continue;
+    if (variable_of(outputs[i])) continue;  // written inside Pause, it stays the variable
+    if (!TensorAccess::is_whole(outputs[i])) fail_internal("a recorded call wrote into a part of an array");
+    ArrayTape& tape = tape_of(array);
+    tape.link = std::move(link);
     tape.views.clear();
   }
+}
+
+TapeLink CallRecording::link_of_output(std::size_t i) const {
+  const GradientCode::Output& value = entry_->code->output(i);
+  if (value.input) return entry_->inputs[*value.input];
+  if (!entry_->uses->active[i]) return {};
+  return {entry_, static_cast<std::uint32_t>(value.first), nullptr};
+}
+
+History history_of(Array& array) {
+  ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
+  if (!tape) return {};
+  const std::lock_guard lock(tape_mutex(array));
+  return {tape->link, tape->views};
+}
+
+void restore_history(Array& array, const History& history) {
+  ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
+  if (!tape) return;
+  const std::lock_guard lock(tape_mutex(array));
+  tape->link = history.link;
+  tape->views = history.views;
 }
 
 void check_may_write(const Tensor& t, std::source_location where) {
@@ -217,7 +243,7 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
   tape.link = link_of(next, where);
   tape.views.clear();
   // The view now reads what was written.
-  if (!all && linked && TensorAccess::shape(value) == TensorAccess::shape(view))
+  if (!all && value.defined() && TensorAccess::shape(value) == TensorAccess::shape(view))
     tape.views.push_back({written_key(view), tape.link, written});
 }
 

@@ -152,9 +152,12 @@ class CallRecording {
   }
   Array& saved_values() const { return entry_->joint->saved; }
   /// The call has run, and its random numbers started from `random`: links the outputs' arrays to its entry.
+  /// The outputs are whole arrays. One that the call wrote, and that depends on nothing recorded, loses its
+  /// history.
   void finish(std::span<const Tensor> outputs, const RandomState& random);
 
  private:
+  TapeLink link_of_output(std::size_t i) const;
   std::shared_ptr<TapeEntry> entry_;  // null where no input has a history
 };
 
@@ -175,6 +178,14 @@ class NumberScope {
   std::uint64_t next_;
   std::uint64_t* outer_;
 };
+
+/// What an array's contents tell of the tape; to be put back with the contents.
+struct History {
+  TapeLink link;
+  std::vector<ArrayTape::View> views;
+};
+History history_of(Array& array);
+void restore_history(Array& array, const History& history);
 
 /// Throws inside Record if the array has a gradient of its own.
 void check_may_write(const Tensor& t, std::source_location where);

@@ -1,6 +1,7 @@
 #include "frontend/eager/call_context.h"
 
 #include "frontend/trace/trace.h"
+#include "ir/graph.h"
 #include "runtime/accelerator.h"
 
 #include <utility>
@@ -8,6 +9,22 @@
 namespace kiln {
 
 constinit thread_local CallContext detail::call_context;
+
+RecordingScopeIs::RecordingScopeIs(RecordingScope scope)
+    : outer_(std::exchange(CallContext::current().scope, scope)) {}
+RecordingScopeIs::~RecordingScopeIs() { CallContext::current().scope = outer_; }
+
+NodeModes::NodeModes(const ir::Node& node)
+    : training_(CallContext::current().training), recording_(CallContext::current().recording) {
+  CallContext& now = CallContext::current();
+  now.training = node.train.value_or(training_);
+  now.recording = recording_ && node.recorded;
+  if (node.precision) precision_.emplace(*node.precision);
+}
+NodeModes::~NodeModes() {
+  CallContext::current().training = training_;
+  CallContext::current().recording = recording_;
+}
 
 bool is_training() { return CallContext::current().training; }
 

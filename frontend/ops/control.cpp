@@ -222,6 +222,12 @@ void either_shape(ShapeFacts& f, const Attrs& a) {
 Values first_of(Primitives&, Args in, const Attrs&) { return {in[0]}; }
 void first_of_shape(ShapeFacts& f, const Attrs&) { f.same(f.in[0], f.out[0]); }
 
+Values second_of(Primitives&, Args in, const Attrs&) { return {in[1]}; }
+void second_of_shape(ShapeFacts& f, const Attrs&) {
+  f.same(f.in[0], f.in[1]);
+  f.same(f.in[1], f.out[0]);
+}
+
 AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
 AttrSpec positions(std::string_view name) { return required(name, AttrKind::integers); }
 
@@ -285,6 +291,15 @@ std::span<const OpDef> control_ops() {
        .compose = first_of,
        .gradient_sums = depends_on_gradient,
        .shape_rule = first_of_shape},
+      {.name = "_overwritten",
+       .summary =
+           "The second input: contents that an array with a gradient, the first input, got inside Pause. It "
+           "stays that array for gradients.",
+       .inputs = {"data", "contents"},
+       .compose = second_of,
+       .shares_sum = true,
+       .differentiable_inputs = [](const Attrs&) -> std::size_t { return 1; },
+       .shape_rule = second_of_shape},
   };
   return rows;
 }

@@ -51,6 +51,8 @@ struct Array final : Storage {
     ViewKey key;
     ir::Entry of;
     ir::Entry value;
+    /// Whether `value` cuts it out of the array: such a node is used by nodes that are recorded as it is.
+    bool cut = false;
   };
 
   /// The derivation of a view of a traced array: keeps open ends and codes in the graph, instead of their
@@ -71,6 +73,7 @@ struct Array final : Storage {
   ir::Entry value;
   Shape shape;  // of the whole array
   bool shape_known = true;
+  bool written_recorded = false;  ///< a traced array: a write to it is recorded
   std::vector<View> views;
   std::vector<Origin> origins;  // a base precedes the views derived from it
 
@@ -88,7 +91,10 @@ class KeptArray {
   explicit KeptArray(std::shared_ptr<Array> array) : array_(std::move(array)) { ++array_->kept; }
   KeptArray(const KeptArray& o) : KeptArray(o.array_) {}
   KeptArray(KeptArray&&) = default;
-  KeptArray& operator=(const KeptArray&) = delete;
+  KeptArray& operator=(KeptArray o) noexcept {
+    std::swap(array_, o.array_);
+    return *this;
+  }
   ~KeptArray() {
     if (array_) --array_->kept;
   }

@@ -2,7 +2,7 @@
 
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/element_width.h"
 #include "runtime/fail.h"
@@ -34,8 +34,19 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
   });
 }
 
+namespace {
+
+/// A recording depends on what the program reads during it.
+void note_read(const Tensor& t) {
+  Trace* const trace = Trace::current();
+  if (CallTrace* const call = trace ? trace->call() : nullptr) call->reads(TensorAccess::array(t));
+}
+
+}  // namespace
+
 HostElements::HostElements(const Tensor& t)
     : contents_(*TensorAccess::array(t)), data_(contents_.data() + TensorAccess::byte_offset(t)) {
+  note_read(t);
   const Device device = TensorAccess::device(t);
   if (device.is_cpu()) return;
   copy_ = Buffer(TensorAccess::bytes(t));
@@ -116,6 +127,7 @@ void check_readable(const Tensor& t, const char* what, std::source_location wher
         "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
         line_prefix(where), what, what);
   }
+  note_read(t);
 }
 
 std::byte* host_elements(const Tensor& t, const char* what, std::source_location where) {

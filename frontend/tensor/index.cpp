@@ -1,4 +1,5 @@
 // x[...]: resolving an index, reading and writing the selected elements.
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/ops/slice_range.h"
@@ -99,14 +100,20 @@ Shape result_shape(const Selection& s) {
   return s.result.empty() && !NumpyScope::program() ? Shape{1} : s.result;
 }
 
-Tensor view(const Tensor& x, const Selection& s) {
+// The offset of a selected view.
+std::int64_t view_offset(const Tensor& x, const Selection& s) {
   const Shape& shape = TensorAccess::shape(x);
-  if (shape.empty()) return view_of(x, TensorAccess::offset(x), result_shape(s));
+  if (shape.empty()) return TensorAccess::offset(x);
   std::int64_t row = 1;
   for (std::size_t i = 1; i < shape.size(); ++i) row *= shape[i];
-  const Shape result = result_shape(s);
+  return TensorAccess::offset(x) + s.start[0] * row;
+}
+
+Tensor view(const Tensor& x, const Selection& s) {
+  const Shape &shape = TensorAccess::shape(x), result = result_shape(s);
+  if (shape.empty()) return view_of(x, TensorAccess::offset(x), result);
   const detail::RowRange rows{s.begin[0].value_or(0), s.end[0], result.rank() < shape.rank()};
-  return view_of(x, TensorAccess::offset(x) + s.start[0] * row, result, rows);
+  return view_of(x, view_offset(x, s), result, rows);
 }
 
 bool records(const Tensor& x) { return Trace::current() || TensorAccess::array(x)->traced(); }
@@ -213,11 +220,34 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
   Selection s = select(known_shape(x, "x[...] =", where), index, where);
   if (s.empty) return;
   const DType dtype = TensorAccess::dtype(x);
-  if (!value.is_tensor() && records(x) && !s.count.empty()) {
-    turn_forwards(s);
-    CallAttributes<4> given = slice_attributes(s);
-    given.set("scalar", ir::AttrValue(value.number()));
-    return write_view(x, assigned("_slice_assign_scalar", {&x}, given, where), where);
+  if (!value.is_tensor() && !s.count.empty()) {
+    const Tensor part = s.view ? view_of(x, view_offset(x, s), result_shape(s)) : x;
+    const auto attributes = [&] {
+      turn_forwards(s);
+      return slice_attributes(s);
+    };
+    if (records(x)) {
+      CallAttributes<4> given = attributes();
+      given.set("scalar", ir::AttrValue(value.number()));
+      // Inside Pause too, what else is in x keeps its history.
+      std::optional<RecordingScopeIs> scope;
+      if (s.view && !records_nodes()) scope.emplace(RecordingScope::record);
+      const Tensor next = assigned("_slice_assign_scalar", {&x}, given, where);
+      scope.reset();
+      return write_part(x, part, next, where);
+    }
+    if (s.view && detail::is_recording() && detail::has_link(x)) {
+      // The same on the tape, for every number: a node that replaces the part by what has no history.
+      const Tensor number = TensorAccess::make(
+          std::make_shared<detail::Array>(Buffer::none(x.device()), s.count), 0, s.count, dtype);
+      const Tensor* inputs[] = {&x, &number};
+      const CallAttributes<4> given = attributes();
+      const Tensor node = record_on_tape({.op = find_op_or_throw("_slice_assign"),
+                                          .inputs = inputs,
+                                          .given = given.items(),
+                                          .where = where});
+      return write_on_tape(x, node, part, full(result_shape(s), value.number(), dtype, where), where);
+    }
   }
   const Tensor written =
       value.is_tensor() ? value.tensor() : full(result_shape(s), value.number(), dtype, where);

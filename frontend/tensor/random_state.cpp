@@ -1,11 +1,13 @@
 #include "frontend/tensor/random_state.h"
 
 #include "frontend/eager/call_context.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/fork_gate.h"
 #include "runtime/once.h"
 
 #include <kiln/random.h>
 
+#include <fmt/format.h>
 #include <mutex>
 #include <utility>
 
@@ -51,7 +53,19 @@ RandomStreamScope::RandomStreamScope(RandomStream stream)
     : outer_(std::exchange(CallContext::current().stream, stream)) {}
 RandomStreamScope::~RandomStreamScope() { CallContext::current().stream = outer_; }
 
+namespace {
+
+/// The streams move when the program runs, not while a network is recorded.
+void leave_recording(const char* what) {
+  Trace* const trace = Trace::current();
+  if (CallTrace* const call = trace ? trace->call() : nullptr)
+    call->abandon(fmt::format("it calls {}, and streams of random numbers move when a program runs", what));
+}
+
+}  // namespace
+
 void random::seed(std::uint64_t seed) {
+  leave_recording("random::seed()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
   all.streams[0] = {seed, 0};
@@ -59,6 +73,7 @@ void random::seed(std::uint64_t seed) {
 }
 
 random::State random::state() {
+  leave_recording("random::state()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
   const auto [program, initializer] = all.streams;
@@ -66,6 +81,7 @@ random::State random::state() {
 }
 
 void random::restore(const State& state) {
+  leave_recording("random::restore()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
   all.streams[0] = {state.program.seed, state.program.counter};

@@ -4,7 +4,7 @@
 #include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -214,17 +214,61 @@ Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
 
 namespace {
 
-void write_traced(const Tensor& view, const Tensor& value, std::source_location where) {
+/// The value as a constant for gradients, in the scope of a Pause.
+Tensor without_gradient(const Tensor& value, std::source_location where) {
+  const ir::Entry e = value_of(value, where);
+  if (!e.node->is_variable() && !e.node->recorded) return value;
+  const Tensor* inputs[] = {&value};
+  return record_node({.op = find_op_or_throw("BlockGrad"), .inputs = inputs, .given = {}, .where = where})[0];
+}
+
+/// The present contents of an array with a gradient attached, which Pause allowed to be written: for
+/// gradients they are the array still, as `old` is.
+ir::Entry overwritten(const Array& array, const ir::Entry& old, DType dtype, std::source_location where) {
+  const auto as_tensor = [&](const ir::Entry& e) {
+    return TensorAccess::make(std::make_shared<Array>(Trace::current(), e, array.shape, true), 0, array.shape,
+                              dtype);
+  };
+  const Tensor before = as_tensor(old), now = as_tensor(array.value);
+  const Tensor* inputs[] = {&before, &now};
+  const RecordingScopeIs scope(RecordingScope::record);
+  const OpCall call{.op = find_op_or_throw("_overwritten"), .inputs = inputs, .given = {}, .where = where};
+  return TensorAccess::array(record_node(call)[0])->value;
+}
+
+/// Whether both are the same view.
+bool same_view(const Tensor& a, const Tensor& b) {
+  return TensorAccess::offset(a) == TensorAccess::offset(b) &&
+         TensorAccess::shape(a) == TensorAccess::shape(b);
+}
+
+void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   Array& array = *TensorAccess::array(view);
-  const ir::Entry written = value_of(value, where);
+  const bool recorded = records_nodes();
+  // A value that has the rest of the view too keeps the history of that.
+  const Tensor contents = recorded || !same_view(view, part) ? value : without_gradient(value, where);
+  const ir::Entry written = value_of(contents, where);
   if (!array.shape_known) {
     array.value = written;
     return;
   }
   if (TensorAccess::shape(view).elements() == 0) return;
-  if (Trace* const trace = Trace::current()) trace->will_write(array);
-  array.value = value_of(replaced(view, value, where), where);
+  Trace* const trace = Trace::current();
+  if (trace) trace->will_write(part);
+  const ir::Entry old = array.value;
+  {
+    // What else is in the array keeps its history.
+    std::optional<RecordingScopeIs> scope;
+    if (!recorded) scope.emplace(RecordingScope::record);
+    array.value = value_of(replaced(view, contents, where), where);
+  }
   array.views.clear();
+  array.written_recorded = array.written_recorded || recorded;
+  if (CallTrace* const call = trace ? trace->call() : nullptr;
+      !recorded && call && call->is_variable(array)) {
+    array.value = overwritten(array, old, TensorAccess::dtype(view), where);
+    return;
+  }
   // A read of this view gives the value just written.
   const Shape& shape = TensorAccess::shape(view);
   if (TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
@@ -246,10 +290,12 @@ ir::Entry value_of(const Tensor& t, std::source_location where) {
   if (!array.shape_known) return array.value;
   if (TensorAccess::is_array(t)) return array.value;
   for (const Array::View& view : array.views)
-    if (view.key.is_read_by(t) && same_value(view.of, array.value)) return view.value;
+    if (view.key.is_read_by(t) && same_value(view.of, array.value) &&
+        (!view.cut || view.value.node->recorded || !records_nodes()))
+      return view.value;
   if (TensorAccess::is_whole(t)) return array.value;
   const ir::Entry value = TensorAccess::array(cut_out(t, where))->value;
-  array.views.push_back({detail::ViewKey(t), array.value, value});
+  array.views.push_back({detail::ViewKey(t), array.value, value, /*cut=*/true});
   return value;
 }
 
@@ -280,9 +326,9 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
     const Array& array = *TensorAccess::array(t);
     if (TensorAccess::is_array(t) || !array.shape_known)
       own.push_back(t);
-    else if (array.traced())
+    else if (array.traced() && records_nodes())
       own.push_back(own_value(t, value_of(t, where), call));
-    else if (detail::is_recording() && detail::has_link(t))
+    else if (!array.traced() && detail::is_recording())
       own.push_back(detail::own_value(t, detail::link_of(t, where), call));
     else
       own.push_back(t);
@@ -320,15 +366,24 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
 }
 
 void write_view(const Tensor& view, const Tensor& value, std::source_location where) {
+  write_part(view, view, value, where);
+}
+
+void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   if (TensorAccess::dtype(view) != TensorAccess::dtype(value) && TensorAccess::array(view)->shape_known)
     fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
                   name_of(TensorAccess::dtype(view)));
   Trace* const trace = Trace::current();
-  if (trace) return write_traced(trace->resolve(view), trace->resolve(value), where);
-  if (TensorAccess::array(view)->traced()) return write_traced(view, value, where);
+  if (trace) return write_traced(trace->resolve(view), trace->resolve(part), trace->resolve(value), where);
+  if (TensorAccess::array(view)->traced()) return write_traced(view, part, value, where);
+  write_on_tape(view, value, view, value, where);
+}
+
+void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
+                   std::source_location where) {
   detail::record_write(view, value, where);
   detail::before_write(*TensorAccess::array(view));
-  copy_elements(view, value);
+  copy_elements(part, elements);
   TensorAccess::array(view)->bump_version();
 }
 

@@ -19,7 +19,7 @@ ir::Entry value_of(const Tensor& t, std::source_location where);
 /// A handle of a traced tensor that is a value of its own in scopes of `call` (view_scope.h).
 Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
 /// The same handles, of which each that is a view is a value of its own in scopes of `call`: the one that it
-/// is here. Of concrete arrays only those that are on the tape have values.
+/// is here. Concrete arrays that are not on the tape have no values; a write may give them one.
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
 
 /// A result of a call that took `arguments`, which own_values() made, where it was called, in scopes of
@@ -46,6 +46,13 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
 /// Replaces the elements of `view` by those of `value`, of equal number and dtype. Every handle of the array
 /// sees it.
 void write_view(const Tensor& view, const Tensor& value, std::source_location where);
+/// The same where `value` differs from the present elements in those of `part` alone, a view within `view`.
+void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where);
+
+/// For concrete arrays: gives the elements of `part`, a view within `view`, those of `elements`. For the tape
+/// it is the write of `value`, an entry without elements, into `view`.
+void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
+                   std::source_location where);
 
 /// The shape. Throws for a symbol without shapes and an undefined tensor; `what` names the access.
 const Shape& known_shape(const Tensor& t, const char* what, std::source_location where);

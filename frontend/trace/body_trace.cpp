@@ -15,17 +15,12 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
-/// Whether the array of a variable was written. A higher version is an operator's update, which happens in
-/// training only.
-bool holds_another(const TracedVariable& v) {
-  return v.is_written() || (TensorAccess::array(v.traced)->value.version > 0 && is_training());
-}
-
 /// Whether the nodes of `recorded` that draw random numbers are all in `kept`, in the same order.
-bool keeps_random_order(std::span<const ir::NodePtr> kept, std::span<const ir::NodePtr> recorded) {
+bool keeps_random_order(std::span<const ir::NodePtr> kept, std::span<const ir::NodePtr> recorded,
+                        bool train) {
   auto next = kept.begin();
   for (const ir::NodePtr& node : recorded) {
-    if (!node->op || ir::random_draws(*node, is_training()).count() == 0) continue;
+    if (!node->op || ir::random_draws(*node, train).count() == 0) continue;
     next = std::find(next, kept.end(), node);
     if (next == kept.end()) return false;
   }
@@ -117,10 +112,17 @@ Tensor BodyTrace::outside_of(const Tensor& t) const {
   return {};
 }
 
-bool BodyTrace::wrote_input() const { return std::any_of(inputs_.begin(), inputs_.end(), holds_another); }
+bool BodyTrace::holds_another(const TracedVariable& v) const {
+  return v.is_written() || has_updated(*TensorAccess::array(v.traced));
+}
+
+bool BodyTrace::wrote_input() const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& v) { return holds_another(v); });
+}
 
 const ir::Node* BodyTrace::written_outside() const {
-  const auto found = std::find_if(outside().begin(), outside().end(), holds_another);
+  const auto found =
+      std::find_if(outside().begin(), outside().end(), [&](const auto& v) { return holds_another(v); });
   return found == outside().end() ? nullptr : found->variable.get();
 }
 
@@ -139,7 +141,7 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
         written->name);
   body->nodes = ir::topological_order(body->outputs);
   // The program draws in its own order, and also for values that it does not use.
-  if (shapes_known() && !keeps_random_order(body->nodes, nodes_))
+  if (shapes_known() && !keeps_random_order(body->nodes, nodes_, call()->train()))
     call()->run_eagerly(
         "the body of a loop, branch or Function draws random numbers that its results do not use, or use in "
         "another order");

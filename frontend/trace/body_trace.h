@@ -43,6 +43,8 @@ class BodyTrace final : public Trace {
   CallTrace* call() override { return around() ? around()->call() : nullptr; }
 
  private:
+  /// Whether the array of a variable was written, in place or as an auxiliary state.
+  bool holds_another(const TracedVariable& v) const;
   /// Captures the array of an outside value as a variable; returns the same view of it.
   Tensor bring_in(const Tensor& outer);
 

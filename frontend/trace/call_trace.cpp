@@ -1,10 +1,13 @@
 #include "frontend/trace/call_trace.h"
 
+#include "frontend/autograd/tape.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/tensor/view.h"
 #include "ir/compose.h"
+#include "ir/differentiate.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace kiln {
@@ -20,11 +23,16 @@ void abandon_trace(std::string_view what, std::source_location where) {
   Trace* const trace = Trace::current();
   CallTrace* const call = trace ? trace->call() : nullptr;
   if (!call) throw Error(message);
-  call->compute_other_values(fmt::format("it calls {}, which needs values", what));
-  throw TraceAbandoned(message);
+  call->abandon(fmt::format("it calls {}, which needs values", what), message);
 }
 
-Tensor CallTrace::input(const std::string& name, const TensorType& type) {
+void CallTrace::abandon(std::string_view reason, const std::string& message) {
+  compute_other_values(reason);
+  throw TraceAbandoned(message.empty() ? fmt::format("{}: it cannot be recorded", reason) : message);
+}
+
+Tensor CallTrace::input(const std::string& name, const TensorType& type, const Tensor& given) {
+  given_.push_back(given);
   return inputs_.emplace_back(TracedVariable::make(*this, name, type, /*shape_known=*/true)).traced;
 }
 
@@ -37,6 +45,12 @@ Tensor CallTrace::resolve(const Tensor& t) {
   return TensorAccess::array(t)->traced() ? t : capture(t, "", /*parameter=*/false);
 }
 
+void CallTrace::add_written(const Array& array, const ArrayPart& part) {
+  for (TracedVariable& input : inputs_)
+    if (TensorAccess::array(input.traced).get() == &array) input.add_written(part);
+  captures_.add_written(array, part);
+}
+
 void CallTrace::run_eagerly(std::string_view reason) {
   if (eager_because_.empty()) eager_because_ = reason;
 }
@@ -46,10 +60,93 @@ void CallTrace::compute_other_values(std::string_view reason) {
   other_values_ = true;
 }
 
-void CallTrace::needs_mode(bool train) {
-  if (train != train_)
-    compute_other_values(
-        "an operator of it depends on training mode, and runs in a scope that changes the mode");
+bool CallTrace::records_nodes() const {
+  switch (CallContext::current().scope) {
+    case RecordingScope::none:
+      return recording_ || !asked_recording_;
+    case RecordingScope::pause:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void CallTrace::set_modes(const ir::NodePtr& ptr) {
+  ir::Node& node = *ptr;
+  node.recorded = records_nodes();
+  if (CallContext::current().scope == RecordingScope::none) as_call_.push_back(ptr);
+  if (const Device here = DeviceScope::current(); node.inputs.empty() && !(here == device_))
+    fail(
+        "a DeviceScope of {} while a network is recorded, whose calls run on {}: one call runs on one device",
+        here.str(), device_.str());
+  if (node.op->bodies > 0) return;  // the nodes of a body have their own
+  if (node.op->train_sensitive && is_training() != train_) node.train = is_training();
+  if (const Precision now = PrecisionScope::current(); now != precision_ && !DeviceScope::current().is_cpu())
+    node.precision = now;
+}
+
+void CallTrace::ask_recording() {
+  if (std::exchange(asked_recording_, true) || recording_) return;
+  for (const ir::NodePtr& node : as_call_) node->recorded = false;
+}
+
+bool CallTrace::is_recording() {
+  switch (CallContext::current().scope) {
+    case RecordingScope::none:
+      ask_recording();
+      return recording_;
+    case RecordingScope::record:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void CallTrace::opens_record() {
+  has_record_ = true;
+  ask_recording();
+}
+
+Tensor CallTrace::given(const Array& traced) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (TensorAccess::array(inputs_[i].traced).get() == &traced) return given_[i];
+  for (const Captured& c : captured())
+    if (TensorAccess::array(c.traced).get() == &traced) return c.tensor;
+  return {};
+}
+
+bool CallTrace::is_variable(const Array& array) {
+  const Tensor of_caller = given(array);
+  if (!of_caller.defined()) return false;
+  asked_histories_ = true;
+  return detail::variable_of(of_caller) != nullptr;
+}
+
+bool CallTrace::is_recorded(const Tensor& t) {
+  ask_recording();
+  asked_histories_ = true;
+  const Tensor traced = Trace::current()->resolve(t);
+  if (Trace::current() != this) {
+    run_eagerly("it asks is_recorded() in the body of a loop, branch or Function, whose steps differ in it");
+    return false;
+  }
+  ir::Subgraph graph{{}, nodes_, {TensorAccess::array(traced)->value}};
+  std::vector<bool> reaching;
+  std::vector<TensorType> types;
+  const auto add = [&](const TracedVariable& variable, const Tensor& of_caller) {
+    graph.inputs.push_back(variable.variable);
+    types.push_back(variable.variable->types.at(0));
+    reaching.push_back(of_caller.defined() && detail::has_link(of_caller));
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) add(inputs_[i], given_[i]);
+  for (const Captured& c : captured()) add(c, c.tensor);
+  return ir::reached_outputs(graph, reaching, types, train_)[0];
+}
+
+void CallTrace::reads(const std::shared_ptr<Array>& array) {
+  const auto known = [&](const Read& r) { return r.array.get() == array; };
+  if (std::none_of(reads_.begin(), reads_.end(), known))
+    reads_.push_back({detail::KeptArray(array), array->version()});
 }
 
 void CallTrace::check_escapes(std::span<const Tensor> results) {
@@ -86,11 +183,12 @@ ir::Graph CallTrace::finish(std::span<const Tensor> results) {
   }
   check_escapes(results);
   for (const ir::NodePtr& node : nodes_)
-    if (!node->subgraphs.empty() && ir::random_draws(*node, is_training()).overlaps())
+    if (!node->subgraphs.empty() && ir::random_draws(*node, train_).overlaps())
       run_eagerly("conditionals within a loop or branch draw more random numbers than are reserved for it");
   const auto add_input = [&](const TracedVariable& input, bool parameter) {
+    const Array& array = *TensorAccess::array(input.traced);
     if (input.is_written())
-      graph.writes.push_back({graph.inputs.size(), TensorAccess::array(input.traced)->value});
+      graph.writes.push_back({graph.inputs.size(), array.value, !array.written_recorded});
     graph.inputs.push_back(input.variable);
     graph.is_parameter.push_back(parameter);
   };

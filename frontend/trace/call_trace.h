@@ -1,4 +1,5 @@
 #pragma once
+#include "frontend/eager/call_context.h"
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
 
@@ -26,11 +27,17 @@ class TraceAbandoned final : public Error {
 /// start at 0.
 class CallTrace final : public Trace {
  public:
-  CallTrace() : Trace(/*shapes_known=*/true) {}
+  /// `recording`: whether the traced call is recorded for gradients.
+  explicit CallTrace(bool recording = CallContext::current().recording)
+      : Trace(/*shapes_known=*/true), recording_(recording) {}
 
-  /// An input of the call. Its array may be written; see finish().
-  Tensor input(const std::string& name, const TensorType& type);
+  /// An input of the call. Its array may be written; see finish(). `given`: the caller's array; undefined: a
+  /// value without history.
+  Tensor input(const std::string& name, const TensorType& type, const Tensor& given = {});
+  const std::vector<TracedVariable>& inputs() const { return inputs_; }
   const std::vector<Captured>& captured() const { return captures_.list(); }
+  /// A part of an array is replaced.
+  void add_written(const detail::Array& array, const ArrayPart& part);
   /// The nodes recorded so far, in program order.
   const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
   /// The recorded graph with these results. Its inputs are those of the call, then the captured tensors;
@@ -42,6 +49,9 @@ class CallTrace final : public Trace {
   void run_eagerly(std::string_view reason);
   /// Rejects the recording because its graph would compute other values than the program.
   void compute_other_values(std::string_view reason);
+  /// The same, and leaves hybrid_forward. `message`: of the error, where nothing else than a recording will
+  /// do.
+  [[noreturn]] void abandon(std::string_view reason, const std::string& message = {});
   /// The first reason; empty if the recording is valid.
   const std::string& eager_because() const { return eager_because_; }
   bool other_values() const { return other_values_; }
@@ -54,6 +64,33 @@ class CallTrace final : public Trace {
     node->child_block = child_block_;
     nodes_.push_back(std::move(node));
   }
+
+  /// The training mode of the call.
+  bool train() const { return train_; }
+  /// Whether nodes are recorded here, if the call is.
+  bool records_nodes() const;
+  /// Sets the modes of a node, also of a body, whose scope differs from that of the call.
+  void set_modes(const ir::NodePtr& ptr);
+
+  // What the program asks. The answers belong to the recording: it holds for calls with the same ones.
+  bool is_recording();
+  bool is_recorded(const Tensor& t);
+  /// Whether the traced array is one of the caller's with a gradient attached.
+  bool is_variable(const detail::Array& array);
+  /// A scope of autograd::Record is opened: its calls are recorded, whether this one is or not.
+  void opens_record();
+  /// The elements of a concrete array are read: the recording depends on them.
+  void reads(const std::shared_ptr<detail::Array>& array);
+
+  /// Whether nodes depend on the recording mode of the call, and on the histories of its arguments.
+  bool asked_recording() const { return asked_recording_; }
+  bool asked_histories() const { return asked_histories_; }
+  bool has_record() const { return has_record_; }
+  struct Read {
+    detail::KeptArray array;
+    std::uint64_t version;  ///< at the first read
+  };
+  const std::vector<Read>& read_arrays() const { return reads_; }
 
   /// While it lives, calls are those of the next child block; not within another child block.
   class ChildScope {
@@ -69,20 +106,29 @@ class CallTrace final : public Trace {
   /// another child.
   bool enter_block() { return std::exchange(entered_, true) && child_block_ == 0; }
 
-  /// An operator is called whose result depends on the training mode: a graph has one mode.
-  void needs_mode(bool train);
-
   CallTrace* call() override { return this; }
 
  private:
   /// Rejects the recording if a result may alias another array of the caller.
   void check_escapes(std::span<const Tensor> results);
+  /// From now on nodes are recorded as the call is.
+  void ask_recording();
+  /// The caller's array; undefined: none is known.
+  Tensor given(const detail::Array& traced) const;
 
+  const RecordingScopeIs own_scopes_{RecordingScope::none};
+  const bool recording_;
   const bool train_ = is_training();
+  const Device device_ = DeviceScope::current();
+  const Precision precision_ = PrecisionScope::current();
   NameScope names_{""};
   std::vector<TracedVariable> inputs_;
+  std::vector<Tensor> given_;  // by input
   Captures captures_;
   std::vector<ir::NodePtr> nodes_;
+  std::vector<ir::NodePtr> as_call_;  // those that are recorded as the call is, of bodies too
+  std::vector<Read> reads_;
+  bool asked_recording_ = false, asked_histories_ = false, has_record_ = false;
   std::string eager_because_;
   bool other_values_ = false;
   bool entered_ = false;  ///< whether the traced block has been called

@@ -3,6 +3,8 @@
 #include "frontend/tensor/view.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
+
 namespace kiln {
 
 using detail::Array;
@@ -19,6 +21,11 @@ TracedVariable TracedVariable::make(Trace& trace, const std::string& name, const
 }
 
 bool TracedVariable::is_written() const { return TensorAccess::array(traced)->value.node != variable; }
+
+void TracedVariable::add_written(const ArrayPart& part) {
+  if (std::none_of(written.begin(), written.end(), [&](const ArrayPart& w) { return w.covers(part); }))
+    written.push_back(part);
+}
 
 const Captured* Captures::find(const Array* array) const {
   const auto found = index_.find(array);
@@ -52,15 +59,18 @@ Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& n
   if (!captured) {
     // The variable is the whole array, so that other views of it are views of the same variable.
     const DType dtype = TensorAccess::dtype(concrete);
-    const auto elements = static_cast<std::int64_t>(array->bytes() / size_of(dtype));
-    const bool all = offset == 0 && shape.elements() == elements;
-    const Tensor whole = TensorAccess::make(array, 0, all ? shape : Shape{elements}, dtype);
+    const Tensor whole = TensorAccess::make(array, 0, array->shape, dtype);
     const std::string unnamed = name.empty() ? "captured" + std::to_string(list_.size()) : name;
     captured = &add({TracedVariable::make(trace, unnamed, {dtype, TensorAccess::shape(whole)},
                                           trace.shapes_known(), hidden_attrs),
                      whole, parameter});
   }
   return trace.shapes_known() ? view_of(captured->traced, offset, shape) : captured->traced;
+}
+
+void Captures::add_written(const Array& array, const ArrayPart& part) {
+  for (Captured& captured : list_)
+    if (TensorAccess::array(captured.traced).get() == &array) captured.add_written(part);
 }
 
 bool Captures::has_written(const Array* array) const {

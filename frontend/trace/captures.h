@@ -7,16 +7,27 @@
 
 namespace kiln {
 
+/// A part of an array, in elements.
+struct ArrayPart {
+  std::int64_t offset;
+  Shape shape;
+  bool covers(const ArrayPart& o) const {
+    return offset <= o.offset && o.offset + o.shape.elements() <= offset + shape.elements();
+  }
+};
+
 /// A variable of a trace.
 struct TracedVariable {
   ir::NodePtr variable;
-  Tensor traced;  ///< a view of its whole array, with the current value
+  Tensor traced;                        ///< a view of its whole array, with the current value
+  std::vector<ArrayPart> written = {};  ///< the parts that the program replaces, in its order
 
   /// With the shape of `type` if known, else with its dtype only.
   static TracedVariable make(Trace& trace, const std::string& name, const TensorType& type, bool shape_known,
                              const Trace::HiddenAttrs& hidden_attrs = {});
   /// Whether the program wrote into its array.
   bool is_written() const;
+  void add_written(const ArrayPart& part);
 };
 
 /// A variable for a captured array, or for a value of its own (frontend/tensor/view_scope.h).
@@ -40,6 +51,8 @@ class Captures {
   Tensor take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,
               const Trace::HiddenAttrs& hidden_attrs);
   bool has_written(const detail::Array* array) const;
+  /// A part of the array of a variable is replaced.
+  void add_written(const detail::Array& array, const ArrayPart& part);
 
  private:
   std::vector<Captured> list_;

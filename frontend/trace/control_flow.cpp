@@ -369,11 +369,23 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
   return out;
 }
 
+/// Results of a loop or branch that is not recorded: constants, also in an array from outside that has a
+/// history.
+void without_history(Tensors& results, std::uint64_t call) {
+  for (Tensor& t : results)
+    if (t.defined() && detail::has_link(t)) t = detail::own_value(t, {}, call);
+}
+
 /// Runs a branch of cond on arrays. As the results of a node, each is a value of its own: not one from
 /// outside, nor another result.
 Tensors run_branch(const F::contrib::Branch& branch, std::source_location where) {
-  if (!detail::is_recording()) return branch();
-  const std::uint64_t before = detail::take_numbers(1), call = detail::ViewScope::call();
+  const std::uint64_t call = detail::ViewScope::call();
+  if (!detail::is_recording()) {
+    Tensors results = branch();
+    without_history(results, call);
+    return results;
+  }
+  const std::uint64_t before = detail::take_numbers(1);
   const detail::ViewScope scope;
   Tensors results = branch();
   // Views are cut out before values are copied, as by Recorder::finish().
@@ -429,6 +441,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
     results.outputs = outputs_of_no_step(body, types, variables[0].device(), max_iterations);
   }
+  if (!detail::is_recording()) without_history(results.states, detail::ViewScope::call());
   if (!structure) return results;
   return parted(structure->dependent(joined(results), where), results.outputs.size());
 }

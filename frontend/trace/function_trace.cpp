@@ -70,7 +70,7 @@ BackwardBody record_backward(const FunctionMethods& methods, const Tensors& inpu
   const std::vector<ir::NodePtr> variables = trace.input_variables();
   recorded.body = trace.finish(returned, /*keep_unused=*/false);
   for (const ir::NodePtr& node : recorded.body->nodes)
-    if (trace.shapes_known() && node->op && ir::random_draws(*node, is_training()).count() > 0)
+    if (trace.shapes_known() && node->op && ir::random_draws(*node, trace.call()->train()).count() > 0)
       trace.call()->run_eagerly("the backward of a Function draws random numbers");
   for (const ir::NodePtr& variable : recorded.body->inputs) {
     BackwardBody::Source source;
@@ -116,9 +116,10 @@ std::vector<Tensor> record_function(const FunctionMethods& methods, const std::v
                                     std::source_location where) {
   const std::string line = line_prefix(where);
   const CaughtErrors errors;
-  const autograd::Pause pause(is_training());
   Tensors outer;
   for (const Tensor& t : inputs) outer.push_back(resolved(t));
+  // The node is recorded as those around it.
+  std::optional<RecordingScopeIs> scope(std::in_place, RecordingScope::function);
   std::optional<BodyTrace> trace(std::in_place, subgraph_name("function_forward"));
   Tensors own;
   for (std::size_t i = 0; i < outer.size(); ++i)
@@ -175,6 +176,7 @@ std::vector<Tensor> record_function(const FunctionMethods& methods, const std::v
   node.set("backward_locs", backward_places);
   node.set("gradient_locs", backward.gradients);
   trace.reset();
+  scope.reset();
   return node.record("_function", std::array{forward, backward.body}, where);
 }
 

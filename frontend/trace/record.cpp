@@ -19,7 +19,7 @@ void count_aux_update(const ir::OpDef& op, std::size_t input, const Tensor& tens
   if (!entry.node->is_variable()) return;
   if (std::find(op.aux.begin(), op.aux.end(), static_cast<int>(input)) == op.aux.end()) return;
   Array& array = *TensorAccess::array(tensor);
-  if (Trace* const trace = Trace::current(); trace && is_training()) trace->will_write(array);
+  if (Trace* const trace = Trace::current(); trace && is_training()) trace->will_update(array);
   entry.version = ++array.value.version;
 }
 
@@ -47,21 +47,19 @@ void write_computed_states(const OpCall& call, Trace* trace, const ir::NodePtr& 
   }
 }
 
-bool infer(const ir::NodePtr& node) {
+bool infer(const ir::NodePtr& node, bool train) {
   std::vector<ir::NodePtr> order;
   for (const ir::Entry& e : node->inputs)
     if (e.node->is_variable() && std::find(order.begin(), order.end(), e.node) == order.end())
       order.push_back(e.node);
   order.push_back(node);
-  return ir::infer_types(order, is_training()).complete;
+  return ir::infer_types(order, train).complete;
 }
 
 }  // namespace
 
 std::vector<Tensor> record_node(const OpCall& call) {
   Trace* const trace = Trace::current();
-  if (CallTrace* const whole = trace ? trace->call() : nullptr; whole && call.op.train_sensitive)
-    whole->needs_mode(is_training());
   const ir::Attrs given = given_attrs(call);
   auto node = std::make_shared<ir::Node>();
   node->op = &call.op;
@@ -80,7 +78,12 @@ std::vector<Tensor> record_node(const OpCall& call) {
     node->inputs.push_back(std::move(entry));
   }
   node->name = NameScope::node_name(call.name, hint_of(call));
-  if (known) known = infer(node);
+  CallTrace* const whole = trace ? trace->call() : nullptr;
+  if (whole)
+    whole->set_modes(node);
+  else
+    node->recorded = !trace || records_nodes();
+  if (known) known = infer(node, whole ? whole->train() : is_training());
   if (trace) trace->record(node);
   if (known) write_computed_states(call, trace, node);
 

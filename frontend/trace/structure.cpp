@@ -41,7 +41,7 @@ Structure::Structure(const Tensors& inputs, const Recorded& recorded)
   const bool train = is_training();
   const autograd::Pause pause(train);
   const SubgraphNameScope names;
-  CallTrace trace;
+  CallTrace trace(/*recording=*/true);
   Tensors variables;
   for (const Tensor& t : inputs)
     variables.push_back(trace.input("variable", {TensorAccess::dtype(t), TensorAccess::shape(t)}));

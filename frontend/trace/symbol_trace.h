@@ -1,4 +1,5 @@
 #pragma once
+#include "frontend/eager/call_context.h"
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
 
@@ -18,6 +19,7 @@ class SymbolTrace final : public Trace {
   CallTrace* call() override { return nullptr; }
 
  private:
+  const RecordingScopeIs own_scopes_{RecordingScope::none};
   NameScope names_{""};
   Captures captures_;
 };

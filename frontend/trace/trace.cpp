@@ -34,6 +34,25 @@ void Trace::will_write(const detail::Array& array) {
     call()->compute_other_values("it writes into an array that may alias another one, depending on values");
 }
 
+void Trace::will_write(const Tensor& part) {
+  using detail::TensorAccess;
+  const detail::Array& array = *TensorAccess::array(part);
+  will_write(array);
+  if (CallTrace* const whole = call())
+    whole->add_written(array, {TensorAccess::offset(part), TensorAccess::shape(part)});
+}
+
+void Trace::will_update(const detail::Array& array) {
+  will_write(array);
+  updated_.insert(&array);
+}
+
+bool records_nodes() {
+  Trace* const trace = current_trace();
+  const CallTrace* const call = trace ? trace->call() : nullptr;
+  return call ? call->records_nodes() : CallContext::current().scope != RecordingScope::pause;
+}
+
 TracePause::TracePause() : paused_(std::exchange(current_trace(), nullptr)) {}
 TracePause::~TracePause() { current_trace() = paused_; }
 

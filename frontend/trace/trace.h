@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace kiln {
@@ -27,6 +28,8 @@ Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, co
 
 /// This thread's training mode.
 bool is_training();
+/// Whether nodes that this thread's trace gets now are recorded (ir::Node::recorded).
+bool records_nodes();
 
 class CallTrace;
 
@@ -62,8 +65,13 @@ class Trace {
   virtual CallTrace* call() = 0;
   PossibleAliases& possible_aliases() { return possible_aliases_; }
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }
-  /// Called when the program writes into an array of this trace.
+  /// Called when the program writes into an array of this trace, or an operator does.
   void will_write(const detail::Array& array);
+  /// The same of the elements of `part`, a view of the array.
+  void will_write(const Tensor& part);
+  /// The same for an auxiliary state that an operator updates.
+  void will_update(const detail::Array& array);
+  bool has_updated(const detail::Array& array) const { return updated_.contains(&array); }
 
  protected:
   explicit Trace(bool shapes_known);
@@ -74,6 +82,7 @@ class Trace {
   std::uint64_t serial_;
   Trace* around_;
   PossibleAliases possible_aliases_;
+  std::unordered_set<const detail::Array*> updated_;
 };
 
 /// Suspends tracing on its thread during its lifetime, for example to initialise a parameter.

@@ -3,6 +3,7 @@
 #include "frontend/tensor/array.h"
 #include "graph_fuzz/native_at_end.h"
 #include "graph_fuzz/statement_block.h"
+#include "graph_fuzz/writing_block.h"
 #include "graphs/compare.h"
 
 #include <kiln/random.h>
@@ -57,7 +58,6 @@ class Program {
       if (coverage) ++(*coverage)[what];
     };
     recorded_.clear();
-    block_->hybridize({.active = hybridize, .recompute = recompute});
     if (statements_) statements_->count_in(coverage);
     random::seed(seed_);
     Tensors x;
@@ -74,7 +74,20 @@ class Program {
       if (wants[i] && drawn == 4) met("gradients that are added");
     }
     const std::size_t calls = 1 + pick(2), writes = pick(3), passes = 1 + pick(2);
-    Tensors heads, gradients;
+    std::vector<WritingBlock::Write> written;
+    std::vector<Place> places(x.size(), Place::own);
+    if (pick(3) == 0)
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        static constexpr Place all[] = {Place::own, Place::rows, Place::row, Place::reshaped};
+        places[i] = all[pick(std::size(all))];
+        const bool one = pick(2) == 0, after = pick(3) == 0;
+        const std::size_t kind = pick(WritingBlock::kinds);
+        if (one && wants[i] && !x[i].shape().empty() && x[i].size() > 0) written.push_back({i, kind, after});
+      }
+    const std::shared_ptr<HybridBlock> block =
+        written.empty() ? block_ : std::make_shared<WritingBlock>(block_, written);
+    block->hybridize({.active = hybridize, .recompute = recompute});
+    Tensors heads, gradients, behind;
     {
       const autograd::Record record(train_);
       Tensors before;
@@ -83,12 +96,21 @@ class Program {
           before.push_back(x[i] * x[i]);
           met("values that are used before the block");
         }
+      Tensors given = x;
+      for (const WritingBlock::Write& w : written) {
+        const WrittenInput input = written_input(x[w.input], places[w.input]);
+        given[w.input] = input.input;
+        behind.push_back(input.behind);
+        met("inputs that the block writes");
+        if (places[w.input] != Place::own) met("views that the block writes");
+      }
       for (std::size_t call = 0; call < calls; ++call) {
-        Tensors results = (*block_)(x);
+        Tensors results = (*block)(given);
         if (call > 0) met("values that are used by two blocks");
         for (Tensor& y : results) {
-          if (const bool written = pick(3) < writes;
-              written && is_floating(y.dtype()) && y.size() > 0 && !y.shape().empty() && !aliases(y, x)) {
+          if (const bool written = pick(3) < writes; written && is_floating(y.dtype()) && y.size() > 0 &&
+                                                     !y.shape().empty() && !aliases(y, x) &&
+                                                     !aliases(y, given)) {
             const std::int64_t first =
                 static_cast<std::int64_t>(pick(static_cast<std::size_t>(y.shape()[0])));
             y[slice(first, first + 1)] *= 2;
@@ -102,6 +124,10 @@ class Program {
           heads.push_back(heads[0].sum() * b);
         else
           heads.push_back(b);
+      for (std::size_t i = 0; i < behind.size(); ++i) {
+        heads.push_back(behind[i] * behind[i]);
+        heads.push_back(F::tanh(given[written[i].input]));
+      }
       for (std::size_t i = 0; i < x.size(); ++i)
         if (const bool used = pick(4) == 0; used && wants[i]) {
           heads.push_back(x[i] + x[i]);

@@ -153,6 +153,7 @@ Rows recurrent_rows() {
       {{"_depends_on"},
        {{{{3, 5}, {17}, {2, 1}}, {{"num_args", "3"}}}, {{{1}, {1}}, {{"num_args", "2"}}}},
        float_dtypes},
+      {{"_overwritten"}, {{{{3, 5}, {3, 5}}, {}}, {{{17}, {17}}, {}}}, float_dtypes},
       {{"_function"},
        {with_bodies({{3, 5}, {3, 5}}, function, magnitude), with_bodies({{17}, {17}}, function, magnitude)},
        float_dtypes},

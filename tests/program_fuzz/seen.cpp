@@ -2,7 +2,11 @@
 
 #include "same_bits.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <numeric>
+#include <stdexcept>
 
 namespace program_fuzz {
 
@@ -16,6 +20,16 @@ std::string text_of(DType dtype, std::uint64_t bits) {
 }
 
 }  // namespace
+
+std::vector<unsigned> seeds(unsigned count) {
+  unsigned first = 0, last = count;
+  if (const char* const text = std::getenv("KILN_FUZZ_SEEDS"))
+    if (std::sscanf(text, "%u-%u", &first, &last) != 2 || last < first)
+      throw std::invalid_argument(fmt::format("KILN_FUZZ_SEEDS={}: must be first-last", text));
+  std::vector<unsigned> list(last - first);
+  std::iota(list.begin(), list.end(), first);
+  return list;
+}
 
 Seen see(std::string name, const Tensor& t) { return {std::move(name), t.shape(), t.dtype(), bits_of(t)}; }
 

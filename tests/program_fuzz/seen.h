@@ -28,6 +28,10 @@ std::optional<std::string> first_difference(const std::vector<Seen>& expected,
 /// of each: this shows which of them share an array.
 void see_and_write(const std::string& when, const kiln::F::Tensors& tensors, std::vector<Seen>& seen);
 
+/// The seeds 0, ..., count - 1; or those from `first` to before `last` where the environment has
+/// KILN_FUZZ_SEEDS=first-last.
+std::vector<unsigned> seeds(unsigned count);
+
 /// Numbers of steps that a program leaves out.
 using Skipped = std::set<int>;
 

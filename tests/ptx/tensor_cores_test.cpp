@@ -266,6 +266,48 @@ TEST_CASE("a backward pass that computes a call again has the precision of the c
   CHECK(!same_bits(gradients(gpu0, {}), expected));
 }
 
+TEST_CASE("a scope in hybrid_forward chooses for its operators") {
+  random::seed(6);
+  const Compute mixed = [](const Tensors& in) {
+    Tensor exact, fast;
+    {
+      const PrecisionScope scope(Precision::exact);
+      exact = F::dot(in[0], in[1]);
+    }
+    {
+      const PrecisionScope scope(Precision::tf32);
+      const auto step = [&](const Tensors& row, const Tensors& states) {
+        const PrecisionScope inner(Precision::exact);
+        return F::contrib::Results{{F::dot(row[0], in[1])}, states};
+      };
+      fast = F::dot(in[0], in[1]) +
+             F::contrib::foreach (step, {in[0].reshape({2, 10, -1})}, {}).outputs[0].reshape({20, -1});
+    }
+    return F::concat({exact, fast, F::dot(in[0], in[1])}, {.dim = 1});
+  };
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    const Tensors in = cancelling(20, 350, 30, dtype);
+    const auto gradient = [&](const Compute& compute) {
+      const DeviceScope device(gpu0);
+      Tensor x = in[0].to(gpu0), w = in[1].to(gpu0);
+      x.attach_grad();
+      w.attach_grad();
+      const Tensor y = autograd::record([&] { return compute({x, w}); });
+      const Tensor first = autograd::grad({y}, {w})[0];
+      return Tensors{y.to(cpu()), first.to(cpu())};
+    };
+    for (const Precision outer : {Precision::exact, Precision::tf32}) {
+      INFO(name_of(dtype) << " " << name_of(outer));
+      const PrecisionScope scope(outer);
+      const Tensors expected = gradient(mixed);
+      Net net = net_of(mixed), fixed = net_of(mixed, {.precision = outer});
+      CHECK(equal(gradient(called(net)), expected));
+      const PrecisionScope other(outer == Precision::exact ? Precision::tf32 : Precision::exact);
+      CHECK(equal(gradient(called(fixed)), expected));
+    }
+  }
+}
+
 TEST_CASE("TF32 reads the bits that it has") {
   const PrecisionScope scope(Precision::tf32);
   const Compute product = [](const Tensors& in) { return F::dot(in[0], in[1]); };

@@ -5,6 +5,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/symbol/blocked_gradients.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/tensor/text.h"
 #include "frontend/tensor/view.h"
@@ -383,7 +384,10 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
       const SymbolTrace composition;
       out = call(inputs, where);
     }
-    for (Tensor& t : out) t = detail::symbol_tensor(detail::TensorAccess::array(t)->value, t.dtype());
+    std::vector<ir::Entry> values;
+    for (const Tensor& t : out) values.push_back(detail::TensorAccess::array(t)->value);
+    values = with_blocked_gradients(values);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = detail::symbol_tensor(values[i], out[i].dtype());
     return out;
   }
   // Operators in a program's own forward have their own lines; those in the library's blocks get the

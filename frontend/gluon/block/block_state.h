@@ -106,7 +106,9 @@ struct BlockAccess {
   static void number_in_order(const std::vector<const Block*>& blocks) { Block::number_in_order(blocks); }
   /// Runs hybrid_forward on new inputs of `trace`, this thread's, with these types; they are named "data", or
   /// "data0", "data1", ..., and appended to `traced`.
-  static Tensors record(HybridBlock& b, CallTrace& trace, std::span<const TensorType> types, Tensors& traced);
+  /// `given`: the caller's arrays, if there are.
+  static Tensors record(HybridBlock& b, CallTrace& trace, std::span<const TensorType> types, Tensors& traced,
+                        std::span<const Tensor> given = {});
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }

@@ -4,6 +4,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/block/export_sizes.h"
 #include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/symbol/blocked_gradients.h"
 #include "frontend/symbol/fixed_shape.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
@@ -28,12 +29,22 @@ Symbol Block::compose(std::span<const Symbol> inputs, Where where) {
     if (!t.defined()) fail("The block {} returned an undefined Tensor", name());
     outputs.push_back(detail::TensorAccess::array(trace.resolve(t))->value);
   }
-  return detail::SymbolAccess::make(std::move(outputs));
+  return detail::SymbolAccess::make(with_blocked_gradients(outputs));
 }
 
 Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1}, where); }
 
 namespace {
+
+/// The first node, bodies included, with a training mode of its own; null if there is none.
+const ir::Node* with_own_mode(const std::vector<ir::NodePtr>& nodes) {
+  for (const ir::NodePtr& node : nodes) {
+    if (node->train) return node.get();
+    for (const ir::SubgraphPtr& body : node->subgraphs)
+      if (const ir::Node* const inside = with_own_mode(body->nodes)) return inside;
+  }
+  return nullptr;
+}
 
 /// Throws if the call has effects that a symbol file cannot express.
 void require_pure(const detail::TracedCall& call) {
@@ -44,6 +55,16 @@ void require_pure(const detail::TracedCall& call) {
         "instead of the write (y = x + 1 for x += 1), call the network and export "
         "again",
         line, line.empty() ? "" : ": ", call.graph.inputs[w.input]->name);
+  }
+  if (const ir::Node* const node = with_own_mode(ir::topological_order(call.graph.outputs))) {
+    const std::string line = node->location.str();
+    fail(
+        "{}{}the {} '{}' runs in {} mode, in a scope of hybrid_forward that changes the mode of the call, "
+        "and a "
+        "symbol file has one mode for all operators. Say it by the operator's attributes (use_global_stats "
+        "of "
+        "BatchNorm, mode = \"always\" of Dropout), or call the network in that mode and export again",
+        line, line.empty() ? "" : ": ", node->op_name, node->name, *node->train ? "training" : "prediction");
   }
   if (call.other_values)
     fail(
@@ -63,7 +84,7 @@ std::string describe(const SizeDependence& sizes) {
 
 /// The text of the file; its inputs declare the extents that the graph is limited to.
 std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
-  FileGraph file = to_file_graph({without_amp_casts(call.graph.outputs)});
+  FileGraph file = to_file_graph({without_amp_casts(with_blocked_gradients(call.graph.outputs))});
   for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
     const bool any =
         std::any_of(sizes.fixed[i].begin(), sizes.fixed[i].end(), [](const auto& d) { return !!d; });

@@ -140,7 +140,11 @@ class Comparison {
 class Prober {
  public:
   Prober(HybridBlock& block, const TracedCall& recorded, std::source_location where)
-      : block_(block), where_(where), signature_(recorded.signature), inputs_(recorded.graph.inputs) {
+      : block_(block),
+        where_(where),
+        signature_(recorded.signature),
+        recording_(recorded.asked_recording.value_or(false)),
+        inputs_(recorded.graph.inputs) {
     recorded_ = listed(recorded.graph);
     for (const auto& c : recorded.captures) recorded_.constants.emplace(c.name, c.whole());
   }
@@ -209,7 +213,7 @@ class Prober {
     const CheckScope no_hooks;
     const CallSite site(detail::BlockAccess::state(block_).library ? std::optional(where_) : std::nullopt,
                         where_, &block_);
-    CallTrace trace;
+    CallTrace trace(recording_);
     Tensors traced;
     Recording out = listed(trace.finish(detail::BlockAccess::record(block_, trace, types, traced)));
     for (const Captured& c : trace.captured())
@@ -220,6 +224,7 @@ class Prober {
   HybridBlock& block_;
   std::source_location where_;
   const CallSignature& signature_;
+  const bool recording_;
   std::span<const ir::NodePtr> inputs_;
   Recording recorded_;
   std::map<Axes, std::optional<bool>> answers_;

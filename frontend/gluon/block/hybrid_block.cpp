@@ -139,7 +139,11 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
   {
     const NameScope names(prefix());
     F f;
-    hybrid_forward(f, traced);
+    try {
+      hybrid_forward(f, traced);
+    } catch (const TraceAbandoned&) {
+      // What was recorded may tell the shapes.
+    }
   }
   // Recording infers most shapes node by node; the others follow from inference on the whole graph.
   const auto open = [&](const Parameter& p) {

@@ -41,7 +41,7 @@ struct BoundCall::State {
     const std::uint64_t epoch = detail::structure_epoch.load(std::memory_order_relaxed);
     if (confirmed != epoch && !call->dependencies.unchanged()) return false;
     confirmed = epoch;
-    return !origin->alive() || call->captures_in_use();
+    return !origin->alive() || (call->captures_in_use() && call->reads_unchanged());
   }
   void bind(const Tensors& to) {
     inputs = to;
@@ -74,8 +74,10 @@ const Tensors& BoundCall::run(Where where) {
         "that it holds): bind it again",
         line_prefix(where), s.block);
   for (const auto& array : s.arrays) detail::before_write(*array);
-  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty())
+  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty()) {
+    s.call->end_history(s.inputs);
     s.call->before_writes(plan, s.inputs);
+  }
   at_line(where, [&] { s.frame.repeat(s.repeated, reserve_random); });
   for (const auto& array : s.arrays) array->bump_version();
   return s.results;

@@ -7,6 +7,7 @@
 #include "frontend/gluon/hybridize/recording_table.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
+#include "frontend/tensor/view.h"
 #include "frontend/tensor/view_scope.h"
 #include "frontend/trace/trace.h"
 #include "runtime/env.h"
@@ -134,9 +135,39 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   return false;
 }
 
+bool TracedCall::reads_unchanged() const {
+  return std::all_of(read_arrays.begin(), read_arrays.end(), [](const CallTrace::Read& r) {
+    return r.array->version() == r.version && r.array.in_use();
+  });
+}
+
+TracedCall::History TracedCall::history_of(const Tensor& argument) {
+  if (!detail::has_link(argument)) return History::none;
+  return detail::variable_of(argument) ? History::variable : History::call;
+}
+
+bool TracedCall::has_histories(std::span<const Tensor> inputs) const {
+  for (std::size_t i = 0; i < histories.size(); ++i)
+    if (history_of(argument(inputs, i)) != histories[i]) return false;
+  return true;
+}
+
+bool TracedCall::part_with_history(std::span<const Tensor> inputs) const {
+  const bool whole = std::all_of(in_place.begin(), in_place.end(), [&](const InPlace& w) {
+    return TensorAccess::is_whole(argument(inputs, w.argument));
+  });
+  return !whole && (std::any_of(inputs.begin(), inputs.end(), detail::has_link) ||
+                    std::any_of(captures.begin(), captures.end(),
+                                [](const Capture& c) { return detail::has_link(c.whole()); }));
+}
+
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
-  if (records) [[unlikely]]
+  if (records || has_record) [[unlikely]]
     return run_recorded(inputs, outputs);
+  run_alone(inputs, outputs);
+}
+
+void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   CallFrame frame(*executable);
   fill_arguments(inputs, frame);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
@@ -144,14 +175,17 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i], executable->device()), fresh[i].shape);
     frame.set_result(i, arrays[i]->data());
   }
-  if (!executable->plan().write_backs.empty()) before_writes(executable->plan(), inputs);
+  if (!executable->plan().write_backs.empty()) {
+    end_history(inputs);
+    before_writes(executable->plan(), inputs);
+  }
   frame.run(reserve_random);
   fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
 }
 
 void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
   std::optional<CallRecording> recorded = recording(inputs);
-  if (!recorded) return run(inputs, outputs, false);
+  if (!recorded) return run_alone(inputs, outputs);
   const JointCode* const joint_code = recorded->joint();
   const Executable& code = joint_code ? joint_code->forward(versions_of(*joint_code, inputs)) : *executable;
   CallFrame frame(code);
@@ -168,7 +202,7 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   std::vector<Tensor> made;
   for (std::size_t i = 0; i < fresh.size(); ++i)
     made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
-  for (const std::uint32_t i : in_place) made.push_back(argument(inputs, i));
+  for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
   recorded->finish(made, random);
   fill_results(inputs, arrays, Made::taken, outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -197,7 +231,8 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   std::vector<TapeLink> links;
   bool any = false;
   const std::source_location where = CallSite::caller();
-  for (const std::uint32_t i : in_place) check_may_write(argument(inputs, i), where);
+  for (const InPlace& w : in_place)
+    if (!w.paused) check_may_write(argument(inputs, w.argument), where);
   for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
     arguments.push_back(argument(inputs, i));
     links.push_back(link_of(arguments.back(), where));
@@ -207,6 +242,16 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : arguments) pointers.push_back(&t);
   return CallRecording(gradient, pointers, links, where, joint);
+}
+
+void TracedCall::end_history(std::span<const Tensor> inputs) const {
+  for (const InPlace& w : in_place) {
+    const Tensor written = argument(inputs, w.argument);
+    if (!detail::has_link(written)) continue;
+    for (const ArrayPart& part : w.parts)
+      record_write(view_of(written, TensorAccess::offset(written) + part.offset, part.shape), {},
+                   CallSite::caller());
+  }
 }
 
 void TracedCall::before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const {
@@ -245,28 +290,28 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::sha
 
 CachedCall::~CachedCall() { delete published_.load(std::memory_order_acquire); }
 
-inline const TracedCall* CachedCall::find(std::span<const Tensor> inputs, bool train) const {
+inline const TracedCall* CachedCall::find(std::span<const Tensor> inputs, CallMode mode) const {
   const RecordingTable* const table = published_.load(std::memory_order_acquire);
-  const TracedCall* const c = table ? table->find(inputs, train) : nullptr;
+  const TracedCall* const c = table ? table->find(inputs, mode) : nullptr;
   return c && c->current() ? c : nullptr;
 }
 
-std::shared_ptr<const TracedCall> CachedCall::hold(std::span<const Tensor> inputs, bool train) const {
+std::shared_ptr<const TracedCall> CachedCall::hold(std::span<const Tensor> inputs, CallMode mode) const {
   const ReadSection<Domain::recordings> section;
-  const TracedCall* const c = find(inputs, train);
+  const TracedCall* const c = find(inputs, mode);
   return c ? c->shared_from_this() : nullptr;
 }
 
-inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, bool train) const {
+inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, CallMode mode) const {
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced()) return nullptr;
-  const TracedCall* c = find(inputs, train);
-  return c && c->executable && !c->checked && !c->overlaps(inputs) ? c : nullptr;
+  const TracedCall* c = find(inputs, mode);
+  return c && !c->checked && !c->runs_eagerly(inputs, mode.recording) ? c : nullptr;
 }
 
 bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const {
   const ReadSection<Domain::recordings> section;
-  const TracedCall* c = ready(inputs, now.training);
+  const TracedCall* c = ready(inputs, CallMode::of(now));
   if (!c || c->results.size() != 1) return false;
   c->run(inputs, {&out, 1}, now.recording);
   return true;
@@ -274,7 +319,7 @@ bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Ten
 
 bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensors& out) const {
   const ReadSection<Domain::recordings> section;
-  const TracedCall* c = ready(inputs, now.training);
+  const TracedCall* c = ready(inputs, CallMode::of(now));
   if (!c) return false;
   out.resize(c->results.size());
   c->run(inputs, out, now.recording);
@@ -283,13 +328,14 @@ bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Ten
 
 Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   refuse_traced(block, inputs);
-  auto held = hold(inputs, is_training());
+  const CallMode mode = CallMode::current();
+  auto held = hold(inputs, mode);
   const bool just_recorded = !held;
-  if (just_recorded) held = find_or_trace(block, inputs, is_training());
+  if (just_recorded) held = find_or_trace(block, inputs, mode);
   const TracedCall& c = *held;
-  // The recording assumes that each written array is visible through one argument only; otherwise the call
-  // runs eagerly.
-  if (!c.executable || c.overlaps(inputs))
+  // The recording assumes that each written array is visible through one argument only, and on the tape that
+  // it is a whole array; otherwise the call runs eagerly.
+  if (c.runs_eagerly(inputs, mode.recording))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
   if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);
   Tensors out(c.results.size());
@@ -299,20 +345,20 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
 
 std::shared_ptr<const TracedCall> CachedCall::prepare(HybridBlock& block, std::span<const Tensor> inputs) {
   refuse_traced(block, inputs);
-  const auto held = hold(inputs, is_training());
-  return held ? held : find_or_trace(block, inputs, is_training());
+  const auto held = hold(inputs, CallMode::current());
+  return held ? held : find_or_trace(block, inputs, CallMode::current());
 }
 
 std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
-                                                            std::span<const Tensor> inputs, bool train) {
-  CallSignature signature(inputs, train);
+                                                            std::span<const Tensor> inputs, CallMode mode) {
+  CallSignature signature(inputs, mode.train);
   std::unique_lock lock(mutex_);
   const auto busy = [&] {
     return std::any_of(in_progress_.begin(), in_progress_.end(),
                        [&](const CallSignature* s) { return *s == signature; });
   };
   for (;;) {
-    if (const TracedCall* c = find(inputs, train)) return c->shared_from_this();
+    if (const TracedCall* c = find(inputs, mode)) return c->shared_from_this();
     if (!busy()) break;
     done_.wait(lock);
   }
@@ -334,7 +380,7 @@ std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;
   try {
-    made = detail::trace_call(block, signature, inputs);
+    made = detail::trace_call(block, signature, inputs, mode.recording);
   } catch (...) {
     error = std::current_exception();
   }

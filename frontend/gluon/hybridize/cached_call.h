@@ -2,6 +2,7 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/parameter/revision.h"
+#include "frontend/trace/call_trace.h"
 #include "ir/graph.h"
 #include "runtime/call_frame.h"
 #include "runtime/fork_gate.h"
@@ -51,6 +52,13 @@ struct CallSignature {
   std::string str() const;
 };
 
+/// The modes of a thread that calls a block.
+struct CallMode {
+  bool train, recording;
+  static CallMode of(const CallContext& now) { return {now.training, now.recording}; }
+  static CallMode current() { return of(CallContext::current()); }
+};
+
 namespace detail {
 
 class RecordingTable;
@@ -72,6 +80,20 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
   CallSignature signature;
   HybridizeOptions options;
+  // What else hybrid_forward asked of the call, as a part of the signature.
+  /// The recording mode: autograd::is_recording(), or a scope of autograd::Record. None: not asked.
+  std::optional<bool> asked_recording;
+  /// The histories of the inputs, then of the captured arrays: autograd::is_recorded(), or a write inside
+  /// Pause to an array that may be a variable. Empty: not asked.
+  enum class History : std::uint8_t { none, call, variable };
+  std::vector<History> histories;
+  /// A scope of autograd::Record in it records calls, whether this one is recorded or not.
+  bool has_record = false;
+  bool matches(std::span<const Tensor> inputs, CallMode mode) const {
+    return signature.matches(inputs, mode.train) &&
+           (!asked_recording || *asked_recording == mode.recording) &&
+           (histories.empty() || has_histories(inputs));
+  }
   /// Of the code.
   Precision precision() const { return options.precision.value_or(signature.precision); }
   bool checked;
@@ -90,6 +112,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   };
   std::vector<Capture> captures;
   std::size_t watched_captures = 0;
+  /// Arrays older than the recording whose elements hybrid_forward read.
+  std::vector<CallTrace::Read> read_arrays;
 
   /// Null if a graph cannot express the call. Such calls run eagerly.
   std::shared_ptr<const Executable> executable;
@@ -118,8 +142,13 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::shared_ptr<const GradientCode> gradient;
   /// The code of recorded calls.
   std::shared_ptr<JointCodes> joint;
-  /// The arguments that in-place operators write, in the order of those outputs.
-  std::vector<std::uint32_t> in_place;
+  /// An argument that in-place operators write, and the parts of it that they replace.
+  struct InPlace {
+    std::uint32_t argument;
+    std::vector<ArrayPart> parts;
+    bool paused;  ///< inside Pause alone, which an array with a gradient attached allows
+  };
+  std::vector<InPlace> in_place;  ///< in the order of those outputs
   /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
@@ -136,10 +165,15 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   bool current() const {
     return (confirmed.load(std::memory_order_relaxed) == structure_epoch.load(std::memory_order_relaxed) ||
             confirm()) &&
-           captures_in_use();
+           captures_in_use() && (read_arrays.empty() || reads_unchanged());
   }
   /// Checks the dependencies.
   bool confirm() const;
+  /// Whether hybrid_forward would read the same elements of the same arrays.
+  bool reads_unchanged() const;
+  /// Whether the histories of the call's arguments are those of `histories`.
+  bool has_histories(std::span<const Tensor> inputs) const;
+  static History history_of(const Tensor& argument);
   /// Whether the program still has a handle of each captured array.
   bool captures_in_use() const {
     return watched_captures == 0 || std::all_of(captures.begin(), captures.end(), [](const Capture& c) {
@@ -151,10 +185,22 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
+  /// Whether the code writes into an argument that is a part of an array, or has another shape, and the call
+  /// has a history. Such a call is recorded step by step: there each write gives the array a value, and a
+  /// gradient has a term of each.
+  bool records_parts(std::span<const Tensor> inputs) const {
+    return !in_place.empty() && part_with_history(inputs);
+  }
+  bool part_with_history(std::span<const Tensor> inputs) const;
+  /// Whether this call must run step by step. `records`: the thread records calls for gradients.
+  bool runs_eagerly(std::span<const Tensor> inputs, bool records) const {
+    return !executable || overlaps(inputs) || ((records || has_record) && records_parts(inputs));
+  }
   /// `records`: the thread records calls for gradients.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;
 
   // Steps of run().
+  void run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   void run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   /// The sum of the versions of the parameters that `code` trains.
   std::uint64_t versions_of(const JointCode& code, std::span<const Tensor> inputs) const;
@@ -162,6 +208,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
+  /// Outside of Record: what the code writes has no history.
+  void end_history(std::span<const Tensor> inputs) const;
   /// Saves the contents of the arguments that `plan` writes, if the tape needs them.
   void before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const;
   /// Sets the arguments of the frame.
@@ -197,13 +245,13 @@ class CachedCall {
 
  private:
   /// Valid during the caller's section of Domain::recordings, or under the lock.
-  const detail::TracedCall* find(std::span<const Tensor> inputs, bool train) const;
+  const detail::TracedCall* find(std::span<const Tensor> inputs, CallMode mode) const;
   /// The recording, if its code can run with these inputs without checks or an eager fallback.
-  const detail::TracedCall* ready(std::span<const Tensor> inputs, bool train) const;
+  const detail::TracedCall* ready(std::span<const Tensor> inputs, CallMode mode) const;
   /// Null if there is none. The reference keeps it alive without a section.
-  std::shared_ptr<const detail::TracedCall> hold(std::span<const Tensor> inputs, bool train) const;
+  std::shared_ptr<const detail::TracedCall> hold(std::span<const Tensor> inputs, CallMode mode) const;
   std::shared_ptr<const detail::TracedCall> find_or_trace(HybridBlock& block, std::span<const Tensor> inputs,
-                                                          bool train);
+                                                          CallMode mode);
   // Under the lock: the published recordings, and the number of the next table.
   std::vector<std::shared_ptr<const detail::TracedCall>> published_calls() const;
   std::uint64_t next_number() const;
@@ -226,13 +274,15 @@ namespace detail {
 /// Records hybrid_forward for `signature` and compiles it, or takes the code of an equal recording of the
 /// block.
 std::shared_ptr<TracedCall> trace_call(HybridBlock& block, CallSignature signature,
-                                       std::span<const Tensor> inputs);
+                                       std::span<const Tensor> inputs, bool recording);
 /// A recording without code.
 struct Recorded {
   std::shared_ptr<TracedCall> call;
   ir::Graph to_compile;  // the graph whose outputs are the arrays that a run allocates
 };
-Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs);
+/// `recording`: whether the call is recorded for gradients.
+Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs,
+                     bool recording);
 
 /// Runs a call with the checks of its options. Throws if a check finds a difference.
 Tensors run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,

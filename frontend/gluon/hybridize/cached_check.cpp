@@ -22,6 +22,7 @@ namespace kiln {
 
 using detail::Array;
 using detail::BlockAccess;
+using detail::History;
 using detail::RecordingDifference;
 using detail::TensorAccess;
 using detail::TracedCall;
@@ -45,7 +46,7 @@ std::string line_of(const std::string& line) { return line.empty() ? line : line
 
 void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
   const CheckScope scope;
-  const detail::Recorded again = detail::record_call(block, call.signature, inputs);
+  const detail::Recorded again = detail::record_call(block, call.signature, inputs, detail::is_recording());
   if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
 }
 
@@ -55,8 +56,8 @@ Tensor duplicate(const Tensor& t) {
   return out;
 }
 
-/// All arrays that a call can reach, and copies of their contents. The eager run may write to them; restore()
-/// resets them for the compiled run.
+/// All arrays that a call can reach, copies of their contents, and their histories. The eager run may write
+/// to them; restore() resets them for the compiled run.
 class Arguments {
  public:
   Arguments(const TracedCall& call, std::span<const Tensor> inputs) {
@@ -73,6 +74,8 @@ class Arguments {
   void restore() {
     for (Held& h : held_) {
       Array& array = *TensorAccess::array(h.whole);
+      // Also where a write left the contents as they were.
+      if (!(detail::history_of(array).link == h.history.link)) detail::restore_history(array, h.history);
       if (array.bytes() == 0) continue;
       if (std::memcmp(HostElements(h.whole).data(), HostElements(h.before).data(), array.bytes()) == 0)
         continue;  // no write: other threads may read it
@@ -110,13 +113,15 @@ class Arguments {
   struct Held {
     std::string name;
     Tensor whole, before, after;
+    History history;
   };
   void add(std::string name, Tensor whole) {
     const auto known = [&](const Held& h) {
       return TensorAccess::array(h.whole) == TensorAccess::array(whole);
     };
     if (std::none_of(held_.begin(), held_.end(), known))
-      held_.push_back({std::move(name), whole, duplicate(whole), Tensor()});
+      held_.push_back({std::move(name), whole, duplicate(whole), Tensor(),
+                       detail::history_of(*TensorAccess::array(whole))});
   }
   std::vector<Held> held_;
 };
@@ -189,6 +194,7 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
     if (graph.outputs[i].output == 0) {
       Tensors in;
       for (const ir::Entry& e : n.inputs) in.push_back(values.at(e.node.get()).at(e.output));
+      const NodeModes modes(n);
       values[&n] = kiln::invoke(*n.op, in, n.attrs, {}, n.name, n.subgraphs, n.np_shape);
     }
     const Tensor& alone = values[&n].at(graph.outputs[i].output);

@@ -99,11 +99,10 @@ void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
       out.written_captures.push_back(static_cast<std::uint32_t>(input - inputs));
   };
   for (const ir::Graph::Write& w : graph.writes) mark(w.input);
-  if (!graph.train) return;
   std::unordered_map<const ir::Node*, std::size_t> numbers;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) numbers.emplace(graph.inputs[i].get(), i);
   for (const ir::NodePtr& node : graph.nodes) {
-    if (!node->op) continue;
+    if (!node->op || !node->train.value_or(graph.train)) continue;
     for (const int aux : node->op->aux) {
       const auto at = numbers.find(node->inputs[static_cast<std::size_t>(aux)].node.get());
       if (at != numbers.end()) mark(at->second);
@@ -122,9 +121,10 @@ std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& blo
 }  // namespace
 
 Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::span<const TensorType> types,
-                                    Tensors& traced) {
+                                    Tensors& traced, std::span<const Tensor> given) {
   for (std::size_t i = 0; i < types.size(); ++i)
-    traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i]));
+    traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i],
+                                 given.empty() ? Tensor() : given[i]));
   const Tensors results = run(block, traced);
   if (results.empty())
     fail("{}hybrid_forward of {} returned no tensor", line_prefix(CallSite::caller()), block.name());
@@ -139,21 +139,26 @@ namespace {
 
 /// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
 /// whose outputs are the arrays that a run allocates.
-ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out) {
+ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out, bool recording) {
   const DeviceScope device(out.signature.device);
-  CallTrace trace;
+  std::optional<PrecisionScope> precision;
+  if (out.options.precision) precision.emplace(*out.options.precision);
+  CallTrace trace(recording);
   std::vector<TensorType> types;
   for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
   Tensors traced;
   Tensors results;
   try {
-    results = detail::BlockAccess::record(block, trace, types, traced);
+    results = detail::BlockAccess::record(block, trace, types, traced, inputs);
     out.graph = trace.finish(results);
   } catch (const TraceAbandoned&) {
     results.clear();
   }
   out.eager_because = trace.eager_because();
   out.other_values = trace.other_values();
+  if (trace.asked_recording()) out.asked_recording = recording;
+  out.has_record = trace.has_record();
+  out.read_arrays = trace.read_arrays();
   out.graph.name = block.name();
   if (results.empty()) return out.graph;
   ir::Graph compiled = out.graph;
@@ -177,8 +182,13 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   auto body = std::make_shared<ir::Subgraph>(ir::Subgraph{compiled.inputs, compiled.nodes, compiled.outputs});
   for (const ir::Graph::Write& w : compiled.writes) {
     body->outputs.push_back(w.value);
-    out.in_place.push_back(static_cast<std::uint32_t>(w.input));
+    const TracedVariable& written =
+        w.input < inputs.size() ? trace.inputs()[w.input] : trace.captured()[w.input - inputs.size()];
+    out.in_place.push_back({static_cast<std::uint32_t>(w.input), written.written, w.paused});
   }
+  if (trace.asked_histories())
+    for (std::size_t i = 0; i < compiled.inputs.size(); ++i)
+      out.histories.push_back(TracedCall::history_of(out.argument(inputs, i)));
   out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train, out.precision());
   return compiled;
 }
@@ -210,7 +220,7 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
 }  // namespace
 
 detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature,
-                                     std::span<const Tensor> inputs) {
+                                     std::span<const Tensor> inputs, bool recording) {
   BlockState& state = BlockAccess::state(block);
   Recorded out{std::make_shared<TracedCall>(std::move(signature), state.options), {}};
   TracedCall& call = *out.call;
@@ -219,20 +229,22 @@ detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature
   {
     const DependencyScope scope(call.dependencies);
     depend_on_tree(state);
-    out.to_compile = record(block, inputs, call);
+    out.to_compile = record(block, inputs, call, recording);
   }
   call.dependencies.settle();
   for (TracedCall::Capture& c : call.captures) {
     c.watched = !c.parameter && c.array.in_use();
     call.watched_captures += c.watched;
   }
+  // An array that hybrid_forward made is made anew by the next recording.
+  std::erase_if(call.read_arrays, [](const CallTrace::Read& r) { return !r.array.in_use(); });
   find_writes(call.graph, inputs.size(), call);
   return out;
 }
 
 std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature signature,
-                                               std::span<const Tensor> inputs) {
-  const auto [call, graph] = record_call(block, std::move(signature), inputs);
+                                               std::span<const Tensor> inputs, bool recording) {
+  const auto [call, graph] = record_call(block, std::move(signature), inputs, recording);
   BlockState& state = BlockAccess::state(block);
   if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
     call->eager_because = "it writes to an array that is also another argument";

@@ -82,6 +82,12 @@ class Comparison {
         return at(now, fmt::format("input {}", i), name_of(was.inputs[i]), name_of(now.inputs[i]));
     if (was.np_shape != now.np_shape)
       return at(now, "numpy mode", was.np_shape ? "on" : "off", now.np_shape ? "on" : "off");
+    if (was.recorded != now.recorded)
+      return at(now, "whether it is recorded", was.recorded ? "yes" : "no", now.recorded ? "yes" : "no");
+    if (was.train != now.train)
+      return at(now, "the training mode of its scope", mode(was.train), mode(now.train));
+    if (was.precision != now.precision)
+      return at(now, "the precision of its scope", precision(was), precision(now));
     if (was.types != now.types) return at(now, "the type", types(was), types(now));
     return bodies(was, now);
   }
@@ -115,6 +121,12 @@ class Comparison {
     return {};
   }
 
+  static std::string mode(std::optional<bool> train) {
+    return !train ? "none" : *train ? "training" : "prediction";
+  }
+  static std::string precision(const ir::Node& n) {
+    return n.precision ? std::string(name_of(*n.precision)) : "none";
+  }
   static std::string types(const ir::Node& n) {
     std::string out;
     for (const TensorType& t : n.types) out += (out.empty() ? "" : ", ") + t.str();
@@ -139,7 +151,8 @@ Found writes_and_results(const TracedCall& was, const TracedCall& now, const Com
   if (a.writes.size() != b.writes.size())
     return whole("the number of arrays written to", a.writes.size(), b.writes.size());
   for (std::size_t i = 0; i < a.writes.size(); ++i)
-    if (a.writes[i].input != b.writes[i].input || !graphs.same(a.writes[i].value, b.writes[i].value))
+    if (a.writes[i].input != b.writes[i].input || a.writes[i].paused != b.writes[i].paused ||
+        !graphs.same(a.writes[i].value, b.writes[i].value))
       return at(*b.writes[i].value.node, "a write to an array", a.inputs[a.writes[i].input]->name,
                 b.inputs[b.writes[i].input]->name);
   return {};

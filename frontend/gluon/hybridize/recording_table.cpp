@@ -46,13 +46,12 @@ RecordingTable::RecordingTable(Calls calls, std::uint64_t number)
   }
 }
 
-const TracedCall* RecordingTable::find_by_hash(std::span<const Tensor> inputs, bool train) const {
-  SignatureHash hash(train);
+const TracedCall* RecordingTable::find_by_hash(std::span<const Tensor> inputs, CallMode mode) const {
+  SignatureHash hash(mode.train);
   for (const Tensor& t : inputs) hash.add(TensorAccess::dtype(t), TensorAccess::shape(t));
   for (std::size_t at = hash.get() & (slots_.size() - 1); slots_[at].call != nullptr;
        at = (at + 1) & (slots_.size() - 1))
-    if (slots_[at].hash == hash.get() && slots_[at].call->signature.matches(inputs, train))
-      return mark(slots_[at].call);
+    if (slots_[at].hash == hash.get() && slots_[at].call->matches(inputs, mode)) return mark(slots_[at].call);
   return nullptr;
 }
 

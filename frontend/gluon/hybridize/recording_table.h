@@ -24,10 +24,10 @@ class RecordingTable final : public Retirable {
   std::uint64_t number() const { return number_; }
   /// The recording for the inputs, valid or stale; null if there is none. Marks it as used in this table, by
   /// a store unless it is marked already.
-  const TracedCall* find(std::span<const Tensor> inputs, bool train) const {
+  const TracedCall* find(std::span<const Tensor> inputs, CallMode mode) const {
     for (const TracedCall* const* c = few_; *c != nullptr; ++c)
-      if ((*c)->signature.matches(inputs, train)) return mark(*c);
-    return slots_.empty() ? nullptr : find_by_hash(inputs, train);
+      if ((*c)->matches(inputs, mode)) return mark(*c);
+    return slots_.empty() ? nullptr : find_by_hash(inputs, mode);
   }
 
  private:
@@ -35,7 +35,7 @@ class RecordingTable final : public Retirable {
     std::uint64_t hash;
     const TracedCall* call;  // null: empty
   };
-  const TracedCall* find_by_hash(std::span<const Tensor> inputs, bool train) const;
+  const TracedCall* find_by_hash(std::span<const Tensor> inputs, CallMode mode) const;
   const TracedCall* mark(const TracedCall* call) const {
     if (call->used_in.load(std::memory_order_relaxed) != number_)
       call->used_in.store(number_, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <kiln/autograd.h>
 
 #include <algorithm>
+#include <bit>
 #include <ostream>
 #include <utility>
 
@@ -234,17 +235,37 @@ DType Parameter::dtype() const {
   detail::depend_on(state_->revision);
   return state_->options.dtype;
 }
-GradReq Parameter::grad_req() const { return state_->options.grad_req; }
+namespace {
+
+/// An option, which hybrid_forward may read.
+template <class T>
+const T& read_option(const ParameterState& p, const T& value) {
+  detail::depend_on(p.options_revision);
+  return value;
+}
+void set_number(ParameterState& p, double& option, double v) {
+  if (std::bit_cast<std::uint64_t>(std::exchange(option, v)) != std::bit_cast<std::uint64_t>(v))
+    p.options_revision->changed();
+}
+
+}  // namespace
+
+GradReq Parameter::grad_req() const { return read_option(*state_, state_->options.grad_req); }
 void Parameter::set_grad_req(GradReq req) {
   const GradReq now = state_->options.differentiable ? req : GradReq::null;
-  if (std::exchange(state_->options.grad_req, now) != now && is_initialized()) attach(*state_);
+  if (std::exchange(state_->options.grad_req, now) == now) return;
+  state_->options_revision->changed();
+  if (is_initialized()) attach(*state_);
 }
-double Parameter::lr_mult() const { return state_->options.lr_mult; }
-void Parameter::set_lr_mult(double v) { state_->options.lr_mult = v; }
-double Parameter::wd_mult() const { return state_->options.wd_mult; }
-void Parameter::set_wd_mult(double v) { state_->options.wd_mult = v; }
-const Initializer& Parameter::init() const { return state_->options.init; }
-void Parameter::set_init(const Initializer& v) { state_->options.init = v; }
+double Parameter::lr_mult() const { return read_option(*state_, state_->options.lr_mult); }
+void Parameter::set_lr_mult(double v) { set_number(*state_, state_->options.lr_mult, v); }
+double Parameter::wd_mult() const { return read_option(*state_, state_->options.wd_mult); }
+void Parameter::set_wd_mult(double v) { set_number(*state_, state_->options.wd_mult, v); }
+const Initializer& Parameter::init() const { return read_option(*state_, state_->options.init); }
+void Parameter::set_init(const Initializer& v) {
+  state_->options.init = v;
+  state_->options_revision->changed();
+}
 
 void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit) {
   ParameterState& s = *state_;
@@ -339,6 +360,7 @@ void Parameter::cast(DType dtype) {
 }
 
 Device Parameter::device() const {
+  detail::depend_on(state_->revision);
   if (is_initialized()) return state_->data.device();
   std::lock_guard lock(state_->mutex);
   return state_->device.value_or(DeviceScope::current());
@@ -348,6 +370,7 @@ void Parameter::to(Device device) {
   ParameterState& s = *state_;
   const DeviceScope exists(device);
   std::lock_guard lock(s.mutex);
+  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed();
   s.device = device;
   if (!s.ready || s.data.device() == device) return;
   const autograd::Pause pause(is_training());

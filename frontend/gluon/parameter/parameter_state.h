@@ -20,11 +20,17 @@ using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 /// The state shared by all handles of one parameter.
 struct ParameterState {
   ParameterState() = default;
-  ~ParameterState() { revision->ended(); }
+  ~ParameterState() {
+    revision->ended();
+    options_revision->ended();
+  }
   ParameterState(const ParameterState&) = delete;
 
   /// Incremented by another array or dtype, and when a handle is rebound to another parameter.
   const std::shared_ptr<Revision> revision = std::make_shared<Revision>();
+  /// Incremented by other options: what is computed does not depend on them, unless hybrid_forward reads
+  /// them.
+  const std::shared_ptr<Revision> options_revision = std::make_shared<Revision>();
   std::string name;
   Shape shape;
   ParameterOptions options;

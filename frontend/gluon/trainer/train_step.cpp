@@ -93,8 +93,16 @@ struct CompiledStep {
   std::vector<std::shared_ptr<Array>> results;  ///< the last of `arrays`
 };
 
+/// The array of the loss among those that a run allocates, of which the loss must be the whole.
+std::optional<std::size_t> array_of_loss(const TracedCall& call) {
+  const TracedCall::Result& loss = call.results.at(0);
+  if (loss.own_value) return *loss.own_value;
+  const bool whole = loss.of == TracedCall::Result::Of::fresh && loss.shape == call.fresh[loss.index].shape;
+  return whole ? std::optional<std::size_t>(loss.index) : std::nullopt;
+}
+
 /// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
-/// read one of them, or none of its results depends on it.
+/// read one of them, or the loss does not depend on it.
 std::optional<ir::GradientRequest> request_for(const TracedCall& call, const TrainerState& trainer,
                                                std::span<const std::size_t> chosen) {
   const std::size_t inputs = call.signature.inputs.size();
@@ -109,8 +117,12 @@ std::optional<ir::GradientRequest> request_for(const TracedCall& call, const Tra
     request.sums[inputs + static_cast<std::size_t>(capture - call.captures.begin())] =
         static_cast<std::int64_t>(k);
   }
-  for (const ir::Entry& e : call.gradient->body()->outputs)
-    request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+  // What the network writes besides is no head.
+  const std::optional<std::size_t> loss = array_of_loss(call);
+  if (!loss) return {};
+  const ir::Entry& value = call.gradient->body()->outputs.at(*loss);
+  request.heads.assign(call.gradient->body()->outputs.size(), false);
+  request.heads[*loss] = is_floating(value.node->types.at(value.output).dtype);
   const std::vector<bool>& reached = call.gradient->known(request).uses.sums;
   if (std::find(reached.begin(), reached.end(), false) != reached.end()) return {};
   return request;
@@ -184,7 +196,7 @@ struct TrainStep::State {
 
   CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
     const auto usable = [&](const CompiledStep& s) {
-      return s.call->signature.matches(inputs, true) && s.call->current() &&
+      return s.call->matches(inputs, {.train = true, .recording = true}) && s.call->current() &&
              s.precision == precision_of(*s.call) && s.choice == choose(t, where);
     };
     const auto found = std::find_if(steps.begin(), steps.end(), [&](const auto& s) { return usable(*s); });
@@ -195,7 +207,13 @@ struct TrainStep::State {
     std::erase_if(steps, [](const auto& s) { return !s->call->current(); });
     auto made = std::make_shared<CompiledStep>();
     // Records first: shapes of parameters may not be known before.
-    const detail::Recorded recorded = detail::record_call(block, CallSignature(inputs, true), inputs);
+    CallSignature signature(inputs, true);
+    std::optional<PrecisionScope> precision;
+    if (const detail::BlockState& state = detail::BlockAccess::state(*net);
+        state.active && state.options.precision)
+      precision.emplace(*state.options.precision);
+    const detail::Recorded recorded = detail::record_call(block, std::move(signature), inputs, true);
+    precision.reset();
     made->call = recorded.call;
     made->precision = precision_of(*made->call);
     made->choice = choose(t, where);
@@ -220,9 +238,13 @@ struct TrainStep::State {
     return *steps.front();
   }
 
-  /// Whether an argument shares memory with a parameter, of which the code knows nothing.
+  /// Whether an argument shares memory with a parameter, or the network writes into an array that has a
+  /// history: the code knows nothing of either.
   bool overlaps(const CompiledStep& s, const TrainerState& t, std::span<const Tensor> inputs) const {
     if (s.call->overlaps(inputs)) return true;
+    if (std::any_of(s.call->in_place.begin(), s.call->in_place.end(),
+                    [&](const auto& w) { return detail::has_link(s.call->argument(inputs, w.argument)); }))
+      return true;
     for (const std::size_t i : s.choice.chosen) {
       const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
       for (const Tensor& input : inputs)

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <utility>
 #include <vector>
@@ -13,7 +14,11 @@
 /// what was recorded. A call of a hybridized block is recorded as one entry, and its gradients are the bits
 /// of the eager call's.
 ///
-/// Scopes are per thread, nest, and are destroyed on the thread that created them.
+/// Scopes are per thread, nest, and are destroyed on the thread that created them. Within hybrid_forward they
+/// hold for the operators that are called there, eagerly and compiled: each has the recording and the
+/// training mode of its scope. What hybrid_forward learns from is_training(), is_recording() and
+/// is_recorded() belongs to the signature of the recording: a call for which they give other answers is
+/// recorded by itself.
 namespace kiln::autograd {
 
 using Tensors = std::vector<Tensor>;
@@ -34,11 +39,13 @@ class KILN_API ModeScope {
   ModeScope& operator=(const ModeScope&) = delete;
 
  protected:
-  ModeScope(bool recording, bool training);
+  /// Without `recording`, that stays as it is.
+  ModeScope(std::optional<bool> recording, bool training);
   ~ModeScope();
 
  private:
   bool outer_recording_, outer_training_;
+  unsigned char outer_scope_;
 };
 }  // namespace detail
 
@@ -54,7 +61,9 @@ auto record(Fn&& fn, bool train = true) {
   const Record scope(train);
   return std::forward<Fn>(fn)();
 }
-/// Suspends recording; what is computed meanwhile is a constant for gradients.
+/// Suspends recording; what is computed or written meanwhile is a constant for gradients. An array with a
+/// gradient attached may be written meanwhile, and stays the array whose gradient is computed. A symbol file
+/// gets BlockGrad behind what was computed meanwhile.
 class KILN_API Pause : detail::ModeScope {
  public:
   [[nodiscard]] explicit Pause(bool train = false) : ModeScope(false, train) {}
@@ -62,12 +71,12 @@ class KILN_API Pause : detail::ModeScope {
 /// Sets training mode without a change of recording.
 class KILN_API TrainMode : detail::ModeScope {
  public:
-  [[nodiscard]] explicit TrainMode(bool train = true) : ModeScope(is_recording(), train) {}
+  [[nodiscard]] explicit TrainMode(bool train = true) : ModeScope(std::nullopt, train) {}
 };
 /// Sets prediction mode without a change of recording.
 class KILN_API PredictMode : detail::ModeScope {
  public:
-  [[nodiscard]] PredictMode() : ModeScope(is_recording(), false) {}
+  [[nodiscard]] PredictMode() : ModeScope(std::nullopt, false) {}
 };
 
 /// Computes the gradients of `heads` with respect to all arrays with a gradient attached (attach_grad(),

@@ -244,8 +244,8 @@ struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;
   /// False if such calls run eagerly, because a recording would differ (hybrid_forward writes to an array
-  /// that aliases another argument, values decide which array it writes to, or an operator runs in another
-  /// training mode than the call) or needs values (it computes gradients).
+  /// that aliases another argument, values decide which array it writes to, or it moves the streams of random
+  /// numbers) or needs values (it computes gradients).
   bool compiled = true;
   std::string eager_because;    ///< the reason if it is not compiled
   std::size_t kernels = 0;      ///< kernel launches per call
@@ -262,12 +262,16 @@ struct CompiledCall {
 /// of tensors. Parameters are members: `F.dot(x, fc3_weight)`. After hybridize(), hybrid_forward runs once
 /// per signature (input shapes, dtypes, mode) on traced tensors, and the recording is compiled. A plain
 /// member that it reads (a flag, a float) is baked into the recording; an Attr is tracked. Hooks of children
-/// are recorded too.
+/// are recorded too. Scopes of autograd (Record, Pause, TrainMode, PredictMode) and PrecisionScope hold for
+/// the operators called in them.
 ///
 /// The next call records again after a change of children, hooks, dtype or Attrs of a block in the tree,
-/// after hybridize(), after the assignment of a member that is a parameter or a block, and if the program has
-/// released a captured tensor. Not seen: a plain member or global with another value, and a captured tensor
-/// replaced while another handle holds the old array. KILN_CHECK=recording finds both.
+/// after hybridize(), after the assignment of a member that is a parameter or a block, if the program has
+/// released a captured tensor, and after a change of what hybrid_forward read of a parameter (grad_req(),
+/// lr_mult(), ...) or of an array that is older than the recording: its elements, by item(), data(), printing
+/// or any other way. What is_training(), is_recording() and is_recorded() answered is a part of the
+/// signature. Not seen: any other state that is no array, as a plain member or global with another value, and
+/// a captured tensor replaced while another handle holds the old array. KILN_CHECK=recording finds both.
 class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});

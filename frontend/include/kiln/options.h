@@ -65,8 +65,9 @@ struct HybridizeOptions {
   Check check = Check::none;
   /// What the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
-  /// Of matrix products on NVIDIA GPUs, of the outermost hybridized block. None: that of PrecisionScope, else
-  /// KILN_PRECISION, as eager code has; with another one, their bits are not those of an eager call.
+  /// Of matrix products on NVIDIA GPUs, of the outermost hybridized block, outside of a PrecisionScope in
+  /// hybrid_forward. None: that of PrecisionScope, else KILN_PRECISION, as eager code has; with another one,
+  /// their bits are not those of an eager call.
   std::optional<Precision> precision = {};
   /// Maximum number of recordings per block object. A further signature replaces the recording that was
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default

@@ -4,7 +4,8 @@
 namespace kiln {
 
 /// Random numbers from one stream per process. Every call that draws advances its counter, in program order,
-/// eagerly and hybridized alike: the seed determines all numbers. Any thread.
+/// eagerly and hybridized alike: the seed determines all numbers. Any thread. A network whose hybrid_forward
+/// calls seed(), state() or restore() runs eagerly.
 namespace random {
 
 /// Restarts the stream: equal draws after equal seeds give equal numbers.

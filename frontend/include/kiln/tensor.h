@@ -109,7 +109,8 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// The node's name of a traced tensor, else empty.
   std::string name() const;
 
-  // Element access. Throws while tracing, naming the caller's line.
+  // Element access. Of a traced tensor it throws, naming the caller's line. Of an array it makes a recording
+  // depend on the contents: after a write the next call records again.
   /// The element of an array of size 1, converted.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const {

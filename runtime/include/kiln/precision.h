@@ -25,7 +25,8 @@ KILN_API std::string_view name_of(Precision precision);
 
 /// During its lifetime, operators that this thread calls have this precision: eager ones, and those of blocks
 /// and models whose options name none. By default it is that of the environment variable KILN_PRECISION, or
-/// `fast`. Scopes nest.
+/// `fast`. Scopes nest. Within hybrid_forward a scope holds for the operators that are called in it, compiled
+/// too, whatever the options of the block say.
 class KILN_API PrecisionScope {
  public:
   [[nodiscard]] explicit PrecisionScope(Precision precision);
