@@ -30,7 +30,11 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   if (!array_->traced()) {
     const Tensor view = view_of(*this, offset_, reshaped(shape_, spec, numpy, where), spec);
     // On the tape here, where a trace has its node.
-    if (detail::is_recording() && detail::has_link(view)) detail::link_of(view, where);
+    if (Trace* const trace = Trace::current()) {
+      if (trace->shapes_known()) value_of(trace->resolve(view), where);
+    } else if (detail::is_recording() && detail::has_link(view)) {
+      detail::link_of(view, where);
+    }
     return view;
   }
   // The node is recorded here, not at the first use, and with the program's codes, as by MXNet.

@@ -359,8 +359,10 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {
 
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const detail::ViewStep& step) {
   const Array& array = *TensorAccess::array(t);
-  // A recording keeps how a view was derived, and so does the tape.
-  if (array.traced() ? array.shape_known : detail::is_recording() && detail::has_link(t))
+  // A recording keeps how a view was derived, of an array that it may capture too, and so does the tape.
+  const Trace* const trace = Trace::current();
+  const bool kept = trace && trace->shapes_known();
+  if (array.traced() ? array.shape_known : kept || (detail::is_recording() && detail::has_link(t)))
     note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }

@@ -1,9 +1,11 @@
 #include "frontend/trace/captures.h"
 
+#include "frontend/autograd/tape.h"
 #include "frontend/tensor/view.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace kiln {
 
@@ -25,6 +27,19 @@ bool TracedVariable::is_written() const { return TensorAccess::array(traced)->va
 void TracedVariable::add_written(const ArrayPart& part) {
   if (std::none_of(written.begin(), written.end(), [&](const ArrayPart& w) { return w.covers(part); }))
     written.push_back(part);
+}
+
+void Captured::keep_origins() const {
+  std::vector<Array::Origin>& known = TensorAccess::array(traced)->origins;
+  const auto lock = std::lock_guard(detail::tape_mutex(*TensorAccess::array(tensor)));
+  for (const Array::Origin& origin : TensorAccess::array(tensor)->origins) {
+    if (origin.call != detail::ViewScope::call()) continue;
+    const bool is_known = std::any_of(known.begin(), known.end(), [&](const Array::Origin& o) {
+      return o.offset == origin.offset && o.shape == origin.shape && o.alias == origin.alias &&
+             o.call == origin.call;
+    });
+    if (!is_known) known.push_back(origin);
+  }
 }
 
 const Captured* Captures::find(const Array* array) const {
@@ -65,7 +80,9 @@ Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& n
                                           trace.shapes_known(), hidden_attrs),
                      whole, parameter});
   }
-  return trace.shapes_known() ? view_of(captured->traced, offset, shape) : captured->traced;
+  if (!trace.shapes_known()) return captured->traced;
+  captured->keep_origins();
+  return view_of(captured->traced, offset, shape);
 }
 
 void Captures::add_written(const Array& array, const ArrayPart& part) {

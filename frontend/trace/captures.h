@@ -34,6 +34,8 @@ struct TracedVariable {
 struct Captured : TracedVariable {
   Tensor tensor;  ///< the captured value: a view of its whole array, or a handle with an alias number
   bool parameter = false;
+  /// The variable's views are derived as those of the captured array are.
+  void keep_origins() const;
 };
 
 /// The captured arrays of a trace: one variable per array, shared by all its views.

@@ -6,6 +6,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
 #include "frontend/tensor/view.h"
+#include "frontend/tensor/view_scope.h"
 #include "frontend/trace/call_trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
@@ -141,6 +142,8 @@ namespace {
 /// whose outputs are the arrays that a run allocates.
 ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out, bool recording) {
   const DeviceScope device(out.signature.device);
+  // As in a call of the block, whoever records it.
+  const detail::ViewScope scope(detail::ViewScope::next());
   std::optional<PrecisionScope> precision;
   if (out.options.precision) precision.emplace(*out.options.precision);
   CallTrace trace(recording);
